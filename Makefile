@@ -21,10 +21,10 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: $(INSTALLED)/base ## set up and make a first picture with the bundled model
+run: $(INSTALLED)/base ## set up and make a first image with the bundled model
 	@$(BIN)/mezzotint generate "a red house by the sea at dusk" -o out/
 
-generate: $(INSTALLED)/base ## make a picture: make generate PROMPT="a blue boat" [ARGS="--seed 7 --steps 30"]
+generate: $(INSTALLED)/base ## make an image: make generate PROMPT="a blue boat" [ARGS="--seed 7 --steps 30"]
 	@[ -n "$$PROMPT" ] || { echo 'make generate needs words: make generate PROMPT="a red house by the sea"' >&2; exit 2; }
 	@$(BIN)/mezzotint generate "$$PROMPT" $(ARGS)
 
@@ -65,7 +65,7 @@ bench: $(INSTALLED)/app ## measure start-up times, the engine against the bare d
 
 setup: $(INSTALLED)/all ## install everything that the commands above need
 
-clean: ## remove .venv, build leftovers and caches; pictures in out/ stay
+clean: ## remove .venv, build leftovers and caches; images in out/ stay
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app bench engine kernels tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -80,7 +80,7 @@ gpu-check: $(if $(STUB),$(INSTALLED)/test) ## on a machine with a GPU: build, te
 docs: $(INSTALLED)/docs ## build the documentation into build/docs, without network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q && echo build/docs/index.html
 
-screenshots: $(INSTALLED)/app ## make the pictures of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
+screenshots: $(INSTALLED)/app ## take the screenshots of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
 	@$(BIN)/python bench/screenshots.py $(ARGS)
 
 translations: $(INSTALLED)/app ## bring the catalogues of the window's texts up to date, and compile them

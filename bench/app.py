@@ -51,7 +51,7 @@ class Asked:
 
     runs: int
     entries: int
-    pictures: int
+    images: int
 
 
 def main() -> int:
@@ -60,10 +60,10 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--runs", type=int, default=7, help="starts that are measured, after one that is not")
     parser.add_argument("--entries", type=int, default=10_000, help="entries of the queue")
-    parser.add_argument("--pictures", type=int, default=50_000, help="images of the gallery")
+    parser.add_argument("--images", type=int, default=50_000, help="images of the gallery")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead")
     words = parser.parse_args()
-    asked = Asked(runs=words.runs, entries=words.entries, pictures=words.pictures)
+    asked = Asked(runs=words.runs, entries=words.entries, images=words.images)
     if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     figures = []
@@ -102,7 +102,7 @@ def print_table(figures: Sequence[Figure]) -> None:
 
 def measure_start(folder: Path, asked: Asked) -> Iterator[Figure]:
     """From before the interpreter to the first frame on the screen."""
-    write_settings(folder, folder / "pictures")
+    write_settings(folder, folder / "images")
     first, *others = [_start(folder) for _ in range(asked.runs + 1)]
     middle = statistics.median_low(others), f"window shown, median of {asked.runs}", SHOWN
     worst = max(others), f"window shown, worst of {asked.runs}", SHOWN
@@ -121,28 +121,28 @@ def _start(folder: Path) -> tuple[float, float]:
 
 def measure_life(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
     """A session with its accidents."""
-    write_images(folder / "pictures", 3000)
-    write_settings(folder, folder / "pictures")
+    write_images(folder / "images", 3000)
+    write_settings(folder, folder / "images")
     yield from _watched("life", _child("app_scenes.py", "life", folder=folder))
 
 
 def measure_queue(folder: Path, asked: Asked) -> Iterator[Figure]:
     """A long queue."""
-    write_settings(folder, folder / "pictures")
+    write_settings(folder, folder / "images")
     fill_queue(folder / "state" / "queue.sqlite", asked.entries)
     yield from _watched("queue", _child("app_scenes.py", "queue", folder=folder))
 
 
 def measure_gallery(folder: Path, asked: Asked) -> Iterator[Figure]:
     """Very many images: real files, read by the real librarian."""
-    write_images(folder / "pictures", asked.pictures)
-    write_settings(folder, folder / "pictures")
+    write_images(folder / "images", asked.images)
+    write_settings(folder, folder / "images")
     yield from _watched("gallery", _child("app_scenes.py", "gallery", folder=folder))
 
 
 def measure_idle(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
     """Nothing is done."""
-    write_settings(folder, folder / "pictures")
+    write_settings(folder, folder / "images")
     extra = _child("app_scenes.py", "idle", folder=folder)["extra"]
     share = 100 * extra["worked"] / extra["seconds"]
     yield Figure(part="idle", what="of a core, everything started and nothing done", value=share, unit="%", aim=IDLE)

@@ -176,15 +176,15 @@ class Scenes:
             "folders of models": dialogs.places,
             "get a model": dialogs.get_model,
             "quantize": lambda: dialogs.quantize(library.models[0].id),
-            "settings of an image": lambda: dialogs.settings_of_image(self._pictures()[0]),
-            "full screen": lambda: dialogs.view(self._pictures(), 0),
+            "settings of an image": lambda: dialogs.settings_of_image(self._images()[0]),
+            "full screen": lambda: dialogs.view(self._images(), 0),
         }
         for name, show in opened.items():
             for time_ in ("", ", again"):
                 self.play(f"opened: {name}{time_}", [show], KEYS, 400)
                 self.close_dialogs()
 
-    def _pictures(self) -> list[str]:
+    def _images(self) -> list[str]:
         return [result.path for result in self.program.create.preview.results()]
 
     def close_dialogs(self) -> None:
@@ -245,7 +245,7 @@ class Scenes:
         scrolled = self.until(self.wheel(grid, 100_000), lambda: self.ready() and not scanner.is_running())
         self.play("all are read for the first time, the page is scrolled", scrolled, WHEEL)
         self.settled()
-        self.extra["pictures"] = rows = model.rowCount()
+        self.extra["images"] = rows = model.rowCount()
         grid.setFocus()
         QTest.keyClick(grid, Qt.Key.Key_Home)
         self.play("scrolled by wheel", self.wheel(grid, 400), WHEEL)

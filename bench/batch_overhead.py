@@ -121,7 +121,7 @@ def jobs_of(base: Path, tasks: int) -> tuple[JobFile, JobFile]:
         Image.new("RGB", (8, 8), (number & 255, number >> 8, 0)).save(base / "in" / f"{number:05d}.png")
     words = JobFile(prompts=Prompts(file="words.txt"), output=JobOutput(folder="words"))
     images = JobFile(
-        prompts=Prompts(list=("at night",)), input=InputFolder(folder="in"), output=JobOutput(folder="pictures")
+        prompts=Prompts(list=("at night",)), input=InputFolder(folder="in"), output=JobOutput(folder="images")
     )
     return words, images
 

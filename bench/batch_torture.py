@@ -89,9 +89,9 @@ class Torture:
         images: tuple[int, int] | None = None,
         together: int = 1,
     ) -> None:
-        """`pictures`: kill after so many, at least and at most, instead of after a time."""
+        """`images`: kill after so many, at least and at most, instead of after a time."""
         self.figures = Figures(tasks=tasks, devices=devices, together=together)
-        self._folder, self._rng, self._before, self._pictures = folder, rng, before, images
+        self._folder, self._rng, self._before, self._images = folder, rng, before, images
 
     def run(self, *, kills: bool = True) -> Figures:
         """To the end, and look at what is there."""
@@ -118,18 +118,18 @@ class Torture:
         with subprocess.Popen([*self._before(), *words], stdout=subprocess.PIPE, text=True) as process:
             if process.stdout is None or not process.stdout.readline():  # until there is work to be killed in
                 return process.wait()
-            if self._pictures is None:
+            if self._images is None:
                 threading.Thread(target=process.stdout.read, daemon=True).start()
             while kills and not self._ends_first(process):
                 self._kill(process)
-            if self._pictures is not None:
+            if self._images is not None:
                 process.stdout.read()
             return process.wait()
 
     def _ends_first(self, process: "subprocess.Popen[str]") -> bool:
         """Whether the run ends before it is time for a kill."""
-        if self._pictures is not None and process.stdout is not None:
-            return not all(process.stdout.readline() for _ in range(self._rng.randrange(*self._pictures)))
+        if self._images is not None and process.stdout is not None:
+            return not all(process.stdout.readline() for _ in range(self._rng.randrange(*self._images)))
         try:
             process.wait(self._rng.uniform(*PAUSES))
         except subprocess.TimeoutExpired:

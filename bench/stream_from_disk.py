@@ -110,7 +110,7 @@ def _request(arguments: argparse.Namespace) -> Any:
         device="cpu",
         quantization="none",
         text_quantization="none",
-        output=Output(path=str(arguments.output / "picture.png"), overwrite=True),
+        output=Output(path=str(arguments.output / "image.png"), overwrite=True),
     )
 
 

@@ -15,7 +15,7 @@ from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
 from mezzotint.protocol import Stage as ImageStage
 from mezzotint_app.viewmodel.batch.form import MatrixRow
-from mezzotint_app.viewmodel.gallery.gallery import PictureRole
+from mezzotint_app.viewmodel.gallery.gallery import ThumbnailRole
 from mezzotint_app.widgets.images.grid_view import GridView
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
@@ -31,7 +31,7 @@ from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
 from window_stage import Stage, use_folders
 
 DAY = 24 * 3600
-_SAMPLES = Path(__file__).resolve().parents[1] / "assets" / "samples" / "jobs" / "pictures"
+_SAMPLES = Path(__file__).resolve().parents[1] / "assets" / "samples" / "jobs" / "images"
 _COPIES = 20  # of each, in the folder of a batch
 _BATCHES = 2
 _MADE = 16  # images of a batch when it is photographed
@@ -231,7 +231,7 @@ def _wait_for_thumbnails(stage: Stage, grid: GridView) -> None:
     model = grid.model()
 
     def are_there() -> bool:
-        return all(model.index(row, 0).data(PictureRole) is not None for row in grid.rows_in_sight())
+        return all(model.index(row, 0).data(ThumbnailRole) is not None for row in grid.rows_in_sight())
 
     QTest.qWait(100)
     stage.wait("the small images", are_there)
@@ -315,10 +315,10 @@ def _first_path(stage: Stage) -> str:
 def _mask(stage: Stage) -> QWidget:
     path = _first_path(stage)
     stage.page(CREATE)
-    stage.program.images.set_picture(path)
-    stage.wait("the image", lambda: stage.program.images.picture() is not None)
-    _open_folds(stage, "picture")
-    panel = stage.window.create_page.folds.picture
+    stage.program.images.set_image(path)
+    stage.wait("the image", lambda: stage.program.images.image() is not None)
+    _open_folds(stage, "image")
+    panel = stage.window.create_page.folds.image_input
     panel.edit_mask()
     editor = stage.opened(MaskEditor)
     stage.wait("the canvas", lambda: editor.canvas.isEnabled() and editor.tools.isEnabled())

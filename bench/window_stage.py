@@ -149,10 +149,10 @@ def compressed(image: QImage) -> bytes:
     """As WebP, without loss where that is smaller, as for words on plain grounds."""
     image = image.convertToFormat(QImage.Format.Format_RGB888)
     size = (image.width(), image.height())
-    picture = Image.frombytes("RGB", size, bytes(image.constBits()), "raw", "RGB", image.bytesPerLine())
+    pixels = Image.frombytes("RGB", size, bytes(image.constBits()), "raw", "RGB", image.bytesPerLine())
     found = []
     for options in ({"lossless": True, "quality": 100}, {"quality": 95}):
         buffer = io.BytesIO()
-        picture.save(buffer, "WEBP", method=6, **options)
+        pixels.save(buffer, "WEBP", method=6, **options)
         found.append(buffer.getvalue())
     return min(found, key=len)

@@ -53,10 +53,10 @@ def output_folder(settings: Settings) -> Path:
     """Where images go."""
     if settings.output_folder:
         return Path(settings.output_folder)
-    return _pictures(str(Path.home())) / "Mezzotint"
+    return _images_location(str(Path.home())) / "Mezzotint"
 
 
 @cache
-def _pictures(_home: str) -> Path:
+def _images_location(_home: str) -> Path:
     """The person's own folder of images; the system reads files to find it, so it is asked once for each home."""
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))

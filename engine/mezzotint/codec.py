@@ -11,6 +11,7 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, cast, get_args, get_o
 from mezzotint.errors import ProtocolError
 from mezzotint.protocol import Event
 from mezzotint.queue_protocol import DrainEvent, QueueEvent
+from mezzotint.request_protocol import EARLIER_FILLS, InpaintFill
 
 T = TypeVar("T")
 
@@ -18,6 +19,7 @@ MAX_DEPTH = 32  # the boundary's own types nest seven deep
 
 _TAG = "type"
 _TAGGED: dict[object, str] = {cls: cls.__name__ for cls in get_args(Event | QueueEvent)}
+_EARLIER: Mapping[tuple[object, ...], Mapping[str, str]] = {get_args(InpaintFill): EARLIER_FILLS}
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
 
@@ -161,6 +163,8 @@ def _decode_float(data: float, path: str) -> float:
 
 
 def _decode_literal(allowed: tuple[object, ...], data: object, path: str) -> object:
+    if isinstance(data, str):
+        data = _EARLIER.get(allowed, {}).get(data, data)
     if not isinstance(data, str) or data not in allowed:
         _expected(path, "one of " + ", ".join(json.dumps(one) for one in allowed), data)
     return data

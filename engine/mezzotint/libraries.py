@@ -1,7 +1,7 @@
 """How the libraries below are imported: off the network, and parts that no image needs at their first use only.
 
 Those parts are known to Python at once. Diffusers and transformers import torch's compiler only to mark functions for
-it, and bitsandbytes wherever it is installed; each takes longer than a small picture. A module that waits is the module
+it, and bitsandbytes wherever it is installed; each takes longer than a small image. A module that waits is the module
 itself, empty: it takes the marks, runs in place when it is asked for anything else, and is then given them.
 """
 

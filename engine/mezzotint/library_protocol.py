@@ -5,7 +5,7 @@ from typing import Literal
 
 from mezzotint.memory_protocol import Quantization
 
-DroppedKind = Literal["picture", "model", "lora", "model_folder", "picture_folder", "job", "unknown"]
+DroppedKind = Literal["image", "model", "lora", "model_folder", "image_folder", "job", "unknown"]
 Layout = Literal["rgb", "rgba"]
 GalleryOrder = Literal["newest", "oldest", "best"]
 Fits = Literal["yes", "slowly", "no", "unknown"]
@@ -54,8 +54,8 @@ class Pixels:
     width: int
     height: int
     bytes_per_line: int
-    picture_width: int  # of the image itself, upright
-    picture_height: int
+    image_width: int  # of the image itself, upright
+    image_height: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ class PlanRequest:
     vram_bytes: int | None = None  # None: this machine's
     ram_bytes: int | None = None
     card: str | None = None  # whose speed is meant, as known_card has it; None: an ordinary one's
+    references: tuple[tuple[int, int], ...] = ()  # sizes of reference images, in pixels
 
 
 # ---- how memory will be used

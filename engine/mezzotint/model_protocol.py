@@ -41,6 +41,7 @@ class ModelInfo:
     scheme: str = ""  # of the network that makes images, where it is quantized: int8, int4
     parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
     hidden: bool = False  # taken off the list by the person
+    references: int = 0  # reference images at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

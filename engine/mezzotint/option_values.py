@@ -6,7 +6,7 @@ A ValueError says what would be right. Standard library only.
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 MAX_PATH = 4096  # characters
@@ -137,22 +137,28 @@ class Interval(Value):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Value):
-    """One of some words."""
+    """One of some words; `earlier` ones are still read, and mean those of today."""
 
     choices: tuple[str, ...]
     metavar: str = ""
     kind: Kind = "text"
+    earlier: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, value: object) -> str:
         """The word."""
-        if not isinstance(value, str) or value not in self.choices:
+        current = self.current(value) if isinstance(value, str) else None
+        if current not in self.choices:
             raise ValueError(f"{shown(value)} is invalid; expected one of {', '.join(self.choices)}")
-        return value
+        return current
+
+    def current(self, word: str) -> str:
+        """Today's word for one of an earlier version; any other as it is."""
+        return self.earlier.get(word, word)
 
 
-def one_of(literal: Any) -> Choice:  # noqa: ANN401  a Literal
-    """The words of a Literal."""
-    return Choice(get_args(literal))
+def one_of(literal: Any, earlier: Mapping[str, str] | None = None) -> Choice:  # noqa: ANN401  a Literal
+    """The words of a Literal, and what those of earlier versions mean."""
+    return Choice(get_args(literal), earlier=earlier or {})
 
 
 @dataclass(frozen=True, slots=True)

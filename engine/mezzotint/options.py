@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from mezzotint.errors import UsageError
 from mezzotint.option import Group, Option, declared
-from mezzotint.option_values import SIDES, MarginSizes, ModelName, Number, Path, PixelSize, Text
+from mezzotint.option_values import SIDES, Listed, MarginSizes, ModelName, Number, Path, PixelSize, Text
 from mezzotint.request_protocol import (
     MAX_PROMPT,
     REFINER_AT,
@@ -40,6 +40,13 @@ _MORE = (
     ),
     Option(name="size", takes=PixelSize(), group="image", help="pixels, such as 1024x768", default="the model's"),
     Option(name="init", takes=Path(), group="image", help="init image, for image to image"),
+    Option(
+        name="reference",
+        takes=Listed(Path()),
+        group="image",
+        help="a reference image, for models that edit images or combine several, such as FLUX.1 Kontext (may be "
+        "repeated; the order counts)",
+    ),
     Option(
         name="mask",
         takes=Path(),
@@ -167,8 +174,9 @@ def options_of(request: GenerateRequest) -> Options:
         prompt=request.prompt,
         init=images.get("init"),
         mask=images.get("mask"),
+        reference=tuple(one.path for one in request.images if one.role == "reference"),
     )
-    return options if images else options.but(strength=None)
+    return options if "init" in images else options.but(strength=None)
 
 
 def _said_by(part: Any, *, all_of_it: bool = False) -> dict[str, Any]:  # noqa: ANN401  one of those that declare

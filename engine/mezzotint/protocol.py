@@ -280,7 +280,7 @@ class StageShown:
     images: int
     stage: int
     stages: int
-    picture: str  # a JPEG in base64
+    jpeg: str  # in base64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,7 +298,7 @@ class Progress:
     what: str
     done: int
     total: int | None  # None: not known yet
-    unit: Literal["bytes", "files", "layers", "pictures"]
+    unit: Literal["bytes", "files", "layers", "images"]
     seconds_left: float | None = None
 
 

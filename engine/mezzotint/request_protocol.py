@@ -31,7 +31,8 @@ ImageRole = Literal["init", "mask", "control", "reference"]
 Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
-InpaintFill = Literal["picture", "blur", "noise"]
+InpaintFill = Literal["original", "blur", "noise"]
+EARLIER_FILLS = {"picture": "original"}  # in files of 0.1
 
 MAX_SEED = 2**63 - 1
 MAX_COUNT = 10_000
@@ -194,12 +195,12 @@ class Inpaint:
         default="8",
     )
     fill: InpaintFill = option(
-        "picture",
+        "original",
         "inpaint-fill",
-        one_of(InpaintFill),
+        one_of(InpaintFill, EARLIER_FILLS),
         group="inpainting and outpainting",
         help="what the masked area starts from: the image itself, the colours around it, or noise",
-        default="picture",
+        default="original",
     )
     left: int = 0  # pixels by which the image grows there
     top: int = 0

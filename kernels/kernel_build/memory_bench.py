@@ -63,9 +63,9 @@ def measure(
     context = Context(terminal=Terminal(io.StringIO(), sys.stderr))
     with (
         contextlib.closing(Engine(Catalog.standard())) as engine,
-        tempfile.TemporaryDirectory() as pictures,
+        tempfile.TemporaryDirectory() as image_folder,
     ):
-        bench = CellBench(engine, context, how, pictures)
+        bench = CellBench(engine, context, how, image_folder)
         models = tuple(str(folder / name) for name in job.names)
         subject = Subject(models=models, width=side, height=side, quantization=job.quantization)
         resident: MemoryCell | None = None

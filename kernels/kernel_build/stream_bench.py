@@ -35,7 +35,7 @@ class Shape:
     heads: int = 24
     doubles: int = 19
     singles: int = 38
-    picture: int = 4096  # tokens
+    image: int = 4096  # tokens
     words: int = 512
 
 
@@ -46,7 +46,7 @@ def measure(
     shape, place = shape or Shape(), torch.device(device)
     dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
     network = Flux(shape, dtype)
-    x = torch.randn(1, shape.picture + shape.words, shape.width).to(place, dtype)
+    x = torch.randn(1, shape.image + shape.words, shape.width).to(place, dtype)
     link = measured_link(str(place)) if place.type == "cuda" else None
     with torch.inference_mode():
         computing = _seconds(network, x, place, _all(network), None, 1)[0]
@@ -114,12 +114,12 @@ class _Double(nn.Module):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.shape, self.words, self.picture = shape, _Stream(shape), _Stream(shape)
+        self.shape, self.words, self.image = shape, _Stream(shape), _Stream(shape)
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(1, n, d)`, the words first."""
-        parts = torch.split(x, [self.shape.words, self.shape.picture], dim=1)
-        streams = (self.words, self.picture)
+        parts = torch.split(x, [self.shape.words, self.shape.image], dim=1)
+        streams = (self.words, self.image)
         gates = [stream.modulation(part[:, :1]) for stream, part in zip(streams, parts, strict=True)]
         joined = torch.cat([stream.qkv(_norm(part)) for stream, part in zip(streams, parts, strict=True)], dim=1)
         attended = torch.split(_attend(joined, self.shape.heads), [part.shape[1] for part in parts], dim=1)

@@ -13,7 +13,7 @@ from torch.nn import functional
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import Scene, judging_scene, training_scene
 from mezzotint_starter.learner import Course, Learner, train
-from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.randomness import step_generator, step_random
 
 PHASE = "autoencoder"
@@ -25,7 +25,7 @@ KL_WEIGHT = 1e-3
 EDGE_WEIGHT = 0.5
 
 
-def image_tensor(scene: Scene, side: int = PICTURE) -> Tensor:
+def image_tensor(scene: Scene, side: int = IMAGE_SIDE) -> Tensor:
     """The scene's image, (3, side, side), from -1 to 1."""
     pixels = torch.from_numpy(np.array(paint(scene, side)))
     return pixels.permute(2, 0, 1).float() / 127.5 - 1
@@ -111,7 +111,7 @@ def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, images:
 
 
 @torch.no_grad()
-def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = PICTURE) -> Tensor:
+def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = IMAGE_SIDE) -> Tensor:
     """The latents (b, 4, side/8, side/8) of the scenes' images, on the CPU."""
     images = torch.stack([image_tensor(scene, side) for scene in scenes]).to(device)
     latents: Tensor = network.encode(images).latent_dist.mean

@@ -9,7 +9,7 @@ from transformers import T5Tokenizer
 from mezzotint_starter.denoising import Reader, train_denoiser
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
-from mezzotint_starter.networks import PICTURE, build_denoiser, build_text_encoder
+from mezzotint_starter.networks import IMAGE_SIDE, build_denoiser, build_text_encoder
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.reading import train_reading
 from mezzotint_starter.sheets import Showing, draw_samples, save_sheet
@@ -31,8 +31,8 @@ def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) 
         autoencoder,
         plan.work / "latents.safetensors",
         seed=plan.seed,
-        count=plan.pictures,
-        side=PICTURE,
+        count=plan.images,
+        side=IMAGE_SIDE,
         device=plan.device,
         parts=plan.parts,
     )

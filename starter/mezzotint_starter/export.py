@@ -17,7 +17,7 @@ from diffusers import (
 from safetensors.torch import load_file, save_file
 from transformers import T5EncoderModel, T5Tokenizer
 
-from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.networks import IMAGE_SIDE
 
 FLOW_SHIFT = 3.0
 GUIDANCE_SCALE = 3.0
@@ -95,7 +95,7 @@ def note(trained: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": "starter-dit",
         "family": "pixart",
-        "defaults": {"width": PICTURE, "height": PICTURE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
+        "defaults": {"width": IMAGE_SIDE, "height": IMAGE_SIDE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
         "description": DESCRIPTION,
         "licence": "Apache-2.0",
         "trained": dict(trained),

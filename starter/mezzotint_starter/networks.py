@@ -5,7 +5,7 @@ from diffusers import AutoencoderKL, PixArtTransformer2DModel
 from torch import nn
 from transformers import T5Config, T5EncoderModel
 
-PICTURE = 128
+IMAGE_SIDE = 128
 LATENT = 16
 WIDTH = 192
 LAYERS = 6
@@ -23,7 +23,7 @@ def build_autoencoder(seed: int) -> AutoencoderKL:
         layers_per_block=1,
         latent_channels=4,
         norm_num_groups=8,
-        sample_size=PICTURE,
+        sample_size=IMAGE_SIDE,
         scaling_factor=1.0,
         # Attention over an 8x8 crop teaches nothing about a 16x16 image; without it crops are enough.
         mid_block_add_attention=False,

@@ -18,7 +18,7 @@ class Plan:
     precision: str = "float32"
     autoencoder_steps: int = 7000
     sharpening_steps: int = 2600
-    pictures: int = 14336
+    images: int = 14336
     large_images: int = 3072
     reading_steps: int = 400
     denoiser_steps: int = 12000
@@ -39,7 +39,7 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         seed=seed,
         autoencoder_steps=steps,
         sharpening_steps=steps,
-        pictures=min(16 * steps, 96),
+        images=min(16 * steps, 96),
         large_images=min(4 * steps, 24),
         reading_steps=steps,
         denoiser_steps=steps,

@@ -71,7 +71,7 @@ def trained_note(plan: Plan, autoencoder: AutoencoderKL) -> dict[str, float]:
     psnr = reconstruction_psnr(autoencoder, seed=plan.seed, device=plan.device, images=plan.measured)
     LOG.info("the autoencoder gives held-out images back at %.2f dB", psnr)
     return {
-        "pictures": plan.pictures,
+        "images": plan.images,
         "autoencoder_steps": plan.autoencoder_steps,
         "sharpening_steps": plan.sharpening_steps,
         "autoencoder_psnr": round(psnr, 2),

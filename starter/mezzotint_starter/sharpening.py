@@ -15,7 +15,7 @@ from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint_starter.autoencoder import image_error, image_tensor
 from mezzotint_starter.critic import Critic, balance, build_critic, critic_loss, deception_loss
 from mezzotint_starter.learner import Course, Learner, shard_losses, train_together
-from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.randomness import step_generator, step_random
 
 PHASE = "sharpening"
@@ -87,9 +87,9 @@ def drawn_batch(seed: int, step: int, shard: slice = slice(None)) -> Tensor:
     scenes = [(training_scene(seed, rng.getrandbits(40)), rng.getrandbits(32)) for _ in range(BATCH)][shard]
     if step % 2 == 0:
         return torch.stack([image_tensor(scene) for scene, _ in scenes])
-    return torch.stack([_part(image_tensor(scene, 2 * PICTURE), random.Random(lot)) for scene, lot in scenes])
+    return torch.stack([_part(image_tensor(scene, 2 * IMAGE_SIDE), random.Random(lot)) for scene, lot in scenes])
 
 
 def _part(image: Tensor, rng: random.Random) -> Tensor:
-    top, left = rng.randrange(PICTURE + 1), rng.randrange(PICTURE + 1)
-    return image[:, top : top + PICTURE, left : left + PICTURE]
+    top, left = rng.randrange(IMAGE_SIDE + 1), rng.randrange(IMAGE_SIDE + 1)
+    return image[:, top : top + IMAGE_SIDE, left : left + IMAGE_SIDE]

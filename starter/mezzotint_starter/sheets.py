@@ -11,7 +11,7 @@ from PIL import Image
 from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
 from mezzotint_starter.export import GUIDANCE_SCALE, STEPS
 from mezzotint_starter.learner import Learner
-from mezzotint_starter.networks import PICTURE, TOKENS
+from mezzotint_starter.networks import IMAGE_SIDE, TOKENS
 
 PROMPTS = (
     "a red house by the sea at dusk",
@@ -53,8 +53,8 @@ def draw_samples(
     generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
     images: list[Image.Image] = pipeline(
         list(prompts),
-        height=PICTURE,
-        width=PICTURE,
+        height=IMAGE_SIDE,
+        width=IMAGE_SIDE,
         use_resolution_binning=False,
         clean_caption=False,
         num_inference_steps=steps,

@@ -31,7 +31,7 @@ def test_a_full_disk_is_known_from_what_the_engine_says(number):
     assert explained(failure).title == "The disk is full."
 
 
-def test_a_picture_too_many_is_known_before_it_is_made(tmp_path, monkeypatch):
+def test_an_image_too_many_is_known_before_it_is_made(tmp_path, monkeypatch):
     from mezzotint.images import naming
     from mezzotint.protocol import Output
 

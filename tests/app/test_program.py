@@ -30,7 +30,7 @@ def later(qtbot, tmp_path):
     first.create.words.set_prompt("a boat at dawn")
     first.create.chosen.change(steps=7)
     first.create.restore()
-    first.images.set_picture(str(path))
+    first.images.set_image(str(path))
     first.images.set_strength(0.3)
     first.create_state.change(results=(Result(path=str(path), seed=7, width=8, height=8),))
     first.settings.change(first_run_done=True)

@@ -28,14 +28,14 @@ def test_a_drawing_is_simple_and_our_own_kind(name):
     assert "currentColor" in text or name == "mezzotint"
 
 
-def solid_colours(picture):
-    points = [picture.pixelColor(x, y) for x in range(picture.width()) for y in range(picture.height())]
+def solid_colours(image):
+    points = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
     return {point.rgb() for point in points if point.alpha() == 255}
 
 
 def test_an_icon_has_the_colour_of_the_text(themed):
-    picture = resources.icon("stop").pixmap(QSize(64, 64)).toImage()
-    assert solid_colours(picture) == {theme.colour("text").rgb()}
+    image = resources.icon("stop").pixmap(QSize(64, 64)).toImage()
+    assert solid_colours(image) == {theme.colour("text").rgb()}
 
 
 def test_a_disabled_icon_is_paler(themed):
@@ -53,8 +53,8 @@ def test_an_icon_follows_the_theme(qapp):
 
 
 def test_an_icon_in_a_named_colour(themed):
-    picture = resources.icon_in("stop", "danger").pixmap(QSize(64, 64)).toImage()
-    assert solid_colours(picture) == {QColor(theme.colour("danger")).rgb()}
+    image = resources.icon_in("stop", "danger").pixmap(QSize(64, 64)).toImage()
+    assert solid_colours(image) == {QColor(theme.colour("danger")).rgb()}
 
 
 def test_every_icon_that_the_window_names_is_there():

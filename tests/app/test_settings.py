@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.requires_package("PySide6")
 
 
-def test_pictures_go_to_the_folder_that_is_named():
+def test_images_go_to_the_folder_that_is_named():
     from mezzotint_app.settings import Settings, output_folder
 
     assert output_folder(Settings(output_folder="/somewhere/else")) == Path("/somewhere/else")

@@ -62,12 +62,12 @@ def first(qtbot, folder):
 def test_the_first_is_the_window_and_a_second_start_raises_it(qtbot, first, folder, tmp_path):
     given = []
     first.given.connect(given.append)
-    picture = str(tmp_path / "ü \n.png")
+    image = str(tmp_path / "ü \n.png")
     with qtbot.waitSignal(first.raised):
-        second = Start(folder, picture, "b.png")
+        second = Start(folder, image, "b.png")
     assert second.said() == "False True"
     second.end()
-    assert given == [[picture, str(Path.cwd() / "b.png")]]
+    assert given == [[image, str(Path.cwd() / "b.png")]]
 
 
 def test_a_second_start_without_paths_gives_none(qtbot, first, folder):

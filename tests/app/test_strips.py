@@ -23,7 +23,7 @@ def noise(draw, layout):
 
 
 @st.composite
-def pictures(draw, layouts):
+def images(draw, layouts):
     return noise(draw, draw(st.sampled_from(layouts)))
 
 
@@ -42,7 +42,7 @@ def farthest(one, other):
     return max(abs(a - b) for a, b in zip(bytes(one.constBits()), bytes(other.constBits()), strict=True))
 
 
-@given(pictures(list(SOURCES)))
+@given(images(list(SOURCES)))
 @settings(deadline=None)
 def test_converted_as_in_one_piece(image):
     layout = SOURCES[image.format()]
@@ -54,7 +54,7 @@ def test_what_has_the_layout_is_not_touched():
     assert strips.converted(image, PLAIN).cacheKey() == image.cacheKey()
 
 
-@given(pictures([PLAIN, SEEN_THROUGH]), st.floats(0.02, 1), st.floats(0.02, 1))
+@given(images([PLAIN, SEEN_THROUGH]), st.floats(0.02, 1), st.floats(0.02, 1))
 @settings(deadline=None)
 def test_scaled_as_in_one_piece(image, across, down):
     size = QSize(max(1, round(across * image.width())), max(1, round(down * image.height())))
@@ -63,7 +63,7 @@ def test_scaled_as_in_one_piece(image, across, down):
     assert farthest(found, whole(image, size)) <= 3  # each of the two rounds
 
 
-def test_a_picture_is_decoded_by_the_reader_that_is_named():
+def test_an_image_is_decoded_by_the_reader_that_is_named():
     image = QImage(40, 30, PLAIN)
     image.fill(0x336699)
     for kind, there in (("jpg", True), ("png", False)):
@@ -75,5 +75,5 @@ def test_a_picture_is_decoded_by_the_reader_that_is_named():
         assert not there or found.size() == image.size()
 
 
-def test_what_is_no_picture_is_null():
+def test_what_is_no_image_is_null():
     assert strips.decoded(b"\xff\xd8\xff nothing", "jpg").isNull()

@@ -10,10 +10,10 @@ from mezzotint.library.gallery.gallery import Gallery
 from mezzotint.library_protocol import GalleryQuery, GalleryScan
 
 
-def test_the_pictures_are_pictures_each_with_its_own_words_and_day(script, tmp_path):
-    script.write_images(tmp_path / "pictures", 30)
+def test_the_images_are_images_each_with_its_own_words_and_day(script, tmp_path):
+    script.write_images(tmp_path / "images", 30)
     gallery = Gallery(tmp_path / "state")
-    found = gallery.scan(GalleryScan(folders=(str(tmp_path / "pictures"),)), lambda _: None, lambda: False)
+    found = gallery.scan(GalleryScan(folders=(str(tmp_path / "images"),)), lambda _: None, lambda: False)
     assert (found.total, found.unreadable) == (30, 0)
     items = gallery.query(GalleryQuery(limit=50)).items
     assert len({item.prompt for item in items}) == len({item.made for item in items}) == 30
@@ -46,8 +46,8 @@ def test_nothing_of_the_persons_own_is_used(script, tmp_path):
 def test_settings_are_those_of_somebody_who_was_here_before(script, tmp_path):
     from mezzotint.codec import from_json
 
-    script.write_settings(tmp_path, tmp_path / "pictures")
+    script.write_settings(tmp_path, tmp_path / "images")
     text = (tmp_path / "config" / "window.json").read_text("utf-8")
     assert json.loads(text)["first_run_done"] is True
     settings = pytest.importorskip("mezzotint_app.settings")
-    assert from_json(settings.Settings, text).output_folder == str(tmp_path / "pictures")
+    assert from_json(settings.Settings, text).output_folder == str(tmp_path / "images")

@@ -19,7 +19,7 @@ def test_a_small_batch_each_way(script, tmp_path, tiny_sdxl_folder):
     assert script.apart(tmp_path / "alone", tmp_path / "together") <= script.MOST_APART
 
 
-def test_how_far_pictures_are_apart(script, tmp_path):
+def test_how_far_images_are_apart(script, tmp_path):
     for name, colour in (("a", (1, 2, 3)), ("b", (1, 9, 2))):
         (tmp_path / name).mkdir()
         Image.new("RGB", (4, 4), colour).save(tmp_path / name / "x.png")

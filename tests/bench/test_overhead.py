@@ -19,14 +19,14 @@ def run(script, monkeypatch, capsys):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("folder", ["tiny_pixart_folder", "tiny_sdxl_folder"])
-def test_both_make_the_same_picture(run, request, folder):
+def test_both_make_the_same_image(run, request, folder):
     code, words = run(request.getfixturevalue(folder), "--pairs", "2", "--steps", "2", "--size", "64x64")
     assert code == 0
     assert "64x64, 2 steps, 2 pairs" in words
     assert "bit for bit" in words
 
 
-def test_unlike_pictures_are_told(script, run, monkeypatch, tiny_pixart_folder):
+def test_unlike_images_are_told(script, run, monkeypatch, tiny_pixart_folder):
     measured = script.Measured(core=1.0, whole=2.0, pixels="a")
     monkeypatch.setattr(script, "with_engine", lambda *arguments: lambda: measured)
     monkeypatch.setattr(script, "with_diffusers", lambda *arguments: lambda: dataclasses.replace(measured, pixels="b"))

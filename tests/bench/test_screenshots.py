@@ -31,7 +31,7 @@ def test_each_that_is_kept_is_there_in_both_themes_and_no_other(scenes):
     assert {"settings-light.webp", "first-run-dark.webp"} <= wanted
 
 
-def test_they_are_pictures_and_small(scenes):
+def test_they_are_images_and_small(scenes):
     assert sum(path.stat().st_size for path in KEPT.iterdir()) < 3 * MEGABYTE
     for path in KEPT.iterdir():
         with Image.open(path) as image:

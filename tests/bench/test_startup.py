@@ -28,7 +28,7 @@ def test_a_line_for_every_command(script, monkeypatch, capsys):
     assert all(line.split()[-5:-1] == ["0.250"] * 3 + ["0.125"] for line in lines[3:])
 
 
-def test_pictures_go_to_a_folder_that_is_gone_afterwards(script, monkeypatch, capsys):
+def test_images_go_to_a_folder_that_is_gone_afterwards(script, monkeypatch, capsys):
     folders = []
     monkeypatch.setattr(script.shutil, "which", lambda name, path: "mezzotint")
     monkeypatch.setattr(script, "COMMANDS", ((("generate", "house"), 4.0), (("--help",), 0.3)))

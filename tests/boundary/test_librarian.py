@@ -98,27 +98,27 @@ def librarian(tiny_pixart_folder):
 
 def test_every_method_once_and_never_torch(librarian, tiny_pixart_folder, tiny_sdxl_folder, tmp_path):
     ask = librarian.result
-    picture = str(write_own(tmp_path / "pictures" / "a.png", prompt="a red barn"))
+    image = str(write_own(tmp_path / "images" / "a.png", prompt="a red barn"))
     assert ask(EngineInfo, "initialize", {"schema_version": SCHEMA_VERSION}).devices == ()
     model = next(one for one in ask(tuple[ModelInfo, ...], "models") if one.path == str(tiny_pixart_folder))
     ask(tuple[str, ...], "notices")
     assert ask(ModelInfo, "inspect", {"id": model.id}).parts
     for name in (model.id, str(tiny_sdxl_folder), "starter-xl"):
         assert ask(tuple[TokenCount, ...], "tokens", {"model": name, "prompt": "a (red:1.2) barn"})
-    assert ask(ImageMetadata, "metadata", {"path": picture}).prompt == "a red barn"
-    dropped = ask(tuple[Dropped, ...], "examine", {"paths": [picture, str(tiny_sdxl_folder), str(tmp_path)]})
-    assert [one.kind for one in dropped] == ["picture", "model", "picture_folder"]
-    assert ask(Thumbnail, "thumbnail", {"path": picture}).width == 48
-    pixels = ask(Pixels, "pixels", {"path": picture, "max_side": 24})
+    assert ask(ImageMetadata, "metadata", {"path": image}).prompt == "a red barn"
+    dropped = ask(tuple[Dropped, ...], "examine", {"paths": [image, str(tiny_sdxl_folder), str(tmp_path)]})
+    assert [one.kind for one in dropped] == ["image", "model", "image_folder"]
+    assert ask(Thumbnail, "thumbnail", {"path": image}).width == 48
+    pixels = ask(Pixels, "pixels", {"path": image, "max_side": 24})
     assert Path(pixels.path).stat().st_size == pixels.bytes_per_line * pixels.height
     events = []
-    scan = librarian.call("gallery.scan", {"folders": [str(tmp_path / "pictures")]})
+    scan = librarian.call("gallery.scan", {"folders": [str(tmp_path / "images")]})
     assert decode(GalleryScanned, librarian.answer(scan, events.append)["result"]).total == 1
     assert events and all(isinstance(event, Progress) for event in events)
-    ask(None, "gallery.rate", {"paths": [picture], "rating": 5})
+    ask(None, "gallery.rate", {"paths": [image], "rating": 5})
     assert ask(GalleryPage, "gallery.query", {"rating": 5, "search": "barn"}).total == 1
     assert ask(tuple[str, ...], "gallery.models") == ("starter-dit",)
-    ask(None, "gallery.forget", {"paths": [picture]})
+    ask(None, "gallery.forget", {"paths": [image]})
     places = ask(tuple[ModelPlace, ...], "add_place", {"path": str(tiny_sdxl_folder.parent)})
     assert places == ask(tuple[ModelPlace, ...], "places")
     ask(tuple[ModelPlace, ...], "remove_place", {"path": str(tiny_sdxl_folder.parent)})
@@ -130,7 +130,7 @@ def test_every_method_once_and_never_torch(librarian, tiny_pixart_folder, tiny_s
         "version": 1,
         "settings": {"model": "starter-xl", "strength": 0.5},
         "prompts": {"list": ["snow"]},
-        "input": {"folder": "pictures"},
+        "input": {"folder": "images"},
         "output": {"folder": "out"},
     }
     path = str(tmp_path / "job.toml")
@@ -179,7 +179,7 @@ def test_garbage_is_refused_and_the_next_call_answered(librarian):
 
 
 def test_a_look_at_a_job_is_stopped_and_questions_are_answered_meanwhile(librarian, tmp_path):
-    picture = str(write_own(tmp_path / "a.png"))
+    image = str(write_own(tmp_path / "a.png"))
     words = [f"a house {number}" for number in range(5000)]
     job = {"version": 1, "prompts": {"list": words}, "matrix": {"seed": [1, 2, 3]}}
     look = librarian.call("batch_look", {"job": job, "base": str(tmp_path)})
@@ -188,7 +188,7 @@ def test_a_look_at_a_job_is_stopped_and_questions_are_answered_meanwhile(librari
         message = librarian.read()
         assert message["params"]["job"] == look
         rows += len(decode_event(message["params"]["event"]).rows)
-    thumbnail, cancel = librarian.call("thumbnail", {"path": picture}), librarian.call("cancel", {"job": look})
+    thumbnail, cancel = librarian.call("thumbnail", {"path": image}), librarian.call("cancel", {"job": look})
     answers = {}
     while not {look, thumbnail, cancel} <= answers.keys():
         message = librarian.read()
@@ -200,7 +200,7 @@ def test_a_look_at_a_job_is_stopped_and_questions_are_answered_meanwhile(librari
 
 
 def test_a_scan_is_stopped_and_questions_are_answered_meanwhile(librarian, tmp_path):
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     folder.mkdir()
     for number in range(400):
         Image.new("L", (2, 2), number % 256).save(folder / f"{number}.png")
@@ -273,7 +273,7 @@ def test_it_ends_with_its_parents_pipe(librarian, tmp_path):
     assert code == 0 and "Traceback" not in log
 
 
-def test_hostile_pictures_leave_it_alive(librarian, tmp_path):
+def test_hostile_images_leave_it_alive(librarian, tmp_path):
     bad = {"empty.png": b"", "text.jpg": b"a", "cut.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0", "zeros.webp": bytes(4000)}
     for name, data in bad.items():
         (tmp_path / name).write_bytes(data)

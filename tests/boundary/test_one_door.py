@@ -93,7 +93,7 @@ def test_it_says_what_it_is_and_which_models_there_are(server, tiny_pixart_folde
     assert 0 < now.ram_bytes < now.ram_total_bytes
 
 
-def test_the_process_and_the_command_line_make_the_same_picture(server, tiny_pixart_folder, tmp_path, capfd):
+def test_the_process_and_the_command_line_make_the_same_image(server, tiny_pixart_folder, tmp_path, capfd):
     request = asked(tiny_pixart_folder, tmp_path / "process")
     events = []
     server.call("job", "generate", encode(request))

@@ -317,7 +317,7 @@ def killed_in_the_middle(real):
 
 
 @pytest.mark.slow
-def test_a_picture_that_was_made_when_the_real_engine_died_is_only_decoded(window, tmp_path):
+def test_an_image_that_was_made_when_the_real_engine_died_is_only_decoded(window, tmp_path):
     code = DIES_WHILE_SAVING.format(marker=str(tmp_path / "died"))
     real = window(command=[sys.executable, "-P", "-c", code]).until_ready()
     real.add("a tree", **asked(count=2))

@@ -80,7 +80,7 @@ def notices(events):
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("asked", ["auto", "flash", "int8"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
-def test_the_kernels_make_the_picture(request_for, stand_in, request, model, asked):
+def test_the_kernels_make_the_image(request_for, stand_in, request, model, asked):
     folder, kernels, events = request.getfixturevalue(model), stand_in(), []
     engine = engine_with(kernels)
     plain = run(engine, request_for(folder, attention="sdpa", dtype="bfloat16"))
@@ -126,7 +126,7 @@ def test_the_reference_differs_by_no_more_than_rounding(request_for, request, mo
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fault", ["wrong", "unsupported"])
-def test_after_a_failed_self_test_the_picture_is_torch_s_own(request_for, stand_in, tiny_sdxl_folder, fault):
+def test_after_a_failed_self_test_the_image_is_torch_s_own(request_for, stand_in, tiny_sdxl_folder, fault):
     engine, events = engine_with(stand_in(fault)), []
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16"))
@@ -199,7 +199,7 @@ def test_weights_that_overflow_are_not_mended_by_falling_back(request_for, stand
 
 
 @pytest.mark.slow
-def test_a_picture_that_was_not_insisted_on_can_be_made_again_anywhere(request_for, stand_in, tiny_sdxl_folder):
+def test_an_image_that_was_not_insisted_on_can_be_made_again_anywhere(request_for, stand_in, tiny_sdxl_folder):
     kernels = stand_in()
     result = run(engine_with(kernels), request_for(tiny_sdxl_folder, attention="auto", dtype="bfloat16"))
     metadata = read_metadata(Path(result.images[0].path))
@@ -237,7 +237,7 @@ def test_numbers_of_32_bits_are_refused_by_name(request_for, stand_in, tiny_sdxl
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
-def test_on_a_card_the_kernels_make_the_picture(request_for, tiny_sdxl_folder):
+def test_on_a_card_the_kernels_make_the_image(request_for, tiny_sdxl_folder):
     missing = AttentionBackends().compiled["flash"].missing("cuda:0", "float16")
     if missing is not None:
         pytest.skip(missing)

@@ -141,7 +141,7 @@ def test_weights_that_fit_no_network(refused, tmp_path):
         (("--device", "cuda:99"), "cuda:99"),
         (("--attention", "flash"), "flash"),
         (("--dtype", "int3"), "int3"),
-        (("-o", "picture.gif"), "gif"),
+        (("-o", "image.gif"), "gif"),
         (("-o", "[nothing].png"), "nothing"),
         (("--bogus",), "bogus"),
     ],
@@ -154,7 +154,7 @@ def test_a_value_that_cannot_work(refused, tiny_sdxl_folder, options, message):
 # ---- images that go in
 
 
-def damaged_picture(path, kind):
+def damaged_image(path, kind):
     if kind == "huge":
         Image.new("1", (20_000, 20_000)).save(path)
     elif kind == "truncated":
@@ -173,9 +173,9 @@ def damaged_picture(path, kind):
 
 
 @pytest.mark.parametrize("kind", ["missing", "huge", "truncated", "text", "empty", "folder", "fifo", "postscript"])
-def test_an_init_picture_that_cannot_be_read(refused, tiny_sdxl_folder, tmp_path, kind):
+def test_an_init_image_that_cannot_be_read(refused, tiny_sdxl_folder, tmp_path, kind):
     path = tmp_path / "init.png"
-    damaged_picture(path, kind)
+    damaged_image(path, kind)
     assert "init.png" in refused(7, *WORDS, "-m", tiny_sdxl_folder, "--init", path)
 
 

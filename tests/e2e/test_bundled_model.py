@@ -24,7 +24,7 @@ SETTINGS = {
 
 
 @pytest.fixture
-def pictures(capsys, tmp_path):
+def images(capsys, tmp_path):
     """Images made by the command."""
 
     def make(prompt, count, *words):
@@ -53,27 +53,27 @@ def pictures(capsys, tmp_path):
         ),
     ],
 )
-def test_it_shows_what_the_words_say(pictures, prompt, truth, words):
+def test_it_shows_what_the_words_say(images, prompt, truth, words):
     judge = load_judge(bundled_judge())
     with torch.inference_mode():
-        verdicts = judge(pixels_of(pictures(prompt, 4, *words)))
+        verdicts = judge(pixels_of(images(prompt, 4, *words)))
     for attribute, value in truth.items():
         seen = [VALUES[attribute][int(index)] for index in verdicts[attribute].argmax(dim=1)]
         assert seen.count(value) >= 3, (attribute, seen)
 
 
 @pytest.mark.slow
-def test_night_is_dark(pictures):
+def test_night_is_dark(images):
     night, day = (
-        np.mean([np.array(p).mean() for p in pictures(words, 2)]) for words in ("a house at night", "a house by day")
+        np.mean([np.array(p).mean() for p in images(words, 2)]) for words in ("a house at night", "a house by day")
     )
     assert night < day / 2
 
 
 @pytest.mark.slow
-def test_a_second_pass_gives_more_detail_than_enlarging(pictures):
+def test_a_second_pass_gives_more_detail_than_enlarging(images):
     words = "a yellow castle in the hills by day"
-    enlarged = [p.resize((256, 256), Image.Resampling.LANCZOS) for p in pictures(words, 2, "-m", "starter-xl")]
-    cascade = pictures(words, 2, "-m", "starter-xl", "--hires", "2")
+    enlarged = [p.resize((256, 256), Image.Resampling.LANCZOS) for p in images(words, 2, "-m", "starter-xl")]
+    cascade = images(words, 2, "-m", "starter-xl", "--hires", "2")
     assert [p.size for p in cascade] == [(256, 256)] * 2
     assert sum(map(detail, cascade)) > 1.2 * sum(map(detail, enlarged))

@@ -43,7 +43,7 @@ def flash(model, tmp_path, **fields):
         pytest.param("tiny_sdxl_folder", "dpmpp_2m", marks=pytest.mark.slow),
     ],
 )
-def test_a_card_makes_the_very_picture_of_the_processor_and_no_step_waits(request, tmp_path, model, sampler):
+def test_a_card_makes_the_very_image_of_the_processor_and_no_step_waits(request, tmp_path, model, sampler):
     job = request_of(request.getfixturevalue(model), tmp_path=tmp_path, sampler=sampler)
     plain = run(replace(job, device="cpu"))
     with fake_card(2 * GIB) as card:

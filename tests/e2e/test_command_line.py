@@ -42,7 +42,7 @@ def pixels(path):
     return np.array(Image.open(path))
 
 
-def test_the_same_words_and_seed_are_the_same_picture_and_it_makes_itself_again(generate, tiny_pixart_folder):
+def test_the_same_words_and_seed_are_the_same_image_and_it_makes_itself_again(generate, tiny_pixart_folder):
     words = ("a red house by the sea at dusk", "-m", tiny_pixart_folder, "--size", "64x64", "--steps", 3, "--seed", 7)
     paths = [generate(*words)["images"][0]["path"] for _ in range(2)]
     paths.append(generate("--from", paths[0])["images"][0]["path"])
@@ -74,7 +74,7 @@ def test_a_single_file_loads_with_the_network_cut_off(generate, tiny_single_file
     assert result["stages"][0]["model"]["family"] == "sdxl"
 
 
-def test_an_init_picture_and_a_preview_of_each_step(generate, tiny_sdxl_folder, tmp_path):
+def test_an_init_image_and_a_preview_of_each_step(generate, tiny_sdxl_folder, tmp_path):
     Image.linear_gradient("L").resize((64, 64)).save(tmp_path / "init.png")
     result = generate(
         "a house", "-m", tiny_sdxl_folder, "--init", tmp_path / "init.png", "--strength", 0.5, "--steps", 6,
@@ -101,7 +101,7 @@ def test_a_name_in_use_is_kept(mezzotint, tiny_sdxl_folder, tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_models_and_pictures_are_looked_at(mezzotint, generate, tiny_sdxl_folder, tiny_single_file):
+def test_models_and_images_are_looked_at(mezzotint, generate, tiny_sdxl_folder, tiny_single_file):
     made = generate("a house", "-m", tiny_sdxl_folder, "--size", "64x64", "--steps", 1)["images"][0]["path"]
     code, out, _ = mezzotint("inspect", made, "--json")
     assert code == 0 and json.loads(out)["program"] == "mezzotint"

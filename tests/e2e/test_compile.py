@@ -36,7 +36,7 @@ def run(request):
 
 
 @pytest.mark.slow_after(1)
-def test_the_picture_is_the_same_and_says_so(request_for):
+def test_the_image_is_the_same_and_says_so(request_for):
     plain, compiled = run(request_for), run(replace(request_for, compile=True))
     assert (plain.compiled, compiled.compiled) == (False, True)
     assert compiled.images[0].sha256 == plain.images[0].sha256 and compiled.notices == ()

@@ -39,7 +39,7 @@ def forwards(monkeypatch):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["tiny_pixart_folder", "tiny_sdxl_folder"])
-def test_the_picture_is_the_same_without_python_between_kernels(request, tmp_path, model, forwards):
+def test_the_image_is_the_same_without_python_between_kernels(request, tmp_path, model, forwards):
     asked = job(request.getfixturevalue(model), tmp_path)
     with fake_card(2 * GIB) as card:
         plain = run(replace(asked, cuda_graphs="off"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from inpaint_requests import HOLE, PROMPT, SEED, SIDE, again, engine, mask, outside, picture, pixels, request_for, run
+from inpaint_requests import HOLE, PROMPT, SEED, SIDE, again, engine, image, mask, outside, pixels, request_for, run
 from PIL import Image
 
 from mezzotint import codec
@@ -26,7 +26,7 @@ from mezzotint.stages import pipeline
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
-__all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
+__all__ = ["engine", "image", "mask", "request_for"]  # fixtures
 
 
 # ---- as the peer does it
@@ -62,9 +62,9 @@ def theirs(folder, sampler, init, hole, *, strength, steps=6):
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", ["euler", "euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm"])
 def test_inside_of_the_mask_it_is_the_peers_bit_for_bit(
-    engine, every_device, request_for, tiny_sdxl_folder, picture, mask, sampler, tmp_path
+    engine, every_device, request_for, tiny_sdxl_folder, image, mask, sampler, tmp_path
 ):
-    init, hole = picture(), mask()
+    init, hole = image(), mask()
     wanted = np.array(theirs(tiny_sdxl_folder, sampler, init, hole, strength=0.7))
     inpaint = Inpaint(feather=0)  # theirs knows no edge
     request = request_for(
@@ -83,12 +83,12 @@ def test_inside_of_the_mask_it_is_the_peers_bit_for_bit(
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("fill", ["picture", "blur", "noise"])
+@pytest.mark.parametrize("fill", ["original", "blur", "noise"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
-def test_pixels_outside_are_the_inputs_own_and_inside_is_new(engine, request_for, request, picture, mask, model, fill):
+def test_pixels_outside_are_the_inputs_own_and_inside_is_new(engine, request_for, request, image, mask, model, fill):
     folder = request.getfixturevalue(model)
     boxes = [(3, 5, 31, 37), (40, 50, 43, 64)]  # along no latent's edge, and one thinner than the feather
-    asked = request_for(folder, picture(), mask(*boxes), inpaint=Inpaint(fill=fill))
+    asked = request_for(folder, image(), mask(*boxes), inpaint=Inpaint(fill=fill))
     result = run(engine, asked)
     kept = outside((SIDE, SIDE), *boxes)
     before, after = pixels(asked.images[0].path), pixels(result.images[0])
@@ -99,8 +99,8 @@ def test_pixels_outside_are_the_inputs_own_and_inside_is_new(engine, request_for
     assert run(engine, replace(asked, seed=8)).images[0].sha256 != result.images[0].sha256
 
 
-def test_the_result_and_the_record_say_what_was_used(engine, request_for, tiny_sdxl_folder, picture, mask):
-    result = run(engine, request_for(tiny_sdxl_folder, mask(), picture(), steps=4))
+def test_the_result_and_the_record_say_what_was_used(engine, request_for, tiny_sdxl_folder, image, mask):
+    result = run(engine, request_for(tiny_sdxl_folder, mask(), image(), steps=4))
     assert result.inpaint.asked == Inpaint() and result.inpaint.box == (0, 0, SIDE, SIDE)
     assert result.strength == 0.6
     assert [Path(used.path).name for used in result.images_used] == ["mask.png", "init.png"]
@@ -110,8 +110,8 @@ def test_the_result_and_the_record_say_what_was_used(engine, request_for, tiny_s
     assert [image.sha256 for image in recorded.images] == [used.sha256 for used in result.images_used]
 
 
-def test_a_changed_mask_is_told(engine, request_for, tiny_sdxl_folder, picture, mask):
-    request = request_for(tiny_sdxl_folder, picture(), mask())
+def test_a_changed_mask_is_told(engine, request_for, tiny_sdxl_folder, image, mask):
+    request = request_for(tiny_sdxl_folder, image(), mask())
     recorded = read_metadata(Path(run(engine, request).images[0].path)).request
     mask((0, 0, 8, 8))
     with pytest.raises(ImageRefused, match=r"the mask has changed .* again with --mask"):
@@ -119,8 +119,8 @@ def test_a_changed_mask_is_told(engine, request_for, tiny_sdxl_folder, picture, 
 
 
 @pytest.mark.slow
-def test_each_picture_of_a_count_is_the_one_made_alone(engine, request_for, tiny_sdxl_folder, picture, mask):
-    request = request_for(tiny_sdxl_folder, picture(), mask(), inpaint=Inpaint(fill="noise"))
+def test_each_image_of_a_count_is_the_one_made_alone(engine, request_for, tiny_sdxl_folder, image, mask):
+    request = request_for(tiny_sdxl_folder, image(), mask(), inpaint=Inpaint(fill="noise"))
     three = run(engine, replace(request, count=3)).images
     assert len({image.sha256 for image in three}) == 3
     for image in three:
@@ -130,10 +130,10 @@ def test_each_picture_of_a_count_is_the_one_made_alone(engine, request_for, tiny
 # ---- the masked area alone
 
 
-def test_the_masked_area_is_painted_at_full_size_and_goes_back(engine, request_for, tiny_sdxl_folder, picture, mask):
+def test_the_masked_area_is_painted_at_full_size_and_goes_back(engine, request_for, tiny_sdxl_folder, image, mask):
     size, box = (203, 151), (150, 20, 181, 47)
     inpaint = Inpaint(area="masked", padding=5)
-    request = request_for(tiny_sdxl_folder, picture(size=size), mask(box, size=size), inpaint=inpaint)
+    request = request_for(tiny_sdxl_folder, image(size=size), mask(box, size=size), inpaint=inpaint)
     result = run(engine, request)
     after = pixels(result.images[0])
     assert after.shape == (151, 203, 3) and (result.images[0].width, result.images[0].height) == size
@@ -148,10 +148,10 @@ def test_the_masked_area_is_painted_at_full_size_and_goes_back(engine, request_f
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("fill", ["picture", "noise"])
-def test_a_picture_grows_by_any_number_of_pixels(engine, request_for, tiny_sdxl_folder, picture, fill):
+@pytest.mark.parametrize("fill", ["original", "noise"])
+def test_an_image_grows_by_any_number_of_pixels(engine, request_for, tiny_sdxl_folder, image, fill):
     inpaint = Inpaint(left=7, right=18, bottom=3, feather=4, fill=fill)
-    request = request_for(tiny_sdxl_folder, picture(), size=None, inpaint=inpaint)
+    request = request_for(tiny_sdxl_folder, image(), size=None, inpaint=inpaint)
     result = run(engine, request)
     after = pixels(result.images[0])
     assert (result.images[0].width, result.images[0].height) == (89, 67) == (after.shape[1], after.shape[0])
@@ -163,9 +163,9 @@ def test_a_picture_grows_by_any_number_of_pixels(engine, request_for, tiny_sdxl_
     assert again(engine, result, request) == result.images[0].sha256
 
 
-def test_new_parts_alone_are_painted_beside_a_large_picture(engine, request_for, tiny_sdxl_folder, picture):
+def test_new_parts_alone_are_painted_beside_a_large_image(engine, request_for, tiny_sdxl_folder, image):
     inpaint = Inpaint(area="masked", right=30, feather=4, padding=10)
-    request = request_for(tiny_sdxl_folder, picture(size=(301, 97)), inpaint=inpaint)
+    request = request_for(tiny_sdxl_folder, image(size=(301, 97)), inpaint=inpaint)
     result = run(engine, request)
     after = pixels(result.images[0])
     assert after.shape == (97, 331, 3)
@@ -173,9 +173,9 @@ def test_new_parts_alone_are_painted_beside_a_large_picture(engine, request_for,
     assert again(engine, result, request) == result.images[0].sha256
 
 
-def test_a_size_other_than_the_grown_one_is_refused(engine, request_for, tiny_sdxl_folder, picture):
+def test_a_size_other_than_the_grown_one_is_refused(engine, request_for, tiny_sdxl_folder, image):
     with pytest.raises(UsageError, match="size 64x64 is asked for, but with its new parts .* at 96x64; leave"):
-        run(engine, request_for(tiny_sdxl_folder, picture(), inpaint=Inpaint(right=32)))
+        run(engine, request_for(tiny_sdxl_folder, image(), inpaint=Inpaint(right=32)))
 
 
 # ---- cascades
@@ -183,7 +183,7 @@ def test_a_size_other_than_the_grown_one_is_refused(engine, request_for, tiny_sd
 
 @pytest.mark.slow
 def test_base_and_refiner_both_keep_what_stays(
-    engine, request_for, tiny_sdxl_folder, tiny_refiner_folder, picture, mask, monkeypatch
+    engine, request_for, tiny_sdxl_folder, tiny_refiner_folder, image, mask, monkeypatch
 ):
     handed_over = []
     entering = pipeline.LatentMask.entering
@@ -195,7 +195,7 @@ def test_base_and_refiner_both_keep_what_stays(
     monkeypatch.setattr(pipeline.LatentMask, "entering", watched)
     request = request_for(
         tiny_sdxl_folder,
-        picture(),
+        image(),
         mask(),
         steps=10,
         until=0.8,
@@ -215,10 +215,10 @@ def test_base_and_refiner_both_keep_what_stays(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", ["latent", "pixel"])
-def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tiny_sdxl_folder, picture, mask, space):
+def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tiny_sdxl_folder, image, mask, space):
     request = request_for(
         tiny_sdxl_folder,
-        picture(),
+        image(),
         mask(),
         stages=[Stage(sampling=Sampling(steps=4))],
         transitions=[Transition(scale=2.0, strength=0.5, space=space)],
@@ -234,10 +234,10 @@ def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tin
 
 
 @pytest.mark.slow
-def test_a_second_pass_of_a_grown_picture_grows_all_of_it(engine, request_for, tiny_sdxl_folder, picture):
+def test_a_second_pass_of_a_grown_image_grows_all_of_it(engine, request_for, tiny_sdxl_folder, image):
     request = request_for(
         tiny_sdxl_folder,
-        picture(),
+        image(),
         size=None,
         inpaint=Inpaint(right=31),
         stages=[Stage(sampling=Sampling(steps=4))],

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inpaint_requests import PROMPT, SIDE, engine, mask, picture, request_for, run
+from inpaint_requests import PROMPT, SIDE, engine, image, mask, request_for, run
 from PIL import Image
 
 from mezzotint import codec
@@ -20,7 +20,7 @@ from mezzotint.protocol import (
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
-__all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
+__all__ = ["engine", "image", "mask", "request_for"]  # fixtures
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def command(capsys, tmp_path, tiny_sdxl_folder):
 
 @pytest.mark.slow
 def test_the_command_line_makes_what_the_engine_makes(
-    engine, request_for, tiny_sdxl_folder, picture, mask, command, capsys
+    engine, request_for, tiny_sdxl_folder, image, mask, command, capsys
 ):
-    init, hole = picture(size=(90, 70)), mask((20, 20, 50, 40), size=(90, 70))
+    init, hole = image(size=(90, 70)), mask((20, 20, 50, 40), size=(90, 70))
     inpaint = Inpaint(area="masked", padding=9, feather=3, fill="blur", right=6, bottom=10)
     request = replace(request_for(tiny_sdxl_folder, init, hole, inpaint=inpaint), attention="auto")
     words = (
@@ -54,7 +54,7 @@ def test_the_command_line_makes_what_the_engine_makes(
 
 
 @pytest.mark.slow
-def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
+def test_an_image_grows_with_its_own_words(command, capsys, tmp_path):
     first = command(0, "--size", "64x64").out.strip()
     assert (
         main(["generate", "--from", first, "--init", first, "--outpaint", "0,0,32,0", "-o", f"{tmp_path}/b.png"]) == 0
@@ -82,9 +82,9 @@ def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
         (("--init", "INIT", "--mask", "MASK", "--strength", "0"), 2, "left with no step"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(command, picture, mask, tmp_path, words, code, message):
+def test_what_cannot_be_is_refused_in_one_line(command, image, mask, tmp_path, words, code, message):
     files = {name: str(tmp_path / name) for name in ("BLACK", "WIDE", "TEXT", "NOTHING", "FIFO", "HALF")}
-    files |= {"INIT": picture().path, "MASK": mask().path}
+    files |= {"INIT": image().path, "MASK": mask().path}
     Image.new("L", (SIDE, SIDE), 40).save(files["BLACK"], "PNG")
     Image.new("L", (SIDE, SIDE // 2), 255).save(files["WIDE"], "PNG")
     Path(files["TEXT"]).write_text("not an image")
@@ -97,10 +97,10 @@ def test_what_cannot_be_is_refused_in_one_line(command, picture, mask, tmp_path,
     assert "Traceback" not in said.err and not (tmp_path / "out").exists()
 
 
-def test_what_is_told_comes_as_a_notice(engine, request_for, tiny_sdxl_folder, picture, mask):
+def test_what_is_told_comes_as_a_notice(engine, request_for, tiny_sdxl_folder, image, mask):
     events = []
     size = (200, 200)
     inpaint = Inpaint(area="masked")
-    request = request_for(tiny_sdxl_folder, picture(size=size), mask((40, 40, 160, 160), size=size), inpaint=inpaint)
+    request = request_for(tiny_sdxl_folder, image(size=size), mask((40, 40, 160, 160), size=size), inpaint=inpaint)
     run(engine, request, events)
     assert "painted_smaller" in [event.code for event in events if isinstance(event, Notice)]

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from inpaint_requests import engine, mask, picture, request_for, run
+from inpaint_requests import engine, image, mask, request_for, run
 
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
@@ -23,14 +23,14 @@ from mezzotint.stages.models import model_cache
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
-__all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
+__all__ = ["engine", "image", "mask", "request_for"]  # fixtures
 
 
 @pytest.mark.slow
-def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
-    engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
+def test_under_a_limit_and_after_a_shortage_it_is_the_same_image(
+    engine, request_for, tiny_sdxl_folder, image, mask, monkeypatch
 ):
-    request = request_for(tiny_sdxl_folder, picture(), mask(), sampler="euler_a", inpaint=Inpaint(fill="noise"))
+    request = request_for(tiny_sdxl_folder, image(), mask(), sampler="euler_a", inpaint=Inpaint(fill="noise"))
     request = replace(request, quantization="none", text_quantization="none")
     plain = run(engine, request)
     engine.close()  # what it keeps on a card would be measured with the next one's
@@ -49,8 +49,8 @@ def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
 
 
 @pytest.mark.slow
-def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch):
-    request = request_for(tiny_sdxl_folder, picture(), mask(), sampler="dpmpp_2m_sde", strength=1.0)
+def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_folder, image, mask, monkeypatch):
+    request = request_for(tiny_sdxl_folder, image(), mask(), sampler="dpmpp_2m_sde", strength=1.0)
     whole = run(engine, request)
     after, failed = pipeline.LatentMask.after, []
 
@@ -65,12 +65,12 @@ def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_fo
     assert failed == [0, 1, 2, 3]
 
 
-def test_a_picture_that_was_not_decoded_is_put_together_later(
-    engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
+def test_an_image_that_was_not_decoded_is_put_together_later(
+    engine, request_for, tiny_sdxl_folder, image, mask, monkeypatch
 ):
     size = (150, 100)
     inpaint = Inpaint(area="masked", left=20)
-    request = request_for(tiny_sdxl_folder, picture(size=size), mask((90, 40, 110, 60), size=size), inpaint=inpaint)
+    request = request_for(tiny_sdxl_folder, image(size=size), mask((90, 40, 110, 60), size=size), inpaint=inpaint)
 
     def out_of_memory(*_):
         raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
@@ -85,10 +85,10 @@ def test_a_picture_that_was_not_decoded_is_put_together_later(
     assert late.sha256 == run(engine, request).images[0].sha256
 
 
-def test_left_behind_latents_wait_for_the_pictures_they_belong_to(
-    engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
+def test_left_behind_latents_wait_for_the_images_they_belong_to(
+    engine, request_for, tiny_sdxl_folder, image, mask, monkeypatch
 ):
-    request = request_for(tiny_sdxl_folder, picture(), mask())
+    request = request_for(tiny_sdxl_folder, image(), mask())
     with monkeypatch.context() as patch:
         patch.setattr(pipeline, "to_image", lambda *_: (_ for _ in ()).throw(MemoryError()))
         with pytest.raises((OutOfMemory, MemoryError)):
@@ -100,12 +100,12 @@ def test_left_behind_latents_wait_for_the_pictures_they_belong_to(
     assert path.exists()
 
 
-def test_cancel_within_one_step(engine, request_for, tiny_sdxl_folder, picture, mask, tmp_path):
+def test_cancel_within_one_step(engine, request_for, tiny_sdxl_folder, image, mask, tmp_path):
     events = []
     with pytest.raises(Cancelled):
         run(
             engine,
-            request_for(tiny_sdxl_folder, picture(), mask(), steps=8, strength=1.0),
+            request_for(tiny_sdxl_folder, image(), mask(), steps=8, strength=1.0),
             events,
             cancelled=lambda: sum(isinstance(event, Step) for event in events) >= 2,
         )
@@ -113,9 +113,9 @@ def test_cancel_within_one_step(engine, request_for, tiny_sdxl_folder, picture, 
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_previews_come_with_every_step(engine, request_for, tiny_sdxl_folder, picture, mask):
+def test_previews_come_with_every_step(engine, request_for, tiny_sdxl_folder, image, mask):
     events = []
-    request = request_for(tiny_sdxl_folder, picture(), mask(), previews=True, strength=1.0)
+    request = request_for(tiny_sdxl_folder, image(), mask(), previews=True, strength=1.0)
     plain = run(engine, replace(request, previews=False))
     assert run(engine, request, events).images[0].sha256 == plain.images[0].sha256
     assert all(event.preview for event in events if isinstance(event, Step))

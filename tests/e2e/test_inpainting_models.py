@@ -11,9 +11,9 @@ from inpaint_requests import (
     SIDE,
     again,
     engine,
+    image,
     mask,
     outside,
-    picture,
     pixels,
     request_for,
     run,
@@ -27,7 +27,7 @@ from mezzotint.protocol import GenerateManyRequest, Inpaint, ModelRef, Sampling,
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
-__all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
+__all__ = ["engine", "image", "mask", "request_for"]  # fixtures
 
 PIPELINES = {"sd15": "StableDiffusionInpaintPipeline", "sdxl": "StableDiffusionXLInpaintPipeline"}
 GUIDANCE = {"sd15": 7.5, "sdxl": 5.0}
@@ -69,8 +69,8 @@ def agree(mine, expected, every_device):
 @pytest.mark.slow_after(2)
 @pytest.mark.parametrize("strength", [1.0, 0.7])
 @FAMILIES
-def test_a_part_is_made_anew(engine, every_device, folders, request_for, picture, mask, family, strength):
-    init, hole = picture(), mask()
+def test_a_part_is_made_anew(engine, every_device, folders, request_for, image, mask, family, strength):
+    init, hole = image(), mask()
     expected = theirs(folders[family], family, Image.open(init.path), Image.open(hole.path), strength)
     how = {"steps": STEPS, "strength": strength, "inpaint": Inpaint(feather=0)}
     result = pixels(run(engine, request_for(folders[family], init, hole, **how)).images[0])
@@ -86,8 +86,8 @@ def test_of_words_alone_all_is_hidden(engine, every_device, folders, request_for
     agree(pixels(run(engine, request_for(folders[family], steps=STEPS)).images[0]), expected, every_device)
 
 
-def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders, request_for, picture):
-    init = picture()
+def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders, request_for, image):
+    init = image()
     expected = theirs(folders["sd15"], "sd15", Image.open(init.path), Image.new("L", (SIDE, SIDE), 255), 0.7)
     asked = request_for(folders["sd15"], init, steps=STEPS, strength=0.7)
     agree(pixels(run(engine, asked).images[0]), expected, every_device)
@@ -95,32 +95,30 @@ def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders,
 
 @pytest.mark.slow_after(1)
 @FAMILIES
-def test_one_file_is_the_same_model(engine, folders, request_for, picture, mask, tmp_path, family):
+def test_one_file_is_the_same_model(engine, folders, request_for, image, mask, tmp_path, family):
     write = {"sd15": write_sd15_file, "sdxl": write_single_file}[family]
     file = write(folders[family], tmp_path / "model.safetensors")
-    request = request_for(folders[family], picture(), mask(), steps=2)
+    request = request_for(folders[family], image(), mask(), steps=2)
     again = request_for(file, *request.images, steps=2)
     np.testing.assert_array_equal(pixels(run(engine, request).images[0]), pixels(run(engine, again).images[0]))
 
 
 @FAMILIES
-def test_how_much_of_the_image_stays_where_nothing_is_said(engine, folders, request_for, picture, mask, family):
-    result = run(engine, request_for(folders[family], picture(), mask(), steps=2))
+def test_how_much_of_the_image_stays_where_nothing_is_said(engine, folders, request_for, image, mask, family):
+    result = run(engine, request_for(folders[family], image(), mask(), steps=2))
     assert result.strength == {"sd15": 1.0, "sdxl": 0.99}[family]
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("fill", ["picture", "noise", "blur"])
-def test_a_replay_is_the_same_image(engine, folders, request_for, picture, mask, fill):
-    asked = request_for(folders["sdxl"], picture(), mask(), steps=3, inpaint=Inpaint(fill=fill))
+@pytest.mark.parametrize("fill", ["original", "noise", "blur"])
+def test_a_replay_is_the_same_image(engine, folders, request_for, image, mask, fill):
+    asked = request_for(folders["sdxl"], image(), mask(), steps=3, inpaint=Inpaint(fill=fill))
     result = run(engine, asked)
     assert again(engine, result, asked) == result.images[0].sha256
 
 
-def test_the_mask_of_latents_is_that_of_their_first_pixels(
-    engine, every_device, folders, request_for, picture, tmp_path
-):
-    init, hole = picture(), save_mask(tmp_path, (15, 9, 47, 41), name="odd.png")
+def test_the_mask_of_latents_is_that_of_their_first_pixels(engine, every_device, folders, request_for, image, tmp_path):
+    init, hole = image(), save_mask(tmp_path, (15, 9, 47, 41), name="odd.png")
     expected = theirs(folders["sd15"], "sd15", Image.open(init.path), Image.open(hole.path), 1.0)
     how = {"steps": STEPS, "inpaint": Inpaint(feather=0)}
     result = pixels(run(engine, request_for(folders["sd15"], init, hole, **how)).images[0])
@@ -130,11 +128,11 @@ def test_the_mask_of_latents_is_that_of_their_first_pixels(
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("second", ["same", "other"])
-def test_a_second_pass_sees_the_image_too(engine, folders, tiny_sdxl_folder, request_for, picture, mask, second):
+def test_a_second_pass_sees_the_image_too(engine, folders, tiny_sdxl_folder, request_for, image, mask, second):
     model = None if second == "same" else ModelRef(id=str(tiny_sdxl_folder))
     more = Stage(model=model, sampling=Sampling(steps=3))
     way = Transition(strength=0.6, scale=1.5, space="pixel")
-    asked = request_for(folders["sd15"], picture(), mask(), steps=2, stages=(more,), transitions=(way,))
+    asked = request_for(folders["sd15"], image(), mask(), steps=2, stages=(more,), transitions=(way,))
     result = run(engine, asked)
     assert pixels(result.images[0]).shape == (96, 96, 3)
     assert run(engine, asked).images[0].sha256 == result.images[0].sha256

@@ -33,7 +33,7 @@ def loras(tiny_pixart_folder, tmp_path_factory):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_a_streamed_picture_is_the_resident_one(tiny_pixart_folder, tmp_path, loras, dtype, monkeypatch):
+def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, loras, dtype, monkeypatch):
     job = request_of(tiny_pixart_folder, tmp_path=tmp_path, dtype=dtype, loras=(loras["ink"],))
     plain, original, streamed = run(job), model_cache._settle, []
 

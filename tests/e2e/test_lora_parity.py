@@ -65,7 +65,7 @@ def merged(pipeline, *weighted, **how):
     networks = networks_of(pipeline)
     before = {name: {k: v.clone() for k, v in network.state_dict().items()} for name, network in networks.items()}
 
-    def picture():
+    def image():
         generator = torch.Generator("cpu").manual_seed(7)
         made = pipeline(
             "a red house",
@@ -80,11 +80,11 @@ def merged(pipeline, *weighted, **how):
         )
         return made.images[0]
 
-    plain = picture()
+    plain = image()
     try:
         for added, weight in weighted:
             merge(networks, added, weight)
-        return picture(), plain
+        return image(), plain
     finally:
         for name, network in networks.items():
             network.load_state_dict(before[name])

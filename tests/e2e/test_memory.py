@@ -75,7 +75,7 @@ def pixels(image):
 
 
 @pytest.mark.slow
-def test_a_cascade_under_a_limit_is_the_same_picture_and_reports_its_peaks(cascade):
+def test_a_cascade_under_a_limit_is_the_same_image_and_reports_its_peaks(cascade):
     plain, ample = run(cascade), run(replace(cascade, vram_limit_bytes=AMPLE))
     least = ample.plan.smallest_vram_bytes
     tight = run(replace(cascade, vram_limit_bytes=least))
@@ -196,7 +196,7 @@ def test_precision_is_the_last_resort_and_is_recorded(sdxl, shortage, monkeypatc
 
 
 @pytest.mark.slow
-def test_strict_refuses_what_changes_the_picture(sdxl, shortage, monkeypatch):
+def test_strict_refuses_what_changes_the_image(sdxl, shortage, monkeypatch):
     in_phase("stage", shortage, monkeypatch, lambda at, _: not at.model.lowered)
     with pytest.raises(OutOfMemory, match="without --strict"):
         run(replace(sdxl, vram_limit_bytes=AMPLE, strict=True))
@@ -222,7 +222,7 @@ def test_decoding_takes_smaller_squares(large, shortage, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_picture_that_cannot_be_decoded_is_finished_later(large, shortage, monkeypatch):
+def test_an_image_that_cannot_be_decoded_is_finished_later(large, shortage, monkeypatch):
     whole = run(large)
     in_phase("decode", shortage, monkeypatch, lambda at, _: bool(at.pixels))
     with pytest.raises(OutOfMemory):
@@ -246,7 +246,7 @@ def test_nothing_left_to_give_is_an_error_with_numbers(sdxl, shortage):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL")
-def test_killed_before_decoding_the_picture_is_finished_by_the_next(sdxl, tmp_path):
+def test_killed_before_decoding_the_image_is_finished_by_the_next(sdxl, tmp_path):
     request = replace(sdxl, output=Output(path=str(tmp_path / "killed.png")))
     from mezzotint.codec import to_json
 

@@ -40,7 +40,7 @@ def told(result):
         ("tiny_sdxl_folder", {"sampler": "dpmpp_2m"}),
     ],
 )
-def test_apple_s_makes_the_very_picture_of_the_processor(request, tmp_path, model, fields):
+def test_apple_s_makes_the_very_image_of_the_processor(request, tmp_path, model, fields):
     job = request_of(request.getfixturevalue(model), tmp_path=tmp_path, **fields)
     plain = run(replace(job, device="cpu", vram_limit_bytes=None))
     with fake_card(2 * GIB, device_type="mps") as card:

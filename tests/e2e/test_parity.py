@@ -57,8 +57,8 @@ def generator() -> torch.Generator:
     return torch.Generator("cpu").manual_seed(SEED)
 
 
-def same(picture: Image.Image, mine: np.ndarray, *, apart: int = 0) -> None:
-    theirs = np.array(picture)
+def same(image: Image.Image, mine: np.ndarray, *, apart: int = 0) -> None:
+    theirs = np.array(image)
     assert theirs.std() > 1  # two grey images would prove nothing
     np.testing.assert_allclose(theirs.astype(int), mine.astype(int), rtol=0, atol=apart)
 

@@ -64,7 +64,7 @@ def kept(monkeypatch):
 @pytest.fixture
 def result(capsys, tmp_path):
     def generate(model, *words):
-        code = main(["generate", *SAID, "-m", str(model), "-o", f"{tmp_path}/pictures/", *map(str, words)])
+        code = main(["generate", *SAID, "-m", str(model), "-o", f"{tmp_path}/images/", *map(str, words)])
         said = capsys.readouterr()
         assert code == 0, said.err
         return json.loads(said.out)
@@ -73,7 +73,7 @@ def result(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_with_and_without_it_the_picture_is_the_same(model, result, kept):
+def test_with_and_without_it_the_image_is_the_same(model, result, kept):
     asked = ("--quant", "int8", "--quant-text", "int4")
     first = result(model, *asked)
     files = kept()
@@ -100,7 +100,7 @@ def test_loras_are_no_part_of_it(model, result, kept, lora):
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told_and_the_picture_is_made(model, result, kept, monkeypatch):
+def test_a_full_disk_is_told_and_the_image_is_made(model, result, kept, monkeypatch):
     def add(self, name, tensor):
         raise OSError(28, "No space left on device")
 

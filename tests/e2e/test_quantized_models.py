@@ -34,7 +34,7 @@ def call(capsys):
 @pytest.fixture
 def pixels(call, tmp_path):
     def make(*words):
-        code, out, err = call("generate", *SAID, "-o", f"{tmp_path}/pictures/", *words)
+        code, out, err = call("generate", *SAID, "-o", f"{tmp_path}/images/", *words)
         assert code == 0, err
         return np.asarray(Image.open(json.loads(out)["images"][0]["path"]))
 

@@ -45,7 +45,7 @@ def pixels(result) -> np.ndarray:
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["tiny_pixart_folder", "tiny_sdxl_folder"])
-def test_the_kernels_make_the_picture(request_for, stand_in, request, model):
+def test_the_kernels_make_the_image(request_for, stand_in, request, model):
     wanted, library, events = request_for(request.getfixturevalue(model), quantization="int8"), stand_in(), []
     plain, result = run(None, wanted), run(library, wanted, events)
     assert (plain.products, result.products) == ("torch", "kernels")

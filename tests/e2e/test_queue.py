@@ -48,7 +48,7 @@ def engine(every_device):
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["plain", "hires", "refiner"])
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
-def test_a_picture_that_nobody_told_of_is_found(
+def test_an_image_that_nobody_told_of_is_found(
     engine, every_device, tiny_sdxl_folder, tiny_refiner_folder, tmp_path, name, suffix
 ):
     output = Output(path=f"{tmp_path}/out/[date]/[model] [prompt] [seed]{suffix}")
@@ -104,4 +104,4 @@ def test_killed_and_gone_on_with(tiny_sdxl_folder, tmp_path):
     done(queue("run", "--until-empty", "--resume"))
     assert sorted(path.name for path in tmp_path.glob("out/*.png")) == ["7.png", "8.png", "9.png"]
     (entry,) = json.loads(done(queue("list", "--all", "--json"))[0])["entries"]
-    assert (entry["state"], entry["pictures"]) == ("done", 3)
+    assert (entry["state"], entry["images"]) == ("done", 3)

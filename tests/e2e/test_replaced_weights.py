@@ -50,7 +50,7 @@ def write_gguf(path, tensors, kind):
     writer.close()
 
 
-def test_the_same_weights_make_the_same_picture(generate, tensors, tmp_path):
+def test_the_same_weights_make_the_same_image(generate, tensors, tmp_path):
     path = tmp_path / "unet.safetensors"
     save_file(tensors, path)
     _, plain = generate()
@@ -78,7 +78,7 @@ def test_a_gguf_is_turned_back(generate, tensors, tmp_path, kind, most):
     assert again.shape == (192, 192, 3)
 
 
-def test_a_picture_is_made_again_with_its_weights(generate, tensors, tmp_path, capsys):
+def test_an_image_is_made_again_with_its_weights(generate, tensors, tmp_path, capsys):
     path = tmp_path / "unet.gguf"
     write_gguf(path, tensors, gguf.GGMLQuantizationType.Q8_0)
     made, pixels = generate("--weights", str(path))

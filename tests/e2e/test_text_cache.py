@@ -112,7 +112,7 @@ def request_of(*stages: Stage, transitions=(), **fields) -> GenerateRequest:
     return GenerateRequest(cascade=Cascade(stages=stages, transitions=transitions), **fields)
 
 
-def pictures(engine, request: GenerateRequest, path: Path, on_event=lambda _: None) -> np.ndarray:
+def pixels_made(engine, request: GenerateRequest, path: Path, on_event=lambda _: None) -> np.ndarray:
     output = Output(path=str(path), overwrite=True)
     result = engine.generate(replace(request, output=output), on_event, lambda: False)
     return np.stack([np.array(Image.open(image.path)) for image in result.images])
@@ -124,7 +124,7 @@ def compare(engine, watch, tmp_path, request: GenerateRequest) -> np.ndarray:
     watch.latents.clear()
     for watch.on in (False, True):
         watch.calls.clear()
-        made.append(pictures(engine, request, tmp_path / f"{watch.on}.png"))
+        made.append(pixels_made(engine, request, tmp_path / f"{watch.on}.png"))
         assert len(watch.calls) == request.count * len(request.cascade.stages)
         for calls in watch.calls:
             assert len(calls) >= 2
@@ -141,7 +141,7 @@ def compare(engine, watch, tmp_path, request: GenerateRequest) -> np.ndarray:
 @pytest.mark.parametrize("attention", ["sdpa", "reference"])
 @pytest.mark.parametrize("guidance", [1.0, 5.0])
 @pytest.mark.parametrize("model", ["sdxl", "refiner", "sigma", "told"])
-def test_a_picture(
+def test_an_image(
     engine,
     watch,
     tmp_path,
@@ -170,12 +170,12 @@ def test_a_sampler_that_asks_twice_in_a_step(engine, watch, tmp_path, tiny_sdxl_
     compare(engine, watch, tmp_path, request_of(stage(tiny_sdxl_folder, sampler="heun")))
 
 
-def test_several_pictures_of_one_job(engine, watch, tmp_path, tiny_pixart_folder):
+def test_several_images_of_one_job(engine, watch, tmp_path, tiny_pixart_folder):
     made = compare(engine, watch, tmp_path, request_of(stage(tiny_pixart_folder), count=3))
     assert not np.array_equal(made[0], made[1])
 
 
-def test_from_a_picture(engine, watch, tmp_path, tiny_sdxl_folder):
+def test_from_an_image(engine, watch, tmp_path, tiny_sdxl_folder):
     Image.linear_gradient("L").resize((SIDE, SIDE)).convert("RGB").save(tmp_path / "init.png")
     init = (ImageInput(path=str(tmp_path / "init.png")),)
     compare(engine, watch, tmp_path, request_of(stage(tiny_sdxl_folder), images=init, strength=0.6))
@@ -215,7 +215,7 @@ def test_loras_that_change_between_jobs(engine, watch, tmp_path, tiny_sdxl_folde
         compare(engine, watch, tmp_path, request_of(stage(folder), loras=chosen, quantization=scheme))
         for chosen in ((loras[0],), (loras[1],), (), tuple(loras))
     ]
-    assert len({picture.tobytes() for picture in made}) == len(made)
+    assert len({image.tobytes() for image in made}) == len(made)
 
 
 class Stopped(Exception):
@@ -223,7 +223,7 @@ class Stopped(Exception):
 
 
 @pytest.mark.parametrize("how", ["error", "cancel"])
-def test_nothing_is_left_of_a_picture_that_was_broken_off(engine, watch, tmp_path, tiny_pixart_folder, how):
+def test_nothing_is_left_of_an_image_that_was_broken_off(engine, watch, tmp_path, tiny_pixart_folder, how):
     kept, request = [], request_of(stage(tiny_pixart_folder), output=Output(path=str(tmp_path / "a.png")))
 
     def on_event(event):
@@ -237,5 +237,5 @@ def test_nothing_is_left_of_a_picture_that_was_broken_off(engine, watch, tmp_pat
     assert kept[0] > 0
     watch.assert_nothing_left()
     watch.calls.clear()
-    pictures(engine, request, tmp_path / "b.png")  # the model is in memory still, and makes another one
+    pixels_made(engine, request, tmp_path / "b.png")  # the model is in memory still, and makes another one
     assert set(watch.calls[0].values()) == {1}

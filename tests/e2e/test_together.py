@@ -80,7 +80,7 @@ def apart(engine, result, request, tmp_path):
 @pytest.mark.parametrize(
     ("model", "sampler"), [("starter-dit", None), ("starter-dit", "dpmpp_2m_sde"), ("starter-xl", "euler_a")]
 )
-def test_the_starter_s_pictures_are_those_made_alone(engine, requests_for, tmp_path, model, sampler):
+def test_the_starter_s_images_are_those_made_alone(engine, requests_for, tmp_path, model, sampler):
     requests = requests_for(model, sampler=sampler)
     results = together(engine, requests)
     assert [result.together for result in results] == [4] * 4

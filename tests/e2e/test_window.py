@@ -87,17 +87,17 @@ def is_running(process_id):
         return False
 
 
-def test_a_first_picture_and_every_sudden_end(environment, tmp_path):
+def test_a_first_image_and_every_sudden_end(environment, tmp_path):
     first = Driven("first", environment, tmp_path / "first.log")
     try:
-        picture = first.told("first image")
-        assert picture["first_run"]
-        assert picture["previews"] >= 10
-        assert picture["shown"] == picture["size"]
-        assert Path(picture["path"]).is_file()
+        image = first.told("first image")
+        assert image["first_run"]
+        assert image["previews"] >= 10
+        assert image["shown"] == image["size"]
+        assert Path(image["path"]).is_file()
 
         gallery = first.told("gallery")
-        assert gallery["path"] == picture["path"]
+        assert gallery["path"] == image["path"]
         assert gallery["prompt"] == "a blue boat on the sea"
 
         dropped = first.told("dropped back")
@@ -132,5 +132,5 @@ def test_a_first_picture_and_every_sudden_end(environment, tmp_path):
         assert second.process.wait(60) == 0
     finally:
         second.kill()
-    pictures = list(Path(picture["path"]).parents[1].rglob("*.png"))
-    assert len(pictures) == 4
+    images = list(Path(image["path"]).parents[1].rglob("*.png"))
+    assert len(images) == 4

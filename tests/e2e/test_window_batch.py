@@ -9,7 +9,7 @@ from driven_window import DrivenWindow, window_environment
 pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900), pytest.mark.slow]
 
 DRIVER = "window_batch_driver.py"
-PICTURES = 60  # so many that they are not all made before a stop is heard
+IMAGES = 60  # so many that they are not all made before a stop is heard
 
 
 def outcomes(folder):
@@ -30,8 +30,8 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
 
         looked = first.told("looked")
         assert looked["problem"] == "" and looked["tab"]
-        assert sorted(row[0] for row in looked["rows"]) == ["cannot generate"] + ["generate"] * PICTURES
-        assert looked["words"].startswith(f"{PICTURES} to generate, 1 cannot be generated")
+        assert sorted(row[0] for row in looked["rows"]) == ["cannot generate"] + ["generate"] * IMAGES
+        assert looked["words"].startswith(f"{IMAGES} to generate, 1 cannot be generated")
         assert not Path(dropped["output"]).exists()  # nothing was made
 
         runs = first.told("runs")
@@ -39,17 +39,17 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
         assert runs["queue"].startswith("A batch is running; the queue continues after it")
 
         stopped = first.told("stopped")
-        assert 1 <= stopped["done"] < PICTURES and stopped["problem"] == ""
+        assert 1 <= stopped["done"] < IMAGES and stopped["problem"] == ""
         assert "It can be resumed." in stopped["line"]
 
         done = first.told("done")
-        assert (done["done"], done["errors"], done["problem"]) == (PICTURES, 1, "")
-        assert done["line"].startswith(f"{PICTURES} of {PICTURES + 1} generated, 1 failed")
+        assert (done["done"], done["errors"], done["problem"]) == (IMAGES, 1, "")
+        assert done["line"].startswith(f"{IMAGES} of {IMAGES + 1} generated, 1 failed")
         assert done["failures"].startswith("broken.png") and done["folder"] == dropped["output"]
         made = sorted(path.name for path in Path(done["folder"]).rglob("*.png"))
-        assert made == [f"{number:02}.png" for number in range(PICTURES)]
+        assert made == [f"{number:02}.png" for number in range(IMAGES)]
         statuses = [record["status"] for record in outcomes(done["folder"]).values()]
-        assert statuses.count("done") == PICTURES
+        assert statuses.count("done") == IMAGES
 
         asked = first.told("asked")
         assert asked == {"part": "asked", "go_on": False, "visible": True}
@@ -63,7 +63,7 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
         boats, holiday = second.told("listed")["batches"]
         assert boats["title"] == "Boats" and 1 <= boats["done"] < 200
         assert boats["line"].endswith("It can be resumed.")
-        assert holiday["title"] == "photos" and holiday["done"] == PICTURES
+        assert holiday["title"] == "photos" and holiday["done"] == IMAGES
         assert second.told("closed")["running"] == 0
         assert second.process.wait(60) == 0
     finally:

@@ -135,10 +135,10 @@ class Driven:
         return dialog
 
     def editor(self):
-        self.wait("the image", lambda: self.program.images.picture() is not None)
+        self.wait("the image", lambda: self.program.images.image() is not None)
         self.settle()
-        self.click(self.page.folds.picture._edit)
-        editor = self.page.folds.picture.findChild(MaskEditor)
+        self.click(self.page.folds.image_input._edit)
+        editor = self.page.folds.image_input.findChild(MaskEditor)
         self.wait("the editor", lambda: editor._use.isEnabled())
         return editor
 
@@ -163,13 +163,13 @@ def driven(qapp, tmp_path_factory):
         for name in ("CONFIG", "STATE", "CACHE", "MODELS"):
             patch.setenv(f"MEZZOTINT_{name}", str(folder / name.lower()))
         made = Driven(qapp)
-        made.program.settings.change(output_folder=str(folder / "pictures"))
+        made.program.settings.change(output_folder=str(folder / "images"))
         yield made
         made.close()
 
 
 @pytest.fixture
-def picture(tmp_path):
+def saved_image(tmp_path):
     """An image full of detail, so that nothing changes unseen."""
 
     def make(name="given.png", size=(128, 128), seed=0):
@@ -220,7 +220,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
 
 
 @pytest.mark.slow
-def test_the_seed_of_the_last_picture_is_used_again_and_its_words_come_back(driven):
+def test_the_seed_of_the_last_image_is_used_again_and_its_words_come_back(driven):
     driven.afresh("starter-dit", "a small lamp")
     driven.create.chosen.change(steps=2)
     (first,) = driven.make()
@@ -283,11 +283,11 @@ def test_refiner_and_second_pass_are_switched_on_by_hand_and_compared(driven):
 
 
 @pytest.mark.slow
-def test_outside_of_a_painted_mask_the_picture_stays_as_it_is(driven, picture):
-    given = picture()
+def test_outside_of_a_painted_mask_the_image_stays_as_it_is(driven, saved_image):
+    given = saved_image()
     driven.afresh("starter-xl", "a blue boat")
     driven.create.chosen.change(steps=6)
-    driven.program.images.set_picture(given)
+    driven.program.images.set_image(given)
     editor = driven.editor()
     canvas = editor.canvas
     canvas.setFocus()
@@ -310,11 +310,11 @@ def test_outside_of_a_painted_mask_the_picture_stays_as_it_is(driven, picture):
 
 
 @pytest.mark.slow
-def test_a_frame_that_is_dragged_outwards_grows_the_picture(driven, picture):
-    given = picture(size=(128, 112))
+def test_a_frame_that_is_dragged_outwards_grows_the_image(driven, saved_image):
+    given = saved_image(size=(128, 112))
     driven.afresh("starter-xl", "a green field")
     driven.create.chosen.change(steps=4)
-    driven.program.images.set_picture(given)
+    driven.program.images.set_image(given)
     editor = driven.editor()
     canvas = editor.canvas
     scale = canvas.viewport_now().scale
@@ -335,11 +335,11 @@ def test_a_frame_that_is_dragged_outwards_grows_the_picture(driven, picture):
 
 
 @pytest.mark.slow
-def test_only_the_masked_part_is_worked_on_at_full_size(driven, picture):
-    given = picture(size=(400, 300))
+def test_only_the_masked_part_is_worked_on_at_full_size(driven, saved_image):
+    given = saved_image(size=(400, 300))
     driven.afresh("starter-dit", "a white house")
     driven.create.chosen.change(steps=4)
-    driven.program.images.set_picture(given)
+    driven.program.images.set_image(given)
     editor = driven.editor()
     canvas = editor.canvas
     editor.settings._area.setCurrentIndex(editor.settings._area.findData("masked"))
@@ -356,7 +356,7 @@ def test_only_the_masked_part_is_worked_on_at_full_size(driven, picture):
     assert read_metadata(Path(image.path)).request.inpaint.area == "masked"
 
 
-def test_a_picture_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
+def test_an_image_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
     image = QImage(96, 64, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.darkCyan)
     prompt = driven.page.prompts.prompt
@@ -365,8 +365,8 @@ def test_a_picture_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
         QGuiApplication.clipboard().setImage(image)
         place.setFocus()
         QTest.keyClick(place, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
-        driven.wait("the pasted image", lambda: driven.program.images.picture() is not None)
-        assert (driven.program.images.picture().width, driven.program.images.picture().height) == (96, 64)
+        driven.wait("the pasted image", lambda: driven.program.images.image() is not None)
+        assert (driven.program.images.image().width, driven.program.images.image().height) == (96, 64)
         assert prompt.text() == "a harbour"
     QGuiApplication.clipboard().setText(" at night")
     prompt.setFocus()
@@ -390,7 +390,7 @@ def facts(request):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("program", TOLD)
-def test_a_picture_of_another_program_gives_exactly_what_is_pressed(driven, tmp_path, program):
+def test_an_image_of_another_program_gives_exactly_what_is_pressed(driven, tmp_path, program):
     path = told_by(program, tmp_path / f"{program}.png")
     for words, taken in (("Seed only", {"seed"}), ("Prompt only", {"prompt", "negative"}), ("Apply all", None)):
         driven.afresh("starter-dit", "what was there")
@@ -410,7 +410,7 @@ def test_a_picture_of_another_program_gives_exactly_what_is_pressed(driven, tmp_
             assert after == before | {key: there[key] for key in taken}
 
 
-def test_a_picture_of_ours_gives_its_request_back(driven):
+def test_an_image_of_ours_gives_its_request_back(driven):
     driven.afresh("starter-dit", "a lamp")
     driven.create.chosen.change(steps=3, guidance_scale=2.5)
     (image,) = driven.make()
@@ -442,8 +442,8 @@ def test_a_model_that_is_dropped_can_be_chosen_and_used_at_once(driven, tmp_path
 
 
 @pytest.mark.slow
-def test_a_folder_of_pictures_becomes_one_entry_and_is_made(driven, picture):
-    given = [picture(f"holiday/{name}.png", seed=number) for number, name in enumerate(("a", "b", "c"))]
+def test_a_folder_of_images_becomes_one_entry_and_is_made(driven, saved_image):
+    given = [saved_image(f"holiday/{name}.png", seed=number) for number, name in enumerate(("a", "b", "c"))]
     driven.afresh("starter-dit", "a {red|blue} sky")
     driven.create.chosen.change(steps=2)
     driven.drop(given[0].parent)

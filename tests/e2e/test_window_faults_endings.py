@@ -194,7 +194,7 @@ def test_a_display_that_goes_away_ends_the_program_and_the_next_start_is_complet
 def test_a_second_start_raises_the_first_window_and_hands_over_its_paths(start, tmp_path):
     first = start()
     first.told("ready")
-    second = start(tmp_path / "no such picture.png")
+    second = start(tmp_path / "no such image.png")
     assert second.process.wait(SECONDS) == 0
     first.told("raised")
     assert "no method" in first.told("told")["words"]  # the fake librarian was asked about it

@@ -318,7 +318,7 @@ def test_what_could_not_be_written_is_written_at_the_end_when_there_is_room_by_t
 # ---- images
 
 
-def test_a_full_disk_for_pictures_pauses_the_queue_and_says_so(qtbot, monkeypatch):
+def test_a_full_disk_for_images_pauses_the_queue_and_says_so(qtbot, monkeypatch):
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         faulty.ask("full")
         faulty.until(lambda: "The queue is paused" in faulty.notice())
@@ -333,7 +333,7 @@ def test_a_full_disk_for_pictures_pauses_the_queue_and_says_so(qtbot, monkeypatc
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("what", ["pasted", "masks"])
-def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
+def test_a_full_disk_for_pasted_images_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
     from mezzotint_app.viewmodel.create import own_images
     from mezzotint_app.viewmodel.create.growth import Growth
     from mezzotint_app.viewmodel.create.image_input import Painting
@@ -342,7 +342,7 @@ def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_s
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         faulty.works("a house")
         images = faulty.program.images
-        images.set_picture(faulty.saved[0].path)
+        images.set_image(faulty.saved[0].path)
         monkeypatch.setattr(own_images, "atomic_write", lambda path, *_, **__: raise_full(path))
         image = QImage(64, 64, QImage.Format.Format_Grayscale8)
         image.fill(255)
@@ -361,7 +361,7 @@ def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_s
 
 
 def test_an_output_folder_that_is_gone_fails_the_task_in_words_and_it_can_be_retried(qtbot, monkeypatch, tmp_path):
-    folder = tmp_path / "disk" / "pictures"
+    folder = tmp_path / "disk" / "images"
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         (tmp_path / "disk").write_bytes(b"")  # a mount point that nobody may write to, for root, too
         faulty.program.settings.change(output_folder=str(folder))

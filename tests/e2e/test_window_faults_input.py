@@ -60,7 +60,7 @@ def noise(path):
     path.write_bytes(os.urandom(4096))
 
 
-def a_huge_picture(path):
+def a_huge_image(path):
     path.write_bytes(png(20_000, 20_000))
 
 
@@ -80,7 +80,7 @@ def nothing(path):
     """Not there any more."""
 
 
-DROPS = [an_empty_file, noise, a_huge_picture, a_pipe, a_broken_link, a_link_to_itself, nothing]
+DROPS = [an_empty_file, noise, a_huge_image, a_pipe, a_broken_link, a_link_to_itself, nothing]
 UNIX = (a_pipe, a_broken_link, a_link_to_itself)
 
 
@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_used_is_told_by_its_name_and_nothing_changes(faul
 
 
 @pytest.mark.slow
-def test_of_half_a_picture_what_it_says_is_offered_and_that_it_cannot_be_shown(faulty, tmp_path):
+def test_of_half_an_image_what_it_says_is_offered_and_that_it_cannot_be_shown(faulty, tmp_path):
     path = tmp_path / "half.png"
     data = png(text="a house on a hill\nSteps: 20, Seed: 5, Size: 512x512")
     path.write_bytes(data[: data.index(b"IDAT") + 8])
@@ -187,7 +187,7 @@ def test_a_prompt_that_grows_beyond_what_can_be_read_stops_there(faulty, qtbot):
 
 
 @pytest.mark.slow
-def test_a_picture_with_a_prompt_of_1_mb_is_looked_at_and_not_taken(faulty, tmp_path):
+def test_an_image_with_a_prompt_of_1_mb_is_looked_at_and_not_taken(faulty, tmp_path):
     path = tmp_path / "long.png"
     path.write_bytes(png(text="words and " * (MEGABYTE // 10) + "\nSteps: 20, Seed: 5, Size: 512x512"))
     faulty.drop(path)
@@ -243,7 +243,7 @@ REQUESTS = st.builds(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(request=REQUESTS)
-def test_whatever_a_picture_s_settings_say_the_page_can_show_them(faulty, qtbot, request):
+def test_whatever_an_image_s_settings_say_the_page_can_show_them(faulty, qtbot, request):
     faulty.program.create.apply_request(request)
     qtbot.wait(1)
     faulty.program.create.problems()

@@ -136,7 +136,7 @@ def test_a_job_that_never_says_a_word_can_be_stopped(qtbot, monkeypatch):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("how", ["absent", "die", "version"])
-def test_without_a_librarian_pictures_are_made_and_the_pages_say_why_they_are_empty(qtbot, monkeypatch, tmp_path, how):
+def test_without_a_librarian_images_are_made_and_the_pages_say_why_they_are_empty(qtbot, monkeypatch, tmp_path, how):
     switch = Switch(tmp_path / "librarian")
     switch.set(how)
     command = (str(tmp_path / "no such program"),) if how == "absent" else switch.command
@@ -159,13 +159,13 @@ def test_a_librarian_that_comes_back_is_asked_all_of_it_again(qtbot, monkeypatch
     with opened(qtbot, monkeypatch, librarian=switch.command) as faulty:
         faulty.until(lambda: faulty.program.librarian.state() == "given_up")
         faulty.works("a house")
-        faulty.program.images.set_picture(faulty.saved[0].path)
+        faulty.program.images.set_image(faulty.saved[0].path)
         faulty.until(lambda: bool(faulty.program.images.problem()))
         switch.set("real")
         faulty.window.librarian_notice.start_button.click()
         faulty.until(lambda: faulty.program.gallery.model.rowCount() == 1)
         faulty.until(lambda: faulty.program.library.listed)
-        faulty.until(lambda: faulty.program.images.picture() is not None)
+        faulty.until(lambda: faulty.program.images.image() is not None)
         assert faulty.librarian_notice() == ""
         faulty.until(lambda: not faulty.window.gallery_page.problem.text())
         faulty.until(lambda: not faulty.window.models_page.message())
@@ -189,7 +189,7 @@ def test_a_librarian_that_is_killed_is_there_again_with_all_that_was_seen(qtbot,
 
 
 @pytest.mark.slow
-def test_a_librarian_that_hangs_is_told_and_pictures_are_made_meanwhile(qtbot, monkeypatch, tmp_path):
+def test_a_librarian_that_hangs_is_told_and_images_are_made_meanwhile(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr(late_start, "LATE", 0.2)
     switch = Switch(tmp_path / "librarian")
     switch.set("hang")

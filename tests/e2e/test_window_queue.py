@@ -51,9 +51,9 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
             assert "mezzotint queue run" in elsewhere["line"] and "of 40 images" in elsewhere["line"]
             assert not elsewhere["work_left"]
             taken = second.told("taken over")
-            assert (taken["state"], taken["error"]) == ("waiting", None) and 1 <= taken["pictures"] < 40
+            assert (taken["state"], taken["error"]) == ("waiting", None) and 1 <= taken["images"] < 40
             done = second.told("done")
-            assert len(set(done["seeds"])) == len(set(done["paths"])) > taken["pictures"]
+            assert len(set(done["seeds"])) == len(set(done["paths"])) > taken["images"]
             assert all(Path(path).is_file() for path in done["paths"])
             assert not second.told("closed")["without_window"]
             assert second.process.wait(60) == 0

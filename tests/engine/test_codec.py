@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mezzotint import batch_protocol, protocol, queue_protocol
 from mezzotint.codec import MAX_DEPTH, decode, decode_drain_event, decode_event, encode, from_json, parse_json, to_json
 from mezzotint.errors import ProtocolError
-from mezzotint.protocol import GenerateRequest, ImageInput, Notice, Stage, Step
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, Notice, Stage, Step
 from mezzotint.queue_protocol import DrainEvent
 
 TYPES = {name: cls for one in (protocol, batch_protocol, queue_protocol) for name, cls in vars(one).items()}
@@ -182,3 +182,8 @@ class Unsuitable:
 def test_a_type_that_no_json_stands_for_is_a_bug():
     with pytest.raises(TypeError, match="a type that the codec does not know"):
         decode(Unsuitable, {"when": "now"})
+
+
+def test_words_of_earlier_versions_are_read():
+    read = decode(Inpaint, {"fill": "picture"})
+    assert read.fill == "original" and encode(read)["fill"] == "original"

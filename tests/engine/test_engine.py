@@ -68,7 +68,7 @@ def pixels(image) -> np.ndarray:
 # ---- what decides an image
 
 
-def test_a_seed_is_a_picture_and_the_file_makes_it_again(engine, request_for, tiny_sdxl_folder):
+def test_a_seed_is_an_image_and_the_file_makes_it_again(engine, request_for, tiny_sdxl_folder):
     request = request_for(tiny_sdxl_folder, negative_prompt="rain")
     first, second = run(engine, request), run(engine, request)
     assert first.images[0].path != second.images[0].path
@@ -80,7 +80,7 @@ def test_a_seed_is_a_picture_and_the_file_makes_it_again(engine, request_for, ti
     assert other.images[0].sha256 != first.images[0].sha256
 
 
-def test_each_picture_of_a_count_is_the_one_made_alone(engine, request_for, tiny_pixart_folder):
+def test_each_image_of_a_count_is_the_one_made_alone(engine, request_for, tiny_pixart_folder):
     three = run(engine, request_for(tiny_pixart_folder, count=3))
     assert [image.seed for image in three.images] == [7, 8, 9]
     for image in three.images:
@@ -122,9 +122,9 @@ def test_the_events_come_in_order_and_every_byte_is_counted(request_for, tiny_sd
     events = []
     run(Engine(Catalog.standard()), request_for(tiny_sdxl_folder, count=2), events)
     kinds = [type(event) for event in events]
-    picture = [Step, Step, Step, Decoding, Saved]
+    image = [Step, Step, Step, Decoding, Saved]
     loading = [event for event in events if isinstance(event, Loading)]
-    assert kinds == [Loading] * len(loading) + [Encoding] + picture * 2
+    assert kinds == [Loading] * len(loading) + [Encoding] + image * 2
     done = [event.bytes_done for event in loading]
     assert done == sorted(done) and done[-1] == loading[-1].bytes_total
     assert [event.sigma for event in events if isinstance(event, Step)][2::3] == [0, 0]
@@ -178,7 +178,7 @@ def test_reference_attention_agrees(engine, request_for, tiny_sdxl_folder):
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
-def test_sixteen_bits_make_about_the_same_picture(engine, request_for, request, model, dtype):
+def test_sixteen_bits_make_about_the_same_image(engine, request_for, request, model, dtype):
     """What a GPU computes in, here on the processor."""
     folder = request.getfixturevalue(model)
     plain = run(engine, request_for(folder))
@@ -188,7 +188,7 @@ def test_sixteen_bits_make_about_the_same_picture(engine, request_for, request, 
     assert 0 < np.abs(difference).mean() < 4
 
 
-def test_previews_sharpen_towards_the_picture(engine, request_for, tiny_sdxl_folder, tmp_path):
+def test_previews_sharpen_towards_the_image(engine, request_for, tiny_sdxl_folder, tmp_path):
     events = []
     output = Output(path=f"{tmp_path}/out/", preview_folder=str(tmp_path / "steps"))
     run(engine, request_for(tiny_sdxl_folder, previews=True, output=output), events)
@@ -279,7 +279,7 @@ def init(tmp_path):
     return path
 
 
-def test_an_init_picture_gives_its_shape(engine, request_for, tiny_sdxl_folder, init):
+def test_an_init_image_gives_its_shape(engine, request_for, tiny_sdxl_folder, init):
     request = request_for(tiny_sdxl_folder, width=None, height=None, images=(ImageInput(path=str(init)),), steps=4)
     result = run(engine, request)
     assert result.strength == 0.6
@@ -289,7 +289,7 @@ def test_an_init_picture_gives_its_shape(engine, request_for, tiny_sdxl_folder, 
     assert result.images_used[0].path == str(init)
 
 
-def test_a_changed_init_picture_is_told(engine, request_for, tiny_sdxl_folder, init):
+def test_a_changed_init_image_is_told(engine, request_for, tiny_sdxl_folder, init):
     request = request_for(tiny_sdxl_folder, images=(ImageInput(path=str(init)),))
     recorded = read_metadata(Path(run(engine, request).images[0].path)).request
     Image.new("RGB", (64, 64)).save(init)
@@ -313,7 +313,7 @@ def test_cancel_within_one_step(engine, request_for, tiny_sdxl_folder, tmp_path)
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_cancel_between_tensors_and_then_make_the_picture(request_for, tiny_sdxl_folder):
+def test_cancel_between_tensors_and_then_make_the_image(request_for, tiny_sdxl_folder):
     engine, events = Engine(Catalog.standard()), []
     with pytest.raises(Cancelled):
         run(engine, request_for(tiny_sdxl_folder), events, cancelled=lambda: len(events) >= 5)
@@ -321,7 +321,7 @@ def test_cancel_between_tensors_and_then_make_the_picture(request_for, tiny_sdxl
     assert run(engine, request_for(tiny_sdxl_folder)).images
 
 
-def test_pictures_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
+def test_images_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
     events = []
     with pytest.raises(Cancelled):
         run(
@@ -458,14 +458,14 @@ def test_a_bug_stays_a_bug(engine, request_for, tiny_sdxl_folder, monkeypatch):
         run(engine, request_for(tiny_sdxl_folder))
 
 
-def test_numbers_that_overflow_make_no_picture(engine, request_for, tiny_sdxl_folder, monkeypatch, tmp_path):
+def test_numbers_that_overflow_make_no_image(engine, request_for, tiny_sdxl_folder, monkeypatch, tmp_path):
     monkeypatch.setattr(Sdxl, "predict", lambda self, model, sample, *_: sample * float("nan"))
     with pytest.raises(MezzotintError, match="not-a-number"):
         run(engine, request_for(tiny_sdxl_folder))
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_an_autoencoder_that_overflows_makes_no_picture(engine, request_for, tiny_sdxl_folder, monkeypatch, tmp_path):
+def test_an_autoencoder_that_overflows_makes_no_image(engine, request_for, tiny_sdxl_folder, monkeypatch, tmp_path):
     decoded = "mezzotint.stages.images.decode.decode_latents"
     monkeypatch.setattr(decoded, lambda vae, latents, tile: latents * float("nan"))
     with pytest.raises(MezzotintError, match="autoencoder made not-a-number"):

@@ -92,7 +92,7 @@ def test_the_table_holds_every_method_of_the_contract(client):
     assert jobs == {"gallery.scan", "get", "quantize", "verify", "batch_look"}
 
 
-def test_pictures_from_the_scan_to_the_stars(client, tmp_path):
+def test_images_from_the_scan_to_the_stars(client, tmp_path):
     path = str(write_own(tmp_path / "a.png", prompt="a red barn"))
     client.ask("gallery.scan", GalleryScan(folders=(str(tmp_path),)))
     client.ask("gallery.rate", Rating(paths=(path,), rating=3))
@@ -105,7 +105,7 @@ def test_pictures_from_the_scan_to_the_stars(client, tmp_path):
     assert Path(pixels.path).stat().st_size == pixels.height * pixels.bytes_per_line
     assert client.result(ImageMetadata, "metadata", PathParams(path=path)).prompt == "a red barn"
     dropped = client.result(tuple[Dropped, ...], "examine", PathsParams(paths=(path, str(tmp_path))))
-    assert [one.kind for one in dropped] == ["picture", "picture_folder"]
+    assert [one.kind for one in dropped] == ["image", "image_folder"]
     client.ask("gallery.forget", PathsParams(paths=(path,)))
     assert client.result(GalleryPage, "gallery.query", GalleryQuery()).total == 0
     assert (state_folder() / "gallery.db").is_file()
@@ -140,8 +140,8 @@ def test_a_broken_gallery_is_told_in_the_notices(client):
         ("pixels", PixelsRequest(path="absent.png"), "image_refused"),
         ("gallery.rate", Rating(paths=("absent.png",), rating=1), "storage"),
         ("gallery.rate", Rating(paths=(), rating=9), "usage"),
-        ("check_output", Output(path="pictures/[colour].png"), "usage"),
-        ("check_output", Output(path="pictures/[seed].gif"), "usage"),
+        ("check_output", Output(path="images/[colour].png"), "usage"),
+        ("check_output", Output(path="images/[seed].gif"), "usage"),
         ("generate", None, "protocol"),
     ],
 )

@@ -141,7 +141,11 @@ def test_what_a_request_says_as_words():
         prompt="a barn",
         negative_prompt="-blur",
         cascade=Cascade(stages=(base, refiner, larger), transitions=(Transition(), hires)),
-        images=(ImageInput(path="/a.png"), ImageInput(path="/m.png", role="mask")),
+        images=(
+            ImageInput(path="/a.png"),
+            ImageInput(path="/m.png", role="mask"),
+            ImageInput(path="/r.png", role="reference"),
+        ),
         inpaint=Inpaint(right=64),
         strict=True,
     )
@@ -156,6 +160,7 @@ def test_what_a_request_says_as_words():
         "refiner-at": "0.7",
         "init": "/a.png",
         "mask": "/m.png",
+        "reference": "/r.png",
         "outpaint": "0,0,64,0",
         "hires": "2",
     }.items():

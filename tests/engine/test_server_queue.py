@@ -55,7 +55,7 @@ def test_each_task_is_told_and_what_becomes_of_it(client, store):
     assert (begun.task.entry, begun.task.request.prompt, begun.task.state) == (1, "a barn", "running")
     assert (ended.task, ended.state, ended.failure) == (1, "done", None) and len(ended.result.images) == 2
     assert (refused.state, refused.result, refused.failure.kind) == ("failed", None, "model_refused")
-    assert states(store) == ["done", "failed"] and store.row(1).pictures == 2
+    assert states(store) == ["done", "failed"] and store.row(1).images == 2
     assert client.engine.requests[0].previews
 
 

@@ -127,7 +127,7 @@ NEEDLESS = [
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
-def test_a_picture_loads_nothing_needless(model, tmp_path):
+def test_an_image_loads_nothing_needless(model, tmp_path):
     code = f"""if True:
         import json, sys
         from mezzotint.cli import main

@@ -35,7 +35,7 @@ from mezzotint.protocol import (
 )
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
-from mezzotint_app.viewmodel.pixels import Picture
+from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.fold import Fold
 from mezzotint_app.windows.create.mask_editor import MaskEditor
@@ -134,7 +134,7 @@ def engine():
 def _item(number):
     return GalleryItem(
         id=number,
-        path=f"/pictures/{number} {HOSTILE}.png".replace("/b", "b"),
+        path=f"/images/{number} {HOSTILE}.png".replace("/b", "b"),
         width=512,
         height=768,
         bytes=1_700_000,
@@ -146,7 +146,7 @@ def _item(number):
     )
 
 
-def picture(width=200, height=150):
+def pixels(width=200, height=150):
     """Of one colour."""
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor("#446688"))
@@ -182,12 +182,12 @@ class Windows:
             loras=(LoraChoice(path=f"/loras/{HOSTILE}.safetensors"),), embeddings=("/words/hare.pt",),
             refiner="refiner", second_pass=True, steps=12, vae_tile=512, sampler="heun",
         )  # fmt: skip
-        self.program.images.set_picture(f"/pictures/{HOSTILE}")
-        self.program.images._loaded(Picture(image=picture(), width=400, height=300))
+        self.program.images.set_image(f"/images/{HOSTILE}")
+        self.program.images._loaded(LoadedImage(image=pixels(), width=400, height=300))
         for fold in window.create_page.folds.folds().values():
             fold.set_open(True)
         result = window.create_page.result
-        result.view.show_image(picture())
+        result.view.show_image(pixels())
         result.strip.show_results([Result(path=f"/p/{HOSTILE}", seed=3, width=64, height=64)] * 2)
         window.create_page.footer.repeats.show_text(HOSTILE)
         window.tell(HOSTILE)
@@ -357,7 +357,7 @@ class Windows:
 
     def differences(self):
         """Of a stranger's image."""
-        self.main.dialogs.settings_of_image("/pictures/a.png")
+        self.main.dialogs.settings_of_image("/images/a.png")
         dialog = self._dialog("differences")
         until(lambda: dialog._model.metadata() is not None)
         settle()
@@ -366,11 +366,11 @@ class Windows:
     def mask(self):
         """Something is painted."""
         model = self.program.images
-        model.set_picture("/pictures/a.png")
-        model._loaded(Picture(image=picture(), width=400, height=300))
-        editor = MaskEditor(model, model.picture(), self.main)
+        model.set_image("/images/a.png")
+        model._loaded(LoadedImage(image=pixels(), width=400, height=300))
+        editor = MaskEditor(model, model.image(), self.main)
         editor.resize(1000, 660)
-        editor._image_is_there(picture(400, 300))
+        editor._image_is_there(pixels(400, 300))
         editor.show()
         settle()
         return editor
@@ -379,10 +379,10 @@ class Windows:
         """Beside how the image was made."""
         model = ViewerModel(self.program.librarian, self.program.pool, self.main, rating_of=lambda _path: 3)
         viewer = self._viewer = Viewer(model)
-        viewer.open_at([f"/pictures/{HOSTILE}", "/pictures/b.png"], 0)
+        viewer.open_at([f"/images/{HOSTILE}", "/images/b.png"], 0)
         viewer.showNormal()
         viewer.resize(1024, 680)
-        viewer.view.show_image(picture())
+        viewer.view.show_image(pixels())
         viewer.info.show()
         settle()
         return viewer
@@ -470,7 +470,7 @@ def _fill(store):
     made = [store.add([request(f"done {HOSTILE}", 2)])]
     task = store.claim("test")
     for index in range(2):
-        path = f"/pictures/{index} {HOSTILE}.png"
+        path = f"/images/{index} {HOSTILE}.png"
         store.saved(
             task.id, GeneratedImage(path=path, width=8, height=8, seed=index, index=index, sha256=f"{index}" * 64)
         )

@@ -58,7 +58,7 @@ class Batch:
     def tasks(self, count, prompt=None):
         return [task(number, self.folder, prompt) for number in range(count)]
 
-    def pictures(self):
+    def images(self):
         return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.png"))
 
     def records(self):

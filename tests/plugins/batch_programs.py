@@ -111,10 +111,10 @@ class StandIn:
 
     def write(self, request):
         """By the way of all images: encoded with their record, under a name that is free."""
-        picture = painted(request.seed)
+        pixels = painted(request.seed)
         path = Path(request.output.path)
         image = GeneratedImage(
-            path=path.name, width=SIDE, height=SIDE, seed=request.seed, index=0, sha256=pixels_sha256(picture)
+            path=path.name, width=SIDE, height=SIDE, seed=request.seed, index=0, sha256=pixels_sha256(pixels)
         )
         record = ImageRecord(
             schema_version=SCHEMA_VERSION,
@@ -131,7 +131,7 @@ class StandIn:
             threads=1,
             versions=VERSIONS,
         )
-        written = write_image(picture, path, record, overwrite=request.output.overwrite)
+        written = write_image(pixels, path, record, overwrite=request.output.overwrite)
         return replace(image, path=str(written))
 
     def close(self):

@@ -87,7 +87,7 @@ INPAINTS = st.builds(
     area=st.sampled_from(["whole", "masked"]),
     padding=st.integers(0, 4096),
     feather=st.integers(0, 256),
-    fill=st.sampled_from(["picture", "blur", "noise"]),
+    fill=st.sampled_from(["original", "blur", "noise"]),
     left=st.integers(0, 999),
     bottom=st.integers(0, 1),
 )

@@ -78,7 +78,7 @@ def png():
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def picture(request, index):
+def made_image(request, index):
     seed = (request.get("seed") or 0) + index
     folder = Path(request.get("output", {}).get("path") or ".")
     path = folder / f"{seed}.png"
@@ -104,7 +104,7 @@ def make(request, tell, stopped):
             if step == 2:
                 fault(stopped, request.get("prompt", ""))
         try:
-            images.append(picture(request, index))
+            images.append(made_image(request, index))
         except OSError as trouble:
             words = f"cannot write {trouble.filename}: {trouble.strerror}: choose another folder"
             raise JobError("storage", words) from trouble

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,17 @@ PROMPT, NEGATIVE, SEED, SIDE = "a red house by the sea at dusk", "rain", 7, 64
 
 
 def request_of(
-    model: Path, folder: Path, *, init: Path | None = None, side: int = SIDE, **fields: Any
+    model: Path,
+    folder: Path,
+    *,
+    init: Path | None = None,
+    references: Sequence[Path] = (),
+    side: int | None = SIDE,
+    **fields: Any,
 ) -> GenerateRequest:
     """For one image of a model's folder or file; `fields` are those of `Sampling` or of the request."""
+    images = () if init is None else (ImageInput(path=str(init)),)
+    images += tuple(ImageInput(path=str(path), role="reference") for path in references)
     of_sampling = {one.name for one in dataclasses.fields(Sampling)}
     sampling = Sampling(**{name: value for name, value in fields.items() if name in of_sampling})
     given = {name: value for name, value in fields.items() if name not in of_sampling}
@@ -34,7 +43,7 @@ def request_of(
         "seed": SEED,
         "attention": "sdpa",
         "dtype": "float32",
-        "images": () if init is None else (ImageInput(path=str(init)),),
+        "images": images,
         "output": Output(path=str(folder / "ours.png"), overwrite=True),
     }
     return GenerateRequest(cascade=Cascade(stages=(stage,)), **usual | given)

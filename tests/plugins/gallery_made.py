@@ -24,7 +24,7 @@ TODAY = date.fromtimestamp(NOON)
 
 def item(number, **fields) -> GalleryItem:
     fields = {"made": NOON - 3600 * number, "prompt": f"image {number}", "model": "m", "seed": number} | fields
-    values = {"path": f"/pictures/{number}.png", "width": 64, "height": 48, "bytes": 1000, "rating": 0}
+    values = {"path": f"/images/{number}.png", "width": 64, "height": 48, "bytes": 1000, "rating": 0}
     return GalleryItem(id=number, **(values | fields))
 
 
@@ -38,7 +38,7 @@ def metadata(**fields) -> ImageMetadata:
     return ImageMetadata(**(values | {"program": "mezzotint", "other": {}} | fields))
 
 
-def small_picture(_path="") -> QImage:
+def small_image(_path="") -> QImage:
     image = QImage(8, 6, QImage.Format.Format_RGB32)
     image.fill(QColor("#446688"))
     return image
@@ -126,7 +126,7 @@ class Made:
 def gallery_of(items, folder, *, held=False, state=None):
     inline, librarian, runner = InlineBackground(), ListLibrarian(items), FakeRunner()
     inline.held = held
-    thumbnails = Thumbnails(librarian, inline, decode=small_picture)
+    thumbnails = Thumbnails(librarian, inline, decode=small_image)
     settings = Stored(folder / "settings.json", Settings(output_folder=str(folder / "out")), inline)
     kept = Stored(folder / "gallery.json", state or GalleryState(), inline)
     gallery = Gallery(
@@ -147,4 +147,4 @@ def written_pixels(folder) -> Pixels:
     """A file of pixels as the librarian writes it."""
     path = folder / "rows"
     path.write_bytes(bytes(range(2 * 2 * 3)))
-    return Pixels(path=str(path), layout="rgb", width=2, height=2, bytes_per_line=6, picture_width=2, picture_height=2)
+    return Pixels(path=str(path), layout="rgb", width=2, height=2, bytes_per_line=6, image_width=2, image_height=2)

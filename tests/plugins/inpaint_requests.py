@@ -23,7 +23,7 @@ def engine(every_device):
 
 
 @pytest.fixture
-def picture(tmp_path):
+def image(tmp_path):
     """Saves noise that no network would make."""
     return partial(save_noise, tmp_path)
 

@@ -44,6 +44,48 @@ def language_model(folder: Path, component: str = "text_encoder") -> dict[str, A
     return {"model." + name.removeprefix("model."): each for name, each in weights(folder, component).items()}
 
 
+def seeing_model(folder: Path, eyes: str) -> dict[str, Any]:
+    """A language model that also sees images, as ComfyUI's files have it: `eyes` begin the names of what sees."""
+    made = {}
+    for name, each in weights(folder, "text_encoder").items():
+        short = name.removeprefix("model.").removeprefix("language_model.")
+        sees, head = short.startswith("visual."), short.startswith("lm_head.")
+        made[eyes + short.removeprefix("visual.") if sees else short if head else f"model.{short}"] = each
+    return made
+
+
+def wan_vae(folder: Path) -> dict[str, Any]:
+    """An AutoencoderKLQwenImage of two residual blocks under Wan's names."""
+    return {_wan_name(name): each for name, each in weights(folder, "vae").items()}
+
+
+_WAN_NAMES = {
+    r"^quant_conv\.": "conv1.",
+    r"^post_quant_conv\.": "conv2.",
+    r"coder\.conv_in\.": "coder.conv1.",
+    r"coder\.norm_out\.": "coder.head.0.",
+    r"coder\.conv_out\.": "coder.head.2.",
+    r"\.mid_block\.resnets\.0\.": ".middle.0.",
+    r"\.mid_block\.attentions\.0\.": ".middle.1.",
+    r"\.mid_block\.resnets\.1\.": ".middle.2.",
+    r"\.down_blocks\.": ".downsamples.",
+    r"\.norm1\.": ".residual.0.",
+    r"(?<=\d)\.conv1\.": ".residual.2.",
+    r"\.norm2\.": ".residual.3.",
+    r"\.conv2\.": ".residual.6.",
+    r"\.conv_shortcut\.": ".shortcut.",
+}
+
+
+def _wan_name(name: str) -> str:
+    import re
+
+    for new, old in _WAN_NAMES.items():
+        name = re.sub(new, old, name)
+    name = re.sub(r"up_blocks\.(\d)\.resnets\.(\d)", lambda m: f"upsamples.{4 * int(m[1]) + int(m[2])}", name)
+    return re.sub(r"up_blocks\.(\d)\.upsamplers\.0", lambda m: f"upsamples.{4 * int(m[1]) + 3}", name)
+
+
 def in_fp8(tensors: Tensors, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """With the layers of blocks in 8-bit floats, as files of a `kind` have them, and the same dequantized.
 

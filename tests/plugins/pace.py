@@ -103,7 +103,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """LatentMask those that took too long."""
+    """Note those that took too long."""
     seconds = dict(report.user_properties).get(_NAME, 0.0)
     if report.when == "call" and isinstance(seconds, float) and seconds > LIMIT:
         _too_long[report.nodeid] = seconds

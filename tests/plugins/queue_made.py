@@ -102,13 +102,13 @@ def queue_in(folder, **options):
 def request(prompt="a hare", count=1, *, model="m", steps=10, seed=5) -> GenerateRequest:
     stage = Stage(width=64, height=64, model=ModelRef(id=model), sampling=Sampling(steps=steps))
     return GenerateRequest(
-        prompt=prompt, count=count, seed=seed, cascade=Cascade(stages=(stage,)), output=Output(path="/pictures/")
+        prompt=prompt, count=count, seed=seed, cascade=Cascade(stages=(stage,)), output=Output(path="/images/")
     )
 
 
 def image(task, index=0) -> GeneratedImage:
     seed = task.request.seed + index
-    path = f"/pictures/{task.id}-{index}.png"
+    path = f"/images/{task.id}-{index}.png"
     return GeneratedImage(path=path, width=64, height=64, seed=seed, index=index, sha256="0" * 64)
 
 

@@ -50,7 +50,7 @@ class WritingEngine:
         record = {"schema_version": 1, "request": encode(replace(request, seed=seed, count=1, output=Output()))}
         for path in (wanted, *(wanted.with_stem(f"{wanted.stem}-{twin}") for twin in range(1, 99))):
             try:
-                atomic_write(path, picture(to_json({**record, "image": encode(image)})), overwrite=False)
+                atomic_write(path, image_file(to_json({**record, "image": encode(image)})), overwrite=False)
             except FileExistsError:
                 continue
             return replace(image, path=str(path))
@@ -64,7 +64,7 @@ def _digest(seed):
     return hashlib.sha256(str(seed).encode()).hexdigest()
 
 
-def picture(record):
+def image_file(record):
     """One grey pixel as a PNG file, with a record in its text."""
 
     def chunk(kind, data):

@@ -98,6 +98,6 @@ def _qwen() -> Any:
         "vocab_size": 100,
         "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]},
     }
-    pictures = {"depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 64}
-    config = transformers.Qwen2_5_VLConfig(text_config=words, vision_config=pictures)
+    images = {"depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 64}
+    config = transformers.Qwen2_5_VLConfig(text_config=words, vision_config=images)
     return transformers.Qwen2_5_VLForConditionalGeneration(config)

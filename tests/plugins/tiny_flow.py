@@ -77,7 +77,7 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
     return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
 
 
-def qwen_vl(*, layers: int = 3, width: int = 32, **others: Any) -> Any:
+def qwen_vl(*, layers: int = 3, width: int = 256, **others: Any) -> Any:
     """A language model of Qwen2.5-VL's kind, with its eyes and its head."""
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
@@ -86,10 +86,11 @@ def qwen_vl(*, layers: int = 3, width: int = 32, **others: Any) -> Any:
         "hidden_size": width,
         "intermediate_size": 48,
         "num_hidden_layers": layers,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
+        "num_attention_heads": width // 128,
+        "num_key_value_heads": 1,
         "max_position_embeddings": 2048,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [1, 1, 2]},
+        "rms_norm_eps": 1e-6,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [16, 24, 24]},
     }
     eyes = {"depth": 1, "hidden_size": 16, "intermediate_size": 24, "num_heads": 2, "out_hidden_size": width}
     return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes, **others)).eval()
@@ -140,11 +141,11 @@ def kl_autoencoder(channels: int = 16) -> Any:
     ).eval()
 
 
-def video_autoencoder() -> Any:
+def video_autoencoder(blocks: int = 1) -> Any:
     """An AutoencoderKLQwenImage, eight pixels to a latent."""
     from diffusers import AutoencoderKLQwenImage
 
-    return AutoencoderKLQwenImage(base_dim=8, z_dim=16, dim_mult=[1, 1, 2, 2], num_res_blocks=1).eval()
+    return AutoencoderKLQwenImage(base_dim=8, z_dim=16, dim_mult=[1, 1, 2, 2], num_res_blocks=blocks).eval()
 
 
 def t5_tokenizer() -> Any:

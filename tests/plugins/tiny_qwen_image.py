@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from original_files import seeing_model, wan_vae, weights
 from tiny_flow import qwen_tokenizer, qwen_vl, video_autoencoder
 
 
@@ -14,7 +15,7 @@ def write_tiny_qwen_image(folder: Path, *, seed: int = 0, **others: object) -> P
     torch.manual_seed(seed)
     pipeline = QwenImagePipeline(
         scheduler=scheduler(),
-        vae=video_autoencoder(),
+        vae=video_autoencoder(2),
         text_encoder=qwen_vl(),
         tokenizer=qwen_tokenizer(),
         transformer=transformer(**others),
@@ -31,12 +32,21 @@ def transformer(**others: object) -> Any:
         "in_channels": 64,
         "out_channels": 16,
         "num_layers": 2,
-        "attention_head_dim": 16,
-        "num_attention_heads": 3,
-        "joint_attention_dim": 32,
-        "axes_dims_rope": (4, 6, 6),
+        "attention_head_dim": 32,
+        "num_attention_heads": 2,
+        "joint_attention_dim": 256,
+        "axes_dims_rope": (4, 14, 14),
     }
     return QwenImageTransformer2DModel(**settings | others).eval()
+
+
+def split_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """By the names that they have in ComfyUI's folders."""
+    return {
+        "diffusion_models/qwen_image_2512_bf16.safetensors": weights(folder, "transformer"),
+        "text_encoders/qwen_2.5_vl_7b.safetensors": seeing_model(folder, "visual."),
+        "vae/qwen_image_vae.safetensors": wan_vae(folder),
+    }
 
 
 def scheduler() -> Any:
@@ -49,7 +59,7 @@ def scheduler() -> Any:
 
 
 class Looks:
-    """What the processor of Qwen2.5-VL does with words and pictures; transformers' own needs torchvision."""
+    """What the processor of Qwen2.5-VL does with words and images; transformers' own needs torchvision."""
 
     def __init__(self, tokenizer: Any) -> None:
         from transformers import Qwen2VLImageProcessorPil
@@ -57,7 +67,7 @@ class Looks:
         self.tokenizer, self.image_processor = tokenizer, Qwen2VLImageProcessorPil()
 
     def __call__(self, *, text: list[str], images: list[Any], padding: bool, return_tensors: str) -> Any:
-        """Tokens of the words, with as many places as each picture has squares, and the squares."""
+        """Tokens of the words, with as many places as each image has squares, and the squares."""
         looked = self.image_processor(images=images, return_tensors=return_tensors)
         for grid in looked.image_grid_thw:
             places = int(grid.prod()) // self.image_processor.merge_size**2

@@ -22,7 +22,7 @@ from mezzotint_app.windows.batch.page import BATCHES, LOOK
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE
 
-PICTURES = 60  # so many that they are not all made before a stop is heard
+IMAGES = 60  # so many that they are not all made before a stop is heard
 SIDE = 64
 MODEL = "starter-dit"
 
@@ -30,7 +30,7 @@ MODEL = "starter-dit"
 def photos(folder):
     """Small images of one colour each, and what is none."""
     folder.mkdir()
-    for number in range(PICTURES):
+    for number in range(IMAGES):
         image = QImage(SIDE, SIDE, QImage.Format.Format_RGB32)
         image.fill(QColor.fromHsv(number * 25, 200, 200))
         assert image.save(str(folder / f"{number:02}.png"))

@@ -106,17 +106,17 @@ def first():
     QTest.keyClicks(window.first_run.prompt, "a blue boat on the sea")
     driven.click(window.first_run.make_button)
     driven.wait("the first image", lambda: driven.saved and driven.ended)
-    first_picture = driven.saved[0]
+    first_image = driven.saved[0]
     view = window.create_page.result.view
-    driven.wait("the finished image on the page", lambda: view.image_size().width() == first_picture.width)
+    driven.wait("the finished image on the page", lambda: view.image_size().width() == first_image.width)
     tell(
         part="first image",
         first_run=shown,
         previews=driven.previews,
         steps=driven.steps,
-        size=[first_picture.width, first_picture.height],
+        size=[first_image.width, first_image.height],
         shown=[view.image_size().width(), view.image_size().height()],
-        path=first_picture.path,
+        path=first_image.path,
     )
 
     driven.key(Qt.Key.Key_3, Qt.KeyboardModifier.ControlModifier)
@@ -132,7 +132,7 @@ def first():
     driven.type_prompt("a green tree")
     program.create.seed.set(12345)
     program.create.chosen.change(steps=7)
-    driven.drop(first_picture.path)
+    driven.drop(first_image.path)
     driven.wait("the differences", lambda: "differences" in window.dialogs._open)
     dialog: Any = window.dialogs._open["differences"]
     driven.wait("what the image says", lambda: dialog._model.metadata() is not None)
@@ -143,7 +143,7 @@ def first():
         prompt=request.prompt,
         seed=request.seed,
         steps=request.cascade.stages[0].sampling.steps,
-        first_seed=first_picture.seed,
+        first_seed=first_image.seed,
     )
 
     driven.saved.clear(), driven.ended.clear()
@@ -162,7 +162,7 @@ def first():
         reason=reason,
         another=program.engine.process_id() != engine,
         saved=len(driven.saved),
-        files=sorted(str(path) for path in Path(first_picture.path).parent.glob("*.png")),
+        files=sorted(str(path) for path in Path(first_image.path).parent.glob("*.png")),
     )
 
     driven.saved.clear()

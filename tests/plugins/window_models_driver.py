@@ -65,7 +65,7 @@ class Models(Driven):
         self.wait("the end of the job", lambda: self.library.job(job).state != "running")
         return self.library.job(job)
 
-    def picture_with(self, identity):
+    def image_with(self, identity):
         """Made with that model, by the button of the page."""
         self.wait("the model in the list", lambda: identity in self.listed())
         self.models.select(identity)
@@ -117,7 +117,7 @@ def everything(driven):
     job, _line = driven.get("owner/bad")
     ended = driven.outcome(job)
     tell(part="wrong checksum", state=ended.state, outcome=ended.outcome, listed=driven.listed())
-    tell(part="made with it", **driven.picture_with(fetched))
+    tell(part="made with it", **driven.image_with(fetched))
 
     page.select(fetched)
     driven.wait("that it is looked at", lambda: page.current() == fetched)
@@ -132,7 +132,7 @@ def everything(driven):
     driven.wait("the copy in the list", lambda: set(driven.listed()) - before)
     (copy,) = set(driven.listed()) - before
     tell(part="quantized", state=ended.state, outcome=ended.outcome, progress=told.count(job), row=driven.row(copy))
-    tell(part="made with the copy", **driven.picture_with(copy))
+    tell(part="made with the copy", **driven.image_with(copy))
 
     page.select(copy)
     driven.wait("that it is looked at", lambda: page.current() == copy)

@@ -183,7 +183,7 @@ def again(driven):
     driven.click(page.pause)
     driven.wait("that the other lets go", lambda: runner.state == "paused")
     row = driven.ask(lambda store: store.row(entry))
-    tell(part="taken over", state=row.state, pictures=row.pictures, error=row.error)
+    tell(part="taken over", state=row.state, images=row.images, error=row.error)
     driven.wait("the engine", lambda: program.engine.state() == "ready")
     driven.click(page.pause)
     driven.wait("one made here", lambda: driven.saved)

@@ -174,10 +174,10 @@ def takes_settings(driven):
 
 
 def begins_from_one(driven):
-    images, panel = driven.program.images, driven.window.create_page.folds.picture
-    driven.window.create_page.folds.folds()["picture"].set_open(True)
-    images.set_picture(driven.saved[0].path)
-    driven.wait("the image", lambda: images.picture() is not None)
+    images, panel = driven.program.images, driven.window.create_page.folds.image_input
+    driven.window.create_page.folds.folds()["image"].set_open(True)
+    images.set_image(driven.saved[0].path)
+    driven.wait("the image", lambda: images.image() is not None)
     editor = panel.edit_mask()
     driven.wait("the editor", editor.tools.isEnabled)
     middle = editor.canvas.rect().center()
@@ -255,27 +255,27 @@ def loses_the_engine(driven):
 
 def forbidden(folder):
     """Each thing that the window's thread may not do, by its name."""
-    picture = folder / "picture.png"
-    QImage(8, 8, QImage.Format.Format_RGB32).save(str(picture))
-    data = picture.read_bytes()
+    image = folder / "image.png"
+    QImage(8, 8, QImage.Format.Format_RGB32).save(str(image))
+    data = image.read_bytes()
     return {
-        "open": lambda: picture.read_bytes(),
+        "open": lambda: image.read_bytes(),
         "write": lambda: (folder / "a").write_text("a"),
         "list": lambda: list(folder.iterdir()),
-        "rename": lambda: picture.replace(picture),
-        "look": lambda: picture.exists(),
+        "rename": lambda: image.replace(image),
+        "look": lambda: image.exists(),
         "make": lambda: (folder / "b").mkdir(exist_ok=True),
         "space": lambda: os.statvfs(folder),
         "database": lambda: sqlite3.connect(folder / "c"),
         "database for all": lambda: sqlite3.connect(folder / "d", check_same_thread=False),
         "process": lambda: os.system("true"),
         "sleep": lambda: time.sleep(0.001),
-        "decode": lambda: QImage(str(picture)),
+        "decode": lambda: QImage(str(image)),
         "decode bytes": lambda: QImage.fromData(data),
-        "pixmap": lambda: QPixmap(str(picture)),
-        "icon": lambda: QIcon(str(picture)),
-        "reader": lambda: QImageReader(str(picture)).read(),
-        "Qt's file": lambda: QFile(str(picture)).open(QIODevice.OpenModeFlag.ReadOnly),
+        "pixmap": lambda: QPixmap(str(image)),
+        "icon": lambda: QIcon(str(image)),
+        "reader": lambda: QImageReader(str(image)).read(),
+        "Qt's file": lambda: QFile(str(image)).open(QIODevice.OpenModeFlag.ReadOnly),
         "Qt's places": lambda: QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation),
     }
 

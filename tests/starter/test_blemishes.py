@@ -13,18 +13,18 @@ from mezzotint_starter.blemishes import blemish
 
 
 @pytest.fixture
-def picture():
+def image():
     return paint(training_scene(0, 1), 32)
 
 
-def test_a_fault_is_the_same_for_the_same_numbers(picture):
-    faulty = [blemish(picture, random.Random(seed)) for seed in (5, 5, *range(6, 12))]
+def test_a_fault_is_the_same_for_the_same_numbers(image):
+    faulty = [blemish(image, random.Random(seed)) for seed in (5, 5, *range(6, 12))]
     assert faulty[0] == faulty[1]
     assert len({each.tobytes() for each in faulty}) == 7
     assert {(each.size, each.mode) for each in faulty} == {((32, 32), "RGB")}
 
 
-def test_faults_are_small(picture):
+def test_faults_are_small(image):
     drawn = np.asarray(paint(training_scene(0, 1), 128), dtype=float)
     for seed in range(20):
         faulty = np.asarray(blemish(Image.fromarray(drawn.astype(np.uint8)), random.Random(seed)), dtype=float)
@@ -33,14 +33,14 @@ def test_faults_are_small(picture):
 
 
 @pytest.mark.parametrize(("right", "down"), [(3, 0), (0, -3), (-2, 1)])
-def test_a_shift_moves_every_pixel_and_repeats_the_edge(picture, right, down):
-    before, after = np.asarray(picture), np.asarray(blemishes._shifted(picture, right, down))
+def test_a_shift_moves_every_pixel_and_repeats_the_edge(image, right, down):
+    before, after = np.asarray(image), np.asarray(blemishes._shifted(image, right, down))
     rows = np.clip(np.arange(32) - down, 0, 31)
     columns = np.clip(np.arange(32) - right, 0, 31)
     assert (after == before[rows][:, columns]).all()
 
 
-def test_without_luck_a_picture_is_only_shifted(picture, monkeypatch):
+def test_without_luck_an_image_is_only_shifted(image, monkeypatch):
     monkeypatch.setattr(blemishes, "SHARE", 0)
     monkeypatch.setattr(blemishes, "SHIFT", 0)
-    assert blemish(picture, random.Random(0)) == picture
+    assert blemish(image, random.Random(0)) == image

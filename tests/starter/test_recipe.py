@@ -45,11 +45,11 @@ def made(tmp_path_factory):
 def test_the_stock_pipeline_loads_and_draws(made):
     pipeline = PixArtSigmaPipeline.from_pretrained(made[0] / "dit", local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
-    pictures = sheets.draw_samples(pipeline, ["a red house", "Zyx ü"], steps=2)
-    assert [picture.size for picture in pictures] == [(128, 128)] * 2
+    samples = sheets.draw_samples(pipeline, ["a red house", "Zyx ü"], steps=2)
+    assert [image.size for image in samples] == [(128, 128)] * 2
 
 
-def test_pictures_do_not_depend_on_the_padding_of_the_prompt(made):
+def test_images_do_not_depend_on_the_padding_of_the_prompt(made):
     pipeline = PixArtSigmaPipeline.from_pretrained(made[0] / "dit", local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
     drawn = [
@@ -133,18 +133,18 @@ def test_running_again_from_the_states_makes_the_same_weights(made, tmp_path, mo
 
 def test_normalized_latents_are_standard_and_decode_as_before():
     network = build_autoencoder(0).eval()
-    picture = image_tensor(training_scene(0, 0)).unsqueeze(0)
+    image = image_tensor(training_scene(0, 0)).unsqueeze(0)
     with torch.no_grad():
-        before = network.decode(network.encode(picture).latent_dist.mean).sample
+        before = network.decode(network.encode(image).latent_dist.mean).sample
         normalize_latents(network, seed=0, device="cpu", images=32)
-        after = network.decode(network.encode(picture).latent_dist.mean).sample
+        after = network.decode(network.encode(image).latent_dist.mean).sample
     torch.testing.assert_close(before, after, atol=1e-3, rtol=1e-3)
     latents = encode_scenes(network, [training_scene(0, index) for index in range(32)], "cpu")
     torch.testing.assert_close(latents.mean(dim=(0, 2, 3)), torch.zeros(4), atol=1e-3, rtol=0)
     torch.testing.assert_close(latents.std(dim=(0, 2, 3)), torch.ones(4), atol=1e-3, rtol=0)
 
 
-def test_the_text_encoder_learns_nothing_from_pictures():
+def test_the_text_encoder_learns_nothing_from_images():
     tokenizer = build_tokenizer(0, captions=500)
     reader = Reader(tokenizer=tokenizer, encoder=build_text_encoder(0, len(tokenizer)), device="cpu")
     tokens, mask = reader(["a red house", ""])

@@ -62,7 +62,7 @@ def test_balanced_losses_pull_equally_hard():
     torch.testing.assert_close(scaled.norm(), wanted.norm(), rtol=0.05, atol=0)
 
 
-def test_every_other_batch_is_of_parts_of_larger_pictures():
+def test_every_other_batch_is_of_parts_of_larger_images():
     whole, parts = drawn_batch(0, 0), drawn_batch(0, 1)
     assert whole.shape == parts.shape == (4, 3, 128, 128)
     assert torch.equal(drawn_batch(0, 1, slice(1, None, 2)), parts[1::2])

@@ -38,6 +38,10 @@
         <translation>Prompt eingeben: Er gilt bei Bild zu Bild für jedes Bild im Ordner.</translation>
     </message>
     <message>
+        <source>Enter an instruction: every image in the folder is edited by it.</source>
+        <translation>Eine Anweisung eingeben: Jedes Bild des Ordners wird nach ihr bearbeitet.</translation>
+    </message>
+    <message>
         <source>Enter prompts, one per line, or choose a prompt file.</source>
         <translation>Prompts eingeben, einen pro Zeile, oder eine Prompt-Datei wählen.</translation>
     </message>
@@ -675,6 +679,10 @@
         <translation>Jede Zeile ist ein eigener Prompt. {a|b} und __NAME__ stehen für Alternativen</translation>
     </message>
     <message>
+        <source>Edit by instruction (reference image)</source>
+        <translation>Nach Anweisung bearbeiten (Referenzbild)</translation>
+    </message>
+    <message>
         <source>Every image in it is used; the originals are not changed</source>
         <translation>Jedes Bild darin wird verwendet; die Originale bleiben unverändert</translation>
     </message>
@@ -1144,6 +1152,10 @@
         <translation>Zuerst einen Prompt schreiben.</translation>
     </message>
     <message>
+        <source>control images</source>
+        <translation>Kontrollbilder</translation>
+    </message>
+    <message>
         <source>guidance</source>
         <translation>Guidance</translation>
     </message>
@@ -1154,10 +1166,6 @@
     <message>
         <source>prompts of single stages</source>
         <translation>Prompts einzelner Stufen</translation>
-    </message>
-    <message>
-        <source>reference images</source>
-        <translation>Referenzbilder</translation>
     </message>
     <message>
         <source>sampler</source>
@@ -1524,6 +1532,10 @@
     <message>
         <source>model {name}, which is not installed</source>
         <translation>Modell {name}, das nicht installiert ist</translation>
+    </message>
+    <message>
+        <source>reference images</source>
+        <translation>Referenzbilder</translation>
     </message>
 </context>
 <context>

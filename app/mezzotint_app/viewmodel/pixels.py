@@ -24,7 +24,7 @@ _LAYOUTS = {"rgb": (3, QImage.Format.Format_RGB888), "rgba": (4, QImage.Format.F
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class LoadedImage:
     """An image's pixels, perhaps fewer than it has, and its own size."""
 
     image: QImage
@@ -51,13 +51,13 @@ class PixelLoader(QObject):
         slot: str = "",
     ) -> int:
         """Load an image of at most that many pixels a side; returns the handle by which it can be dropped."""
-        return self.load_image(path, max_side, lambda picture: then(picture.image), failed, slot=slot)
+        return self.load_image(path, max_side, lambda loaded: then(loaded.image), failed, slot=slot)
 
     def load_image(
         self,
         path: str | os.PathLike[str],
         max_side: int | None,
-        then: Callable[[Picture], None],
+        then: Callable[[LoadedImage], None],
         failed: Callable[[Failure], None] | None = None,
         *,
         slot: str = "",
@@ -67,9 +67,9 @@ class PixelLoader(QObject):
         handle = self._count
         self._wanted[slot] = handle
 
-        def tell(picture: Picture) -> None:
+        def tell(loaded: LoadedImage) -> None:
             if self._take(handle):
-                then(picture)
+                then(loaded)
 
         def fail(failure: Failure) -> None:
             if self._take(handle) and failed is not None:
@@ -109,7 +109,7 @@ def failure_of(error: Exception) -> Failure:
     return Failure(kind=kind, message=str(error))
 
 
-def read_pixels(pixels: Pixels) -> Picture:
+def read_pixels(pixels: Pixels) -> LoadedImage:
     """Read the file of rows, and delete it whatever it holds. Raises an ImageRefused or a StorageError."""
     path = Path(pixels.path)
     try:
@@ -122,11 +122,11 @@ def read_pixels(pixels: Pixels) -> Picture:
     finally:
         _delete(path)
     quick = QImage.Format.Format_ARGB32_Premultiplied if pixels.layout == "rgba" else QImage.Format.Format_RGB32
-    return Picture(image=converted(image, quick), width=pixels.picture_width, height=pixels.picture_height)
+    return LoadedImage(image=converted(image, quick), width=pixels.image_width, height=pixels.image_height)
 
 
 def _check(pixels: Pixels) -> None:
-    sides = (pixels.width, pixels.height, pixels.picture_width, pixels.picture_height)
+    sides = (pixels.width, pixels.height, pixels.image_width, pixels.image_height)
     if not all(0 < side <= LARGEST_SIDE for side in sides) or pixels.width * pixels.height > LARGEST_AREA:
         raise ImageRefused(f"an image of {pixels.width}x{pixels.height} pixels cannot be shown: scale it down first")
     row = pixels.width * _LAYOUTS[pixels.layout][0]

@@ -65,7 +65,7 @@ class Thumbnails(QObject):
         self._shown: dict[str, list[Wanted]] = {}
         self._in_sight: frozenset[Wanted] = frozenset()
 
-    def picture(self, wanted: Wanted) -> QImage | None:
+    def thumbnail(self, wanted: Wanted) -> QImage | None:
         """The image, if it is here; nothing is asked."""
         image = self._kept.get(wanted)
         if image is not None:

@@ -17,8 +17,8 @@ class EmptyState(QWidget):
     def __init__(self, drawing: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._drawing = drawing
-        self._picture = QLabel()
-        self._picture.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._icon = QLabel()
+        self._icon.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._title = plain_label(role="title", wrap=True)
         self._words = plain_label(role="muted", wrap=True)
         self.button = QPushButton()
@@ -30,7 +30,7 @@ class EmptyState(QWidget):
         column.setContentsMargins(0, 24, 0, 24)
         column.setSpacing(12)
         column.addStretch(2)
-        for part in (self._picture, self._title, self._words):
+        for part in (self._icon, self._title, self._words):
             column.addWidget(part)
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(3)
@@ -56,4 +56,4 @@ class EmptyState(QWidget):
         return self._title.text()
 
     def _paint_icon(self) -> None:
-        self._picture.setPixmap(icon_in(self._drawing, "muted").pixmap(_ICON, self.devicePixelRatioF()))
+        self._icon.setPixmap(icon_in(self._drawing, "muted").pixmap(_ICON, self.devicePixelRatioF()))

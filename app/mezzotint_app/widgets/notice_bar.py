@@ -20,7 +20,7 @@ class NoticeBar(QFrame):
         super().__init__(parent)
         self.setProperty("role", "notice")
         self._drawing, self._colour = drawing, colour
-        self._picture = QLabel()
+        self._icon = QLabel()
         self._text = plain_label(wrap=True, selectable=True)
         self._buttons = FlowLayout()
         words = QVBoxLayout()
@@ -30,7 +30,7 @@ class NoticeBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 8, 8)
         row.setSpacing(8)
-        row.addWidget(self._picture)
+        row.addWidget(self._icon)
         row.addLayout(words, 1)
         if closable:
             row.addWidget(self._close_button())
@@ -67,4 +67,4 @@ class NoticeBar(QFrame):
         self.closed.emit()
 
     def _paint_icon(self) -> None:
-        self._picture.setPixmap(icon_in(self._drawing, self._colour).pixmap(_ICON, self.devicePixelRatioF()))
+        self._icon.setPixmap(icon_in(self._drawing, self._colour).pixmap(_ICON, self.devicePixelRatioF()))

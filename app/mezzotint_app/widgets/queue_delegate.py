@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from mezzotint_app import theme
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
-from mezzotint_app.viewmodel.queue.queue import PictureRole, ViewRole
+from mezzotint_app.viewmodel.queue.queue import ThumbnailRole, ViewRole
 from mezzotint_app.viewmodel.queue.words import COLOURS, ICONS, EntryView
 
 Index = QModelIndex | QPersistentModelIndex
@@ -37,13 +37,13 @@ class QueueDelegate(QStyledItemDelegate):
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
         self._paint_ground(painter, rect, option.state)
         inner = rect.adjusted(_GAP, _PAD, -_GAP, -_PAD)
-        picture = QRect(inner.x(), inner.y(), inner.height(), inner.height())
-        words = inner.adjusted(picture.width() + _GAP, 0, 0, 0)
+        thumbnail = QRect(inner.x(), inner.y(), inner.height(), inner.height())
+        words = inner.adjusted(thumbnail.width() + _GAP, 0, 0, 0)
         if option.direction == Qt.LayoutDirection.RightToLeft:
-            picture.moveRight(inner.right())
+            thumbnail.moveRight(inner.right())
             words.moveLeft(inner.left())
         view = index.data(ViewRole)
-        self._paint_image(painter, picture, index.data(PictureRole), view)
+        self._paint_image(painter, thumbnail, index.data(ThumbnailRole), view)
         if view is not None:
             self._paint_words(painter, words, view, option)
         painter.restore()
@@ -69,7 +69,7 @@ class QueueDelegate(QStyledItemDelegate):
         if view is not None:
             drawing = QRect(0, 0, 24, 24)
             drawing.moveCenter(place.center())
-            icon_in("picture", "muted").paint(painter, drawing)
+            icon_in("image", "muted").paint(painter, drawing)
 
     def _paint_words(self, painter: QPainter, rect: QRect, view: EntryView, option: QStyleOptionViewItem) -> None:
         height = _line(option.fontMetrics)

@@ -107,7 +107,7 @@ class Dialogs(QObject):
         model = DifferencesModel(program.librarian, program.create.request, program.create.models.all)
         dialog = DifferencesDialog(model, program.pixels, self._window)
         model.apply_wanted.connect(self._apply)
-        model.use_as_input.connect(program.images.set_picture)
+        model.use_as_input.connect(program.images.set_image)
         model.use_as_input.connect(lambda _path: self.applied.emit())
         model.look_at(path)
         self._show("differences", lambda: dialog, anew=True)

@@ -63,7 +63,7 @@ class DifferencesDialog(QDialog):
         self._name.setProperty("role", "heading")
         self._facts = plain_label(role="muted", wrap=True)
         self._note = plain_label(role="warning", wrap=True)
-        self._use = QPushButton(icon("picture"), self.tr("Use as init image"))
+        self._use = QPushButton(icon("image"), self.tr("Use as init image"))
         self._use.setToolTip(self.tr("Ignore the settings and use this as the init image"))
         self._use.setAutoDefault(False)
         self._use.clicked.connect(self._use_image)

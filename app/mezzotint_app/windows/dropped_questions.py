@@ -58,40 +58,40 @@ class DroppedQuestions(QObject):
             dropped.path,
         )
 
-    def ask_batch(self, pictures: Images) -> None:
+    def ask_batch(self, images: Images) -> None:
         """Whether to make each of these images anew; of a large folder the Batch page makes more."""
-        if pictures.folder and len(pictures.paths) > _FEW:
-            self._ask_folder(pictures)
+        if images.folder and len(images.paths) > _FEW:
+            self._ask_folder(images)
             return
-        count = len(pictures.paths)
+        count = len(images.paths)
         words = self.tr("Run image to image on {images} with the current settings?").format(images=images_count(count))
         more = self.tr(
             "They are added as one job, in which each is used once as the init image. The originals are kept."
         )
-        if not pictures.complete:
+        if not images.complete:
             more += "\n" + self.tr("There are more images than that; only the first %n are used.", "", count)
-        name = in_lines(file_name(pictures.folder), 120)
+        name = in_lines(file_name(images.folder), 120)
         self._put(
             self.tr("Batch"),
             words,
             "\n".join(part for part in (name, more) if part),
             self.tr("Add to queue"),
             self.batch_accepted,
-            pictures,
+            images,
         )
 
-    def _ask_folder(self, pictures: Images) -> None:
-        count = len(pictures.paths)
+    def _ask_folder(self, images: Images) -> None:
+        count = len(images.paths)
         asked = (
             self.tr("Create a batch from this folder with {images}?")
-            if pictures.complete
+            if images.complete
             else self.tr("Create a batch from this folder with more than {images}?")
         )
         words = asked.format(images=images_count(count))
         more = self.tr("The Batch page opens: check the preview there before you start. The originals are kept.")
-        name = in_lines(file_name(pictures.folder), 120)
+        name = in_lines(file_name(images.folder), 120)
         yes = self.tr("Open Batch page")
-        self._put(self.tr("Batch"), words, f"{name}\n{more}", yes, self.folder_accepted, pictures)
+        self._put(self.tr("Batch"), words, f"{name}\n{more}", yes, self.folder_accepted, images)
 
     def _put(self, title: str, words: str, more: str, yes: str, accepted: object, value: object) -> None:
         self._waiting.append(lambda: self._box(title, words, more, yes, accepted, value))

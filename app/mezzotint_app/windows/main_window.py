@@ -237,7 +237,7 @@ class MainWindow(QMainWindow):
         self.show_page(CREATE)
 
     def _use_image(self, path: str) -> None:
-        self.program.images.set_picture(path)
+        self.program.images.set_image(path)
         self.show_page(CREATE)
 
     def _edit_again(self, request: GenerateRequest) -> None:

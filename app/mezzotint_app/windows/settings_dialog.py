@@ -50,10 +50,10 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
         self._settings, self._devices, self._forget_prompts = settings, devices, forget_prompts
-        self.pictures = ImageSettings(places)
+        self.images = ImageSettings(places)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
-        self.tabs.addTab(_tab(self._with_previews(self.pictures)), self.tr("Images"))
+        self.tabs.addTab(_tab(self._with_previews(self.images)), self.tr("Images"))
         self.tabs.addTab(_tab(_filled(self._looks())), self.tr("Window"))
         self.tabs.addTab(_tab(_filled(self._machine())), self.tr("Machine"))
         self.tabs.addTab(_tab(_filled(self._privacy())), self.tr("Privacy"))

@@ -211,6 +211,7 @@ def _open_as(identity: str, path: Path, source: Source, folders: Sequence[Path])
         defaults=replace(detected.defaults, sampler=sampler, schedule=schedule),
         problem=None,
         scheme=scheme_of(checkpoint),
+        references=detected.references,
     )
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from mezzotint.catalog.place import Place
 from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.detected import Detected
@@ -47,20 +48,26 @@ def with_parts(checkpoint: Checkpoint, detected: Detected, folders: Sequence[Pat
 def _found(
     needed: PartNeeded, checkpoint: FileCheckpoint, denoiser: ComponentSource, files: Sequence[Path]
 ) -> Path | None:
-    """The file of its usual name, or else the first that fits; None: the transformer's own holds it, or none does."""
+    """The file of its usual name, or else the first that fits, or else one of another size, to be refused by name.
+
+    None: the transformer's own holds it, or there is none.
+    """
     if part_needed(needed, checkpoint.header) is not None:
         return None
     usual = usual_name(needed, denoiser)
-    return next(
-        (path for path in sorted(files, key=lambda path: path.name != usual) if _is(path, needed, denoiser)), None
-    )
+    other = None
+    for path in sorted(files, key=lambda path: path.name != usual):
+        part = _part(path, needed)
+        if part is not None and fits(needed, part, denoiser):
+            return path
+        other = path if part is not None and other is None else other
+    return other
 
 
-def _is(path: Path, needed: PartNeeded, denoiser: ComponentSource) -> bool:
+def _part(path: Path, needed: PartNeeded) -> ComponentSource | None:
     with suppress(ModelRefused, StorageError):
-        part = part_needed(needed, weight_header(path))
-        return part is not None and fits(needed, part, denoiser)
-    return False
+        return part_needed(needed, weight_header(path))
+    return None
 
 
 def _near(path: Path) -> Iterator[Path]:
@@ -76,7 +83,7 @@ def _near(path: Path) -> Iterator[Path]:
 def _files(folders: Sequence[Path]) -> Iterator[Path]:
     left = _MOST_FILES
     for folder in dict.fromkeys(folders):
-        for candidate in scan(Place(path=folder, source="folder")).candidates if folder.is_dir() else ():
+        for candidate in scan(Place(path=folder, source="folder")).candidates if is_folder(folder) else ():
             if left and candidate.layout == "file" and candidate.path.suffix.lower() in (".safetensors", ".gguf"):
                 left -= 1
                 yield candidate.path

@@ -91,7 +91,7 @@ def _taking(one: Option) -> dict[str, Any]:
         case YesNo():
             return {"action": argparse.BooleanOptionalAction, "default": None}
         case Choice():
-            return {"choices": one.takes.choices}
+            return {"choices": one.takes.choices, "type": one.takes.current}
         case Listed():
             return {"action": "append", "default": [], "metavar": one.takes.metavar, "type": argument(one.takes)}
     return {"metavar": one.takes.metavar, "type": _PARSERS.get(one.name) or argument(one.takes)}

@@ -35,6 +35,14 @@ def add(commands: "Commands") -> None:
         "flux, qwen-image",
     )
     parser.add_argument("--size", type=size, metavar="WxH", help="of the image in pixels (default: the model's own)")
+    parser.add_argument(
+        "--reference",
+        type=size,
+        action="append",
+        default=[],
+        metavar="WxH",
+        help="plan for a reference image of this size, for models that take them (may be repeated)",
+    )
     parser.add_argument("--steps", type=integer(1, 1000, 30), metavar="N", help="in all (default: the model's own)")
     parser.add_argument(
         "--memory",
@@ -71,6 +79,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         vram_bytes=arguments.vram[0],
         ram_bytes=arguments.ram,
         card=arguments.vram[1],
+        references=tuple(arguments.reference),
     )
     plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.talk)
     if arguments.json:

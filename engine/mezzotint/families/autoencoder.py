@@ -21,7 +21,7 @@ class _Kl:
         return vae.encode(pixels).latent_dist.parameters  # type: ignore[no-any-return]
 
     def drawn(self, moments: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-        """Latents of those moments; without a generator the likeliest."""
+        """Latents of those moments; without a generator their mode."""
         posterior = _posterior(moments)
         latents: torch.Tensor = posterior.mode() if generator is None else posterior.sample(generator)
         return latents
@@ -40,7 +40,7 @@ class _Kl:
         return float(vae.config.scaling_factor) * (latents - shift if shift else latents)
 
     def reference(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The encoder's latents as they stand beside those that are sampled."""
+        """The encoder's latents as the denoiser takes reference images."""
         return self.scaled(vae, latents)
 
     def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
@@ -89,7 +89,7 @@ class _QwenImage(_Kl):
         return (latents - mean) * inverse
 
     def reference(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The encoder's latents as they stand beside those that are sampled: divided, for the same last bits."""
+        """The same, divided as diffusers does for reference images: the last bits differ from `scaled`."""
         mean, std = (torch.tensor(each).view(1, -1, 1, 1) for each in (vae.config.latents_mean, vae.config.latents_std))
         return (latents - mean.to(latents)) / std.to(latents)
 
@@ -149,7 +149,7 @@ def _shift(vae: Network) -> float:
 def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator | None, tile: int = 0) -> torch.Tensor:
     """Draw latents `(b, c, h, w)` of pixels `(b, 3, H, W)` in -1..1; the posterior's noise comes from `generator`.
 
-    Without one the latents are the likeliest.
+    Without a generator they are the posterior's mode, as reference images are encoded.
     `tile`: pixels of the side of the squares that are encoded one at a time; 0: the whole at once.
     """
     kind, pixels = _kind(vae), pixels.to(vae.device, vae.dtype)
@@ -158,14 +158,8 @@ def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator
         moments = in_tiles(lambda x: kind.moments(vae, x), pixels, side, takes=_factor(vae), gives=1).to(vae.dtype)
     else:
         moments = kind.moments(vae, pixels)
-    return kind.scaled(vae, kind.drawn(moments, generator).float())
-
-
-def reference_latents(vae: Network, pixels: torch.Tensor) -> torch.Tensor:
-    """The likeliest latents `(b, c, h, w)`, float32, of pixels `(b, 3, H, W)` in -1..1: nothing is drawn."""
-    kind = _kind(vae)
-    moments = kind.moments(vae, pixels.to(vae.device, vae.dtype)).float()
-    return kind.reference(vae, moments.chunk(2, dim=1)[0])
+    latents = kind.drawn(moments, generator).float()
+    return kind.reference(vae, latents) if generator is None else kind.scaled(vae, latents)
 
 
 def decode_latents(vae: Network, latents: torch.Tensor, tile: int = 0) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Which latents a model works in, told from its autoencoder's configuration."""
+"""The latent space of a model, recognised by its autoencoder's configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

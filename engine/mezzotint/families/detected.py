@@ -16,3 +16,4 @@ class Detected:
     zero_terminal_snr: bool
     sampler: str | None  # None: that of the checkpoint's own scheduler
     schedule: str | None  # None: that of the checkpoint's own scheduler
+    references: int = 0  # the most reference images that it takes

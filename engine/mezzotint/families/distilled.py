@@ -65,7 +65,7 @@ def _variant_of(words: str) -> str | None:
         return "turbo"
     if re.search(r"(?<![a-z])(lcm|dmd2?)(?![a-z])", words):
         return "lcm"
-    # "Hyper" alone is a common word in names; Hyper-SD is told by what follows.
+    # "Hyper" alone is common in names; Hyper-SD is recognised by what follows.
     if re.search(r"(?<![a-z])hyper[-_ ]?(sd|\d+[-_ ]?step)", words):
         return "lightning"
     return None

@@ -1,4 +1,4 @@
-"""What a model family supplies: where its weights are, how words become conditioning, how a network is asked."""
+"""What a model family supplies: where its weights are, how prompts are encoded, how the network is called."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from mezzotint.protocol import GuidancePasses, Sampling
 
 if TYPE_CHECKING:
     import torch
+    from PIL import Image
 
     from mezzotint.attention.session import AttentionSession
     from mezzotint.families.loading.original_names import Form
@@ -102,7 +103,7 @@ class LoadedModel:
     loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
     passes: GuidancePasses = "batched"  # of the halves of the guidance
     at_once: int = 0  # images in one pass, of those that are denoised together; 0: all
-    prompt_cache: PromptCache = field(default_factory=PromptCache)  # what its text encoders have made of words
+    prompt_cache: PromptCache = field(default_factory=PromptCache)  # encoded prompts
     vae_tile: int = 0  # pixels of the side of the squares that images are decoded in; 0: whole
     lowered: bool = False  # quantized further in a job that ran out of memory
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
@@ -133,6 +134,7 @@ class PromptInputs:
     guidance_scale: float
     clip_skip: int
     embeddings: tuple[Path, ...]
+    images: "tuple[Image.Image, ...]" = ()  # reference images, where text encoders look at them
 
 
 class Family(Protocol):
@@ -148,7 +150,7 @@ class Family(Protocol):
 
     @property
     def honours_weights(self) -> bool:
-        """Whether `(words:1.2)` mean something to it."""
+        """Whether it honours prompt weights, `(text:1.2)`."""
 
     @property
     def honours_embeddings(self) -> bool:
@@ -171,7 +173,7 @@ class Family(Protocol):
         """Whether guidance of that scale asks the network without the prompt, too, or with the negative one."""
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
-        """Turn words into conditioning."""
+        """Encode the prompts."""
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
         """That of several images, which are denoised together, of conditionings of one shape."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class UnetFamily:
-    """Has what `Family` asks for but its name, its parts and its words."""
+    """Implements `Family` but for the name, the parts and the text encoders."""
 
     denoiser_component = "unet"
     honours_weights = True
@@ -25,7 +25,7 @@ class UnetFamily:
         """None: its scheduler lays out the steps alone."""
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
-        """Whether guidance of that scale asks the network without the prompt, too: some are told it as a number."""
+        """Whether there is an unconditional pass at that scale: some networks embed the scale instead."""
         return guidance_scale > 1 and sources.components["unet"].config.get("time_cond_proj_dim") is None
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
@@ -57,7 +57,7 @@ class UnetFamily:
 def asked_tensors(
     model: LoadedModel, guidance_scale: float, *, guided: bool, tensors: "dict[str, torch.Tensor]"
 ) -> Conditioning:
-    """The conditioning of a U-Net, in its numbers; one that was distilled from guidance is told its scale."""
+    """The conditioning of a U-Net, in its dtype; a guidance-distilled one also takes the scale."""
     import torch
 
     from mezzotint.families.guidance import guidance_embedding
@@ -80,7 +80,7 @@ def _beside(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
 
 
 def _added(conditioning: Conditioning) -> "dict[str, torch.Tensor] | None":
-    """What SDXL is told beside the words."""
+    """SDXL's micro-conditioning and pooled embedding."""
     if "pooled" not in conditioning.tensors:
         return None
     return {"text_embeds": conditioning.tensors["pooled"], "time_ids": conditioning.tensors["time_ids"]}

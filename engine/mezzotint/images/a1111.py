@@ -86,7 +86,7 @@ def _inpainting(record: ImageRecord) -> dict[str, str]:
     settings = {"Mask blur": str(asked.feather)} if asked.feather else {}
     if asked.area == "masked":
         settings |= {"Inpaint area": "Only masked", "Masked area padding": str(asked.padding)}
-    if asked.fill != "picture":
+    if asked.fill != "original":
         settings["Masked content"] = "fill" if asked.fill == "blur" else "latent noise"
     return settings
 

@@ -47,14 +47,14 @@ def _lightness(image: Image.Image) -> Image.Image:
     return to_rgb(image).convert("L")
 
 
-def _check_shape(path: Path, mask: tuple[int, int], picture: tuple[int, int]) -> None:
+def _check_shape(path: Path, mask: tuple[int, int], image: tuple[int, int]) -> None:
     """Sides that are one image's at one scale, but for a pixel of the smaller one that rounding may take."""
-    scales = [side / of for side, of in zip(mask, picture, strict=True)]
+    scales = [side / of for side, of in zip(mask, image, strict=True)]
     off = max(1.0, *scales)
     apart = abs(scales[0] - scales[1])
-    if apart >= off / picture[0] + off / picture[1]:
+    if apart >= off / image[0] + off / image[1]:
         raise UsageError(
-            f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the image {picture[0]}x{picture[1]}: they must have the "
+            f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the image {image[0]}x{image[1]}: they must have the "
             "same shape; paint the mask over the image itself"
         )
 

@@ -32,10 +32,10 @@ def found_images(task: Task, since: float, known: Known) -> list[GeneratedImage]
         return []
     recent = [path for path in _where(task.request.output.path) if _written(path) >= since - _CLOCKS_DIFFER]
     unknown = sorted(set(recent) - known(recent))
-    return list(_pictures(task.request, unknown, missing))
+    return list(_images(task.request, unknown, missing))
 
 
-def _pictures(request: GenerateRequest, paths: list[str], missing: set[int]) -> Iterator[GeneratedImage]:
+def _images(request: GenerateRequest, paths: list[str], missing: set[int]) -> Iterator[GeneratedImage]:
     for path in paths:
         made = record_in(path)
         if made is None or not agrees(request, made[0]):

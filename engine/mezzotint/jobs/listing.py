@@ -13,9 +13,21 @@ from mezzotint.protocol import GeneratedImage, GenerateRequest
 
 _FIELDS = (
     *("id", "title", "kind", "model", "state", "tasks", "position", "created", "started", "finished", "error"),
-    *("first_image", "pictures", "pictures_asked"),
+    *("first_image", "images", "images_asked"),
 )
-_ENTRY = ", ".join((*_FIELDS, "waiting", "running", "done", "failed", "cancelled", "set_aside", "interrupted"))
+_COLUMNS = {"images": "pictures", "images_asked": "pictures_asked"}  # what they are called since version 1
+_ENTRY = ", ".join(
+    (
+        *(_COLUMNS.get(field, field) for field in _FIELDS),
+        "waiting",
+        "running",
+        "done",
+        "failed",
+        "cancelled",
+        "set_aside",
+        "interrupted",
+    )
+)
 TASK = "id, entry, number, changes, state, attempts, error_kind, error, seconds"
 
 

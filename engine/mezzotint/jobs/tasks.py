@@ -42,8 +42,8 @@ class EntryRow:
     finished: float | None
     error: str | None  # of one of its tasks
     first_image: str | None  # the path of the first image made
-    pictures: int  # made so far
-    pictures_asked: int
+    images: int  # made so far
+    images_asked: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

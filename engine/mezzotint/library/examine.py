@@ -65,22 +65,22 @@ def _examine(path: Path) -> Found:
         return "unknown", "there is no such file or folder"
     if path.name == INDEX_FILE:
         return _folder(path.parent)
-    return _LOOKS.get(path.suffix.lower(), _picture)(path)
+    return _LOOKS.get(path.suffix.lower(), _image)(path)
 
 
 # ---- files
 
 
-def _picture(path: Path) -> Found:
+def _image(path: Path) -> Found:
     try:
         metadata = read_metadata(path)
     except ImageRefused as error:
         return "unknown", str(error)
     words = plain((metadata.prompt or "").strip(), _SHOWN_PROMPT)
     if metadata.program not in _PROGRAMS:
-        return "picture", f"an image of {metadata.width}x{metadata.height} pixels that says nothing of its settings"
+        return "image", f"an image of {metadata.width}x{metadata.height} pixels that says nothing of its settings"
     by = f"an image with the settings of {_PROGRAMS[metadata.program]}"
-    return "picture", f"{by}: {words}" if words else by
+    return "image", f"{by}: {words}" if words else by
 
 
 def _weights(path: Path) -> Found:
@@ -131,13 +131,13 @@ def _folder(path: Path) -> Found:
     models = scan(Place(path=path, source="folder")).candidates
     if models:
         return "model_folder", f"a folder with models ({len(models)})"
-    images, all_seen = _pictures(path)
+    images, all_seen = _images_in(path)
     if images:
-        return "picture_folder", f"a folder with images ({images}{'' if all_seen else ' or more'})"
+        return "image_folder", f"a folder with images ({images}{'' if all_seen else ' or more'})"
     return "unknown", "a folder with neither models nor images" if all_seen else "a large folder of other things"
 
 
-def _pictures(folder: Path) -> tuple[int, bool]:
+def _images_in(folder: Path) -> tuple[int, bool]:
     """How many are in it and in the folders in it, and whether all of it was looked at."""
     pending, left, count = [str(folder)], MOST_ENTRIES, 0
     while pending and left > 0:

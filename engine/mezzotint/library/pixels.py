@@ -46,8 +46,8 @@ class PixelFiles:
             width=image.width,
             height=image.height,
             bytes_per_line=image.width * len(layout),
-            picture_width=width,
-            picture_height=height,
+            image_width=width,
+            image_height=height,
         )
 
     def remove_leftovers(self) -> None:

@@ -19,6 +19,7 @@ from mezzotint.families.tokenizers import (
     clip_vocabulary,
     qwen_merges,
     qwen_vocabulary,
+    t5_pieces,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
     """The tokenizer that the model's files describe; ModelRefused when they describe none."""
     try:
         if source.folder is None:
-            return _bundled_qwen() if source.class_name.startswith("Qwen2") else _bundled_clip(source.config)
+            return _bundled(source)
         if source.class_name.startswith("Qwen2"):
             return _whole(source)
         if source.class_name.startswith("CLIP"):
@@ -78,6 +79,19 @@ def stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
 
 
 # ---- CLIP: byte pairs under lower case
+
+
+def _bundled(source: ComponentSource) -> TextTokenizer:
+    if source.class_name.startswith("T5"):
+        return _bundled_t5()
+    return _bundled_qwen() if source.class_name.startswith("Qwen2") else _bundled_clip(source.config)
+
+
+def _bundled_t5() -> TextTokenizer:
+    """T5's, of bundled data."""
+    tokenizer = _unigram(*t5_pieces())
+    tokenizer.add_tokens([*_special(_T5_SPECIAL), *_as_special([f"<extra_id_{n}>" for n in range(_T5_EXTRA_IDS)])])
+    return tokenizer
 
 
 def _bundled_qwen() -> TextTokenizer:

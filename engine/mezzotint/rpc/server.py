@@ -141,7 +141,7 @@ class RpcServer:
         self._jobs = Lane("jobs", most_jobs)
         self._lanes: dict[Turn, Lane] = {
             "in order": Lane("questions"),
-            "newest first": Lane("pictures", _IMAGE_THREADS, newest_first=True),
+            "newest first": Lane("images", _IMAGE_THREADS, newest_first=True),
             "apart": Lane("apart"),
             "waiting": Lane("waiting", _WAITING_THREADS),
         }

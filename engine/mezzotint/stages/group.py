@@ -8,6 +8,7 @@ from mezzotint.errors import Cancelled, DeviceLost, MezzotintError
 from mezzotint.protocol import GenerateResult, IsCancelled, ManyOutcome, MemoryReport, Notice, Timings
 from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.references import read_references
 from mezzotint.stages.images.saving import Saver
 from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.member import Member, ToRequests, failed
@@ -60,7 +61,8 @@ class Group(Job):
         alike: dict[Hashable, list[Member]] = {}
         for member in self._members:
             with self._alone_failing(member):
-                (conditioning,) = work.painter.conditionings(member.setup.stages, self._embeddings)
+                references = read_references(member.setup.images.references)
+                (conditioning,) = work.painter.conditionings(member.setup.stages, self._embeddings, references)
                 member.conditioning = moved(conditioning, torch.device("cpu"))
                 alike.setdefault(shape_of(conditioning), []).append(member)
         return list(alike.values())
@@ -83,7 +85,8 @@ class Group(Job):
         if job_plan is not None:
             size = job_plan.together
         else:
-            positions = stage.width * stage.height // stage.sources.vae_factor**2
+            pixels = stage.width * stage.height + sum(width * height for width, height in stage.references)
+            positions = pixels // stage.sources.vae_factor**2
             size = min(TOGETHER, max(1, _POSITIONS // positions))
         return min(size, work.painter.at_once or size)
 
@@ -198,15 +201,15 @@ def _result(work: LoadedJob, report: MemoryReport, timings: Timings, member: Mem
     return result_of(work, report, made)
 
 
-def _share(timings: Timings, pictures: int) -> Timings:
+def _share(timings: Timings, images: int) -> Timings:
     """Of one image in what all of them took."""
     return Timings(
-        load=timings.load / pictures,
-        encode=timings.encode / pictures,
-        denoise=tuple(seconds / pictures for seconds in timings.denoise),
-        decode=timings.decode / pictures,
-        save=timings.save / pictures,
-        total=timings.total / pictures,
+        load=timings.load / images,
+        encode=timings.encode / images,
+        denoise=tuple(seconds / images for seconds in timings.denoise),
+        decode=timings.decode / images,
+        save=timings.save / images,
+        total=timings.total / images,
     )
 
 

@@ -35,6 +35,7 @@ from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
+from mezzotint.stages.images.references import read_references
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.precision import Schemes, settle_schemes
@@ -83,7 +84,7 @@ class Job:
         request = self._request
         setup = set_up(request, self._means.find, self._means.default_model, image_size)
         check_output(request.output, request.count)
-        given = self._read_images(setup, request)
+        given, references = self._read_images(setup, request), read_references(setup.images.references)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._settle(setup)
         session = self._session(job)
@@ -91,7 +92,7 @@ class Job:
         self._warn(setup)
         with self._at_work(job, loras, session) as work:
             saver = Saver(request=request, setup=setup, size=given.size(setup.stages[-1]))
-            work.painter.encode(self._embeddings)
+            work.painter.encode(self._embeddings, references)
             images = tuple(self._paint(work, saver, at, given, index) for index in range(request.count))
         return result_of(
             work,
@@ -203,7 +204,7 @@ class Job:
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        given = read_inputs(request.images, setup.pictures, sizes, self._cancelled)
+        given = read_inputs(request.images, setup.images, sizes, self._cancelled)
         for code, message in (given.canvas.remarks if given.canvas is not None else {}).items():
             self._notice(code, message)
         return given
@@ -313,10 +314,10 @@ class Job:
     ) -> GeneratedImage:
         """From latents to an image on disk."""
         painter = work.painter
-        picture = given.finished(painter.decode(index, latents))
+        pixels = given.finished(painter.decode(index, latents))
         with self._clock.phase("save"):
             done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
-            image = save_image(picture, done, overwrite=request.output.overwrite)
+            image = save_image(pixels, done, overwrite=request.output.overwrite)
         self._on_event(Saved(image=image, images=request.count))
         return image
 

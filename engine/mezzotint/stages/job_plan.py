@@ -181,7 +181,14 @@ def _task(
             cache = paths.cache_folder() / "footprints"
             known[identity] = footprint_of(stage.sources, model_id=identity, cache=cache, on_progress=on_trace)
         guided = stage.family.has_halves(stage.sources, stage.sampling.guidance_scale)
-        task = StageTask(model=known[identity], width=stage.width, height=stage.height, steps=count, guided=guided)
+        task = StageTask(
+            model=known[identity],
+            width=stage.width,
+            height=stage.height,
+            steps=count,
+            guided=guided,
+            references=stage.references,
+        )
         stages.append(task)
     return Task(
         stages=tuple(stages),

@@ -15,6 +15,7 @@ from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
+from mezzotint.families.flow.references import with_references
 from mezzotint.families.text.conditionings import moved
 from mezzotint.gpu import gpu
 from mezzotint.images.writing import write_preview
@@ -40,6 +41,7 @@ from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.images.masked_image import MaskedImage
 from mezzotint.stages.images.preview import Previewer, as_text
+from mezzotint.stages.images.references import fitted
 from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
@@ -58,9 +60,9 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
     needed = []
     for index, stage in enumerate(setup.stages):
         pixels_after = index == last or setup.transitions[index].space == "pixel"
-        pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.pictures.init is not None
-        seen = setup.pictures.inpaint is not None or stage.sources.takes_mask
-        with_vae = pixels_after or pixels_before or previews or seen
+        pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.images.init is not None
+        seen = setup.images.inpaint is not None or stage.sources.takes_mask
+        with_vae = pixels_after or pixels_before or previews or seen or stage.references
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed
 
@@ -165,12 +167,14 @@ class Pipeline:
                 for model in self._models:
                     model.attention = None
 
-    def encode(self, embeddings: tuple[Path, ...]) -> None:
-        """Turn the words of every stage into conditioning."""
-        self._conditionings = self.conditionings(self._setup.stages, embeddings)
+    def encode(self, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...]) -> None:
+        """Turn the words and reference images of every stage into conditioning."""
+        self._conditionings = self.conditionings(self._setup.stages, embeddings, references)
 
-    def conditionings(self, stages: Sequence[StageSetup], embeddings: tuple[Path, ...]) -> list[Conditioning]:
-        """What the words of stages like those of this cascade become; what is known of them is not made again."""
+    def conditionings(
+        self, stages: Sequence[StageSetup], embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
+    ) -> list[Conditioning]:
+        """What words and reference images of stages like this cascade's become; known words come from the cache."""
         found = []
         with self._clock.phase("encode"):
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
@@ -182,8 +186,10 @@ class Pipeline:
                     with self._placement.phase("encode", model, text_encoders(model)) as working:
                         return working.try_again(partial(stage.family.encode, model, inputs))
 
-                made = encoded(model, prompt_inputs(stage, embeddings), self._loras.used(index), encode)
-                found.append(replace(made, sampling=stage.sampling))
+                shown = references if stage.references else ()
+                made = encoded(model, prompt_inputs(stage, embeddings, shown), self._loras.used(index), encode)
+                latents = [self._to_latents(model, image, None) for image in fitted(stage.family, shown)]
+                found.append(replace(with_references(made, latents), sampling=stage.sampling))
         return found
 
     def make_together(
@@ -250,20 +256,17 @@ class Pipeline:
             return working.try_again(partial(to_image, model, latents))
 
     def _to_latents(
-        self,
-        model: LoadedModel,
-        picture: Image.Image,
-        generator: torch.Generator,
-        hidden: Image.Image | None = None,
+        self, model: LoadedModel, image: Image.Image, rng: torch.Generator | None, hidden: Image.Image | None = None
     ) -> torch.Tensor:
-        noise = generator.get_state()
+        noise = None if rng is None else rng.get_state()
         with self._placement.phase("decode", model, ["vae"]) as working:
-            working.pixels = max(picture.size)
+            working.pixels = max(image.size)
 
             def rewind() -> None:
-                generator.set_state(noise)
+                if rng is not None and noise is not None:
+                    rng.set_state(noise)
 
-            return working.again(partial(to_latents, model, picture, generator, hidden), rewind)
+            return working.again(partial(to_latents, model, image, rng, hidden), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that decide the images; known ones come from the cache."""
@@ -339,7 +342,7 @@ class Pipeline:
             conditioning = seen.beside(conditioning, model.dtype)
         with phase as working, self._summing(), self._compiled(network), captured:
             working.guided = conditioning.guided
-            working.pictures = latents.shape[0]
+            working.batch_size = latents.shape[0]
             return denoise(
                 family,
                 model,

@@ -1,9 +1,9 @@
 """Plans without a job: how would these models fit that machine?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from mezzotint.errors import UnknownModel
+from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.memory.footprints.footprint import ModelFootprint
 from mezzotint.memory.footprints.shipped import is_shipped, shipped, shipped_names
 from mezzotint.memory.machine.facts import MachineFacts
@@ -26,16 +26,33 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[s
     from mezzotint.memory.planning.task import task_of
 
     machine, calibration = _machine(request, tell)
+    footprints = _footprints(request.models, make_catalog)
     task = task_of(
-        _footprints(request.models, make_catalog),
+        footprints,
         width=request.width,
         height=request.height,
         steps=request.steps,
         quantization=request.quantization,
         text_quantization=request.text_quantization,
         dtype=usual_dtype(machine),
+        references=_shown(footprints, request.references),
     )
     return plan(task, machine, calibration, request.memory)
+
+
+def _shown(models: Sequence[ModelFootprint], sizes: tuple[tuple[int, int], ...]) -> list[list[tuple[int, int]]]:
+    """Sizes of reference images as each model is shown them; UsageError where none takes any."""
+    if not sizes:
+        return [[] for _ in models]
+    from mezzotint.families.known import FLOW_FAMILIES
+
+    taking = {family.name: family for family in FLOW_FAMILIES if family.spec.references}
+    if not any(model.family in taking for model in models):
+        raise UsageError(f"{', '.join(model.id for model in models)} takes no reference images: leave --reference out")
+    return [
+        [taking[model.family].reference_size(*size) for size in sizes] if model.family in taking else []
+        for model in models
+    ]
 
 
 def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[MachineFacts, Calibration | None]":

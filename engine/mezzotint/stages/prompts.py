@@ -1,17 +1,23 @@
 """The words of a stage and what its model makes of them, once."""
 
+import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from PIL import Image
+
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.families.text.conditionings import moved
 from mezzotint.protocol import LoraUsed
+from mezzotint.stages.images.references import seen_by_encoder
 from mezzotint.stages.setup import StageSetup
 
 
-def prompt_inputs(stage: StageSetup, embeddings: tuple[Path, ...]) -> PromptInputs:
-    """All that decides a stage's conditioning."""
+def prompt_inputs(
+    stage: StageSetup, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
+) -> PromptInputs:
+    """All that decides what a stage's text encoders make of its words."""
     return PromptInputs(
         prompt=stage.prompt,
         negative_prompt=stage.negative_prompt,
@@ -20,6 +26,7 @@ def prompt_inputs(stage: StageSetup, embeddings: tuple[Path, ...]) -> PromptInpu
         guidance_scale=stage.sampling.guidance_scale,
         clip_skip=stage.sampling.clip_skip,
         embeddings=embeddings,
+        images=seen_by_encoder(stage.family, references),
     )
 
 
@@ -46,7 +53,8 @@ def encoded(
 def _key(inputs: PromptInputs, loras: Sequence[LoraUsed]) -> Hashable:
     stats = [path.stat() for path in inputs.embeddings]
     return (
-        replace(inputs, embeddings=()),
+        replace(inputs, embeddings=(), images=()),
+        tuple((image.size, hashlib.sha256(image.tobytes()).digest()) for image in inputs.images),
         tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in zip(inputs.embeddings, stats, strict=True)),
         tuple((lora.file.sha256, lora.weight) for lora in loras),
     )

@@ -1,6 +1,6 @@
 """A request with every value settled, before anything is loaded: models found, sizes fitted, samplers chosen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from mezzotint.protocol import (
     Transition,
 )
 from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
+from mezzotint.stages.images.references import check_references, sizes_shown
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 
@@ -53,6 +54,7 @@ class StageSetup:
     sampling: SettledSampling
     until: float | None
     weights: Path | None = None  # of the network that makes images, where they are not the model's own
+    references: tuple[Size, ...] = ()  # of reference images as the network is shown them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +63,12 @@ class CascadeSetup:
 
     stages: tuple[StageSetup, ...]
     transitions: tuple[ResolvedTransition, ...]
-    pictures: RequestImages
+    images: RequestImages
 
     @property
     def strength(self) -> float | None:
         """How much of an init image is generated; None: there is none."""
-        return self.pictures.strength
+        return self.images.strength
 
 
 def set_up(
@@ -75,22 +77,25 @@ def set_up(
     """Settle every value of a request; UsageError, UnknownModel or ModelRefused say what cannot be."""
     _check_request(request)
     images = request_images(request)
-    image = None if images.init is None else image_size(images.init)
+    image = None if images.sizing is None else image_size(images.sizing)
     if image is not None:
         images.check_growth(image)
+    references = tuple(map(image_size, images.references))
     stages: list[StageSetup] = []
     for index, stage in enumerate(request.cascade.stages):
         transition = request.cascade.transitions[index - 1] if index else None
         before = stages[-1] if stages else None
         found = before.found if stage.model is None and before else find(stage.model or default_model)
         given = None if image is None or index else (images, image)
-        stages.append(_set_up_stage(request, stage, transition, before, found, given))
+        if before is None:
+            check_references(found, len(references))
+        stages.append(_set_up_stage(request, stage, transition, before, found, given, references))
     transitions = tuple(
         _settle_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
-    pictures = _with_strength(images, request, stages[0].sources)
-    return CascadeSetup(stages=tuple(stages), transitions=transitions, pictures=pictures)
+    images = _with_strength(images, request, stages[0].sources)
+    return CascadeSetup(stages=tuple(stages), transitions=transitions, images=images)
 
 
 def _with_strength(images: RequestImages, request: GenerateRequest, sources: ModelSources) -> RequestImages:
@@ -162,6 +167,7 @@ def _set_up_stage(
     before: StageSetup | None,
     found: FoundModel,
     given: tuple[RequestImages, Size] | None,
+    references: Sequence[Size],
 ) -> StageSetup:
     detected = found.detected
     family = family_of(detected.family)
@@ -196,6 +202,7 @@ def _set_up_stage(
         sampling=_settled(sampling, scheduler, steps, detected.defaults.guidance_scale),
         until=stage.until,
         weights=weights,
+        references=sizes_shown(family, detected, references),
     )
 
 

@@ -11,8 +11,8 @@ TOGETHER = 8  # images at most: on processors more gain nothing, on cards hardly
 def batch_key(request: GenerateRequest) -> Hashable | None:
     """Equal for requests that may be denoised together; None: it is always made alone.
 
-    What differs freely: words, seeds, the files of init images, places to save. What their tensors' shapes are is
-    known only later: requests of one key that do not fit together then are made one by one.
+    What differs freely: words, seeds, the files of init and reference images, places to save. What their tensors'
+    shapes are is known only later: requests of one key that do not fit together then are made one by one.
     """
     if _is_alone(request):
         return None
@@ -36,7 +36,7 @@ def same_batch(a: GenerateRequest, b: GenerateRequest) -> bool:
 def _is_alone(request: GenerateRequest) -> bool:
     """What asks for more than one stage of plain denoising, or shows how it goes on."""
     several = request.count != 1 or len(request.cascade.stages) != 1
-    in_parts = request.inpaint is not None or any(image.role != "init" for image in request.images)
+    in_parts = request.inpaint is not None or any(image.role == "mask" for image in request.images)
     watched = request.previews or request.output.preview_folder is not None
     return several or in_parts or watched or request.compile  # blocks are compiled for the shapes of one
 

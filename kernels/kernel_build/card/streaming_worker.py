@@ -7,7 +7,7 @@ from kernel_build.stream_bench import Shape, measure
 from kernel_build.stream_rows import what_of
 
 ITEM = "FLUX.1's shape"
-_SMALL, _SMALL_LIMIT = Shape(width=64, heads=4, doubles=2, singles=4, picture=24, words=8), 600_000
+_SMALL, _SMALL_LIMIT = Shape(width=64, heads=4, doubles=2, singles=4, image=24, words=8), 600_000
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from diffusers import AutoencoderKL, StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline, UNet2DConditionModel
 
 from mezzotint_starter.export import write_folder
-from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.xl.clip_reading import ClipPair
 from mezzotint_starter.xl.unet_training import build_scheduler
 
@@ -84,7 +84,7 @@ def _note(name: str, variant: str, trained: Mapping[str, Any], shared: Mapping[s
         "family": "sdxl",
         "variant": variant,
         "shared": dict(shared),
-        "defaults": {"width": PICTURE, "height": PICTURE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
+        "defaults": {"width": IMAGE_SIDE, "height": IMAGE_SIDE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
         "description": _DESCRIPTIONS[name],
         "licence": "Apache-2.0",
         "trained": dict(trained),

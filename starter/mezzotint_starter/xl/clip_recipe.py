@@ -10,7 +10,7 @@ from diffusers import AutoencoderKL
 from PIL import Image
 
 from mezzotint_starter.latents import training_latents
-from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.sheets import Showing, save_sheet
 from mezzotint_starter.state import write_json
@@ -27,7 +27,7 @@ REFINER_AT = 0.8
 def make_xl(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -> None:
     """Run every phase that is not finished, and write the models to `plan.out`/xl and `plan.out`/xl-refiner."""
     parts = _new_parts(plan, autoencoder)
-    images = _pictures(plan, autoencoder)
+    images = _images(plan, autoencoder)
     accuracy = train_clip_reading(parts.pair, plan.work, seed=plan.seed, steps=plan.reading_steps, parts=plan.parts)
     LOG.info("the text encoders read %.4f of the attributes rightly", accuracy)
     _unet(plan, parts, images, BASE)
@@ -61,11 +61,11 @@ def _merges(plan: Plan) -> list[tuple[str, str]]:
     return [(first, second) for first, second in json.loads(file.read_text("utf-8"))]
 
 
-def _pictures(plan: Plan, autoencoder: AutoencoderKL) -> Images:
+def _images(plan: Plan, autoencoder: AutoencoderKL) -> Images:
     made = partial(training_latents, autoencoder, seed=plan.seed, device=plan.device, parts=plan.parts)
     return Images(
-        small=made(plan.work / "latents.safetensors", count=plan.pictures, side=PICTURE),
-        large=made(plan.work / "latents-large.safetensors", count=plan.large_images, side=2 * PICTURE),
+        small=made(plan.work / "latents.safetensors", count=plan.images, side=IMAGE_SIDE),
+        large=made(plan.work / "latents-large.safetensors", count=plan.large_images, side=2 * IMAGE_SIDE),
     )
 
 
@@ -94,8 +94,8 @@ def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[
     """One image a prompt by the base alone, each from noise of its own seed."""
     images: list[Image.Image] = build_base(parts)(
         list(prompts),
-        height=PICTURE,
-        width=PICTURE,
+        height=IMAGE_SIDE,
+        width=IMAGE_SIDE,
         num_inference_steps=STEPS,
         guidance_scale=GUIDANCE_SCALE,
         generator=_generators(prompts, seed),
@@ -107,8 +107,8 @@ def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> li
     """One image a prompt by base and refiner, each from noise of its own seed."""
     begun = build_base(parts)(
         list(prompts),
-        height=PICTURE,
-        width=PICTURE,
+        height=IMAGE_SIDE,
+        width=IMAGE_SIDE,
         num_inference_steps=STEPS,
         guidance_scale=GUIDANCE_SCALE,
         denoising_end=REFINER_AT,

@@ -55,7 +55,7 @@ def test_everything_is_told_before_the_end(qtbot, begin):
     assert process.log() == ("talk for people",)
 
 
-def test_a_word_stops_it_after_the_picture(qtbot, begin):
+def test_a_word_stops_it_after_the_image(qtbot, begin):
     process = begin("slow")
     qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard))
     process.stop()

@@ -56,7 +56,7 @@ def test_the_way_between_stages_is_no_step():
     assert patience.limit() == 60
 
 
-def test_after_the_last_picture_the_answer_is_due():
+def test_after_the_last_image_the_answer_is_due():
     assert after((saved(1, 2), 1)).limit() == deadlines.ANSWERING
     assert after((saved(0, 2), 1)).limit() == deadlines.FIRST_STEP
     assert after((Decoding(image=0, images=1), 1)).limit() == deadlines.DECODING

@@ -269,7 +269,7 @@ def test_an_offer_that_is_refused_changes_nothing_and_comes_back(shown):
     assert shown.state.offer() == "sdpa"
 
 
-def test_a_picture_that_came_out_forgets_earlier_deaths(shown):
+def test_an_image_that_came_out_forgets_earlier_deaths(shown):
     shown.know(CARD, CPU)
     for _ in range(5):
         shown.die()

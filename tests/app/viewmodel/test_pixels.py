@@ -32,8 +32,8 @@ def pixels(path, wide, high, layout="rgb", padding=0, **others):
         "width": wide,
         "height": high,
         "bytes_per_line": wide * len(layout) + padding,
-        "picture_width": wide,
-        "picture_height": high,
+        "image_width": wide,
+        "image_height": high,
     }
     return Pixels(**(values | others))
 
@@ -47,10 +47,10 @@ def written(folder, width=5, height=3, **options):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 40), st.integers(1, 20), st.sampled_from(["rgb", "rgba"]), st.integers(0, 20))
 def test_every_pixel_comes_in(tmp_path, width, height, layout, padding):
-    picture = read_pixels(written(tmp_path, width, height, layout=layout, padding=padding))
+    image = read_pixels(written(tmp_path, width, height, layout=layout, padding=padding))
     for y in range(height):
         for x in range(width):
-            colour = picture.image.pixelColor(x, y)
+            colour = image.image.pixelColor(x, y)
             assert [colour.red(), colour.green(), colour.blue()] == [(7 * x + 13 * y + 29 * b) % 256 for b in range(3)]
     assert not (tmp_path / "pixels.raw").exists()
 
@@ -61,9 +61,9 @@ def test_the_image_owns_its_memory_and_paints_quickly(tmp_path):
     assert read_pixels(written(tmp_path, layout="rgba")).image.hasAlphaChannel()
 
 
-def test_the_size_of_the_picture_itself_is_told(tmp_path):
-    picture = read_pixels(pixels(_file(tmp_path, rows(5, 3)), 5, 3, picture_width=500, picture_height=300))
-    assert (picture.width, picture.height, picture.image.width()) == (500, 300, 5)
+def test_the_size_of_the_image_itself_is_told(tmp_path):
+    image = read_pixels(pixels(_file(tmp_path, rows(5, 3)), 5, 3, image_width=500, image_height=300))
+    assert (image.width, image.height, image.image.width()) == (500, 300, 5)
 
 
 def _file(folder, data):
@@ -90,8 +90,8 @@ def test_a_file_of_another_size_is_refused_and_deleted(tmp_path, change):
         {"width": 60_000, "height": 60_000},
         {"bytes_per_line": 14},
         {"bytes_per_line": 1 << 40},
-        {"picture_width": 0},
-        {"picture_height": 10**12},
+        {"image_width": 0},
+        {"image_height": 10**12},
     ],
 )
 def test_numbers_that_cannot_be_are_refused_before_memory_is_taken(tmp_path, wrong):
@@ -154,8 +154,8 @@ def loader(service, inline):
 
 def test_the_librarian_parses_and_the_pool_reads(loader, service, inline, told, tmp_path):
     inline.held = True
-    loader.load("/a/picture.png", 300, told.then, told.failed)
-    assert service.last("pixels").params == PixelsRequest(path="/a/picture.png", max_side=300)
+    loader.load("/a/image.png", 300, told.then, told.failed)
+    assert service.last("pixels").params == PixelsRequest(path="/a/image.png", max_side=300)
     service.answer(written(tmp_path))
     assert told.images == [], "nothing is read on the window's thread"
     inline.go()
@@ -209,7 +209,7 @@ def test_failures_are_told_once(loader, service, told, tmp_path):
     assert len(told.failures) == 2
 
 
-def test_the_failure_of_an_older_picture_is_not_told(loader, service, told):
+def test_the_failure_of_an_older_image_is_not_told(loader, service, told):
     loader.load("one", None, told.then, told.failed)
     loader.load("two", None, told.then, told.failed)
     service.fail(call=1)

@@ -39,12 +39,12 @@ def test_names_stay_one_word_for_the_file_manager(name):
 
 @pytest.mark.parametrize("works", [True, False])
 def test_where_a_file_cannot_be_marked_its_folder_is_opened(tmp_path, qapp, works):
-    picture = tmp_path / "x.png"
-    picture.write_bytes(b"x")
+    image = tmp_path / "x.png"
+    image.write_bytes(b"x")
     reveal = Reveal(InlineBackground(), show=lambda path: works)
     opened = []
     reveal.open_folder.connect(opened.append)
-    reveal.show(str(picture))
+    reveal.show(str(image))
     assert opened == ([] if works else [str(tmp_path)])
 
 

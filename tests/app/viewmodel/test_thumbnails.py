@@ -12,11 +12,11 @@ from mezzotint_app.viewmodel.thumbnails import AT_ONCE, SIDES, Thumbnails, Wante
 BYTES = 8 * 8 * 4
 
 
-def picture(_path=""):
+def image(_path=""):
     return QImage(8, 8, QImage.Format.Format_RGB32)
 
 
-def made(most_bytes=1 << 20, decode=picture):
+def made(most_bytes=1 << 20, decode=image):
     service, inline = FakeService(), InlineBackground()
     return service, Thumbnails(service, inline, most_bytes=most_bytes, decode=decode), inline
 
@@ -40,8 +40,8 @@ def test_a_few_are_asked_at_once_in_the_order_of_sight():
     assert asked(service) == [f"/{number}.png" for number in range(AT_ONCE)]
     service.answer(Thumbnail(path="/cache/1.jpg", width=8, height=8), call=1)
     assert asked(service)[-1] == f"/{AT_ONCE}.png"
-    assert thumbnails.picture(wanted(0)) is not None
-    assert thumbnails.picture(wanted(1)) is None
+    assert thumbnails.thumbnail(wanted(0)) is not None
+    assert thumbnails.thumbnail(wanted(1)) is None
 
 
 def test_what_is_out_of_sight_is_not_asked_and_what_was_asked_is_called_off_once():
@@ -63,7 +63,7 @@ def test_one_that_was_called_off_and_is_in_sight_again_is_asked_again():
     service.fail("cancelled", call=1)
     assert asked(service) == ["/1.png"]
     answer_all(service)
-    assert thumbnails.picture(wanted(1)) is not None
+    assert thumbnails.thumbnail(wanted(1)) is not None
 
 
 def test_what_one_list_shows_is_not_called_off_by_another():
@@ -72,16 +72,16 @@ def test_what_one_list_shows_is_not_called_off_by_another():
     thumbnails.show([wanted(2)], "other")
     assert service.cancelled == []
     answer_all(service)
-    assert thumbnails.picture(wanted(1)) is not None
-    assert thumbnails.picture(wanted(2)) is not None
+    assert thumbnails.thumbnail(wanted(1)) is not None
+    assert thumbnails.thumbnail(wanted(2)) is not None
 
 
 @pytest.mark.parametrize("where", ["librarian", "decoding"])
-def test_why_there_is_no_picture_is_told_and_not_asked_again(where):
+def test_why_there_is_no_image_is_told_and_not_asked_again(where):
     def broken(path):
         raise ValueError("no image")
 
-    service, thumbnails, _ = made(decode=broken if where == "decoding" else picture)
+    service, thumbnails, _ = made(decode=broken if where == "decoding" else image)
     told = []
     thumbnails.changed.connect(told.append)
     thumbnails.show([wanted(1)], "list")
@@ -98,13 +98,13 @@ def test_why_there_is_no_picture_is_told_and_not_asked_again(where):
     assert asked(service) == ["/1.png"]
 
 
-def test_a_file_that_was_replaced_is_another_picture():
+def test_a_file_that_was_replaced_is_another_image():
     service, thumbnails, _ = made()
     first = Wanted(path="/1.png", side=128, stamp=1.0)
     thumbnails.show([first], "list")
     answer_all(service)
-    assert thumbnails.picture(first) is not None
-    assert thumbnails.picture(Wanted(path="/1.png", side=128, stamp=2.0)) is None
+    assert thumbnails.thumbnail(first) is not None
+    assert thumbnails.thumbnail(Wanted(path="/1.png", side=128, stamp=2.0)) is None
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=12), st.integers(0, 12))
@@ -114,8 +114,8 @@ def test_memory_stays_below_its_bound_but_for_what_is_in_sight(sights, room):
         thumbnails.show([wanted(number) for number in sight], "list")
         answer_all(service)
         assert thumbnails.bytes_kept() <= max(room, len(set(sight))) * BYTES
-        assert all(thumbnails.picture(wanted(number)) is not None for number in sight)
-        held = sum(thumbnails.picture(wanted(number)) is not None for number in range(31))
+        assert all(thumbnails.thumbnail(wanted(number)) is not None for number in sight)
+        held = sum(thumbnails.thumbnail(wanted(number)) is not None for number in range(31))
         assert thumbnails.bytes_kept() == held * BYTES
 
 
@@ -139,5 +139,5 @@ def test_a_thumbnail_that_cannot_be_read_says_what_to_do(tmp_path):
     (tmp_path / "x.jpg").write_bytes(b"no image")
     with pytest.raises(ValueError, match="clear the cache"):
         decoded(str(tmp_path / "x.jpg"))
-    picture().save(str(tmp_path / "y.png"))
+    image().save(str(tmp_path / "y.png"))
     assert decoded(str(tmp_path / "y.png")).width() == 8

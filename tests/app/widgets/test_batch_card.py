@@ -84,7 +84,7 @@ def test_what_is_pressed_is_told(qtbot, card):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_a_batch_without_a_picture_has_another_sign_than_one_that_is_done(card):
+def test_a_batch_without_an_image_has_another_sign_than_one_that_is_done(card):
     signs = []
     for known in (status(done=4, total=4, is_ended=True), status(done=0, skipped=4, total=4, is_ended=True)):
         show(card, replace(RESTS, status=known))

@@ -23,10 +23,10 @@ def test_a_drawing_says_it_beside_the_colour(qtbot):
 
     bar = NoticeBar("warning", "warning")
     qtbot.addWidget(bar)
-    assert not bar._picture.pixmap().isNull()
-    before = bar._picture.pixmap().toImage()
+    assert not bar._icon.pixmap().isNull()
+    before = bar._icon.pixmap().toImage()
     theme.changes().changed.emit()
-    assert bar._picture.pixmap().toImage() == before
+    assert bar._icon.pixmap().toImage() == before
 
 
 def test_it_offers_what_can_be_done(qtbot):

@@ -8,7 +8,7 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.queue.queue import PictureRole, ViewRole
+from mezzotint_app.viewmodel.queue.queue import ThumbnailRole, ViewRole
 from mezzotint_app.viewmodel.queue.words import EntryView
 from mezzotint_app.widgets.queue_delegate import QueueDelegate
 
@@ -28,9 +28,9 @@ VIEW = EntryView(
 
 
 class One(QAbstractListModel):
-    def __init__(self, view, picture=None):
+    def __init__(self, view, image=None):
         super().__init__()
-        self.shown = {ViewRole: view, PictureRole: picture}
+        self.shown = {ViewRole: view, ThumbnailRole: image}
 
     def rowCount(self, parent=NOWHERE):
         return 0 if parent.isValid() else 1
@@ -43,8 +43,8 @@ class One(QAbstractListModel):
 def paint(qtbot, qapp):
     theme.apply(qapp, "light")
 
-    def painted(view, *, picture=None, state=QStyle.StateFlag.State_Enabled, width=500, mirrored=False):
-        model, list_view = One(view, picture), QListView()
+    def painted(view, *, thumbnail=None, state=QStyle.StateFlag.State_Enabled, width=500, mirrored=False):
+        model, list_view = One(view, thumbnail), QListView()
         qtbot.addWidget(list_view)
         delegate = QueueDelegate(list_view)
         option = QStyleOptionViewItem()
@@ -114,10 +114,10 @@ def test_no_title_is_too_strange(paint, title, width, mirrored):
     assert image.width() == width
 
 
-def test_the_picture_keeps_its_shape(paint):
-    picture = QImage(200, 50, QImage.Format.Format_RGB32)
-    picture.fill(Qt.GlobalColor.red)
-    image = paint(VIEW, picture=picture)
+def test_the_image_keeps_its_shape(paint):
+    thumbnail = QImage(200, 50, QImage.Format.Format_RGB32)
+    thumbnail.fill(Qt.GlobalColor.red)
+    image = paint(VIEW, thumbnail=thumbnail)
     red = [
         (x, y)
         for x in range(image.width())

@@ -64,8 +64,8 @@ def test_nothing_opens_for_a_model_that_is_gone(window):
     ("what", "expected"),
     [("all", ("a green hill", 77, 9)), ("prompt", ("a green hill", None, None)), ("seed", ("", 77, None))],
 )
-def test_settings_of_a_picture_are_taken(qtbot, window, program, asked, what, expected):
-    window.dialogs.settings_of_image("/pictures/a.png")
+def test_settings_of_an_image_are_taken(qtbot, window, program, asked, what, expected):
+    window.dialogs.settings_of_image("/images/a.png")
     asked.answer(METADATA, "metadata")
     (dialog,) = opened(window)
     with qtbot.waitSignal(window.dialogs.applied):
@@ -74,11 +74,11 @@ def test_settings_of_a_picture_are_taken(qtbot, window, program, asked, what, ex
     assert (request.prompt, request.seed, request.cascade.stages[0].sampling.steps) == expected
 
 
-def test_another_picture_takes_the_place_of_the_first(qtbot, window, asked):
-    window.dialogs.settings_of_image("/pictures/a.png")
-    window.dialogs.settings_of_image("/pictures/b.png")
+def test_another_image_takes_the_place_of_the_first(qtbot, window, asked):
+    window.dialogs.settings_of_image("/images/a.png")
+    window.dialogs.settings_of_image("/images/b.png")
     qtbot.waitUntil(lambda: len(opened(window)) == 1)
-    assert opened(window)[0]._model.path() == "/pictures/b.png"
+    assert opened(window)[0]._model.path() == "/images/b.png"
 
 
 def test_a_lora_that_was_dropped_is_in_the_list(window, program):
@@ -86,7 +86,7 @@ def test_a_lora_that_was_dropped_is_in_the_list(window, program):
     assert [one.path for one in program.create.request().loras] == ["/loras/paint.safetensors"]
 
 
-def test_a_folder_of_pictures_becomes_one_entry(qtbot, window, program):
+def test_a_folder_of_images_becomes_one_entry(qtbot, window, program):
     program.create.words.set_prompt("in winter")
     with qtbot.waitSignal(program.access.changed):
         window.dialogs.questions.batch_accepted.emit(Images(folder="/trip", paths=("/trip/a.png", "/trip/b.png")))
@@ -112,7 +112,7 @@ def test_the_log_grows_while_it_is_open(qtbot, window, program):
     ("method", "answer", "show"),
     [
         ("known_models", (), lambda dialogs: dialogs.get_model()),
-        ("metadata", METADATA, lambda dialogs: dialogs.settings_of_image("/pictures/a.png")),
+        ("metadata", METADATA, lambda dialogs: dialogs.settings_of_image("/images/a.png")),
     ],
 )
 def test_an_answer_that_comes_after_the_dialog_is_closed_harms_nobody(qtbot, window, asked, method, answer, show):

@@ -92,7 +92,7 @@ def test_cancel_applies_nothing(dialog, model, service, applied):
     assert applied == []
 
 
-def test_the_picture_can_be_begun_from(dialog, model, service):
+def test_the_image_can_be_begun_from(dialog, model, service):
     used = []
     model.use_as_input.connect(used.append)
     show(model, service, says("unknown", width=5, height=5))
@@ -188,7 +188,7 @@ def test_a_small_copy_is_shown(qtbot, model, service, inline):
     assert len(told) == 1, "closing drops its own image alone"
 
 
-def test_the_next_picture_is_not_applied_with_the_last_ones_tick(dialog, model, service):
+def test_the_next_image_is_not_applied_with_the_last_ones_tick(dialog, model, service):
     show(model, service, says(prompt="x", model="sd_xl_base_1.0.safetensors"))
     (offer,) = [one for one in dialog.findChildren(QCheckBox) if one.isVisible()]
     offer.setChecked(True)

@@ -46,11 +46,11 @@ def say(questions, yes):
 
 
 def test_each_kind_is_asked_about_and_a_yes_is_told(questions, handler, accepted):
-    pictures = Images(folder="/pictures", paths=("/pictures/1.png", "/pictures/2.png"))
+    images = Images(folder="/images", paths=("/images/1.png", "/images/2.png"))
     for tell in (
         lambda: handler.add_model.emit(thing("model")),
         lambda: handler.add_lora.emit(thing("lora")),
-        lambda: handler.batch.emit(pictures),
+        lambda: handler.batch.emit(images),
     ):
         tell()
         assert accepted == [] or questions.open_question() is not None
@@ -58,7 +58,7 @@ def test_each_kind_is_asked_about_and_a_yes_is_told(questions, handler, accepted
     assert accepted == [
         ("model_accepted", "/m/a.safetensors"),
         ("lora_accepted", "/m/a.safetensors"),
-        ("batch_accepted", pictures),
+        ("batch_accepted", images),
     ]
 
 
@@ -99,20 +99,20 @@ def test_strangers_words_are_plain_and_bounded(questions, handler):
 def test_a_large_folder_goes_to_the_batch_page_and_its_count_is_told_first(questions, handler, accepted, complete):
     went = []
     questions.folder_accepted.connect(went.append)
-    pictures = Images(folder="/many", paths=tuple(f"/many/{n}.png" for n in range(123)), complete=complete)
-    handler.batch.emit(pictures)
+    images = Images(folder="/many", paths=tuple(f"/many/{n}.png" for n in range(123)), complete=complete)
+    handler.batch.emit(images)
     box = questions.open_question()
     assert "123" in box.text() and ("more than" in box.text()) is not complete
     assert "many" in box.informativeText() and "Batch page" in box.informativeText()
     say(questions, True)
-    assert went == [pictures] and accepted == []
+    assert went == [images] and accepted == []
 
 
-def test_a_few_pictures_become_an_entry_of_the_queue(questions, handler, accepted):
+def test_a_few_images_become_an_entry_of_the_queue(questions, handler, accepted):
     few = Images(folder="/few", paths=tuple(f"/few/{n}.png" for n in range(12)), complete=False)
     loose = Images(folder="", paths=tuple(f"/{n}.png" for n in range(40)))
-    for pictures in (few, loose):
-        handler.batch.emit(pictures)
-        assert ("more images" in questions.open_question().informativeText()) is not pictures.complete
+    for images in (few, loose):
+        handler.batch.emit(images)
+        assert ("more images" in questions.open_question().informativeText()) is not images.complete
         say(questions, True)
     assert accepted == [("batch_accepted", few), ("batch_accepted", loose)]

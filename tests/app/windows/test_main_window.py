@@ -45,10 +45,10 @@ def test_a_model_is_taken_to_the_create_page(window, program):
     assert program.create.chosen.model() == "starter-xl"
 
 
-def test_a_picture_of_the_gallery_becomes_the_starting_picture(window, program):
-    window.gallery_page.use_as_input.emit("/pictures/a.png")
+def test_an_image_of_the_gallery_becomes_the_starting_image(window, program):
+    window.gallery_page.use_as_input.emit("/images/a.png")
     assert page(window) == CREATE
-    assert program.images.path() == "/pictures/a.png"
+    assert program.images.path() == "/images/a.png"
 
 
 def test_an_entry_is_edited_again(window, program):
@@ -61,13 +61,13 @@ def test_an_entry_is_edited_again(window, program):
 
 def test_a_drop_is_looked_at(qtbot, window, program, asked):
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile("/pictures/a.png")])
+    data.setUrls([QUrl.fromLocalFile("/images/a.png")])
     where, keys, buttons = window.rect().center(), Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
     entered = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, buttons, keys)
     window.dragEnterEvent(entered)
     assert entered.isAccepted()
     window.dropEvent(QDropEvent(QPointF(where), Qt.DropAction.CopyAction, data, buttons, keys, QEvent.Type.Drop))
-    assert asked.last("examine").params == {"paths": ("/pictures/a.png",)}
+    assert asked.last("examine").params == {"paths": ("/images/a.png",)}
 
 
 def test_what_cannot_be_used_is_not_taken(window):
@@ -86,12 +86,12 @@ def test_what_cannot_be_used_is_not_taken(window):
 
 def test_files_are_pasted(qtbot, window, program, asked):
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile("/pictures/b.png")])
+    data.setUrls([QUrl.fromLocalFile("/images/b.png")])
     QGuiApplication.clipboard().setMimeData(data)
     window.show_page(GALLERY)
     qtbot.keyClick(window, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
     QGuiApplication.clipboard().clear()  # which must not outlive Python
-    assert asked.last("examine").params == {"paths": ("/pictures/b.png",)}
+    assert asked.last("examine").params == {"paths": ("/images/b.png",)}
 
 
 def test_messages_are_gathered_until_they_are_closed(window):
@@ -197,7 +197,7 @@ def test_what_stands_in_the_way_of_a_batch_is_told_where_it_is_seen(window, prog
     assert not window.notice.text()
 
 
-def test_the_first_picture_is_asked_for_with_one_click(qtbot):
+def test_the_first_image_is_asked_for_with_one_click(qtbot):
     program = Program(engine=("nothing",), librarian=("nothing",))
     window = MainWindow(program)
     qtbot.addWidget(window, before_close_func=lambda one: one.leave())

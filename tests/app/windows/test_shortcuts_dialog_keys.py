@@ -11,7 +11,7 @@ from mezzotint.library_protocol import GalleryPage
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
-from mezzotint_app.viewmodel.pixels import Picture
+from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
@@ -128,7 +128,7 @@ def test_keys_of_the_prompt(window, qtbot):
 
 
 @pytest.mark.parametrize("key", LISTED["Images"])
-def test_keys_of_a_picture(qtbot, key):
+def test_keys_of_an_image(qtbot, key):
     view = ImageView()
     qtbot.addWidget(view)
     view.resize(300, 200)
@@ -153,10 +153,10 @@ def test_keys_of_the_full_screen(qtbot, service, inline, key):
 @pytest.mark.parametrize("key", LISTED["Mask"])
 def test_keys_of_the_mask(qtbot, service, inline, key):
     model = ImageInputModel(service, inline)
-    model.set_picture("/a.png")
-    picture = Picture(image=image(), width=2000, height=1500)
-    model._loaded(picture)
-    editor = MaskEditor(model, picture, pool=inline)
+    model.set_image("/a.png")
+    loaded = LoadedImage(image=image(), width=2000, height=1500)
+    model._loaded(loaded)
+    editor = MaskEditor(model, loaded, pool=inline)
     qtbot.addWidget(editor)
     editor.show()
     editor.activateWindow()

@@ -19,7 +19,7 @@ SIDE, STEPS, SCALE = 64, 3, 4.0
 
 
 @pytest.fixture
-def pictures(monkeypatch):
+def images(monkeypatch):
     """Two, of which few pixels are seen and kept."""
     from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit_plus as theirs
 
@@ -31,15 +31,15 @@ def pictures(monkeypatch):
 
 
 @pytest.mark.parametrize("zero_cond_t", [False, True], ids=["2509", "2511"])
-def test_latents_are_those_of_the_pipeline(pictures, zero_cond_t):
+def test_latents_are_those_of_the_pipeline(images, zero_cond_t):
     pipeline = tiny_edit_pipeline(zero_cond_t=zero_cond_t)
     generator = torch.Generator().manual_seed(SEED)
     expected = pipeline(
-        pictures, PROMPT, negative_prompt=NEGATIVE, true_cfg_scale=SCALE, height=SIDE, width=SIDE,
+        images, PROMPT, negative_prompt=NEGATIVE, true_cfg_scale=SCALE, height=SIDE, width=SIDE,
         num_inference_steps=STEPS, generator=generator, output_type="latent",
     ).images  # fmt: skip
     model = model_of(pipeline)
-    conditioning = conditioned(model, pictures)
+    conditioning = conditioned(model, images)
     sample = torch.randn(1, 16, SIDE // 8, SIDE // 8, generator=torch.Generator().manual_seed(SEED))
     steps = laid_out()
     for timestep in steps.timesteps:
@@ -58,7 +58,7 @@ def laid_out():
     return made
 
 
-def conditioned(model, pictures):
+def conditioned(model, images):
     inputs = PromptInputs(
         prompt=PROMPT,
         negative_prompt=NEGATIVE,
@@ -68,7 +68,7 @@ def conditioned(model, pictures):
         clip_skip=0,
         embeddings=(),
     )
-    found = QwenImageEdit().encode_beside(model, inputs, pictures)
+    found = QwenImageEdit().encode_beside(model, inputs, images)
     return replace(found, sampling=Sampling(guidance_scale=SCALE))
 
 

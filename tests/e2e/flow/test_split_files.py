@@ -1,11 +1,18 @@
 """Models from the files that people have: as ComfyUI lays them out, all in one, and what is missing or does not fit."""
 
+import re
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 import pytest
+import tiny_flux2
+import tiny_krea2
+import tiny_qwen_image
 import tiny_z_image
 import torch
 from flow_parity import ours
-from original_files import in_fp8, llama_names, write, write_gguf, write_split
+from original_files import in_fp8, llama_names, weights, write, write_gguf, write_split
 from tiny_flow import qwen_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
@@ -13,7 +20,18 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families import tokenizers
 from mezzotint.protocol import ModelRef
 
-FAMILIES = {"z-image": (tiny_z_image.write_tiny_z_image, tiny_z_image.split_files)}
+FIRST_BLOCK = re.compile(r"(layers|(double_|transformer_)?blocks)\.0\.")
+ARCHITECTURES = {"qwen3vl_4b_bf16": "qwen3vl", "qwen_2.5_vl_7b": "qwen2vl"}  # of llama.cpp
+EYES_OR_HEAD = re.compile(r"(model\.)?visual\.|lm_head\.")  # which lie in other files where a GGUF is
+FAMILIES = {
+    "z-image": (tiny_z_image.write_tiny_z_image, tiny_z_image.split_files),
+    "flux2-klein": (tiny_flux2.write_tiny_klein, tiny_flux2.split_files),
+    "krea2": (
+        partial(tiny_krea2.write_tiny_krea2, layers=tiny_krea2.PUBLISHED_LAYERS, blocks=2),
+        tiny_krea2.split_files,
+    ),
+    "qwen-image": (tiny_qwen_image.write_tiny_qwen_image, tiny_qwen_image.split_files),
+}
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -61,17 +79,55 @@ def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
 def test_packed_in_gguf_files(model, tmp_path):
     _, files = model
     names = list(files)
-    packed = {names[0]: files[names[0]], names[1]: llama_names(files[names[1]])}
+    words = {name: each for name, each in files[names[1]].items() if not EYES_OR_HEAD.match(name)}
+    packed = {names[0]: files[names[0]], names[1]: llama_names(words)}
+    architectures = {names[1]: ARCHITECTURES.get(Path(names[1]).stem, "qwen3")}
     plain = {}
     for name, tensors in packed.items():
         path = tmp_path / "packed" / name.replace(".safetensors", ".gguf")
-        plain[name] = write_gguf(path, tensors, "Q8_0")
+        plain[name] = write_gguf(path, tensors, "Q8_0", architectures.get(name, "flow"))
     write(tmp_path / "packed" / names[2], files[names[2]])
-    back = dict(zip(packed[names[1]], files[names[1]], strict=True))
-    plain[names[1]] = {back[name]: each for name, each in plain[names[1]].items()}
+    back = dict(zip(packed[names[1]], words, strict=True))
+    plain[names[1]] = files[names[1]] | {back[name]: each for name, each in plain[names[1]].items()}
     transformer = write_split(tmp_path / "plain", {**files, **plain})
     mine = ours(tmp_path / "packed" / names[0].replace(".safetensors", ".gguf"), tmp_path, steps=2)
     np.testing.assert_array_equal(ours(transformer, tmp_path, steps=2), mine)
+
+
+def test_a_language_model_that_only_reads_is_no_other(tmp_path):
+    """Qwen3 and what reads in Qwen3-VL are of the same shapes, and trained apart."""
+    folder = tiny_krea2.write_tiny_krea2(tmp_path / "folder", layers=tiny_krea2.PUBLISHED_LAYERS, blocks=2)
+    files = tiny_krea2.split_files(folder)
+    name = list(files)[1]
+    files[name] = {key: each for key, each in files[name].items() if ".visual." not in key}
+    transformer = write_split(tmp_path / "models", files)
+    with pytest.raises(ModelRefused, match="a text encoder of Qwen3-VL was not found that fits"):
+        Catalog.standard().find(ModelRef(id=str(transformer)))
+
+
+def test_kindred_transformers_are_refused_by_name(tmp_path):
+    klein = dict(tiny_flux2.split_files(tiny_flux2.write_tiny_klein(tmp_path / "klein")))
+    name = next(iter(klein))
+    klein[name] = klein[name] | {"guidance_in.in_layer.weight": torch.ones(64, 256)}
+    with pytest.raises(ModelRefused, match="get FLUX.2 Klein"):
+        Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "dev", klein))))
+    qwen = tiny_qwen_image.split_files(tiny_qwen_image.write_tiny_qwen_image(tmp_path / "qwen"))
+    edit = write(tmp_path / "edit" / "qwen_image_edit_2509_bf16.safetensors", next(iter(qwen.values())))
+    with pytest.raises(ModelRefused, match="Qwen-Image-Edit cannot be run"):
+        Catalog.standard().find(ModelRef(id=str(edit)))
+
+
+def test_an_autoencoder_of_flux2_with_a_small_decoder_or_in_todays_names(tmp_path):
+    folder = tiny_flux2.write_tiny_klein(tmp_path / "folder")
+    files = tiny_flux2.split_files(folder)
+    usual = ours(write_split(tmp_path / "usual", files), tmp_path, steps=1)
+    today = {**files, "vae/flux2-vae.safetensors": weights(folder, "vae")}
+    np.testing.assert_array_equal(ours(write_split(tmp_path / "today", today), tmp_path, steps=1), usual)
+    small = tiny_flux2.autoencoder(decoder_block_out_channels=(32, 32, 64, 64))
+    small.save_pretrained(folder / "vae")
+    files = tiny_flux2.split_files(folder)
+    mine = ours(write_split(tmp_path / "small", files), tmp_path, steps=1)
+    np.testing.assert_array_equal(mine, ours(folder, tmp_path, steps=1))
 
 
 def test_a_gguf_of_another_network_is_told_its_way_in(tmp_path):
@@ -97,19 +153,23 @@ def test_what_is_missing_is_named_as_its_file_is_usually_called(model, tmp_path)
             Catalog.standard().find(ModelRef(id=str(transformer)))
 
 
-def test_an_encoder_of_another_width_is_passed_over(model, tmp_path):
+def test_an_encoder_of_another_width_is_refused_and_passed_over_where_one_fits(model, tmp_path):
     _, files = model
     name = list(files)[1]
     wide = {key: torch.cat([each, each], dim=-1) if each.ndim == 2 else each for key, each in files[name].items()}
     transformer = write_split(tmp_path / "models", {**files, name: wide})
-    with pytest.raises(ModelRefused, match="was not found that fits"):
+    wanted = files[name]["model.embed_tokens.weight"].shape[1]
+    message = f"is a text encoder .* of width {2 * wanted}, .* takes one of width {wanted}: put {Path(name).name}"
+    with pytest.raises(ModelRefused, match=message):
         Catalog.standard().find(ModelRef(id=str(transformer)))
+    write(tmp_path / "models" / "text_encoders" / "zzz.safetensors", files[name])
+    assert Catalog.standard().find(ModelRef(id=str(transformer))).info.problem is None
 
 
 def test_a_file_with_odd_shapes_is_refused(model, tmp_path):
     _, files = model
     name = next(iter(files))
-    odd = {key: each for key, each in files[name].items() if "layers.0." not in key}
+    odd = {key: each for key, each in files[name].items() if not FIRST_BLOCK.match(key)}
     transformer = write_split(tmp_path / "models", {**files, name: odd})
     with pytest.raises(ModelRefused, match="not laid out as"):
         Catalog.standard().find(ModelRef(id=str(transformer)))

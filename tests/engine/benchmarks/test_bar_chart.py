@@ -39,11 +39,11 @@ def test_svg(tmp_path):
 
 def test_png_has_the_same_bars(tmp_path):
     draw(CHART, tmp_path / "chart.png")
-    picture = Image.open(tmp_path / "chart.png").convert("RGB")
+    image = Image.open(tmp_path / "chart.png").convert("RGB")
     red, grey = (140, 59, 46), (185, 180, 171)
     columns = {}
     for color in (red, grey):
-        mask = [x for x in range(picture.width) for y in range(picture.height) if picture.getpixel((x, y)) == color]
+        mask = [x for x in range(image.width) for y in range(image.height) if image.getpixel((x, y)) == color]
         columns[color] = max(mask) - min(mask)
     assert columns[grey] == pytest.approx(columns[red] / 2, abs=2)
 

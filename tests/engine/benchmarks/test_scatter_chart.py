@@ -13,9 +13,9 @@ def drawn(tmp_path, *points):
     return np.asarray(Image.open(path).convert("RGB")).astype(int)
 
 
-def reddest(picture):
+def reddest(image):
     """The middle of what has the colour of the first group, its name in the corner left out."""
-    near = np.abs(picture - (0x8C, 0x3B, 0x2E)).sum(axis=2) < 12
+    near = np.abs(image - (0x8C, 0x3B, 0x2E)).sum(axis=2) < 12
     near[:40] = False
     rows, columns = np.nonzero(near)
     return rows.mean(), columns.min()
@@ -38,8 +38,8 @@ def test_a_diagonal_has_both_axes_end_at_the_same_value(tmp_path):
     points = [Point(group="a", label="", x=50, y=50), Point(group="b", label="", x=100, y=20)]
     plain, path = drawn(tmp_path, *points), tmp_path / "diagonal.png"
     draw_scatter(ScatterChart(title="Loss", x_name="x", y_name="y", points=points, diagonal=True), path)
-    picture = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    row, column = reddest(picture)
+    image = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    row, column = reddest(image)
     assert row > reddest(plain)[0] + 100  # 50 of 100, no longer of 50
-    dark = np.abs(picture - (0x26, 0x22, 0x1D)).sum(axis=2) < 12
+    dark = np.abs(image - (0x26, 0x22, 0x1D)).sum(axis=2) < 12
     assert dark[round(row) + 20, round(column) - 60 : round(column)].any()  # the line, a little before the point

@@ -158,7 +158,7 @@ def test_a_prompt_that_looks_like_an_option_asks_for_no_json(command):
     assert command("generate", "-q", "--size", "x", "--", "--json").out == ""
 
 
-def test_a_failure_after_pictures_is_partly_done(command):
+def test_a_failure_after_images_is_partly_done(command):
     done = command("generate", "half", "--count", "2")
     assert done.code == 3
     assert done.out == "0.png\n"
@@ -206,7 +206,7 @@ def test_from_ours_makes_the_same_request(command):
     assert done.request == GenerateRequest(prompt="mine", seed=4)
 
 
-def test_from_a_foreign_picture_says_so(command):
+def test_from_a_foreign_image_says_so(command):
     found = metadata(model="starter/dit", strength=0.3, seed=5)
     done = command("generate", "--from", "a.png", metadata=found)
     assert done.code == 0
@@ -216,7 +216,7 @@ def test_from_a_foreign_picture_says_so(command):
     assert done.request.strength is None
 
 
-def test_from_a_foreign_picture_finds_its_model_and_its_strength_for_an_init_picture(command):
+def test_from_a_foreign_image_finds_its_model_and_its_strength_for_an_init_image(command):
     found = metadata(model="base", strength=0.3)
     models = [model_info(id="base")]
     done = command("generate", "--from", "a.png", "--init", "i.png", metadata=found, models=models)
@@ -226,7 +226,7 @@ def test_from_a_foreign_picture_finds_its_model_and_its_strength_for_an_init_pic
     assert done.request.cascade.stages[0].model == ModelRef(id="other")
 
 
-def test_from_a_picture_that_says_nothing_is_a_usage_error(command):
+def test_from_an_image_that_says_nothing_is_a_usage_error(command):
     assert command("generate", "--from", "a.png", metadata=metadata(prompt=None)).code == 2
 
 
@@ -243,6 +243,13 @@ def test_the_words_of_the_command(command):
         ("--inpaint-padding", "-1"),
     ):
         assert command("generate", "a barn", "--init", "a.png", "--mask", "m.png", *words).code == 2
+
+
+def test_the_fill_is_still_known_by_its_earlier_name_and_offered_by_that_of_today(command):
+    done = command("generate", "a barn", "--init", "a.png", "--mask", "m.png", "--inpaint-fill", "picture")
+    assert done.request.inpaint == Inpaint(fill="original")
+    script = command("completion", "bash").out
+    assert "original" in script and "picture" not in script
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -44,6 +44,6 @@ def test_as_json(command):
     assert decode(ImageMetadata, command("inspect", "a.png", "--json", metadata=FOUND).json) == FOUND
 
 
-def test_the_real_reader_refuses_what_is_no_picture(tmp_path):
+def test_the_real_reader_refuses_what_is_no_image(tmp_path):
     with pytest.raises(StorageError):
         standard_metadata(tmp_path / "nothing.png")

@@ -38,7 +38,7 @@ def test_schemes_and_rank_are_those_of_the_policy():
     assert SCHEMES == policy.SCHEMES and RANK == policy.RANK
 
 
-def test_the_network_that_makes_pictures_is_quantized(sources):
+def test_the_network_that_makes_images_is_quantized(sources):
     assert choices_of(arguments(), sources) == {"unet": policy.Choice(scheme="int8")}
 
 

@@ -39,7 +39,7 @@ def said(images, stages):
     return summary(result_of(request, images, stages=stages, timings=timings, memory=memory))
 
 
-def test_the_summary_of_one_picture_and_of_several():
+def test_the_summary_of_one_image_and_of_several():
     assert said([image(0)], (stage(20),)) == "128x128, 20 steps, seed 7, 3.2 s"
     two = (stage(16), stage(4))
     assert said([image(0), image(1)], two) == "2 images, 128x128, 16 + 4 steps, seeds 7 to 8, 3.2 s"

@@ -89,14 +89,14 @@ def test_unguided_samples_are_asked_once(passes):
 
 
 @given(
-    pictures=st.integers(1, 5),
+    images=st.integers(1, 5),
     at_once=st.integers(0, 6),
     passes=st.sampled_from(["batched", "sequential"]),
     guided=st.booleans(),
 )
-def test_pictures_together_are_guided_as_each_is_alone(pictures, at_once, passes, guided):
-    sample = torch.randn(pictures, 4, 8, 8, generator=torch.Generator().manual_seed(2))
-    said = [conditioning(guided=guided, rescale=0.5, seed=seed) for seed in range(pictures)]
+def test_images_together_are_guided_as_each_is_alone(images, at_once, passes, guided):
+    sample = torch.randn(images, 4, 8, 8, generator=torch.Generator().manual_seed(2))
+    said = [conditioning(guided=guided, rescale=0.5, seed=seed) for seed in range(images)]
     rows = []
 
     def ask(x, asked):
@@ -105,7 +105,7 @@ def test_pictures_together_are_guided_as_each_is_alone(pictures, at_once, passes
         return network(x, asked)
 
     together = guided_output(ask, sample, joined(said), passes, at_once)
-    most = (at_once or pictures) * (2 if guided and passes == "batched" else 1)
+    most = (at_once or images) * (2 if guided and passes == "batched" else 1)
     assert max(rows) <= most
-    alone = [guided_output(network, sample[i : i + 1], said[i], passes) for i in range(pictures)]
+    alone = [guided_output(network, sample[i : i + 1], said[i], passes) for i in range(images)]
     torch.testing.assert_close(together, torch.cat(alone))

@@ -330,7 +330,7 @@ def test_levels_agree_with_the_training_table(resolved):
 
 
 @pytest.mark.parametrize(("config", "sampler", "schedule"), ALLOWED)
-def test_the_denoised_estimate_finds_the_picture(config, sampler, schedule):
+def test_the_denoised_estimate_finds_the_image(config, sampler, schedule):
     """A network that knows x0 answers exactly; the estimate must be x0 at every step, in every convention."""
     scheduler = build_scheduler(resolve(config, sampler, schedule))
     clean = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(1))

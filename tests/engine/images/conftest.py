@@ -26,13 +26,13 @@ SIZE = (48, 32)
 
 
 @pytest.fixture
-def picture() -> Image.Image:
+def pixels() -> Image.Image:
     return Image.effect_noise(SIZE, 60).convert("RGB")
 
 
 @pytest.fixture
-def make_record(picture: Image.Image) -> Callable[..., ImageRecord]:
-    """Build the record of `picture`; keywords replace fields of its request."""
+def make_record(pixels: Image.Image) -> Callable[..., ImageRecord]:
+    """Build the record of `image`; keywords replace fields of its request."""
     width, height = SIZE
     file = FileUsed(path="/models/sd_xl_base_1.0.safetensors", sha256="0123456789abcdef" * 4, bytes=3)
     model = ModelUsed(
@@ -68,7 +68,7 @@ def make_record(picture: Image.Image) -> Callable[..., ImageRecord]:
             program_version="0.1.0",
             request=changed,
             image=GeneratedImage(
-                path="", width=width, height=height, seed=965400086, index=0, sha256=pixels_sha256(picture)
+                path="", width=width, height=height, seed=965400086, index=0, sha256=pixels_sha256(pixels)
             ),
             stages=(replace(stage, prompt=changed.prompt, negative_prompt=changed.negative_prompt),),
             transitions=(),
@@ -85,7 +85,7 @@ def make_record(picture: Image.Image) -> Callable[..., ImageRecord]:
 
 
 @pytest.fixture
-def png_with(tmp_path: Path, picture: Image.Image) -> Callable[..., Path]:
+def png_with(tmp_path: Path, pixels: Image.Image) -> Callable[..., Path]:
     """Save a PNG with these text chunks."""
 
     def save(**texts: str) -> Path:
@@ -93,7 +93,7 @@ def png_with(tmp_path: Path, picture: Image.Image) -> Callable[..., Path]:
         for keyword, text in texts.items():
             chunks.add_text(keyword, text)
         path = tmp_path / "foreign.png"
-        picture.save(path, pnginfo=chunks)
+        pixels.save(path, pnginfo=chunks)
         return path
 
     return save

@@ -13,11 +13,11 @@ def noise(width, height, seed=0):
 
 
 @given(st.integers(1, 40), st.integers(1, 40), *[st.integers(0, 30)] * 4)
-def test_a_picture_grows_by_its_edges(width, height, left, top, right, bottom):
-    picture = noise(width, height)
-    grown = stretched(picture, (-left, -top, width + right, height + bottom))
+def test_an_image_grows_by_its_edges(width, height, left, top, right, bottom):
+    image = noise(width, height)
+    grown = stretched(image, (-left, -top, width + right, height + bottom))
     padding = ((top, bottom), (left, right), (0, 0))
-    assert np.array_equal(np.asarray(grown), np.pad(np.asarray(picture), padding, mode="edge"))
+    assert np.array_equal(np.asarray(grown), np.pad(np.asarray(image), padding, mode="edge"))
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.data())
@@ -31,9 +31,9 @@ def test_a_box_inside_is_a_crop(width, height, data):
 def test_what_is_known_stays_and_what_is_not_is_made_of_it(width, height, seed):
     generator = np.random.default_rng(seed)
     hidden = generator.random((height, width)) < generator.random()
-    picture = noise(width, height, seed)
-    result = np.asarray(filled(picture, Image.fromarray(np.where(hidden, 255, 0).astype(np.uint8))))
-    before = np.asarray(picture)
+    image = noise(width, height, seed)
+    result = np.asarray(filled(image, Image.fromarray(np.where(hidden, 255, 0).astype(np.uint8))))
+    before = np.asarray(image)
     assert np.array_equal(result[~hidden], before[~hidden])
     other = before.copy()
     other[hidden] = 0  # what lies under the mask plays no part
@@ -43,7 +43,7 @@ def test_what_is_known_stays_and_what_is_not_is_made_of_it(width, height, seed):
 
 
 @given(st.integers(1, 90), st.integers(1, 90), st.tuples(*[st.integers(0, 255)] * 3), st.integers(0, 99))
-def test_a_flat_picture_is_filled_flat(width, height, colour, seed):
+def test_a_flat_image_is_filled_flat(width, height, colour, seed):
     hidden = np.random.default_rng(seed).random((height, width)) < 0.9
     hidden[0, 0] = False
     result = filled(Image.new("RGB", (width, height), colour), Image.fromarray((hidden * 255).astype(np.uint8)))
@@ -59,11 +59,11 @@ def test_a_fill_goes_smoothly_on_from_the_edge():
     assert np.abs(result[:, 40, 0] - ramp[:, 39, 0].astype(int)).max() < 24
 
 
-def test_a_picture_that_is_all_hidden_becomes_its_mean():
-    picture = noise(32, 32)
-    result = filled(picture, Image.new("L", (32, 32), 255))
+def test_an_image_that_is_all_hidden_becomes_its_mean():
+    image = noise(32, 32)
+    result = filled(image, Image.new("L", (32, 32), 255))
     assert result.getcolors() is not None and len(result.getcolors()) == 1
-    assert np.allclose(np.asarray(result)[0, 0], np.asarray(picture).mean(axis=(0, 1)), atol=1)
+    assert np.allclose(np.asarray(result)[0, 0], np.asarray(image).mean(axis=(0, 1)), atol=1)
 
 
 @given(st.integers(8, 200), st.integers(8, 200), st.integers(8, 100), st.integers(8, 100))

@@ -32,9 +32,9 @@ def comment(image: Image.Image) -> str:
     return raw[8:].decode("utf-16-be")
 
 
-def test_pillow_finds_every_text_in_a_png(picture: Image.Image, make_record: MakeRecord) -> None:
+def test_pillow_finds_every_text_in_a_png(pixels: Image.Image, make_record: MakeRecord) -> None:
     record = make_record(prompt=PROMPT, negative_prompt="blurry")
-    image = opened(encode_image(picture, ".png", record))
+    image = opened(encode_image(pixels, ".png", record))
     assert pixels_sha256(image) == record.image.sha256
     assert image.info["parameters"] == (
         f"{PROMPT}\nNegative prompt: blurry\n"
@@ -46,8 +46,8 @@ def test_pillow_finds_every_text_in_a_png(picture: Image.Image, make_record: Mak
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".webp"])
-def test_pillow_finds_every_text_in_the_others(picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
-    image = opened(encode_image(picture, suffix, make_record(prompt=PROMPT)))
+def test_pillow_finds_every_text_in_the_others(pixels: Image.Image, make_record: MakeRecord, suffix: str) -> None:
+    image = opened(encode_image(pixels, suffix, make_record(prompt=PROMPT)))
     info = parse_infotext(comment(image))
     assert info is not None and info.prompt == PROMPT and info.settings["Seed"] == "965400086"
     assert b"digitalsourcetype/trainedAlgorithmicMedia<" in image.info["xmp"]
@@ -55,28 +55,28 @@ def test_pillow_finds_every_text_in_the_others(picture: Image.Image, make_record
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
-def test_a_picture_made_from_another_says_so(picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
+def test_an_image_made_from_another_says_so(pixels: Image.Image, make_record: MakeRecord, suffix: str) -> None:
     record = make_record(images=(ImageInput(path="in.png"),), strength=0.4)
-    image = opened(encode_image(picture, suffix, record))
+    image = opened(encode_image(pixels, suffix, record))
     assert b"digitalsourcetype/compositeWithTrainedAlgorithmicMedia<" in image.info["xmp"]
     text = image.info["parameters"] if suffix == ".png" else comment(image)
     assert "Denoising strength: 0.4" in text
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".webp"])
-def test_lossy_pictures_stay_close(picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
-    smooth = picture.resize((8, 8)).resize(picture.size)
+def test_lossy_images_stay_close(pixels: Image.Image, make_record: MakeRecord, suffix: str) -> None:
+    smooth = pixels.resize((8, 8)).resize(pixels.size)
     image = opened(encode_image(smooth, suffix, make_record()))
     pairs = zip(smooth.tobytes(), image.convert("RGB").tobytes(), strict=True)
     assert sum(abs(one - other) for one, other in pairs) / len(smooth.tobytes()) < 4
 
 
 @pytest.mark.parametrize("characters", [20_000, 40_000, 200_000])
-def test_text_beyond_what_a_jpeg_holds_never_costs_the_picture(
-    tmp_path: Path, picture: Image.Image, make_record: MakeRecord, characters: int
+def test_text_beyond_what_a_jpeg_holds_never_costs_the_image(
+    tmp_path: Path, pixels: Image.Image, make_record: MakeRecord, characters: int
 ) -> None:
     record = make_record(prompt="x" * characters)
-    (tmp_path / "a.jpg").write_bytes(encode_image(picture, ".jpg", record))
+    (tmp_path / "a.jpg").write_bytes(encode_image(pixels, ".jpg", record))
     metadata = read_metadata(tmp_path / "a.jpg")
     if characters <= 40_000:  # at 40 000 the stages, which repeat the prompt, are left out
         assert metadata.request == record.request
@@ -87,11 +87,11 @@ def test_text_beyond_what_a_jpeg_holds_never_costs_the_picture(
 
 
 def test_a_long_schedule_fits_a_jpeg_by_its_request(
-    tmp_path: Path, picture: Image.Image, make_record: MakeRecord
+    tmp_path: Path, pixels: Image.Image, make_record: MakeRecord
 ) -> None:
     record = make_record()
     long = replace(record.stages[0], sigmas=tuple(n / 7 for n in range(4000)))
-    (tmp_path / "a.jpg").write_bytes(encode_image(picture, ".jpg", replace(record, stages=(long,))))
+    (tmp_path / "a.jpg").write_bytes(encode_image(pixels, ".jpg", replace(record, stages=(long,))))
     assert read_metadata(tmp_path / "a.jpg").request == record.request
 
 
@@ -102,7 +102,7 @@ def test_sides_beyond_the_format_are_told(make_record: MakeRecord) -> None:
         encode_image(Image.new("RGB", (2, 70_000)), ".jpg", make_record())
 
 
-def test_other_suffixes_are_refused(picture: Image.Image, make_record: MakeRecord) -> None:
+def test_other_suffixes_are_refused(pixels: Image.Image, make_record: MakeRecord) -> None:
     for suffix in ("", ".gif"):
         with pytest.raises(UsageError, match=r"\.png"):
-            encode_image(picture, suffix, make_record())
+            encode_image(pixels, suffix, make_record())

@@ -45,7 +45,7 @@ def bits(draw, longest=24):
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "RGB", "P", "RGBA", "LA"])
-def test_white_is_made_anew_in_any_kind_of_picture(saved, mode):
+def test_white_is_made_anew_in_any_kind_of_image(saved, mode):
     path = saved(square().convert(mode))
     assert np.array_equal(np.asarray(read_mask(path, SIZE)), np.asarray(square()))
 
@@ -154,7 +154,7 @@ def test_bands_of_rows_meet_without_a_trace(monkeypatch):
     assert np.array_equal(np.asarray(feathered(mask, 7)), whole)
 
 
-def test_the_border_of_a_picture_is_no_edge():
+def test_the_border_of_an_image_is_no_edge():
     alpha = np.asarray(feathered(square(box=(0, 0, 24, 32)), 8))
     assert (alpha[:, :15] == 255).all()
 

@@ -31,21 +31,21 @@ FOOOCUS = json.dumps({"prompt": "a fox", "base_model": "m", "resolution": "(48, 
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp"])
-def test_our_own_pictures_give_their_request_back(
-    tmp_path: Path, picture: Image.Image, make_record: MakeRecord, suffix: str
+def test_our_own_images_give_their_request_back(
+    tmp_path: Path, pixels: Image.Image, make_record: MakeRecord, suffix: str
 ) -> None:
     record = make_record(prompt='海 🏠\n<a href="x">&amp;</a>\nNegative prompt: no', negative_prompt="\x00\udce9")
-    found = read_metadata(write_image(picture, tmp_path / f"a.{suffix}", record, overwrite=False))
+    found = read_metadata(write_image(pixels, tmp_path / f"a.{suffix}", record, overwrite=False))
     assert found.request == record.request
     assert (found.program, found.width, found.height) == ("mezzotint", 48, 32)
     assert NOTE not in found.other
 
 
 def test_a_record_from_the_future_leaves_what_everyone_can_read(
-    tmp_path: Path, picture: Image.Image, make_record: MakeRecord
+    tmp_path: Path, pixels: Image.Image, make_record: MakeRecord
 ) -> None:
     record = replace(make_record(), schema_version=2)
-    found = read_metadata(write_image(picture, tmp_path / "a.png", record, overwrite=False))
+    found = read_metadata(write_image(pixels, tmp_path / "a.png", record, overwrite=False))
     assert found.request is None and "newer Mezzotint" in found.other[NOTE]
     assert (found.program, found.prompt, found.seed, found.sampler) == (
         "mezzotint",
@@ -83,7 +83,7 @@ def test_each_program_is_told_apart(png_with: PngWith, texts: dict[str, str], pr
     assert (found.program, found.prompt, found.request) == (program, prompt, None)
 
 
-def test_the_size_is_the_pictures_unless_its_settings_say_another(png_with: PngWith) -> None:
+def test_the_size_is_the_images_unless_its_settings_say_another(png_with: PngWith) -> None:
     assert read_metadata(png_with()).width == 48
     assert IMAGE_SIZE not in read_metadata(png_with(prompt=GRAPH)).other
     found = read_metadata(png_with(parameters=INFOTEXT))
@@ -96,27 +96,27 @@ def test_the_size_is_the_pictures_unless_its_settings_say_another(png_with: PngW
     [(INFOTEXT, "a1111", "a red house"), (SWARMUI, "swarmui", "a swarm"), (FOOOCUS, "fooocus", "a fox")],
 )
 def test_exif_comments_hold_the_same_dialects(
-    tmp_path: Path, picture: Image.Image, suffix: str, order: str, text: str, program: str, prompt: str
+    tmp_path: Path, pixels: Image.Image, suffix: str, order: str, text: str, program: str, prompt: str
 ) -> None:
     exif = Image.Exif()
     exif[ExifTags.IFD.Exif] = {ExifTags.Base.UserComment.value: b"UNICODE\0" + text.encode(order)}
-    picture.save(tmp_path / f"a.{suffix}", exif=exif)
+    pixels.save(tmp_path / f"a.{suffix}", exif=exif)
     found = read_metadata(tmp_path / f"a.{suffix}")
     assert (found.program, found.prompt) == (program, prompt)
 
 
-def test_a_camera_comment_is_no_prompt(tmp_path: Path, picture: Image.Image) -> None:
+def test_a_camera_comment_is_no_prompt(tmp_path: Path, pixels: Image.Image) -> None:
     exif = Image.Exif()
     exif[ExifTags.IFD.Exif] = {ExifTags.Base.UserComment.value: b"ASCII\0\0\0at the beach"}
-    picture.save(tmp_path / "a.jpg", exif=exif)
+    pixels.save(tmp_path / "a.jpg", exif=exif)
     assert read_metadata(tmp_path / "a.jpg").program == "unknown"
 
 
-def test_comfyuis_webp(tmp_path: Path, picture: Image.Image) -> None:
+def test_comfyuis_webp(tmp_path: Path, pixels: Image.Image) -> None:
     exif = Image.Exif()
     exif[ExifTags.Base.Model] = f"prompt:{GRAPH}"
     exif[ExifTags.Base.Make] = "workflow:{}"
-    picture.save(tmp_path / "a.webp", exif=exif)
+    pixels.save(tmp_path / "a.webp", exif=exif)
     found = read_metadata(tmp_path / "a.webp")
     assert (found.program, found.prompt, found.steps) == ("comfyui", "a cat", 9)
 
@@ -143,10 +143,10 @@ def test_a_prompt_of_a_megabyte_is_plain_and_cut(png_with: PngWith) -> None:
     assert found.prompt.startswith("<img src=file:///x>[2Jyyy") and len(found.prompt) < MAX_TEXT + 20
 
 
-def test_a_bomb_of_text_is_refused(tmp_path: Path, picture: Image.Image) -> None:
+def test_a_bomb_of_text_is_refused(tmp_path: Path, pixels: Image.Image) -> None:
     chunks = PngInfo()
     chunks.add_text("parameters", "x" * (2 << 20), zip=True)
-    picture.save(tmp_path / "a.png", pnginfo=chunks)
+    pixels.save(tmp_path / "a.png", pnginfo=chunks)
     with pytest.raises(ImageRefused):
         read_metadata(tmp_path / "a.png")
 

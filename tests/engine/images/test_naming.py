@@ -90,7 +90,7 @@ def test_names_that_name_nothing(template: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("template", ["x.png", "[prompt].png", "[date]/[time].png"])
-def test_many_pictures_get_an_index(template: str) -> None:
+def test_many_images_get_an_index(template: str) -> None:
     names = {name(template, count=12, index=index) for index in range(12)}
     assert len(names) == 12
     assert any(one.endswith("-01.png") for one in names) and any(one.endswith("-12.png") for one in names)

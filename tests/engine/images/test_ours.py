@@ -24,7 +24,7 @@ def test_a_record_gives_its_request_and_the_common_words(make_record: MakeRecord
     assert found.other["pixels_sha256"] == record.image.sha256
 
 
-def test_a_picture_does_not_say_where_the_next_one_goes(make_record: MakeRecord) -> None:
+def test_an_image_does_not_say_where_the_next_one_goes(make_record: MakeRecord) -> None:
     output = Output(path="/home/someone/.ssh/key.png", overwrite=True, preview_folder="/tmp")
     found = metadata_of_record(record_to_json(make_record(output=output, count=10_000)))
     assert found.request is not None
@@ -32,7 +32,7 @@ def test_a_picture_does_not_say_where_the_next_one_goes(make_record: MakeRecord)
 
 
 @pytest.mark.parametrize("path", ["\\\\host\\share\\a.png", "//host/share/a.png", "/\\host\\a.png"])
-def test_a_picture_does_not_call_other_computers(make_record: MakeRecord, path: str) -> None:
+def test_an_image_does_not_call_other_computers(make_record: MakeRecord, path: str) -> None:
     stage = Stage(model=ModelRef(id=path))
     for changes in (
         {"images": (ImageInput(path=path),)},

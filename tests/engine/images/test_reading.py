@@ -174,7 +174,7 @@ def test_the_warnings_of_the_program_stay_as_they_were(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_a_truncated_picture_is_refused(tmp_path: Path, format_: str) -> None:
+def test_a_truncated_image_is_refused(tmp_path: Path, format_: str) -> None:
     whole = BytesIO()
     Image.effect_noise((64, 64), 90).convert("RGB").save(whole, format_)
     path = tmp_path / f"a.{SAVABLE[format_]}"
@@ -198,7 +198,7 @@ def test_a_truncated_picture_is_refused(tmp_path: Path, format_: str) -> None:
         (b"\x01\x02\x03\xfe", "not an image of a kind"),
     ],
 )
-def test_what_is_no_picture_is_named(tmp_path: Path, content: bytes, seen: str) -> None:
+def test_what_is_no_image_is_named(tmp_path: Path, content: bytes, seen: str) -> None:
     path = tmp_path / "a.jpg"
     path.write_bytes(content)
     with pytest.raises(ImageRefused, match=seen) as refused:

@@ -23,36 +23,36 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".jpeg", ".webp", ".PNG"])
-def test_what_is_there_is_kept(tmp_path: Path, picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
+def test_what_is_there_is_kept(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord, suffix: str) -> None:
     wanted = tmp_path / f"a{suffix}"
-    paths = [write_image(picture, wanted, make_record(), overwrite=False) for _ in range(3)]
+    paths = [write_image(pixels, wanted, make_record(), overwrite=False) for _ in range(3)]
     assert [path.name for path in paths] == [f"a{suffix}", f"a-1{suffix}", f"a-2{suffix}"]
     assert names(tmp_path) == sorted(path.name for path in paths)
 
 
-def test_overwriting_keeps_the_name(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
+def test_overwriting_keeps_the_name(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
     wanted = tmp_path / "a.png"
     wanted.write_bytes(b"old")
-    assert write_image(picture, wanted, make_record(), overwrite=True) == wanted
-    assert pixels_sha256(Image.open(wanted)) == pixels_sha256(picture)
+    assert write_image(pixels, wanted, make_record(), overwrite=True) == wanted
+    assert pixels_sha256(Image.open(wanted)) == pixels_sha256(pixels)
     assert names(tmp_path) == ["a.png"]
 
 
-def test_missing_folders_are_made(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
-    assert write_image(picture, tmp_path / "b" / "c" / "a.png", make_record(), overwrite=False).is_file()
+def test_missing_folders_are_made(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
+    assert write_image(pixels, tmp_path / "b" / "c" / "a.png", make_record(), overwrite=False).is_file()
 
 
-def test_the_record_names_the_file_it_is_in(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
+def test_the_record_names_the_file_it_is_in(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
     for _ in range(2):
-        path = write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
+        path = write_image(pixels, tmp_path / "a.png", make_record(), overwrite=False)
         with Image.open(path) as image:
             assert record_from_json(image.info["mezzotint"]).image.path == path.name
 
 
-def test_writers_at_once_all_get_a_name(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
+def test_writers_at_once_all_get_a_name(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
     record = make_record()
     with ThreadPoolExecutor(6) as pool:
-        paths = list(pool.map(lambda _: write_image(picture, tmp_path / "a.png", record, overwrite=False), range(6)))
+        paths = list(pool.map(lambda _: write_image(pixels, tmp_path / "a.png", record, overwrite=False), range(6)))
     assert len(set(paths)) == 6
     assert names(tmp_path) == sorted(path.name for path in paths)
     assert all(read_metadata(path).request == record.request for path in paths)
@@ -60,7 +60,7 @@ def test_writers_at_once_all_get_a_name(tmp_path: Path, picture: Image.Image, ma
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_full_disk_leaves_what_was_there(
-    tmp_path: Path, picture: Image.Image, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+    tmp_path: Path, pixels: Image.Image, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
     def full(handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -68,20 +68,20 @@ def test_a_full_disk_leaves_what_was_there(
     (tmp_path / "a.png").write_bytes(b"old")
     monkeypatch.setattr(atomic.os, "fsync", full)
     with pytest.raises(StorageError, match="disk is full"):
-        write_image(picture, tmp_path / "a.png", make_record(), overwrite=overwrite)
+        write_image(pixels, tmp_path / "a.png", make_record(), overwrite=overwrite)
     assert names(tmp_path) == ["a.png"]
     assert (tmp_path / "a.png").read_bytes() == b"old"
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
+def test_a_folder_that_cannot_be_made(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="make the folder"):
-        write_image(picture, tmp_path / "file" / "a.png", make_record(), overwrite=False)
+        write_image(pixels, tmp_path / "file" / "a.png", make_record(), overwrite=False)
 
 
-def test_a_name_too_long_is_told(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
+def test_a_name_too_long_is_told(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
     with pytest.raises(StorageError, match="too long"):
-        write_image(picture, tmp_path / f"{'a' * 300}.png", make_record(), overwrite=False)
+        write_image(pixels, tmp_path / f"{'a' * 300}.png", make_record(), overwrite=False)
     assert names(tmp_path) == []
 
 
@@ -106,11 +106,11 @@ def test_the_hash_is_of_the_pixels_row_by_row() -> None:
 
 
 def test_when_every_name_is_taken_it_is_told(
-    tmp_path: Path, picture: Image.Image, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, pixels: Image.Image, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "_MOST_TWINS", 3)
     for _ in range(3):
-        write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
+        write_image(pixels, tmp_path / "a.png", make_record(), overwrite=False)
     with pytest.raises(StorageError, match=r"no free name is left beside .*a\.png"):
-        write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
+        write_image(pixels, tmp_path / "a.png", make_record(), overwrite=False)
     assert names(tmp_path) == ["a-1.png", "a-2.png", "a.png"]

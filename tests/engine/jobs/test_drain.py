@@ -79,7 +79,7 @@ def test_all_is_made_in_order_and_told(store, work, add):
     assert (begun.request.prompt, ended.state, ended.result.seed) == ("a", "done", 0)
     assert [type(event) for event in events] == [Step, Saved, Step, Saved]
     assert states(store) == ["done", "done"]
-    assert store.row(1).pictures == 4
+    assert store.row(1).images == 4
     assert store.expected_queue() == 0
 
 
@@ -119,9 +119,9 @@ def test_a_stop_puts_back_what_is_being_made(store, work, add):
 
     assert work(cancelled=cancelled) == DrainResult(stopped="cancelled", done=0, failed=0)
     assert states(store) == ["waiting", "waiting"]
-    assert (store.row(1).pictures, store.entry(1).tasks[0].attempts) == (2, 0)
+    assert (store.row(1).images, store.entry(1).tasks[0].attempts) == (2, 0)
     assert work() == DrainResult(stopped="empty", done=2, failed=0)
-    assert store.row(1).pictures == 6
+    assert store.row(1).images == 6
     assert not made
 
 
@@ -192,10 +192,10 @@ def test_pause_puts_back_what_runs_and_it_is_made_later(path, store, work, add):
         assert work(Engine(lambda _: ticks.append(1))) == DrainResult(stopped="paused", done=0, failed=0)
     assert states(store) == ["waiting", "waiting"]
     row = store.row(1)
-    assert row.error is None and 0 < row.pictures < 3
+    assert row.error is None and 0 < row.images < 3
     store.resume()
     assert work() == DrainResult(stopped="empty", done=2, failed=0)
-    assert store.row(1).pictures == 6
+    assert store.row(1).images == 6
 
 
 @pytest.mark.parametrize("full", ["by its error", "by the disk"])
@@ -235,7 +235,7 @@ def test_whatever_ends_the_program_puts_the_task_back(store, work, add, error):
     assert (states(store), store.entry(1).tasks[0].attempts) == (["waiting"], 0)
 
 
-def test_a_queue_that_cannot_be_written_ends_the_work_and_the_picture_is_not_made_again(
+def test_a_queue_that_cannot_be_written_ends_the_work_and_the_image_is_not_made_again(
     store, work, add, monkeypatch, tmp_path
 ):
     add("a")
@@ -282,7 +282,7 @@ def test_a_skipped_image_is_stopped_and_the_next_of_its_task_is_made(path, store
         patch.setattr("mezzotint.jobs.task_run.time.monotonic", lambda: float(len(ticks)))
         assert work(Engine(lambda _: ticks.append(1))).stopped == "empty"
     row = store.row(entry)
-    assert (row.state, row.pictures, row.error) == ("cancelled", 3, None)
+    assert (row.state, row.images, row.error) == ("cancelled", 3, None)
     assert [image.seed for image in store.entry(entry).tasks[0].images] == [0, 2, 3]
 
 
@@ -356,4 +356,4 @@ def test_an_image_that_the_queue_could_not_be_told_of_is_told_at_the_end(store, 
         saved(*words)
 
     monkeypatch.setattr(store, "saved", fails_once)
-    assert work().done == 1 and store.row(1).pictures == 1
+    assert work().done == 1 and store.row(1).images == 1

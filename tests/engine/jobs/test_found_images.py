@@ -117,7 +117,7 @@ def test_what_was_there_before_is_not_counted(tmp_path, request_in):
         {"cascade": Cascade(stages=(STAGE, STAGE))},
     ],
 )
-def test_a_picture_of_something_else_is_none_of_it(tmp_path, request_in, changes):
+def test_an_image_of_something_else_is_none_of_it(tmp_path, request_in, changes):
     write(tmp_path / "8.png", replace(request_in(), **changes), 8)
     assert found_images(task_of(request_in()), 0, nothing) == []
 

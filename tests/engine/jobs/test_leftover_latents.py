@@ -120,7 +120,7 @@ def test_an_image_whose_latents_are_there_is_only_decoded(store, work, begun):
     path, engine = begun(), DecodingEngine()
     assert work(engine, device="cpu").done == 1
     assert engine.asked == [DecodeRequest(path=path, device="cpu")]
-    assert states(store) == ["done"] and store.row(1).pictures == 1
+    assert states(store) == ["done"] and store.row(1).images == 1
     saved, ended = work.heard
     assert isinstance(saved, Saved) and (ended.state, ended.result, ended.error) == ("done", None, None)
 
@@ -130,7 +130,7 @@ def test_the_other_images_of_the_task_are_made_after_it(store, work, begun):
     assert work(engine).done == 1
     first, second = engine.asked
     assert first.path == path and (second.seed, second.count) == (8, 2)
-    assert store.row(1).pictures == 3
+    assert store.row(1).images == 3
 
 
 def test_latents_that_cannot_be_decoded_are_left_alone_and_the_image_is_made(store, work, begun):

@@ -44,7 +44,7 @@ def names(request, first_seed, first_index=0):
 
 
 @given(st.sampled_from(TEMPLATES), st.integers(1, 12), st.data())
-def test_asked_for_bit_by_bit_pictures_are_named_as_all_at_once(template, count, data):
+def test_asked_for_bit_by_bit_images_are_named_as_all_at_once(template, count, data):
     request = GenerateRequest(prompt="p", seed=100, count=count, output=Output(path=template.replace("/", os.sep)))
     made = data.draw(st.sets(st.integers(0, count - 1), max_size=count - 1))
     whole = names(request, 100)

@@ -21,7 +21,7 @@ def test_what_was_cancelled_is_not_begun_again(store, request_of, end):
     assert store.claim("me") is None
 
 
-def test_what_is_put_back_is_the_next_again_for_the_pictures_that_are_missing(store, request_of, make):
+def test_what_is_put_back_is_the_next_again_for_the_images_that_are_missing(store, request_of, make):
     store.add([request_of(count=3)])
     store.add([request_of("another")])
     task = store.claim("me")
@@ -34,7 +34,7 @@ def test_what_is_put_back_is_the_next_again_for_the_pictures_that_are_missing(st
     assert [image.index for image in store.entry(1).tasks[0].images] == [0, 1, 2]
 
 
-def test_a_picture_that_came_after_it_was_put_back_is_not_made_again(store, request_of, make):
+def test_an_image_that_came_after_it_was_put_back_is_not_made_again(store, request_of, make):
     store.add([request_of()])
     store.add([request_of("another")])
     task = store.claim("me")
@@ -157,7 +157,7 @@ def test_what_is_released_counts_the_images_that_are_there(store, tmp_path):
     store.claim("me")
     WritingEngine().write(request, 0)
     store.release("me", because="")
-    assert (store.row(1).state, store.row(1).pictures) == ("waiting", 1)
+    assert (store.row(1).state, store.row(1).images) == ("waiting", 1)
     assert store.claim("me").request.seed == 8
 
 

@@ -65,7 +65,7 @@ def test_what_cannot_be_made_is_not_queued(changes):
 
 
 @pytest.mark.parametrize("path", [None, "out/", "[seed].png", "folder", "a/b[date]", "/abs/[seed].png", "~/x/"])
-def test_pictures_go_where_they_would_have_gone_from_the_folder_of_then(path, tmp_path, monkeypatch):
+def test_images_go_where_they_would_have_gone_from_the_folder_of_then(path, tmp_path, monkeypatch):
     """The name of that folder may look like a template, too."""
     here, elsewhere = tmp_path / "in [seed] here", tmp_path / "elsewhere"
     (here / "folder").mkdir(parents=True)

@@ -53,7 +53,7 @@ def test_the_disk_says_it(free, tmp_path, size, is_full):
     assert asked == [tmp_path]
 
 
-def test_many_pictures_need_more(free, tmp_path):
+def test_many_images_need_more(free, tmp_path):
     free(100 << 20)
     assert not space.is_full(request(f"{tmp_path}/"))
     assert space.is_full(request(f"{tmp_path}/", count=100))

@@ -34,7 +34,7 @@ def test_it_lies_in_the_folder_of_what_is_under_way(monkeypatch, tmp_path):
 def test_what_is_added_is_there_when_it_is_opened_again(opened, request_of):
     entry = opened().store.add([request_of("a barn", count=3), request_of("a boat")], title="two things")
     found = opened().store.entry(entry)
-    assert (found.row.title, found.row.state, found.row.tasks, found.row.pictures_asked) == (
+    assert (found.row.title, found.row.state, found.row.tasks, found.row.images_asked) == (
         "two things",
         "waiting",
         2,
@@ -47,7 +47,7 @@ def test_what_is_added_is_there_when_it_is_opened_again(opened, request_of):
 def test_a_row_says_what_a_list_shows(store, request_of):
     stage = Stage(model=ModelRef(id="sdxl-base"))
     row = store.row(store.add([request_of("  a barn\nat  night ", cascade=Cascade(stages=(stage,)))]))
-    assert (row.title, row.model, row.kind, row.pictures, row.first_image) == (
+    assert (row.title, row.model, row.kind, row.images, row.first_image) == (
         "a barn at night",
         "sdxl-base",
         "generate",
@@ -66,7 +66,7 @@ def test_the_way_of_a_task(store, request_of, make):
     make(task)
     assert store.finish(task.id, SECONDS) == "done"
     found = store.entry(entry)
-    assert (found.row.state, found.row.pictures, found.row.first_image) == ("done", 2, "/out/7.png")
+    assert (found.row.state, found.row.images, found.row.first_image) == ("done", 2, "/out/7.png")
     assert found.row.started < found.row.finished
     (done,) = found.tasks
     assert [(image.seed, image.index) for image in done.images] == [(7, 0), (8, 1)]
@@ -127,7 +127,7 @@ def test_there_is_always_room_between_two(store, request_of):
     assert len(set(ids(store))) == 201
 
 
-def test_the_pictures_that_entries_begin_from_are_known(store):
+def test_the_images_that_entries_begin_from_are_known(store):
     def begun_from(*paths):
         return GenerateRequest(prompt="a", images=tuple(ImageInput(path=path) for path in paths))
 
@@ -215,17 +215,17 @@ def test_only_what_runs_ends(store, request_of, make, state):
     assert store.entry(entry) == before
 
 
-def test_a_picture_told_twice_is_kept_once_and_a_strange_one_not_at_all(store, request_of, image_of):
+def test_an_image_told_twice_is_kept_once_and_a_strange_one_not_at_all(store, request_of, image_of):
     entry = store.add([request_of(count=2)])
     task = store.claim("me")
     store.saved(task.id, image_of(task.request))
     store.saved(task.id, image_of(task.request, path="/elsewhere.png"))
     store.saved(task.id, image_of(task.request, seed=99))
     assert [image.path for image in store.entry(entry).tasks[0].images] == ["/out/7.png"]
-    assert store.row(entry).pictures == 1
+    assert store.row(entry).images == 1
 
 
-def test_an_engine_that_says_done_without_pictures_has_failed(store, request_of, make):
+def test_an_engine_that_says_done_without_images_has_failed(store, request_of, make):
     store.add([request_of(count=3)])
     task = store.claim("me")
     make(task, 1)
@@ -245,7 +245,7 @@ def test_names_that_tell_the_number_stay_what_they_were(store, request_of, make)
         assert (task.request.output.path, task.request.count) == (f"/o/{number:02d} of 12.png", 1)
         make(task)
         assert store.finish(task.id) == ("done" if number == 12 else "waiting")
-    assert store.row(1).pictures == 12
+    assert store.row(1).images == 12
 
 
 def test_retry_leaves_alone_what_is_done_or_waits(store, request_of, make):
@@ -305,7 +305,7 @@ def test_duplicates_make_the_same_unless_the_seed_was_drawn(store, request_of):
     assert ids(store) == [fixed, drawn, *copies]
     same, again = (store.entry(copy) for copy in copies)
     assert [task.request for task in same.tasks] == [task.request for task in store.entry(fixed).tasks]
-    assert (same.row.title, same.row.state, same.row.pictures_asked) == ("name", "waiting", 3)
+    assert (same.row.title, same.row.state, same.row.images_asked) == ("name", "waiting", 3)
     before = [task.request for task in store.entry(drawn).tasks]
     after = [task.request for task in again.tasks]
     assert [one.prompt for one in after] == ["drawn", "other"]

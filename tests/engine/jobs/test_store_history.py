@@ -283,7 +283,7 @@ class Histories(RuleBasedStateMachine):
             assert (task.request.seed, task.request.count) == (one.seed, one.count)
         states = [one.state for one in wanted]
         assert found.row.counts == TaskCounts(**{state: states.count(state) for state in set(states)})
-        assert found.row.pictures == sum(len(one.made) for one in wanted)
+        assert found.row.images == sum(len(one.made) for one in wanted)
         assert (found.row.finished is None) == any(state in OPEN for state in states)
 
 

@@ -34,9 +34,9 @@ MODES = {
 @pytest.mark.parametrize("max_side", [None, 16])
 def test_every_mode_of_every_format(tmp_path, mode, suffix, max_side):
     plain = Image.new("RGB", (64, 40), "white")
-    picture = Image.new(mode, plain.size, 65535) if mode == "I;16" else plain.convert(mode)
-    picture.save(tmp_path / f"picture.{suffix}")
-    image, size = decode_image(tmp_path / f"picture.{suffix}", max_side)
+    source = Image.new(mode, plain.size, 65535) if mode == "I;16" else plain.convert(mode)
+    source.save(tmp_path / f"image.{suffix}")
+    image, size = decode_image(tmp_path / f"image.{suffix}", max_side)
     assert size == (64, 40)
     assert image.size == ((64, 40) if max_side is None else (16, 10))
     transparent = mode in ("RGBA", "LA")
@@ -45,9 +45,9 @@ def test_every_mode_of_every_format(tmp_path, mode, suffix, max_side):
 
 
 def test_transparency_stays_and_scales_without_fringes(tmp_path):
-    picture = Image.new("RGBA", (64, 64), (0, 0, 0, 0))
-    picture.paste((255, 0, 0, 255), (0, 0, 32, 64))
-    picture.save(tmp_path / "half.png")
+    source = Image.new("RGBA", (64, 64), (0, 0, 0, 0))
+    source.paste((255, 0, 0, 255), (0, 0, 32, 64))
+    source.save(tmp_path / "half.png")
     image, _ = decode_image(tmp_path / "half.png", 9)
     pixels = np.asarray(image).astype(int)
     assert image.mode == "RGBA" and 0 < pixels[0, 4, 3] < 255
@@ -55,20 +55,20 @@ def test_transparency_stays_and_scales_without_fringes(tmp_path):
 
 
 def test_a_palette_with_a_transparent_colour(tmp_path):
-    picture = Image.new("RGB", (8, 8), ORANGE).quantize(4)
-    picture.save(tmp_path / "palette.png", transparency=picture.getpixel((0, 0)))
+    source = Image.new("RGB", (8, 8), ORANGE).quantize(4)
+    source.save(tmp_path / "palette.png", transparency=source.getpixel((0, 0)))
     image, _ = decode_image(tmp_path / "palette.png", None)
     assert image.mode == "RGBA" and image.getpixel((0, 0))[3] == 0
 
 
 @given(st.integers(1, 8), st.sampled_from(["jpg", "png", "webp", "tiff"]), st.sampled_from([None, 20, 300]))
 def test_orientation_is_applied_once(tmp_path_factory, orientation, suffix, max_side):
-    path = tmp_path_factory.mktemp("turned") / f"picture.{suffix}"
+    path = tmp_path_factory.mktemp("turned") / f"image.{suffix}"
     exif = Image.Exif()
     exif[ExifTags.Base.Orientation] = orientation
-    picture = Image.new("RGB", (96, 48), "white")
-    picture.paste("black", (0, 0, 48, 48))
-    picture.save(path, exif=exif)
+    source = Image.new("RGB", (96, 48), "white")
+    source.paste("black", (0, 0, 48, 48))
+    source.save(path, exif=exif)
     image, size = decode_image(path, max_side)
     assert size == ((96, 48) if orientation < 5 else (48, 96))
     assert (image.width > image.height) == (orientation < 5)
@@ -119,13 +119,13 @@ def pixel_of(image, place):
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tiff"])
 def test_colours_are_those_of_the_profile(tmp_path, suffix):
-    path = tmp_path / f"picture.{suffix}"
+    path = tmp_path / f"image.{suffix}"
     Image.new("RGB", (32, 32), (255, 0, 0)).save(path, icc_profile=SWAPPED)
     red, green, blue = pixel_of(decode_image(path, None)[0], (5, 5))
     assert green > 200 and red < 60 and blue < 60
 
 
-def test_grey_and_transparent_pictures_have_profiles_too(tmp_path):
+def test_grey_and_transparent_images_have_profiles_too(tmp_path):
     Image.new("L", (8, 8), 55).save(tmp_path / "grey.png", icc_profile=LINEAR_GREY)
     assert abs(decode_image(tmp_path / "grey.png", None)[0].getpixel((0, 0))[0] - 128) <= 3  # 55 of linear light
     Image.new("RGBA", (8, 8), (255, 0, 0, 77)).save(tmp_path / "clear.png", icc_profile=SWAPPED)
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, max_side):
 def test_damaged_bytes_are_refused_or_read(tmp_path_factory, place, byte):
     data = bytearray(good_png())
     data[place % len(data)] = byte
-    path = tmp_path_factory.mktemp("damaged") / "picture.png"
+    path = tmp_path_factory.mktemp("damaged") / "image.png"
     path.write_bytes(data)
     try:
         image, _ = decode_image(path, 20)
@@ -198,7 +198,7 @@ def test_damaged_bytes_are_refused_or_read(tmp_path_factory, place, byte):
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 20_000), (20_000, 1)])
-def test_thin_pictures(tmp_path, size):
+def test_thin_images(tmp_path, size):
     Image.new("RGB", size, ORANGE).save(tmp_path / "thin.png")
     image, whole = decode_image(tmp_path / "thin.png", 256)
     assert whole == size and min(image.size) == 1 and max(image.size) <= 256

@@ -27,18 +27,18 @@ def detail(path):
     return examine(str(path)).detail
 
 
-def test_pictures_name_the_program_whose_settings_they_hold(tmp_path):
+def test_images_name_the_program_whose_settings_they_hold(tmp_path):
     write_own(tmp_path / "a.png", prompt="a red barn\nby the sea " + "x" * 200)
-    assert kind(tmp_path / "a.png") == "picture"
+    assert kind(tmp_path / "a.png") == "image"
     assert "Mezzotint: a red barn\\nby the sea" in detail(tmp_path / "a.png") and len(detail(tmp_path / "a.png")) < 200
     texts = PngInfo()
     texts.add_text("parameters", "a barn\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 5, Size: 8x8")
     Image.new("RGB", (8, 8)).save(tmp_path / "b.png", pnginfo=texts)
     assert "A1111 or Forge: a barn" in detail(tmp_path / "b.png")
     Image.new("RGB", (8, 9)).save(tmp_path / "photo.jpg")
-    assert kind(tmp_path / "photo.jpg") == "picture" and "8x9" in detail(tmp_path / "photo.jpg")
+    assert kind(tmp_path / "photo.jpg") == "image" and "8x9" in detail(tmp_path / "photo.jpg")
     (tmp_path / "photo.jpg").rename(tmp_path / "named by nobody")
-    assert kind(tmp_path / "named by nobody") == "picture"
+    assert kind(tmp_path / "named by nobody") == "image"
 
 
 def test_models_in_both_layouts(tiny_single_file, tiny_sdxl_folder, tiny_pixart_folder):
@@ -79,12 +79,12 @@ def test_folders(tmp_path, tiny_single_file):
     assert kind(tmp_path / "none.yaml") == "unknown"
     (tmp_path / "hub" / "models--a--b" / "snapshots").mkdir(parents=True)
     assert kind(tmp_path / "hub") == "model_folder"
-    pictures = tmp_path / "pictures" / "deeper"
-    pictures.mkdir(parents=True)
-    assert kind(pictures) == "unknown" and "neither" in detail(pictures)
+    images = tmp_path / "images" / "deeper"
+    images.mkdir(parents=True)
+    assert kind(images) == "unknown" and "neither" in detail(images)
     for name in ("a.png", "b.JPG", "c.txt", ".hidden.png"):
-        (pictures / name).touch()
-    assert kind(tmp_path / "pictures") == "picture_folder" and "(2)" in detail(tmp_path / "pictures")
+        (images / name).touch()
+    assert kind(tmp_path / "images") == "image_folder" and "(2)" in detail(tmp_path / "images")
 
 
 def test_large_folders_are_looked_at_up_to_a_bound(tmp_path, monkeypatch):
@@ -155,4 +155,4 @@ def test_any_name_has_an_answer(name):
 def test_any_bytes_have_an_answer(tmp_path_factory, suffix, data):
     path = tmp_path_factory.mktemp("any") / f"a{suffix}"
     path.write_bytes(data)
-    assert kind(path) in ("unknown", "job", "picture")
+    assert kind(path) in ("unknown", "job", "image")

@@ -19,12 +19,12 @@ from mezzotint.paths import cache_folder
 
 @given(st.integers(1, 40), st.integers(1, 40), st.booleans(), st.none() | st.integers(1, 50))
 def test_the_file_holds_the_rows(tmp_path_factory, width, height, clear, max_side):
-    path = tmp_path_factory.mktemp("pictures") / "a.png"
+    path = tmp_path_factory.mktemp("images") / "a.png"
     values = np.random.default_rng(width).integers(1, 255, (height, width, 4 if clear else 3), dtype=np.uint8)
     Image.fromarray(values).save(path)
     files = PixelFiles()
     pixels = files.write(PixelsRequest(path=str(path), max_side=max_side))
-    assert (pixels.picture_width, pixels.picture_height) == (width, height)
+    assert (pixels.image_width, pixels.image_height) == (width, height)
     assert max(pixels.width, pixels.height) <= max(width, height, 1) and pixels.bytes_per_line == pixels.width * (
         3 + clear
     )

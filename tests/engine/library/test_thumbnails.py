@@ -17,7 +17,7 @@ from mezzotint.paths import cache_folder
 
 
 @pytest.fixture
-def picture(tmp_path):
+def source(tmp_path):
     path = tmp_path / "a.png"
     Image.new("RGBA", (600, 300), (255, 0, 0, 128)).save(path)
     return path
@@ -41,8 +41,8 @@ def kept():
     return [path for path in (cache_folder() / "thumbnails").rglob("*") if path.is_file()]
 
 
-def test_a_jpeg_of_the_asked_size_on_white(picture):
-    found = Thumbnails().get(ThumbnailRequest(path=str(picture), side=128))
+def test_a_jpeg_of_the_asked_size_on_white(source):
+    found = Thumbnails().get(ThumbnailRequest(path=str(source), side=128))
     path = Path(found.path)
     assert (found.width, found.height) == (128, 64)
     assert path.parent.name == path.name[:2] and path.parent.parent == cache_folder() / "thumbnails"
@@ -52,22 +52,22 @@ def test_a_jpeg_of_the_asked_size_on_white(picture):
     assert kept() == [path]
 
 
-def test_it_is_made_once_for_each_state_and_size(picture, decoded):
+def test_it_is_made_once_for_each_state_and_size(source, decoded):
     made = Thumbnails()
-    first = made.get(ThumbnailRequest(path=str(picture)))
-    assert Thumbnails().get(ThumbnailRequest(path=str(picture))) == first and len(decoded) == 1
-    made.get(ThumbnailRequest(path=str(picture), side=64))
+    first = made.get(ThumbnailRequest(path=str(source)))
+    assert Thumbnails().get(ThumbnailRequest(path=str(source))) == first and len(decoded) == 1
+    made.get(ThumbnailRequest(path=str(source), side=64))
     assert len(decoded) == 2
-    Image.new("RGB", (50, 100)).save(picture)
-    changed = made.get(ThumbnailRequest(path=str(picture)))
+    Image.new("RGB", (50, 100)).save(source)
+    changed = made.get(ThumbnailRequest(path=str(source)))
     assert (changed.width, changed.height) == (50, 100) and changed.path != first.path
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xd8\xff", b"x" * 500])
-def test_a_damaged_one_is_made_again(picture, decoded, damage):
-    first = Thumbnails().get(ThumbnailRequest(path=str(picture)))
+def test_a_damaged_one_is_made_again(source, decoded, damage):
+    first = Thumbnails().get(ThumbnailRequest(path=str(source)))
     Path(first.path).write_bytes(damage)
-    assert Thumbnails().get(ThumbnailRequest(path=str(picture))) == first and len(decoded) == 2
+    assert Thumbnails().get(ThumbnailRequest(path=str(source))) == first and len(decoded) == 2
     with Image.open(first.path) as image:
         image.load()
 
@@ -86,7 +86,7 @@ def test_a_failure_is_remembered_until_the_file_changes(tmp_path, decoded):
     assert made.get(ThumbnailRequest(path=str(path))).width == 5
 
 
-def test_what_the_machine_lacked_is_not_remembered(picture, monkeypatch):
+def test_what_the_machine_lacked_is_not_remembered(source, monkeypatch):
     made = Thumbnails()
     real = thumbnails.decode_image
 
@@ -95,23 +95,23 @@ def test_what_the_machine_lacked_is_not_remembered(picture, monkeypatch):
 
     monkeypatch.setattr(thumbnails, "decode_image", short)
     with pytest.raises(ImageRefused):
-        made.get(ThumbnailRequest(path=str(picture)))
+        made.get(ThumbnailRequest(path=str(source)))
     monkeypatch.setattr(thumbnails, "decode_image", real)
-    assert made.get(ThumbnailRequest(path=str(picture))).width == 256
+    assert made.get(ThumbnailRequest(path=str(source))).width == 256
 
 
-def test_errors(tmp_path, picture, monkeypatch):
+def test_errors(tmp_path, source, monkeypatch):
     for path in (tmp_path / "absent.png", "a\0b"):
         with pytest.raises(StorageError):
             Thumbnails().get(ThumbnailRequest(path=str(path)))
     for side in (0, -1, 5000):
         with pytest.raises(UsageError):
-            Thumbnails().get(ThumbnailRequest(path=str(picture), side=side))
+            Thumbnails().get(ThumbnailRequest(path=str(source), side=side))
     with pytest.raises(Cancelled):
-        Thumbnails().get(ThumbnailRequest(path=str(picture)), lambda: True)
-    monkeypatch.setenv("MEZZOTINT_CACHE", str(picture))
+        Thumbnails().get(ThumbnailRequest(path=str(source)), lambda: True)
+    monkeypatch.setenv("MEZZOTINT_CACHE", str(source))
     with pytest.raises(StorageError, match="cannot write"):
-        Thumbnails().get(ThumbnailRequest(path=str(picture)))
+        Thumbnails().get(ThumbnailRequest(path=str(source)))
 
 
 def test_the_least_recently_used_go(tmp_path):
@@ -131,8 +131,8 @@ def test_the_least_recently_used_go(tmp_path):
     assert left[0] == 0 and left[1:] == list(range(10 - len(left) + 1, 10)) and 5 < len(left) < 10
 
 
-def test_halves_of_a_process_that_died_go(picture):
-    path = Path(Thumbnails().get(ThumbnailRequest(path=str(picture))).path)
+def test_halves_of_a_process_that_died_go(source):
+    path = Path(Thumbnails().get(ThumbnailRequest(path=str(source))).path)
     old, new = (path.parent / f"{TEMPORARY_PREFIX}{name}.part" for name in ("old", "new"))
     for half in (old, new):
         half.write_bytes(b"x")

@@ -74,7 +74,7 @@ def test_any_residency_gives_the_same_numbers_and_leaves_the_host_alone(chosen_p
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_more_and_fewer_that_stay_in_the_middle_of_a_picture_change_nothing(name):
+def test_more_and_fewer_that_stay_in_the_middle_of_an_image_change_nothing(name):
     chosen = case(name)
     with streamed(chosen, 1, 2) as network:
         begin(network, branches_of(chosen.network, "attn|ff|conv1"))

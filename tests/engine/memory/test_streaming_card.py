@@ -121,7 +121,7 @@ def test_a_planted_fault_is_a_hazard(fault, monkeypatch):
         assert card.hazards
 
 
-def test_staging_memory_that_is_overwritten_too_early_changes_the_picture(monkeypatch):
+def test_staging_memory_that_is_overwritten_too_early_changes_the_image(monkeypatch):
     def the_first(self):
         if not self._buffers:
             self._buffers.append(self._make())

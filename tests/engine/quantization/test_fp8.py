@@ -6,6 +6,7 @@ from quantized_weights import seeded
 from safetensors.torch import save_file
 
 from mezzotint.errors import ModelRefused
+from mezzotint.families.loading.original_names import THIRDS
 from mezzotint.families.loading.stored_layers import StoredLayers, WholeLayer, find_layers, rows_of
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.fp8 import LARGEST, Fp8
@@ -26,11 +27,11 @@ def test_the_error_is_that_of_three_bits():
 def test_thirds_of_rows_are_the_thirds_of_the_weight():
     weight = seeded(12, 8)
     whole = WholeLayer(weight_name="qkv.weight", format=Fp8(), shape=(12, 8), tensors=Fp8().quantize(weight), bytes=100)
-    parts = [rows_of(whole, part, 3) for part in range(3)]
+    parts = [rows_of(whole, part) for part in THIRDS]
     back = [Fp8().dequantize(part.tensors, torch.Size(part.shape), torch.float32) for part in parts]
     assert torch.equal(torch.cat(back), Fp8().dequantize(whole.tensors, weight.shape, torch.float32))
     with pytest.raises(ModelRefused, match="cannot be taken apart"):
-        rows_of(WholeLayer(weight_name="q", format=Nf4(), shape=(12, 8), tensors={}, bytes=1), 0, 3)
+        rows_of(WholeLayer(weight_name="q", format=Nf4(), shape=(12, 8), tensors={}, bytes=1), "query")
 
 
 def floats(*shape):

@@ -56,7 +56,7 @@ class Client:
             "say": Method(params=None, run=lambda _, tell, stop: tell(SAYS)),
             "hold": Method(params=None, run=lambda *_: self.hold("hold")),
             "apart": Method(params=None, run=lambda *_: self.hold("apart"), turn="apart"),
-            "picture": Method(params=ThumbnailRequest, run=self._picture, turn="newest first"),
+            "image": Method(params=ThumbnailRequest, run=self._image, turn="newest first"),
             "job": Method(params=ThumbnailRequest, run=self._job, job=True),
             "waits": Method(params=ThumbnailRequest, run=self._job, turn="waiting"),
             "panic": Method(params=None, run=lambda *_: self.fail(Panic("no"))),
@@ -76,7 +76,7 @@ class Client:
     def event(self, name):
         return self.began.setdefault(name, threading.Event())
 
-    def _picture(self, asked, tell, cancelled):
+    def _image(self, asked, tell, cancelled):
         self.seen.append(asked.path)
         if asked.path.startswith("hold"):
             self.hold(asked.path)
@@ -132,7 +132,7 @@ def client():
     client.end()
 
 
-def picture(path):
+def image(path):
     return {"path": path, "side": 8}
 
 
@@ -147,12 +147,12 @@ def test_what_it_is(client):
 
 
 def test_params_are_decoded_and_results_encoded(client):
-    client.call(1, "echo", picture("a"))
+    client.call(1, "echo", image("a"))
     client.call(2, "echo", {"path": 5})
     client.call(3, "nothing", {"a": 1})
     client.call(4, "nothing", {})
     first, second, third, fourth = client.answers(1, 2, 3, 4)
-    assert first["result"] == picture("a")
+    assert first["result"] == image("a")
     assert (second["error"]["code"], kind_of(second)) == (-32602, "protocol")
     assert kind_of(third) == "protocol" and "takes no params" in third["error"]["message"]
     assert fourth["result"] is None
@@ -183,33 +183,33 @@ def test_questions_wait_for_each_other_but_for_those_apart(client):
     client.call(2, "nothing")
     client.call(3, "apart")
     assert client.event("apart").wait(60)
-    client.call(4, "picture", picture("a"))
-    client.call(5, "job", picture("job"))
+    client.call(4, "image", image("a"))
+    client.call(5, "job", image("job"))
     (answer,) = client.answers(4)
-    assert answer["result"] == picture("a") and client.event("job").wait(60)
+    assert answer["result"] == image("a") and client.event("job").wait(60)
     client.let_go.set()
     client.answers(1, 2, 3, 5)
 
 
 def test_several_jobs_and_no_more_than_there_may_be(client):
     for number in range(3):
-        client.call(number, "job", picture(f"job {number}"))
+        client.call(number, "job", image(f"job {number}"))
         client.event(f"job {number}").wait()
-    client.call("more", "job", picture("more"))
-    client.call(1, "job", picture("again"))
+    client.call("more", "job", image("more"))
+    client.call(1, "job", image("again"))
     more, *_ = client.answers("more", 1)
     assert kind_of(more) == "busy"
     client.call("stop", "cancel", {"job": 2})
     stopped, cancel = client.answers(2, "stop")
     assert kind_of(stopped) == "cancelled" and cancel["result"] == {"cancelled": True}
-    client.call("next", "job", picture("next"))
+    client.call("next", "job", image("next"))
     assert client.event("next").wait(60)
     client.let_go.set()
     assert [answer["result"]["path"] for answer in client.answers(0, "next")] == ["job 0", "next"]
 
 
 def test_events_name_their_job(client):
-    client.call("a", "job", picture("a"))
+    client.call("a", "job", image("a"))
     message = client.read()
     assert message["method"] == "event" and message["params"]["job"] == "a"
     assert decode_event(message["params"]["event"]) == SAYS
@@ -221,15 +221,15 @@ def hold_all(client):
     """Take all threads for images, so that what follows waits."""
     lane = client.server._lanes["newest first"]
     for number in range(lane._most):
-        client.call(f"hold {number}", "picture", picture(f"hold {number}"))
+        client.call(f"hold {number}", "image", image(f"hold {number}"))
         assert client.event(f"hold {number}").wait(60)
     return [f"hold {number}" for number in range(lane._most)]
 
 
-def test_the_newest_picture_is_first(client):
+def test_the_newest_image_is_first(client):
     held = hold_all(client)
     for number in range(20):
-        client.call(number, "picture", picture(str(number)))
+        client.call(number, "image", image(str(number)))
     client.call("marker", "nothing")
     client.answers("marker")  # all calls before it were read
     client.let_go.set()
@@ -238,10 +238,10 @@ def test_the_newest_picture_is_first(client):
     assert client.seen[len(held)] != "0" and client.seen[-1] != "19"  # two threads may pass each other
 
 
-def test_a_picture_that_nobody_wants_any_more_is_not_made(client):
+def test_an_image_that_nobody_wants_any_more_is_not_made(client):
     hold_all(client)
-    client.call("unwanted", "picture", picture("unwanted"))
-    client.call("again", "picture", picture("again"))
+    client.call("unwanted", "image", image("unwanted"))
+    client.call("again", "image", image("again"))
     client.call(1, "cancel", {"job": "unwanted"})
     unwanted, answer = client.answers("unwanted", 1)  # at once, while all threads are held
     assert kind_of(unwanted) == "cancelled" and answer["result"] == {"cancelled": True}
@@ -254,10 +254,10 @@ def test_a_picture_that_nobody_wants_any_more_is_not_made(client):
 
 def test_questions_that_wait_for_others_hold_nothing_up_and_can_be_cancelled(client):
     for number in range(4):
-        client.call(number, "waits", picture(f"waits {number}"))
+        client.call(number, "waits", image(f"waits {number}"))
         assert client.event(f"waits {number}").wait(60)
-    client.call("beyond", "waits", picture("beyond"))
-    client.call("p", "picture", picture("p"))
+    client.call("beyond", "waits", image("beyond"))
+    client.call("p", "image", image("p"))
     client.call("n", "nothing")
     client.answers("p", "n")
     client.call("c", "cancel", {"job": "beyond"})
@@ -275,16 +275,16 @@ def test_cancel_of_a_wrong_shape(client, params):
 
 @pytest.mark.parametrize("job", [True, None, [], {}, 1.5, "absent"])
 def test_cancel_of_what_is_not_there(client, job):
-    client.call(1, "job", picture("one"))
+    client.call(1, "job", image("one"))
     client.event("one").wait()
     client.call(2, "cancel", {"job": job})
     assert client.answers(2)[0]["result"] == {"cancelled": False}
 
 
 def test_an_id_that_is_being_answered_is_not_taken_twice(client):
-    client.call(1, "job", picture("one"))
+    client.call(1, "job", image("one"))
     client.event("one").wait()
-    client.call(1, "picture", picture("two"))
+    client.call(1, "image", image("two"))
     assert kind_of(client.answers(1)[0]) == "busy"
 
 
@@ -292,8 +292,8 @@ def test_the_end_stops_what_waits_and_what_runs():
     client = Client()
     held = hold_all(client)
     for number in range(50):
-        client.call(number, "picture", picture(str(number)))
-    client.call("job", "job", picture("job"))
+        client.call(number, "image", image(str(number)))
+    client.call("job", "job", image("job"))
     client.event("job").wait()
     client.call("bye", "shutdown")
     answers = client.answers("bye", "job", *range(50))  # while all threads are held
@@ -305,7 +305,7 @@ def test_the_end_stops_what_waits_and_what_runs():
 
 
 def test_notifications_are_done_without_an_answer(client):
-    client.notify("picture", picture("told"))
+    client.notify("image", image("told"))
     client.notify("storage")
     client.notify("echo", {"path": 5})
     client.call(1, "nothing")
@@ -314,7 +314,7 @@ def test_notifications_are_done_without_an_answer(client):
 
 def test_a_reader_that_went_away_ends_it():
     client = Client()
-    client.call(1, "job", picture("one"))
+    client.call(1, "job", image("one"))
     client.event("one").wait()
     client._answers.close()
     client.call(2, "nothing")

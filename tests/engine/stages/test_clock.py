@@ -31,7 +31,7 @@ def test_phases_add_up(moved):
     assert (found.encode, found.denoise, found.decode, found.total) == (2, (0, 6), 0, 13)
 
 
-def test_the_first_step_of_each_picture_is_not_counted(moved):
+def test_the_first_step_of_each_image_is_not_counted(moved):
     clock = Clock()
     for _ in range(2):
         with clock.stage(0):

@@ -125,7 +125,7 @@ def test_longer_words_are_made_by_themselves(engine, request_for, tiny_sdxl_fold
 
 
 @pytest.mark.slow
-def test_pictures_of_one_size_are_gone_on_from_together(engine, request_for, tiny_sdxl_folder, tmp_path):
+def test_images_of_one_size_are_gone_on_from_together(engine, request_for, tiny_sdxl_folder, tmp_path):
     requests = []
     for number, (size, colour) in enumerate([((64, 64), "red"), ((64, 64), "navy"), ((128, 64), "green")]):
         path = tmp_path / f"{number}.png"
@@ -139,7 +139,7 @@ def test_pictures_of_one_size_are_gone_on_from_together(engine, request_for, tin
         assert apart(image, alone(engine, request)) <= 2
 
 
-def test_the_file_makes_the_picture_again(engine, request_for, tiny_pixart_folder, tmp_path):
+def test_the_file_makes_the_image_again(engine, request_for, tiny_pixart_folder, tmp_path):
     requests = [request_for(tiny_pixart_folder, number, seed=None) for number in range(2)]
     outcomes = run(engine, requests)
     assert outcomes[0].result.seed != outcomes[1].result.seed
@@ -172,7 +172,7 @@ def test_one_that_is_wrong_fails_by_itself(engine, request_for, tiny_pixart_fold
     assert [outcomes[0].result.together, outcomes[4].result.together] == [2, 2]
 
 
-def test_steps_are_told_for_each_and_pictures_one_by_one(engine, request_for, tiny_pixart_folder):
+def test_steps_are_told_for_each_and_images_one_by_one(engine, request_for, tiny_pixart_folder):
     events = []
     run(engine, [request_for(tiny_pixart_folder, number) for number in range(2)], events)
     assert all(isinstance(event, OfRequest) for event in events)

@@ -1,7 +1,10 @@
 """Plans without a job."""
 
+import pytest
+
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
+from mezzotint.errors import UsageError
 from mezzotint.paths import assets_folder
 from mezzotint.protocol import PlanRequest
 from mezzotint.stages.planning import planned
@@ -24,3 +27,21 @@ def test_the_engine_plans_the_same():
     request = PlanRequest(models=("sdxl", "sdxl-refiner"), vram_bytes=4 * GB, ram_bytes=16 * GB)
     made = Engine(Catalog.standard()).plan(request)
     assert made == planned(request, Catalog.standard) and len(made.phases) == 4
+
+
+def test_reference_images_count_as_the_network_is_shown_them():
+    def activations(*sizes):
+        request = PlanRequest(models=("flux",), vram_bytes=24 * GB, ram_bytes=64 * GB, references=sizes)
+        made = planned(request, Catalog.standard)
+        return next(phase.activation_bytes for phase in made.phases if phase.name == "stage 1"), made.seconds
+
+    (none, alone), (one, slower) = activations(), activations((64, 64))  # which Kontext sees at a megapixel
+    assert 1.8 * none < one < 2.2 * none
+    assert slower > 1.8 * alone
+    assert activations((4000, 4000))[0] == one
+
+
+def test_models_without_reference_images():
+    request = PlanRequest(models=("sdxl",), vram_bytes=8 * GB, references=((64, 64),))
+    with pytest.raises(UsageError, match="sdxl takes no reference images"):
+        planned(request, Catalog.standard)

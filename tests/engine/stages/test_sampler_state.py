@@ -72,7 +72,7 @@ def walk_of(class_name, settings, seeds):
 
 
 @pytest.mark.parametrize("name", sorted({**_OWN_SAMPLERS, **{f"flow {key}": 0 for key in _FLOW_SAMPLERS}}))
-def test_pictures_walk_together_as_each_does_alone(name):
+def test_images_walk_together_as_each_does_alone(name):
     """What test_many shows of the usual samplers, of all others."""
     sampler = _FLOW_SAMPLERS[name.removeprefix("flow ")] if name.startswith("flow") else _OWN_SAMPLERS[name]
     settings = dict(sampler.settings)
@@ -83,10 +83,10 @@ def test_pictures_walk_together_as_each_does_alone(name):
     torch.testing.assert_close(together, torch.cat(alone), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("pictures", [1, 3])
-def test_every_generator_is_put_back(pictures):
+@pytest.mark.parametrize("images", [1, 3])
+def test_every_generator_is_put_back(images):
     scheduler = build_scheduler(resolved("euler_a"))
-    generators = [torch.Generator().manual_seed(seed) for seed in range(pictures)]
+    generators = [torch.Generator().manual_seed(seed) for seed in range(images)]
     state = SamplerState(scheduler, generators)
     first = [torch.randn(3, generator=generator) for generator in generators]
     state.restore()

@@ -88,6 +88,6 @@ def test_words_of_a_stage_may_differ_and_its_settings_may_not():
     assert same_batch(one, words) and not same_batch(one, steps)
 
 
-def test_pictures_that_count_otherwise_are_told_apart():
+def test_images_that_count_otherwise_are_told_apart():
     other = replace(PLAIN, images=(ImageInput(path="a.png", weight=0.5),))
     assert not same_batch(PLAIN, other) and not same_batch(PLAIN, replace(PLAIN, images=()))

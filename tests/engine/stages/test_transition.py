@@ -19,19 +19,19 @@ def test_flat_latents_stay_flat(upscaler):
 def test_the_same_size_is_untouched():
     latents = torch.randn(1, 4, 8, 8)
     assert resize_latents(latents, (8, 8), "bicubic") is latents
-    picture = Image.new("RGB", (64, 48))
-    assert fit(picture, 64, 48, Image.Resampling.LANCZOS) is picture
+    image = Image.new("RGB", (64, 48))
+    assert fit(image, 64, 48, Image.Resampling.LANCZOS) is image
 
 
 @given(st.integers(8, 200), st.integers(8, 200), st.integers(8, 100), st.integers(8, 100))
-def test_the_middle_of_a_picture_is_kept_in_its_shape(width, height, to_width, to_height):
-    picture = Image.new("RGB", (width, height), "white")
-    out = fit(picture, to_width, to_height, Image.Resampling.BICUBIC)
+def test_the_middle_of_an_image_is_kept_in_its_shape(width, height, to_width, to_height):
+    image = Image.new("RGB", (width, height), "white")
+    out = fit(image, to_width, to_height, Image.Resampling.BICUBIC)
     assert out.size == (to_width, to_height)
     assert out.getextrema() == ((255, 255),) * 3  # nothing from outside the image is drawn in
 
 
 def test_the_sides_that_do_not_fit_are_cut_evenly():
-    picture = Image.new("RGB", (300, 100), "red")
-    picture.paste("white", (100, 0, 200, 100))
-    assert fit(picture, 50, 50, Image.Resampling.NEAREST).getextrema() == ((255, 255),) * 3
+    image = Image.new("RGB", (300, 100), "red")
+    image.paste("white", (100, 0, 200, 100))
+    assert fit(image, 50, 50, Image.Resampling.NEAREST).getextrema() == ((255, 255),) * 3

@@ -74,8 +74,8 @@ def test_small_tiles_for_few_queries(emulator):
 @pytest.mark.parametrize("head_dim", [384, 512])
 @pytest.mark.parametrize("card", [card for card in CARDS.values() if card is not TURING])
 def test_an_autoencoder_keeps_all_parts_of_a_multiprocessor_busy(emulator, card, head_dim):
-    picture = Problem(head_dim=head_dim, heads=1, kv_heads=1, nq=16384, nk=16384)
-    assert emulator.plan(picture, card).instance.threads == 128
+    image = Problem(head_dim=head_dim, heads=1, kv_heads=1, nq=16384, nk=16384)
+    assert emulator.plan(image, card).instance.threads == 128
 
 
 SWEPT = Problem(head_dim=128, dtype=torch.float16, heads=24, kv_heads=24, nq=4096, nk=4096)

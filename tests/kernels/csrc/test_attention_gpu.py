@@ -193,7 +193,7 @@ def test_strides_are_followed_and_nothing_else_is_written(nk, dtype):
     assert (around == 7.0).all()
 
 
-def test_one_text_for_all_pictures_needs_no_copy():
+def test_one_text_for_all_images_needs_no_copy():
     q, k, v = inputs((3, 4, 4, 200, 77, 64), torch.float16)
     k, v = k[:1].expand(3, -1, -1, -1), v[:1].expand(3, -1, -1, -1)
     assert_close(attend(q, k, v), q, k, v)

@@ -12,7 +12,7 @@ from kernel_build.stream_rows import row_of
 from kernel_build.targets import STREAM_TARGETS
 from mezzotint.memory.device import open_device
 
-SMALL = Shape(width=64, heads=4, doubles=2, singles=4, picture=24, words=8)
+SMALL = Shape(width=64, heads=4, doubles=2, singles=4, image=24, words=8)
 PLACE = Place(gpu="NVIDIA H200", commit="abc", date="2026-01-01", command="make gpu-check")
 
 

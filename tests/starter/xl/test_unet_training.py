@@ -29,7 +29,7 @@ def pair():
 
 
 @pytest.fixture(scope="module")
-def pictures():
+def images():
     generator = torch.Generator().manual_seed(0)
     return Images(
         small=torch.randn(8, 4, 16, 16, generator=generator), large=torch.randn(5, 4, 32, 32, generator=generator)
@@ -37,35 +37,35 @@ def pictures():
 
 
 @pytest.mark.parametrize("lesson", [BASE, REFINER])
-def test_every_fourth_batch_is_of_large_pictures(pictures, lesson):
+def test_every_fourth_batch_is_of_large_images(images, lesson):
     shares = build_scheduler().alphas_cumprod
-    sides = [draw_batch(pictures, shares, lesson, seed=0, step=step).noisy.shape[-1] for step in range(8)]
+    sides = [draw_batch(images, shares, lesson, seed=0, step=step).noisy.shape[-1] for step in range(8)]
     assert sides == [16, 16, 16, 32] * 2
 
 
 @pytest.mark.parametrize(
     ("lesson", "small", "large"), [(BASE, 1000, LARGE_BELOW), (REFINER, REFINER_BELOW, REFINER_BELOW)]
 )
-def test_timesteps_are_those_of_the_lesson(pictures, lesson, small, large):
+def test_timesteps_are_those_of_the_lesson(images, lesson, small, large):
     shares = build_scheduler().alphas_cumprod
     drawn = {0: [], 3: []}
     for step in range(40):
-        drawn.get(step % 4, []).extend(draw_batch(pictures, shares, lesson, seed=0, step=step).timesteps.tolist())
+        drawn.get(step % 4, []).extend(draw_batch(images, shares, lesson, seed=0, step=step).timesteps.tolist())
     assert 0.9 * small < max(drawn[0]) < small
     assert 0.8 * large < max(drawn[3]) < large
 
 
-def test_picture_and_noise_can_be_had_back_from_noisy_picture_and_velocity(pictures):
+def test_image_and_noise_can_be_had_back_from_noisy_image_and_velocity(images):
     scheduler = build_scheduler()
-    batch = draw_batch(pictures, scheduler.alphas_cumprod, BASE, seed=0, step=0)
+    batch = draw_batch(images, scheduler.alphas_cumprod, BASE, seed=0, step=0)
     share = scheduler.alphas_cumprod[batch.timesteps].view(-1, 1, 1, 1)
     clean = share.sqrt() * batch.noisy - (1 - share).sqrt() * batch.velocity
-    known = pictures.small.flatten(1)
+    known = images.small.flatten(1)
     distances = (clean.flatten(1).unsqueeze(1) - known).abs().amax(dim=2).amin(dim=1)
     assert float(distances.max()) < 1e-3
 
 
-def test_the_last_timestep_holds_nothing_of_the_picture():
+def test_the_last_timestep_holds_nothing_of_the_image():
     share = float(build_scheduler().alphas_cumprod[-1])
     assert math.sqrt(share) < 1 / 300
 
@@ -83,9 +83,9 @@ def test_no_words_are_zeros_to_the_base_and_words_to_the_refiner(pair):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("lesson", [BASE, REFINER])
-def test_the_parts_of_a_batch_have_its_mean_loss(pair, pictures, lesson):
+def test_the_parts_of_a_batch_have_its_mean_loss(pair, images, lesson):
     unet = build_unet(0, refiner=lesson.refiner)
-    batch = draw_batch(pictures, build_scheduler().alphas_cumprod, lesson, seed=0, step=3)
+    batch = draw_batch(images, build_scheduler().alphas_cumprod, lesson, seed=0, step=3)
     with torch.no_grad():
         whole = velocity_loss(unet, pair, batch, lesson)
         parts = [velocity_loss(unet, pair, batch, lesson, slice(part, None, 2)) for part in range(2)]

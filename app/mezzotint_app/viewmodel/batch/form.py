@@ -12,7 +12,7 @@ translate = QCoreApplication.translate
 Job = dict[str, Any]  # as a job file in JSON
 
 Source = Literal["folder", "words", "requests"]
-Work = Literal["change", "again"]
+Work = Literal["change", "edit", "again"]
 Choices = Literal["all", "one"]
 ImageFormat = Literal["png", "jpg", "webp"]
 Existing = Literal["rename", "skip", "overwrite"]
@@ -37,7 +37,7 @@ class BatchForm:
 
     source: Source = "folder"
     folder: str = ""
-    work: Work = "change"  # again: from what each image says of itself
+    work: Work = "change"  # edit: each is a reference image; again: from what each image says of itself
     recursive: bool = False
     glob: str = ""  # patterns with semicolons between
     limit: int = 0  # images, the first ones; 0: all
@@ -115,9 +115,11 @@ def problems_of(form: BatchForm) -> dict[str, str]:
         found["folder"] = translate("Batch", "Choose an image folder.")
     elif form.source == "words" and not _has_words(form):
         found["prompts"] = translate("Batch", "Enter prompts, one per line, or choose a prompt file.")
-    elif form.source == "folder" and form.work == "change" and not (form.sidecars or _has_words(form)):
-        found["prompts"] = translate(
-            "Batch", "Enter a prompt: it is used for image to image with every image in the folder."
+    elif form.source == "folder" and form.work != "again" and not (form.sidecars or _has_words(form)):
+        found["prompts"] = (
+            translate("Batch", "Enter an instruction: every image in the folder is edited by it.")
+            if form.work == "edit"
+            else translate("Batch", "Enter a prompt: it is used for image to image with every image in the folder.")
         )
     if form.template.strip() and not form.table.strip():
         found["template"] = translate("Batch", "The prompt template is filled in from a table: choose the table, too.")

@@ -14,13 +14,14 @@ from mezzotint_app.viewmodel.batch.form import (
     ImageFormat,
     Job,
     MatrixRow,
+    Work,
     whole,
 )
 
 translate = QCoreApplication.translate
 
 _PATHS = ("init", "mask", "weights")  # settings that are paths
-_LISTS_OF_PATHS = ("embedding", "lora")
+_LISTS_OF_PATHS = ("embedding", "lora", "reference")
 _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
 
 
@@ -35,7 +36,7 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
     form = BatchForm(
         source="requests" if requests else "folder" if given else "words",
         folder=_path(given.get("folder"), base),
-        work="again" if given.get("work") == "again" else "change",
+        work=next((one for one in get_args(Work) if one == given.get("work")), "change"),
         recursive=given.get("recursive") is True,
         glob="; ".join(str(one) for one in _listed(given.get("glob"))),
         limit=_whole(given.get("limit")),

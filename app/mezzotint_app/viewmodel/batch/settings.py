@@ -16,7 +16,8 @@ from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 translate = QCoreApplication.translate
 
 # About the images of a request, which a batch has from elsewhere.
-_OF_IMAGES = ("init", "strength", *(one.field for one in OPTIONS.values() if one.group == "inpainting and outpainting"))
+_INPAINTING = (one.field for one in OPTIONS.values() if one.group == "inpainting and outpainting")
+_OF_IMAGES = ("init", "reference", "strength", *_INPAINTING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ def said_by(request: GenerateRequest, *, with_images: bool = False) -> Said:
     """What a request says of how images are made; its words are no setting."""
     options = options_of(request)
     left_out = list(read_request(request).left_out)
-    if with_images and any(one.role not in ("init", "mask") for one in request.images):
-        left_out.append(translate("Create", "reference images"))
+    if with_images and any(one.role == "control" for one in request.images):
+        left_out.append(translate("Create", "control images"))
     if not with_images:
         options = options.but(**dict.fromkeys(_OF_IMAGES))
     return Said(settings=said_settings(options), left_out=tuple(left_out))

@@ -35,7 +35,7 @@ class Checked:
     model_problem: str | None
     models_known: bool
     refiner_fits: bool
-    has_picture: bool
+    has_image: bool
     image_problem: str = ""
     alternatives_problem: str | None = None
 
@@ -57,7 +57,7 @@ def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
     yield from _words(checked)
     yield from _model(checked)
     if checked.image_problem:
-        yield "picture", checked.image_problem
+        yield "image", checked.image_problem
     yield from _size(checked)
     yield from _sampling(checked)
     yield from _cascade(checked)
@@ -65,7 +65,7 @@ def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
 
 
 def _words(checked: Checked) -> Iterator[tuple[str, str]]:
-    if not checked.prompt.strip() and not checked.has_picture:
+    if not checked.prompt.strip() and not checked.has_image:
         yield "prompt", translate("Create", "Write a prompt first.")
     for field, words in (("prompt", checked.prompt), ("negative_prompt", checked.negative_prompt)):
         if len(words) > LONGEST:

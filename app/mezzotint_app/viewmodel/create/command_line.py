@@ -31,8 +31,8 @@ class CommandLine:
 def command_line(request: GenerateRequest) -> CommandLine:
     """The command that makes the same images."""
     left_out = list(read_request(request).left_out)
-    if any(one.role not in ("init", "mask") for one in request.images):
-        left_out.append(translate("Create", "reference images"))
+    if any(one.role == "control" for one in request.images):
+        left_out.append(translate("Create", "control images"))
     words = ["mezzotint", "generate", *said_words(options_of(request))]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
     return CommandLine(words=tuple(words), left_out=tuple(left_out))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Part = Literal["all", "prompt", "seed"]
 MOST_COMMANDS = 100  # that are copied at once
+_EARLIER_FOLDS = {"picture": "image"}  # names in files of 0.1
 
 
 class CreateModel(QObject):
@@ -111,7 +112,7 @@ class CreateModel(QObject):
 
     def open_folds(self) -> tuple[str, ...]:
         """The parts of the page that were left open."""
-        return self._state.value().open_folds
+        return tuple(_EARLIER_FOLDS.get(name, name) for name in self._state.value().open_folds)
 
     def remember_fold(self, name: str, is_open: bool) -> None:
         """Keep whether a part of the page is open."""
@@ -157,13 +158,13 @@ class CreateModel(QObject):
                 model_problem=self.models.problem_of(info) if info is not None else None,
                 models_known=self.models.known(),
                 refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
-                has_picture=of_batch or bool(self.images.inputs()),
+                has_image=of_batch or bool(self.images.inputs()),
                 image_problem="" if of_batch else self.images.problem(),
                 alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
             )
         )
 
-    def pictures(self) -> int:
+    def image_count(self) -> int:
         """How many Generate asks for."""
         return self.chosen.settings().count * self.words.alternatives.found().count
 
@@ -196,19 +197,19 @@ class CreateModel(QObject):
         """Whether Generate would make an image that was asked for already."""
         return self.seed.fixed() and self._repeats.holds(self.request())
 
-    def generate_batch(self, pictures: Images) -> bool:
+    def generate_batch(self, images: Images) -> bool:
         """Each of these images as init image, as the page is filled in, as one entry; whether it could be asked for."""
         found = self.problems(of_batch=True)
         if found:
             self.noticed.emit(next(iter(found.values())))
             return False
-        request, paths = self.request(), pictures.paths
+        request, paths = self.request(), images.paths
         self.words.remember()
 
         def add(store: "JobStore") -> int:
             prompts = expand(request, limit=max(1, MOST_IMAGES // len(paths)))
             wanted = [one for path in paths for prompt in prompts for one in batch_of(prompt, (path,))]
-            return store.add(wanted, title=pictures.folder or None)
+            return store.add(wanted, title=images.folder or None)
 
         def added(entry: int) -> None:
             self.noticed.emit(self.tr("%n images of the batch are waiting in the queue.", "", len(paths)))
@@ -267,6 +268,8 @@ class CreateModel(QObject):
             self.seed.set(reading.seed)
         if request is not None:
             self.images.apply(request)
+            if any(one.role == "reference" for one in request.images):
+                left_out.append(self.tr("reference images"))
         self._tell_left_out(self.tr("Not copied: {names}."), tuple(left_out))
 
     def _apply_words(self, reading: Reading) -> bool:
@@ -294,21 +297,21 @@ class CreateModel(QObject):
 
     def _ask_time(self, *, anew: bool) -> None:
         """How long what Generate asks for will take, learned from what was made or begun."""
-        pictures = self.pictures()
-        wanted = (self._plan_request(), pictures)
+        count = self.image_count()
+        wanted = (self._plan_request(), count)
         if not self._queue.is_open or (wanted == self._timed and not anew):
             return
         self._timed = wanted
-        request = replace(self.request(), count=pictures)
+        request = replace(self.request(), count=count)
 
         def read(store: "JobStore") -> float | None:
             return store.expected(request).seconds
 
         def told(seconds: float | None) -> None:
             if self._timed == wanted:
-                self.preflight.expect(pictures, seconds)
+                self.preflight.expect(count, seconds)
 
-        self._queue.ask(read, told, lambda _error: self.preflight.expect(pictures, None))
+        self._queue.ask(read, told, lambda _error: self.preflight.expect(count, None))
 
     def _plan_request(self) -> PlanRequest | None:
         """The size is that of the largest stage."""

@@ -33,7 +33,7 @@ class FirstStages(QObject):
         if isinstance(event, Saved):
             self._paths[event.image.index] = event.image.path
         elif isinstance(event, StageShown) and event.stage == 0 and event.image in self._paths:
-            self._keep(self._paths[event.image], event.picture)
+            self._keep(self._paths[event.image], event.jpeg)
 
     def show(self, path: str) -> None:
         """The finished image that is looked at now."""
@@ -45,9 +45,9 @@ class FirstStages(QObject):
         """What it was after its first stage; null: there is nothing, or it is not decoded yet."""
         return self._image
 
-    def _keep(self, path: str, picture: str) -> None:
+    def _keep(self, path: str, jpeg: str) -> None:
         self._kept.pop(path, None)
-        self._kept[path] = picture
+        self._kept[path] = jpeg
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         if path == self._wanted:

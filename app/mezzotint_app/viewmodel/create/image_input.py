@@ -12,7 +12,7 @@ from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.create.growth import Growth, growth_of
 from mezzotint_app.viewmodel.create.own_images import OwnImage, is_blank, keep, masks_folder, pasted_folder
-from mezzotint_app.viewmodel.pixels import Picture, PixelLoader, failure_of
+from mezzotint_app.viewmodel.pixels import LoadedImage, PixelLoader, failure_of
 
 STRENGTH = 0.6  # of what is there in the image, something stays
 STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
@@ -37,7 +37,7 @@ class Painting:
     area: InpaintArea = "whole"
     padding: int = 32
     feather: int = 8
-    fill: InpaintFill = "picture"
+    fill: InpaintFill = "original"
 
 
 class ImageInputModel(QObject):
@@ -54,7 +54,7 @@ class ImageInputModel(QObject):
         self.loader = PixelLoader(librarian, pool, self)
         self._path = ""
         self._sha256: str | None = None
-        self._picture: Picture | None = None
+        self._image: LoadedImage | None = None
         self._problem = ""
         self._strength: float | None = None  # None: what suits
         self._mask: Mask | None = None
@@ -66,7 +66,7 @@ class ImageInputModel(QObject):
 
     # ---- the image
 
-    def set_picture(self, path: str | os.PathLike[str], sha256: str | None = None) -> None:
+    def set_image(self, path: str | os.PathLike[str], sha256: str | None = None) -> None:
         """Begin from this image; the mask of another one is put away."""
         self._path, self._sha256 = os.fspath(path), sha256
         self._pastes += 1
@@ -81,7 +81,7 @@ class ImageInputModel(QObject):
         self._pastes += 1
         self.loader.drop_all()
         self._forget_shape()
-        self._picture, self._problem = None, ""
+        self._image, self._problem = None, ""
         self.changed.emit()
 
     def paste(self, image: QImage) -> None:
@@ -94,7 +94,7 @@ class ImageInputModel(QObject):
 
         def use(kept: OwnImage) -> None:
             if number == self._pastes:  # nothing else was chosen meanwhile
-                self.set_picture(kept.path, kept.sha256)
+                self.set_image(kept.path, kept.sha256)
 
         self._pool.run(lambda: keep(image, pasted_folder()), use, lambda error: self.told.emit(str(error)))
 
@@ -108,9 +108,9 @@ class ImageInputModel(QObject):
         """Of the image; empty: none."""
         return self._path
 
-    def picture(self) -> Picture | None:
+    def image(self) -> LoadedImage | None:
         """A small copy, and the size of the image; None: not loaded, or there is none."""
-        return self._picture
+        return self._image
 
     def problem(self) -> str:
         """Why the image cannot be used; empty: nothing is known to be wrong with it."""
@@ -118,17 +118,17 @@ class ImageInputModel(QObject):
 
     def is_loading(self) -> bool:
         """Whether its size is not known yet."""
-        return bool(self._path) and self._picture is None and not self._problem
+        return bool(self._path) and self._image is None and not self._problem
 
     def _forget_shape(self) -> None:
         self._mask, self._growth = None, Growth()
 
     def _load(self) -> None:
-        self._picture, self._problem = None, ""
+        self._image, self._problem = None, ""
         self.loader.load_image(self._path, _SMALL, self._loaded, self._not_loaded)
 
-    def _loaded(self, picture: Picture) -> None:
-        self._picture = picture
+    def _loaded(self, image: LoadedImage) -> None:
+        self._image = image
         self.changed.emit()
 
     def _not_loaded(self, failure: Failure) -> None:
@@ -145,7 +145,7 @@ class ImageInputModel(QObject):
 
     def suggested_strength(self) -> float:
         """What suits where nothing was chosen: what the engine takes."""
-        is_new = bool(self._growth) or (self._mask is not None and self._painting.fill != "picture")
+        is_new = bool(self._growth) or (self._mask is not None and self._painting.fill != "original")
         return STRENGTH_OF_NEW if is_new else STRENGTH
 
     def set_strength(self, strength: float | None) -> None:
@@ -213,9 +213,9 @@ class ImageInputModel(QObject):
 
     def grown_size(self) -> tuple[int, int] | None:
         """The image's size with its new parts; None: not known."""
-        if self._picture is None:
+        if self._image is None:
             return None
-        return self._growth.size(self._picture.width, self._picture.height)
+        return self._growth.size(self._image.width, self._image.height)
 
     def decides_size(self) -> bool:
         """Whether the request must leave width and height open: a growing image is worked on at its own size."""
@@ -289,7 +289,7 @@ class ImageInputModel(QObject):
             self.clear()
             return
         how = request.inpaint
-        self.set_picture(init.path, init.sha256)
+        self.set_image(init.path, init.sha256)
         self._strength = None if request.strength is None else min(max(request.strength, 0.0), 1.0)
         self._mask = None if mask is None else Mask(path=mask.path, sha256=mask.sha256)
         self._growth = growth_of(how)

@@ -43,7 +43,7 @@ class Preflight(QObject):
         self._answers_to: PlanRequest | None = None
         self._plan: Plan | None = None
         self._problem = ""
-        self._pictures = 1
+        self._images = 1
         self._learned: float | None = None
         self._open: int | None = None
         self._waiting = QTimer(self)
@@ -95,12 +95,12 @@ class Preflight(QObject):
 
     def expect(self, images: int, learned: float | None) -> None:
         """How many are wanted, and how long earlier ones like them took; None: there were none."""
-        if (images, learned) != (self._pictures, self._learned):
-            self._pictures, self._learned = images, learned
+        if (images, learned) != (self._images, self._learned):
+            self._images, self._learned = images, learned
             self.changed.emit()
 
     def _seconds(self, plan: Plan) -> float:
-        return plan.seconds * self._pictures if self._learned is None else self._learned
+        return plan.seconds * self._images if self._learned is None else self._learned
 
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the bar, from the left."""

@@ -47,7 +47,7 @@ def described(request: GenerateRequest, own: ModelDefaults | None = None) -> lis
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
-        _row("pictures", _pictures(request), translate("Differences", "none")),
+        _row("images", _images(request), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
         _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
     ]
@@ -123,7 +123,7 @@ def _names() -> dict[str, str]:
         "stages": translate("Differences", "Hires fix and refiner"),
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
-        "pictures": translate("Differences", "Init image"),
+        "images": translate("Differences", "Init image"),
         "strength": translate("Differences", "Strength"),
         "quantization": translate("Differences", "Quantization"),
     }
@@ -137,7 +137,7 @@ def _loras(loras: Sequence[LoraRef]) -> str | None:
     return ", ".join(f"{file_name(one.path)} ({number_text(one.weight)})" for one in loras) or None
 
 
-def _pictures(request: GenerateRequest) -> str | None:
+def _images(request: GenerateRequest) -> str | None:
     return ", ".join(file_name(one.path) for one in request.images) or None
 
 

@@ -79,7 +79,7 @@ class DropHandler(QObject):
         self._librarian.ask("examine", params, answer=tuple[Dropped, ...], then=examined, failed=failed)
 
     def _sort(self, found: tuple[Dropped, ...]) -> None:
-        images = [one.path for one in found if one.kind == "picture"]
+        images = [one.path for one in found if one.kind == "image"]
         if len(images) == 1:
             self.show_differences.emit(images[0])
         elif images:
@@ -91,7 +91,7 @@ class DropHandler(QObject):
                 self.add_lora.emit(one)
             elif one.kind == "job":
                 self.job.emit(one.path)
-            elif one.kind == "picture_folder":
+            elif one.kind == "image_folder":
                 self._list(one.path)
         self._tell_rest([one for one in found if one.kind == "unknown"])
 

@@ -56,11 +56,11 @@ def images_in(folder: str, *, scan: Scan = os.scandir) -> Images:
     return Images(folder=folder, paths=tuple(found[:MOST_IMAGES]), complete=complete)
 
 
-def checked(pictures: Images) -> Images:
+def checked(images: Images) -> Images:
     """The same; a StorageError where there are none."""
-    if not pictures.paths:
-        raise StorageError(f"there are no images in {Path(pictures.folder).name}: drop a folder that holds some")
-    return pictures
+    if not images.paths:
+        raise StorageError(f"there are no images in {Path(images.folder).name}: drop a folder that holds some")
+    return images
 
 
 def batch_of(request: GenerateRequest, paths: Iterable[str]) -> tuple[GenerateRequest, ...]:

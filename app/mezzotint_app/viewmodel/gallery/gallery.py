@@ -15,7 +15,7 @@ from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Re
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is under way
-PictureRole = ItemRole + 1  # QImage, or None
+ThumbnailRole = ItemRole + 1  # QImage, or None
 BrokenRole = ItemRole + 2  # why there is no image
 HeadingRole = ItemRole + 3  # the date, where a new section begins
 RatingRole = ItemRole + 4
@@ -131,8 +131,8 @@ class GalleryModel(PagedModel[GalleryItem]):
         match role:
             case _ if role == ItemRole:
                 return item
-            case _ if role == PictureRole:
-                return None if item is None else self._thumbnails.picture(self._thumbnail_of(item))
+            case _ if role == ThumbnailRole:
+                return None if item is None else self._thumbnails.thumbnail(self._thumbnail_of(item))
             case _ if role == BrokenRole:
                 return None if item is None else self._thumbnails.why_broken(self._thumbnail_of(item))
             case _ if role == HeadingRole:
@@ -217,7 +217,7 @@ class GalleryModel(PagedModel[GalleryItem]):
         for row in self.shown_rows():
             item = self.peek(row)
             if item is not None and item.path == path:
-                self.dataChanged.emit(self.index(row), self.index(row), [PictureRole, BrokenRole])
+                self.dataChanged.emit(self.index(row), self.index(row), [ThumbnailRole, BrokenRole])
 
     # ---- stars
 

@@ -14,7 +14,7 @@ from mezzotint_app.viewmodel.queue.words import explained, task_errors, task_tex
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
-PictureRole = TaskRole + 1
+ThumbnailRole = TaskRole + 1
 PathRole = TaskRole + 2
 MOST_IMAGES = 400  # of an entry that are shown here; the gallery has them all
 _NOWHERE = QModelIndex()
@@ -100,8 +100,8 @@ class ImagesModel(QAbstractListModel):
         image = self._images[index.row()]
         if role == PathRole:
             return image.path
-        if role == PictureRole:
-            return self._thumbnails.picture(self._thumbnail_of(image))
+        if role == ThumbnailRole:
+            return self._thumbnails.thumbnail(self._thumbnail_of(image))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self.tr("Image {0}, seed {1}").format(index.row() + 1, image.seed)
         return None
@@ -112,7 +112,7 @@ class ImagesModel(QAbstractListModel):
     def _thumbnail_changed(self, path: str) -> None:
         for row in self._shown:
             if row < len(self._images) and self._images[row].path == path:
-                self.dataChanged.emit(self.index(row), self.index(row), [PictureRole])
+                self.dataChanged.emit(self.index(row), self.index(row), [ThumbnailRole])
 
 
 class QueueDetails(QObject):
@@ -130,7 +130,7 @@ class QueueDetails(QObject):
         self._entry: Entry | None = None
         self._asking = self._again = False
         self.tasks = TasksModel(self)
-        self.pictures = ImagesModel(thumbnails, self)
+        self.images = ImagesModel(thumbnails, self)
         watch.changed.connect(self._ask)
 
     def look_at(self, entry: int | None) -> None:
@@ -186,5 +186,5 @@ class QueueDetails(QObject):
         self._entry = entry
         tasks = () if entry is None else entry.tasks
         self.tasks.set_tasks(tasks)
-        self.pictures.set_images(tuple(image for task in tasks for image in task.images)[:MOST_IMAGES])
+        self.images.set_images(tuple(image for task in tasks for image in task.images)[:MOST_IMAGES])
         self.changed.emit()

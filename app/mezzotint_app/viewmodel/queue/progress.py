@@ -96,14 +96,14 @@ class TaskProgress:
         left = self.seconds_left(expected)
         if left is None or expected is None:
             return min(1.0, (self.saved + (self.denoised if self.phase != "saved" else 0.0)) / max(1, self.images))
-        whole = self.images * self._picture(expected)
+        whole = self.images * self._one_image(expected)
         return min(1.0, max(0.0, 1 - left / whole)) if whole > 0 else None
 
     def seconds_left(self, expected: PhaseSeconds | None = None) -> float | None:
         """Seconds until the task is done; None: neither earlier runs nor this one tell."""
         if expected is None:
             return self._left_by_pace()
-        left = max(0, self.images - self.saved) * self._picture(expected)
+        left = max(0, self.images - self.saved) * self._one_image(expected)
         if self.phase == "loading" and self.bytes_total:
             return left + expected.encode + expected.load * (1 - self.bytes_done / self.bytes_total)
         if self.phase in ("starting", "loading"):
@@ -124,7 +124,7 @@ class TaskProgress:
     def _step(self, expected: PhaseSeconds) -> float:
         return expected.step if self.pace is None else self.pace
 
-    def _picture(self, expected: PhaseSeconds) -> float:
+    def _one_image(self, expected: PhaseSeconds) -> float:
         return expected.steps * self._step(expected) + expected.decode + expected.save
 
     def words(self) -> str:

@@ -16,7 +16,7 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 RowRole = Qt.ItemDataRole.UserRole + 1  # EntryRow, or None while it is under way
 ViewRole = RowRole + 1  # EntryView, or None
-PictureRole = RowRole + 2  # QImage of its first image, or None
+ThumbnailRole = RowRole + 2  # QImage of its first image, or None
 
 Show = Literal["to_do", "finished", "all"]
 UNFINISHED: tuple[TaskState, ...] = ("running", "waiting", "interrupted", "failed", "set_aside")
@@ -88,9 +88,9 @@ class QueueModel(PagedModel[EntryRow]):
                 return row
             case _ if role == ViewRole:
                 return None if row is None else self.view_of(row)
-            case _ if role == PictureRole:
+            case _ if role == ThumbnailRole:
                 wanted = self._thumbnail_of(row)
-                return None if wanted is None else self._thumbnails.picture(wanted)
+                return None if wanted is None else self._thumbnails.thumbnail(wanted)
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
                 return self.tr("Loading") if row is None else spoken(self.view_of(row))
         return None
@@ -99,8 +99,8 @@ class QueueModel(PagedModel[EntryRow]):
         """An entry in words, with how far it is if it runs."""
         if row.id != self._running.entry():
             return entry_view(row, left=self._times.get(row.id))
-        done = row.pictures + self._running.images_under_way()
-        fraction = done / row.pictures_asked if done and row.pictures_asked else self._running.fraction()
+        done = row.images + self._running.images_under_way()
+        fraction = done / row.images_asked if done and row.images_asked else self._running.fraction()
         return entry_view(
             replace(row, state="running"),
             doing=self._running.words(),
@@ -251,4 +251,4 @@ class QueueModel(PagedModel[EntryRow]):
         for at in self.shown_rows():
             row = self.peek(at)
             if row is not None and row.first_image == path:
-                self.dataChanged.emit(self.index(at), self.index(at), [PictureRole])
+                self.dataChanged.emit(self.index(at), self.index(at), [ThumbnailRole])

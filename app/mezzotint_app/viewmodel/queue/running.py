@@ -128,9 +128,9 @@ class QueueRunning(QObject):
         phases = self._phases
         if promised is None or mine is None or phases is None:
             return mine if promised is None else promised
-        pictures = max(0, self._progress.images - self._left.saved)
+        left = max(0, self._progress.images - self._left.saved)
         each = phases.steps * phases.step + phases.decode + phases.save
-        return max(mine, promised - phases.load - phases.encode - pictures * each + mine)
+        return max(mine, promised - phases.load - phases.encode - left * each + mine)
 
     def _started(self, task: Task) -> None:
         self._task, self._phases, self._left = task, None, _Left()
@@ -144,7 +144,7 @@ class QueueRunning(QObject):
     def _count(self, task: Task, row: EntryRow) -> None:
         """The images of the whole entry are counted, as in the list."""
         if self._task is not None and self._task.id == task.id:
-            self._progress = replace(self._progress, before=row.pictures, whole=row.pictures_asked)
+            self._progress = replace(self._progress, before=row.images, whole=row.images_asked)
             self.changed.emit()
 
     def _expect(self, task: Task, found: Expected) -> None:

@@ -92,13 +92,13 @@ class QueueSummary(QObject):
         """The part of the running entry that is done, for a small bar; None: no bar."""
         row = self._counts.running
         elsewhere = self._runner.state == "elsewhere"
-        if row is None or not row.pictures_asked or (self._running.entry() is None and not elsewhere):
+        if row is None or not row.images_asked or (self._running.entry() is None and not elsewhere):
             return self._running.fraction()
-        return min(1.0, (row.pictures + self._running.images_under_way()) / row.pictures_asked)
+        return min(1.0, (row.images + self._running.images_under_way()) / row.images_asked)
 
     def _working(self) -> str:
         counts, row = self._counts, self._counts.running
-        done = self._running.words() if row is None else done_of(row.pictures, row.pictures_asked)
+        done = self._running.words() if row is None else done_of(row.images, row.images_asked)
         line = _joined(done, left_text(self._running.entry_seconds_left()))
         if counts.waiting:
             more = translate("QueueSummary", "then {entries}").format(entries=entries_count(counts.waiting))
@@ -128,7 +128,7 @@ class QueueSummary(QObject):
         line = translate("QueueSummary", "{who} is processing this queue").format(who=who)
         counts, row = self._counts, self._counts.running
         if row is not None:
-            line = f"{line}: {done_of(row.pictures, row.pictures_asked)}"
+            line = f"{line}: {done_of(row.images, row.images_asked)}"
         left = self._running.queue_seconds_left() if row is not None or counts.waiting else None
         return _joined(line, _waiting(counts.waiting) if counts.waiting else "", left_text(left))
 

@@ -107,9 +107,9 @@ def done_of(done: int, asked: int) -> str:
 
 def images_text(row: EntryRow) -> str:
     """How many images an entry has of how many."""
-    if row.state == "done" or row.pictures_asked == 0:
-        return images_count(row.pictures)
-    return done_of(row.pictures, row.pictures_asked)
+    if row.state == "done" or row.images_asked == 0:
+        return images_count(row.images)
+    return done_of(row.images, row.images_asked)
 
 
 def entry_view(
@@ -118,8 +118,8 @@ def entry_view(
     """An entry in words; the last three are told of the one that runs."""
     running = row.state == "running"
     whole = None
-    if row.pictures_asked and row.state in ("running", "waiting", "interrupted", "failed", "set_aside"):
-        whole = row.pictures / row.pictures_asked if row.pictures else None
+    if row.images_asked and row.state in ("running", "waiting", "interrupted", "failed", "set_aside"):
+        whole = row.images / row.images_asked if row.images else None
     if running and fraction is not None:
         whole = fraction
     trouble = bool(row.error) and row.state != "waiting"

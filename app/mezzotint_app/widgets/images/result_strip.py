@@ -69,14 +69,14 @@ class ResultStrip(QListView):
         return Wanted(path=path, side=side_for(_SIDE * self.devicePixelRatioF()))
 
     def _arrived(self, path: str) -> None:
-        image = self._thumbnails.picture(self._wanted(path))
+        image = self._thumbnails.thumbnail(self._wanted(path))
         if image is None or path not in self.paths():
             return
         room = round(_SIDE * self.devicePixelRatioF())
         smooth = Qt.TransformationMode.SmoothTransformation
-        picture = QPixmap.fromImage(image.scaled(room, room, Qt.AspectRatioMode.KeepAspectRatio, smooth))
-        picture.setDevicePixelRatio(self.devicePixelRatioF())
-        self._rows.item(self.paths().index(path)).setIcon(QIcon(picture))
+        thumbnail = QPixmap.fromImage(image.scaled(room, room, Qt.AspectRatioMode.KeepAspectRatio, smooth))
+        thumbnail.setDevicePixelRatio(self.devicePixelRatioF())
+        self._rows.item(self.paths().index(path)).setIcon(QIcon(thumbnail))
 
     def _choose(self, index: QModelIndex, _before: object = None) -> None:
         if index.isValid():

@@ -21,11 +21,11 @@ class ThumbnailDelegate(QStyledItemDelegate):
     """Paints what the roles of a model say; it asks for nothing else."""
 
     def __init__(
-        self, *, picture: int, broken: int | None = None, heading: int | None = None, rating: int | None = None,
+        self, *, thumbnail: int, broken: int | None = None, heading: int | None = None, rating: int | None = None,
         tooltip: int | None = None, parent: QObject | None = None,
     ) -> None:  # fmt: skip
         super().__init__(parent)
-        self._picture, self._broken, self._heading, self._rating = picture, broken, heading, rating
+        self._thumbnail, self._broken, self._heading, self._rating = thumbnail, broken, heading, rating
         self._tooltip = tooltip
         self._side = 192
 
@@ -66,7 +66,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
         return 0 if self._rating is None and self._heading is None else _CAPTION
 
     def _paint_image(self, painter: QPainter, area: QRect, index: Index) -> QRect:
-        image = index.data(self._picture)
+        image = index.data(self._thumbnail)
         if isinstance(image, QImage) and not image.isNull():
             size = image.size().scaled(area.size(), Qt.AspectRatioMode.KeepAspectRatio)
             place = QRect(area.center().x() - size.width() // 2 + 1, area.y(), size.width(), size.height())

@@ -238,6 +238,7 @@ class BatchWhat(QWidget):
     def _works(self) -> list[Choice]:
         return [
             Choice(value="change", name=self.tr("Image to image")),
+            Choice(value="edit", name=self.tr("Edit by instruction (reference image)")),
             Choice(value="again", name=self.tr("Regenerate from metadata")),
         ]
 

@@ -20,7 +20,7 @@ from mezzotint_app.windows.create.memory import CreateMemory
 from mezzotint_app.windows.create.sampling import CreateSampling
 
 _OF_FIELD = {
-    "picture": "picture",
+    "image": "image",
     "loras": "lora",
     "embeddings": "lora",
     "refiner": "cascade",
@@ -40,8 +40,8 @@ class CreateFolds(QWidget):
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
         self._model = model
-        self.picture = ImageInputPanel(model.images)
-        self.picture.told.connect(self.told)
+        self.image_input = ImageInputPanel(model.images)
+        self.image_input.told.connect(self.told)
         self.sampling = CreateSampling(model)
         self.cascade = CascadeBox()
         self.cascade.edited.connect(lambda name, value: model.chosen.change(**{name: value}))
@@ -54,7 +54,7 @@ class CreateFolds(QWidget):
         self.memory = CreateMemory(model)
         self._adapters = self._build_adapters()
         self._folds = {
-            "picture": Fold(self.tr("Init image"), self.tr("Image to image, inpaint and outpaint"), self.picture),
+            "image": Fold(self.tr("Init image"), self.tr("Image to image, inpaint and outpaint"), self.image_input),
             "sampling": Fold(self.tr("Sampling"), self.tr("Steps, CFG scale, sampler and schedule"), self.sampling),
             "cascade": Fold(self.tr("Refiner and hires fix"), self.tr("More than one stage per image"), self.cascade),
             "lora": Fold(self.tr("LoRA"), self.tr("Small files that add a style or a subject"), self._adapters),
@@ -130,7 +130,7 @@ class CreateFolds(QWidget):
             fold.set_open(name in self._model.open_folds())
             fold.toggled.connect(lambda on, name=name: self._model.remember_fold(name, on))
             layout.addWidget(fold)
-        self._model.images.given.connect(lambda: self._folds["picture"].set_open(True))
+        self._model.images.given.connect(lambda: self._folds["image"].set_open(True))
         layout.addLayout(kept)
         layout.addWidget(self._all_own, 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -160,7 +160,7 @@ class CreateFolds(QWidget):
             stages.append(self.tr("hires fix"))
         used = len(loras_in_use(settings))
         return {
-            "picture": self.tr("1 in use") if self._model.images.path() else "",
+            "image": self.tr("1 in use") if self._model.images.path() else "",
             "sampling": self.sampling.summary(),
             "cascade": ", ".join(stages),
             "lora": self.tr("{count} in use").format(count=used) if used else "",

@@ -68,7 +68,7 @@ class CreateFooter(QFrame):
             label.setText(told)
             label.setVisible(is_shown and bool(told))
         self.repeats.show_model()
-        count = self._model.pictures()
+        count = self._model.image_count()
         words = self.tr("Generate") if count == 1 else self.tr("Generate {count} images").format(count=count)
         self._generate.setText(words)
         self._generate.setAccessibleName(words)

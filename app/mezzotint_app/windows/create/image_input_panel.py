@@ -156,7 +156,7 @@ class ImageInputPanel(DropArea):
         model = self._model
         self._empty.setVisible(not model.path())
         self._full.setVisible(bool(model.path()))
-        self._show_picture()
+        self._show_image()
         strength = model.strength()
         if strength is not None:
             self._slider.blockSignals(True)
@@ -166,8 +166,8 @@ class ImageInputPanel(DropArea):
             self._meaning.setText(strength_words(strength))
         self._show_sizes()
 
-    def _show_picture(self) -> None:
-        model, image = self._model, self._model.picture()
+    def _show_image(self) -> None:
+        model, image = self._model, self._model.image()
         self._name.setText(Path(model.path()).name if model.path() else "")
         self._problem.setText(in_lines(model.problem()))
         self._problem.setVisible(bool(model.problem()))
@@ -194,7 +194,7 @@ class ImageInputPanel(DropArea):
     def take(self, what: Held) -> None:
         """Begin from what was dropped or pasted."""
         if what.paths:
-            self._model.set_picture(what.paths[0])
+            self._model.set_image(what.paths[0])
         elif what.image is not None:
             self._model.paste(what.image)
         elif what.elsewhere:
@@ -213,13 +213,13 @@ class ImageInputPanel(DropArea):
                 self.tr("All files") + " (*)",
             ]
         )
-        dialog.fileSelected.connect(self._model.set_picture)
+        dialog.fileSelected.connect(self._model.set_image)
         dialog.open()
         return dialog
 
     def edit_mask(self) -> MaskEditor | None:
         """Open the page with the mask and the frame; None while the image is not there yet."""
-        image = self._model.picture()
+        image = self._model.image()
         if image is None:
             return None
         editor = MaskEditor(self._model, image, self)

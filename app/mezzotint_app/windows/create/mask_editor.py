@@ -12,7 +12,7 @@ from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.mask import LARGEST_SIDE, MaskDocument, mask_size
 from mezzotint_app.viewmodel.foreign_text import in_lines
-from mezzotint_app.viewmodel.pixels import Picture
+from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.images.mask_canvas import MaskCanvas
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.create.mask_settings import MaskSettings
@@ -25,14 +25,14 @@ class MaskEditor(QDialog):
     """Edits the mask of an ImageInputModel; nothing changes before "Apply"."""
 
     def __init__(
-        self, model: ImageInputModel, picture: Picture, parent: QWidget | None = None, *, pool: Runs | None = None
+        self, model: ImageInputModel, image: LoadedImage, parent: QWidget | None = None, *, pool: Runs | None = None
     ) -> None:
         super().__init__(parent)
         self._model = model
-        self._size = QSize(picture.width, picture.height)
-        self._document = MaskDocument(*mask_size(picture.width, picture.height), self)
+        self._size = QSize(image.width, image.height)
+        self._document = MaskDocument(*mask_size(image.width, image.height), self)
         self.canvas = MaskCanvas(self._document, pool=pool)
-        self.settings = MaskSettings((picture.width, picture.height), model.painting(), model.growth())
+        self.settings = MaskSettings((image.width, image.height), model.painting(), model.growth())
         self.tools = MaskTools(self.canvas, self._document)
         self._reading = 0
         self._problem = plain_label(role="error", wrap=True)

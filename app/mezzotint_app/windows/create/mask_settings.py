@@ -20,7 +20,7 @@ class MaskSettings(QWidget):
     ) -> None:
         super().__init__(parent)
         self.setProperty("role", "form")
-        self._picture, self._growth = image, growth
+        self._image_size, self._growth = image, growth
         self._area, self._fill = QComboBox(), QComboBox()
         self._padding, self._feather = _pixels(MAX_PADDING), _pixels(MAX_FEATHER)
         self._sides = {edge: _pixels(LARGEST_SIDE, STEP) for edge in EDGES}
@@ -46,7 +46,7 @@ class MaskSettings(QWidget):
         ):
             self._area.addItem(words, area)
         for words, fill in (
-            (self.tr("Original"), "picture"),
+            (self.tr("Original"), "original"),
             (self.tr("Surrounding colours, blurred"), "blur"),
             (self.tr("Noise"), "noise"),
         ):
@@ -134,7 +134,7 @@ class MaskSettings(QWidget):
         )
 
     def _typed(self, edge: str, value: int) -> None:
-        self._set_growth(self._growth.with_edge(edge, value, self._picture))
+        self._set_growth(self._growth.with_edge(edge, value, self._image_size))
 
     def _set_growth(self, growth: Growth) -> None:
         self.show_growth(growth)

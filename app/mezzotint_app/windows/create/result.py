@@ -137,14 +137,14 @@ class CreateResult(QWidget):
 
     def _show_image(self) -> None:
         image = self._preview.image()
-        is_picture = bool(self._preview.path())
-        self._whole.setEnabled(is_picture)
+        is_image = bool(self._preview.path())
+        self._whole.setEnabled(is_image)
         has_before = not self._preview.before().isNull()
         self._compare.setEnabled(has_before)
         if image.isNull():
             return
-        self.view.show_image(image, keep_view=self._was_image == is_picture and image.size() == self._image.size())
-        self._image, self._was_image = image, is_picture
+        self.view.show_image(image, keep_view=self._was_image == is_image and image.size() == self._image.size())
+        self._image, self._was_image = image, is_image
         if not has_before:
             self._compare.setChecked(False)
         self._show_comparison()
@@ -216,7 +216,7 @@ class CreateResult(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(icon("full-screen"), self.tr("Full screen"), lambda: self._open(path))
-        menu.addAction(icon("picture"), self.tr("Use as init image"), lambda: self._model.images.set_picture(path))
+        menu.addAction(icon("image"), self.tr("Use as init image"), lambda: self._model.images.set_image(path))
         result = next((one for one in self._preview.results() if one.path == path), None)
         if result is not None:
             menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QVBoxLayout, QWi
 
 from mezzotint.library_protocol import GalleryItem
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.gallery.gallery import STARS, BrokenRole, HeadingRole, PictureRole, RatingRole
+from mezzotint_app.viewmodel.gallery.gallery import STARS, BrokenRole, HeadingRole, RatingRole, ThumbnailRole
 from mezzotint_app.viewmodel.gallery.parts import Gallery
 from mezzotint_app.viewmodel.queue.words import images_count
 from mezzotint_app.viewmodel.thumbnails import side_for
@@ -43,7 +43,7 @@ class GalleryPage(QWidget):
         state = gallery.state.value()
         self.grid = GridView()
         self._delegate = ThumbnailDelegate(
-            picture=PictureRole,
+            thumbnail=ThumbnailRole,
             broken=BrokenRole,
             heading=HeadingRole,
             rating=RatingRole,
@@ -90,13 +90,13 @@ class GalleryPage(QWidget):
             self._with_current(lambda one: self.show_settings_of.emit(one.path)),
         )
         self.as_input = add(
-            "picture",
+            "image",
             self.tr("Use as init image"),
             "Ctrl+E",
             self._with_current(lambda one: self.use_as_input.emit(one.path)),
         )
         self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
-        self.copy_picture = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
+        self.copy_image = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
         self.copy_settings = add(
             "copy", self.tr("Copy settings"), "Ctrl+Shift+C", self._with_current(acts.copy_settings)
         )
@@ -111,7 +111,7 @@ class GalleryPage(QWidget):
         self.trash = add("trash", self.tr("Move to trash"), "Delete", self._trash)
         self.star = add("star", self.tr("Toggle star"), ".", lambda: self._with_selected(acts.toggle_star))
         self.ratings = [self._rating(stars) for stars in range(STARS + 1)]
-        self._panel_actions = [self.settings, self.as_input, self.open, self.copy_picture, self.reveal, self.trash]
+        self._panel_actions = [self.settings, self.as_input, self.open, self.copy_image, self.reveal, self.trash]
 
     def _action(self, drawing: str, text: str, key: str, do: Callable[[], object]) -> QAction:
         action = QAction(icon(drawing), text, self)
@@ -344,7 +344,7 @@ class GalleryPage(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.open, self.settings, self.as_input, self.compare_two])
         menu.addSeparator()
-        menu.addActions([self.copy_picture, self.copy_settings, self.copy_prompt, self.copy_command])
+        menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
         menu.addSeparator()
         stars = menu.addMenu(icon("star"), self.tr("Stars"))
         stars.addActions([*reversed(self.ratings), self.star])

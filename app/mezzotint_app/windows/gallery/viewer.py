@@ -150,9 +150,9 @@ class Viewer(QWidget):
         self._name.setText(Path(model.path()).name)
         self._stars.show_stars(model.rating())
         self._compare.setChecked(bool(model.marked()))
-        self._show_picture()
+        self._show_image()
 
-    def _show_picture(self) -> None:
+    def _show_image(self) -> None:
         model, image = self._model, self._model.image()
         if image is None:
             self._image = None

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mezzotint_app.viewmodel.queue.details import PictureRole, QueueDetails
+from mezzotint_app.viewmodel.queue.details import QueueDetails, ThumbnailRole
 from mezzotint_app.viewmodel.queue.words import images_text, state_word
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.images.grid_view import GridView
@@ -39,8 +39,8 @@ class QueueDetailsPane(QScrollArea):
         self._error = plain_label(role="error", wrap=True, selectable=True)
         self._advice = plain_label(wrap=True, selectable=True)
         self._tasks = QListView()
-        self._pictures = GridView()
-        self._delegate = ThumbnailDelegate(picture=PictureRole, parent=self)
+        self._images = GridView()
+        self._delegate = ThumbnailDelegate(thumbnail=ThumbnailRole, parent=self)
         self._build(actions)
         details.changed.connect(self._show)
         self._show()
@@ -92,21 +92,21 @@ class QueueDetailsPane(QScrollArea):
         return view
 
     def _images_grid(self) -> GridView:
-        view = self._pictures
+        view = self._images
         self._delegate.set_side(_SIDE)
         view.setItemDelegate(self._delegate)
         view.set_cell(self._delegate.cell())
-        view.setModel(self._details.pictures)
+        view.setModel(self._details.images)
         view.setAccessibleName(self.tr("Images of this job"))
         view.setToolTip(self.tr("Press Enter or double-click to view an image full screen"))
         view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         view.setMinimumHeight(2 * self._delegate.cell().height())
-        view.activated.connect(lambda index: self.open_full_screen.emit(self._details.pictures.paths(), index.row()))
+        view.activated.connect(lambda index: self.open_full_screen.emit(self._details.images.paths(), index.row()))
         view.in_sight.connect(self._want_images)
         return view
 
     def _want_images(self, first: int, last: int) -> None:
-        self._details.pictures.show_rows(first, last, side_for(_SIDE * self.devicePixelRatioF()))
+        self._details.images.show_rows(first, last, side_for(_SIDE * self.devicePixelRatioF()))
 
     def _show(self) -> None:
         entry = self._details.entry()
@@ -124,11 +124,11 @@ class QueueDetailsPane(QScrollArea):
         several = len(entry.tasks) > 1
         self._tasks.setVisible(several)
         self._tasks_title.setVisible(several)
-        some = self._details.pictures.rowCount() > 0
-        self._pictures.setVisible(some)
+        some = self._details.images.rowCount() > 0
+        self._images.setVisible(some)
         self._images_title.setVisible(some)
         if some:
-            shown = self._pictures.rows_in_sight()
+            shown = self._images.rows_in_sight()
             self._want_images(shown.start, max(shown.start, shown.stop - 1))
 
 

@@ -347,7 +347,7 @@ class QueuePage(QWidget):
         )
 
     def _open_images(self) -> None:
-        paths = self._queue.details.pictures.paths()
+        paths = self._queue.details.images.paths()
         if paths:
             self.open_full_screen.emit(paths, 0)
 

@@ -1,20 +1,28 @@
 """Inpainting and outpainting: the part of a request that options state."""
 
 from dataclasses import replace
+from typing import get_args
 
 from mezzotint.errors import UsageError
 from mezzotint.option import declared
 from mezzotint.option_values import SIDES
 from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
+from mezzotint.request_protocol import ImageRole
 
 
 def images_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]:
-    """The images of the request; another init image does away with the mask of the one before."""
-    kept = base.images if options.init is None else (ImageInput(path=options.init),)
-    if options.mask is None:
-        return kept
-    return (*(image for image in kept if image.role != "mask"), ImageInput(path=options.mask, role="mask"))
+    """The images of the request, by their roles; another init image does away with the mask of the one before."""
+    said: dict[ImageRole, tuple[str, ...]] = {}
+    if options.init is not None:
+        said |= {"init": (options.init,), "mask": ()}
+    if options.mask is not None:
+        said["mask"] = (options.mask,)
+    if options.reference:
+        said["reference"] = options.reference
+    kept = (image for image in base.images if image.role not in said)
+    new = (ImageInput(path=path, role=role) for role, paths in said.items() for path in paths)
+    return tuple(sorted((*kept, *new), key=lambda image: get_args(ImageRole).index(image.role)))
 
 
 def inpaint_of(options: Options, base: GenerateRequest) -> Inpaint | None:

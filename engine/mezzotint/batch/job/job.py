@@ -13,7 +13,7 @@ MOST_TOGETHER = 64  # images that the engine takes at once
 Existing = Literal["skip", "rename", "overwrite"]
 ImageFormat = Literal["png", "jpg", "webp"]
 Choices = Literal["all", "one"]
-Work = Literal["change", "again"]
+Work = Literal["change", "edit", "again"]
 
 MatrixValue = str | int | float | bool  # as it is written, such as "512x512"
 
@@ -32,10 +32,10 @@ class Prompts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFolder:
-    """Images that are given: to start from, or to be made again."""
+    """Images that are given: to start from, to edit, or to be made again."""
 
     folder: str
-    work: Work = "change"  # again: from what each image says about itself
+    work: Work = "change"  # edit: each is a reference image; again: from what each says about itself
     recursive: bool = False
     glob: tuple[str, ...] = ()  # of the name, or with / of the path in the folder; empty: every image
     limit: int | None = None  # images, the first ones

@@ -32,7 +32,7 @@ from mezzotint.protocol import GenerateRequest
 from mezzotint.request_protocol import MAX_PROMPT
 
 MOST_BYTES = 64 << 20
-_NOT_IN_MATRIX = ("init", "mask", "embedding", "lora", "outpaint")
+_NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "lora", "outpaint")
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
 
 Table = Mapping[str, object]
@@ -242,11 +242,14 @@ def _has_words(job: JobFile) -> bool:
 
 
 def _check_input(job: JobFile) -> None:
-    if job.settings.init is not None or (job.settings.mask is not None and job.input and job.input.masks is not None):
+    work, masks = ("", None) if job.input is None else (job.input.work, job.input.masks)
+    if work == "edit" and masks is not None:
+        raise UsageError("images that are edited are reference images, which have no masks: leave masks out")
+    if (job.settings.init is not None and work != "edit") or (job.settings.mask is not None and masks is not None):
         raise UsageError("the images come from the input folder: leave init (or mask) out of the settings")
     if not _has_words(job):
         raise UsageError("there are no words for the images: give a prompt, or sidecars, the text files beside them")
-    if job.input is not None and job.input.work == "again" and (job.input.masks is not None or job.settings.mask):
+    if work == "again" and (masks is not None or job.settings.mask):
         raise UsageError("images that are made again have the masks that they were made with: leave masks out")
 
 

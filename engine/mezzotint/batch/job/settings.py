@@ -58,7 +58,7 @@ def _said(said: T | None, otherwise: T) -> T:
 
 
 def _check_pairs(options: Options, base: GenerateRequest) -> None:
-    if options.strength is not None and options.init is None and not base.images:
+    if options.strength is not None and not any(image.role == "init" for image in images_of(options, base)):
         raise UsageError("--strength requires an init image: add --init")
     if options.refiner_at is not None and options.refiner is None:
         raise UsageError("--refiner-at requires --refiner")

@@ -22,22 +22,22 @@ _DAMAGED = "the image that a Ray node sent is not the one that it made ({}): run
 def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
     """Write what came, and tell it as an engine here would have. ProtocolError for what is not as it is told."""
     result = answer.result
-    if result is None or not len(answer.pictures) == len(result.images) == request.count:
-        raise ProtocolError(_DAMAGED.format(f"{len(answer.pictures)} came of {request.count}"))
-    pairs = zip(result.images, answer.pictures, strict=True)
+    if result is None or not len(answer.images) == len(result.images) == request.count:
+        raise ProtocolError(_DAMAGED.format(f"{len(answer.images)} came of {request.count}"))
+    pairs = zip(result.images, answer.images, strict=True)
     images = tuple(_written(request, result, image, data) for image, data in pairs)
     return replace(result, images=images, images_used=_as_asked(request.images, result.images_used))
 
 
 def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedImage, data: bytes) -> GeneratedImage:
-    picture, record = _opened(image, data)
+    pixels, record = _opened(image, data)
     path = image_path(request.output, _fields(request, result, image))
     mine = replace(
         record,
         request=replace(record.request, images=_whole(request.images, record.request.images)),
         images_used=_as_asked(request.images, record.images_used),
     )
-    return replace(image, path=str(write_image(picture, path, mine, overwrite=request.output.overwrite)))
+    return replace(image, path=str(write_image(pixels, path, mine, overwrite=request.output.overwrite)))
 
 
 def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecord]:
@@ -47,12 +47,12 @@ def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecor
             if opened.size != (image.width, image.height) or image.width * image.height > MAX_PIXELS:
                 raise ProtocolError(_DAMAGED.format(f"it has {opened.width}x{opened.height} pixels"))
             record = record_from_json(str(opened.info.get(RECORD_KEYWORD)))
-            picture = opened.convert("RGB")
+            pixels = opened.convert("RGB")
     except DECODER_ERRORS as error:
         raise ProtocolError(_DAMAGED.format(" ".join(str(error).split())[:200])) from error
-    if not image.sha256 == record.image.sha256 == pixels_sha256(picture):
+    if not image.sha256 == record.image.sha256 == pixels_sha256(pixels):
         raise ProtocolError(_DAMAGED.format("its pixels have another sha256"))
-    return picture, record
+    return pixels, record
 
 
 def _fields(request: GenerateRequest, result: GenerateResult, image: GeneratedImage) -> NameFields:

@@ -88,18 +88,18 @@ def _engine(catalog: object) -> "Engine":
 
 
 def _unpacked(parcel: Parcel, folder: Path) -> list[GenerateRequest]:
-    for digest, data in parcel.pictures.items():
-        _picture(folder, digest).write_bytes(data)
+    for digest, data in parcel.images.items():
+        _image_path(folder, digest).write_bytes(data)
     return [_here(request, folder, number) for number, request in enumerate(parcel.requests)]
 
 
 def _here(request: GenerateRequest, folder: Path, number: int) -> GenerateRequest:
     """PNG, whatever was asked for: it loses nothing, and the run writes what it shall be."""
-    images = tuple(replace(image, path=str(_picture(folder, str(image.sha256)))) for image in request.images)
+    images = tuple(replace(image, path=str(_image_path(folder, str(image.sha256)))) for image in request.images)
     return replace(request, images=images, output=Output(path=as_template(folder / f"{number}.png")))
 
 
-def _picture(folder: Path, digest: str) -> Path:
+def _image_path(folder: Path, digest: str) -> Path:
     return folder / f"given-{digest}"
 
 
@@ -107,15 +107,15 @@ def _answer(outcome: Outcome, folder: Path, parcel: Parcel) -> Answer:
     if isinstance(outcome, MezzotintError):
         return Answer(failure=Failure(kind=outcome.kind, message=_as_named(str(outcome), folder, parcel)))
     try:
-        return Answer(result=outcome, pictures=tuple(_made(Path(image.path)) for image in outcome.images))
+        return Answer(result=outcome, images=tuple(_made(Path(image.path)) for image in outcome.images))
     except OSError as error:
         return Answer(failure=Failure(kind="storage", message=f"the image cannot be read there: {error.strerror}"))
 
 
 def _as_named(message: str, folder: Path, parcel: Parcel) -> str:
     """Names of files that are only there, as the run knows them."""
-    for digest in parcel.pictures:
-        message = message.replace(str(_picture(folder, digest)), digest)
+    for digest in parcel.images:
+        message = message.replace(str(_image_path(folder, digest)), digest)
     return message
 
 

@@ -28,12 +28,12 @@ class Parcel:
     """Requests that are made together, the images that they name, and what must be there already."""
 
     requests: tuple[GenerateRequest, ...]
-    pictures: dict[str, bytes] = field(default_factory=dict)  # by their sha256, under which the requests name them
+    images: dict[str, bytes] = field(default_factory=dict)  # by their sha256, under which the requests name them
     needs: tuple[Need, ...] = ()
 
     def bytes(self) -> int:
         """Bytes of its images."""
-        return sum(map(len, self.pictures.values()))
+        return sum(map(len, self.images.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Answer:
     """What became of one request: its images as PNG, in the order of the result; or an error."""
 
     result: GenerateResult | None = None
-    pictures: tuple[bytes, ...] = ()
+    images: tuple[bytes, ...] = ()
     failure: Failure | None = None
 
 
@@ -56,15 +56,13 @@ class Reply:
 
 def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
     """A request with its images. StorageError for one that cannot be read, has changed, or is too large to send."""
-    pictures: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     images = []
     for image in request.images:
         digest, data = _read(image, most)
-        pictures[digest] = data
+        files[digest] = data
         images.append(replace(image, path=digest, sha256=digest))
-    parcel = Parcel(
-        requests=(replace(request, images=tuple(images), output=Output(), previews=False),), pictures=pictures
-    )
+    parcel = Parcel(requests=(replace(request, images=tuple(images), output=Output(), previews=False),), images=files)
     if parcel.bytes() > most:
         raise _too_large(request.images[0].path, parcel.bytes(), most)
     return parcel
@@ -74,7 +72,7 @@ def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
     """Several as one; an image that more than one of them needs is sent once."""
     return Parcel(
         requests=tuple(request for parcel in parcels for request in parcel.requests),
-        pictures={digest: data for parcel in parcels for digest, data in parcel.pictures.items()},
+        images={digest: data for parcel in parcels for digest, data in parcel.images.items()},
         needs=needs,
     )
 
@@ -108,19 +106,19 @@ def parcel_to_wire(parcel: Parcel) -> Wire:
     """The parcel as plain data."""
     return {
         "requests": [to_json(one) for one in parcel.requests],
-        "pictures": dict(parcel.pictures),
+        "images": dict(parcel.images),
         "needs": [to_json(one) for one in parcel.needs],
     }
 
 
 def parcel_from_wire(wire: Wire) -> Parcel:
     """As it came. ProtocolError for what is none, and for images that are not what they are called."""
-    for digest, data in wire["pictures"].items():
+    for digest, data in wire["images"].items():
         if hashlib.sha256(data).hexdigest() != digest:
             raise ProtocolError(f"an image came damaged: it is not the one of sha256 {digest[:12]}...")
     return Parcel(
         requests=tuple(from_json(GenerateRequest, one) for one in wire["requests"]),
-        pictures=wire["pictures"],
+        images=wire["images"],
         needs=tuple(from_json(Need, one) for one in wire["needs"]),
     )
 
@@ -130,7 +128,7 @@ def reply_to_wire(reply: Reply) -> Wire:
     answers = [
         {
             "result": None if one.result is None else to_json(one.result),
-            "pictures": list(one.pictures),
+            "images": list(one.images),
             "failure": None if one.failure is None else to_json(one.failure),
         }
         for one in reply.answers
@@ -144,7 +142,7 @@ def reply_from_wire(wire: Wire) -> Reply:
         answers = tuple(
             Answer(
                 result=None if one["result"] is None else from_json(GenerateResult, one["result"]),
-                pictures=tuple(one["pictures"]),
+                images=tuple(one["images"]),
                 failure=None if one["failure"] is None else from_json(Failure, one["failure"]),
             )
             for one in wire["answers"]

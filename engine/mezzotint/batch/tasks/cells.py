@@ -76,9 +76,11 @@ class Moulds:
 
     def _options(self, cell: Cell, row: Mapping[str, Any], has_input: bool, has_mask: bool) -> Options:
         options = self._job.settings.but(**{**row, **cell.settings})
+        edits = self._job.input is not None and self._job.input.work == "edit"
         return options.but(
             prompt="",
-            init=THE_INPUT if has_input else options.init,
+            init=THE_INPUT if has_input and not edits else options.init,
+            reference=(THE_INPUT, *options.reference) if has_input and edits else options.reference,
             mask=THE_MASK if has_mask else options.mask,
         )
 

@@ -69,7 +69,7 @@ class Sizes:
 
 def _size_of(setup: CascadeSetup) -> Size:
     first, last = setup.stages[0], setup.stages[-1]
-    images = setup.pictures
+    images = setup.images
     if images.inpaint is None or images.init is None or (images.inpaint.area == "whole" and not images.grows):
         return last.width, last.height
     grown = grown_size(_image_size(images.init), images.inpaint)

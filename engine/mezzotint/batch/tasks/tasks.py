@@ -112,24 +112,24 @@ class _Maker:
             if self._has(_sha256(material.input)):
                 yield material
             return
-        pictures = _Images(material)
+        images = _Images(material)
         for row in rows:
             if isinstance(row, Skipped):
                 if self._has(_sha256(row.input)):
                     yield row
                 continue
-            yield from self._of_row(material, row, pictures)
+            yield from self._of_row(material, row, images)
             if material.caption is not None:
                 return  # its own words are made once
 
-    def _of_row(self, material: Material, row: Row, pictures: "_Images") -> Iterator[BatchTask | Skipped]:
+    def _of_row(self, material: Material, row: Row, images: "_Images") -> Iterator[BatchTask | Skipped]:
         where = material.input or row.where
         seed = _seed_of(material, row)
         try:
             texts = self._texts(material, row)
             for text in texts:
                 for cell in self._cells:
-                    for task in self._of_cell(material, row, cell, text, seed, pictures):
+                    for task in self._of_cell(material, row, cell, text, seed, images):
                         yield task if isinstance(task, BatchTask) else replace(task, input=task.input or where)
         except UsageError as error:
             if self._has(_sha256(where)):
@@ -149,7 +149,7 @@ class _Maker:
         return (None,)
 
     def _of_cell(
-        self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, pictures: "_Images"
+        self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, images: "_Images"
     ) -> Iterator[BatchTask | Skipped]:
         mould = self._mould(material, row, cell, text)
         first = row_seed if mould.seed is None else mould.seed
@@ -171,7 +171,7 @@ class _Maker:
                 cell=cell.label,
                 fields=row.fields,
             )
-            task = self._task(material, request, mould, by, pictures)
+            task = self._task(material, request, mould, by, images)
             if task is not None:
                 yield task
 
@@ -183,7 +183,7 @@ class _Maker:
         )
 
     def _task(
-        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, pictures: "_Images"
+        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, images: "_Images"
     ) -> BatchTask | Skipped | None:
         settings = _sha256(f"{mould.digest} {request.prompt}")
         place = _sha256(json.dumps([material.input, settings, request.seed]))
@@ -197,7 +197,7 @@ class _Maker:
             output = self._output(name.path)
         except UsageError as error:
             return Skipped(input="", reason=str(error), kind=error.kind)
-        looked = pictures.looked_at(request)
+        looked = images.looked_at(request)
         if not isinstance(looked, Looked):
             return looked
         return BatchTask(
@@ -225,7 +225,7 @@ class _Maker:
             return
         for cell in self._cells:
             asked = self._job.input
-            if asked is None or asked.work == "change":
+            if asked is None or asked.work != "again":
                 self._moulds.mould(
                     cell, {}, has_input=asked is not None, has_mask=asked is not None and asked.masks is not None
                 )

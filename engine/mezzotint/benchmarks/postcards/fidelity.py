@@ -32,7 +32,7 @@ class Fidelity:
     features: float  # the distance in the judge's features, by the length of the exact image's; the mean
     accuracy: Paired  # of all attributes
     attributes: dict[str, Paired]
-    pictures: int
+    images: int
 
 
 class Comparison:
@@ -65,7 +65,7 @@ class Comparison:
             features=float(np.mean(self._features)),
             accuracy=paired(gains.mean(axis=1)),
             attributes={name: paired(gains[:, index]) for index, name in enumerate(VALUES)},
-            pictures=len(self._gains),
+            images=len(self._gains),
         )
 
 

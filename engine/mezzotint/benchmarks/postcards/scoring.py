@@ -45,7 +45,7 @@ class Score:
     frechet: float  # squared, in the judge's features, to drawn images of the same scenes; 0: the same
     detail: float  # mean absolute Laplacian of the luminance as a share of the drawn images'
     seconds: float | None  # of computing, for one image; None: drawn
-    pictures: int
+    images: int
 
 
 def questions(count: int) -> Iterator[Question]:
@@ -107,7 +107,7 @@ class Tally:
             frechet=frechet_distance(np.stack(self._made), np.stack(self._drawn)),
             detail=self._detail_made / self._detail_drawn,
             seconds=sum(self._seconds) / len(self._seconds) if self._seconds else None,
-            pictures=asked,
+            images=asked,
         )
 
 

@@ -25,6 +25,7 @@ MOST_SEEDS = 10_000
 EXAMPLES = """\
   mezzotint batch photos -o out --prompt "at night, snow" --strength 0.5
   mezzotint batch photos -o out --recursive --glob "*.png" --sidecars --existing skip
+  mezzotint batch photos -o out --edit --prompt "make it winter" -m FLUX.1-Kontext-dev
   mezzotint batch old -o new --regenerate --hires 2
   mezzotint batch --prompts words.txt -o out --seeds 1,2,3
   mezzotint batch --table animals.csv --template "a {colour} {animal}" -o out --dry-run
@@ -93,14 +94,14 @@ def refuse_run_options(arguments: argparse.Namespace) -> None:
 
 def _input_of(arguments: argparse.Namespace) -> InputFolder | None:
     if arguments.input is None:
-        for name in ("recursive", "glob", "limit", "masks", "sidecars", "again"):
+        for name in ("recursive", "glob", "limit", "masks", "sidecars", "edit", "again"):
             if getattr(arguments, name):
                 name = "regenerate" if name == "again" else name
                 raise UsageError(f"--{name} requires an input folder: name it")
         return None
     return InputFolder(
         folder=arguments.input,
-        work="again" if arguments.again else "change",
+        work="again" if arguments.again else "edit" if arguments.edit else "change",
         recursive=arguments.recursive,
         glob=tuple(arguments.glob),
         limit=arguments.limit,
@@ -151,10 +152,14 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--limit", metavar="N", type=integer(1, 10**9, 10), help="only the first N files")
     group.add_argument("--masks", metavar="DIR", help="a folder with a mask of the same name for each image")
     group.add_argument("--sidecars", action="store_true", help="read prompts from NAME.txt beside NAME.png")
-    group.add_argument(
-        "--regenerate", dest="again", action="store_true", help="make each image again from its metadata"
+    work = group.add_mutually_exclusive_group()
+    work.add_argument(
+        "--edit",
+        action="store_true",
+        help="edit each image by the prompt, for models that take reference images, such as FLUX.1 Kontext",
     )
-    group.add_argument("--again", action="store_true", help=argparse.SUPPRESS)  # its name in 0.1
+    work.add_argument("--regenerate", dest="again", action="store_true", help="make each image again from its metadata")
+    work.add_argument("--again", action="store_true", help=argparse.SUPPRESS)  # its name in 0.1
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:

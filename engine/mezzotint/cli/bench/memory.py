@@ -185,7 +185,7 @@ def table(cells: Sequence[MemoryCell]) -> str:
     phases = list(dict.fromkeys(phase.name for cell in cells for phase in cell.phases))
     phases.sort(key=lambda name: (name == "decode", name.startswith("stage"), name))
     upper = [name.upper() for name in phases]
-    rows = [("MODEL", "SIZE", "LIMIT", "PRECISION", "BLOCKS", *upper, "PEAK", "SECONDS", "RATIO", "PICTURE", "")]
+    rows = [("MODEL", "SIZE", "LIMIT", "PRECISION", "BLOCKS", *upper, "PEAK", "SECONDS", "RATIO", "IMAGE", "")]
     for cell in cells:
         found = {phase.name: phase for phase in cell.phases}
         compared = (_compared(found[name].predicted_bytes, found[name].measured_bytes) if name in found else ""
@@ -209,7 +209,7 @@ def _ends(cell: MemoryCell) -> tuple[str, ...]:
         peak += " ABOVE"
     seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
     ratio = "" if cell.ratio is None else f"{cell.ratio:.2f}"
-    image = {None: "", True: "same", False: "other"}[cell.same_picture]
+    image = {None: "", True: "same", False: "other"}[cell.same_image]
     return (peak, seconds, ratio, image, plain(cell.problem or "; ".join(cell.recoveries), 100))
 
 

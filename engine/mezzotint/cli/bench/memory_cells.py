@@ -57,7 +57,7 @@ class MemoryCell:
     blocks: str = ""  # that stay on the device, of all
     tile: int = 0
     guidance: GuidancePasses = "batched"
-    same_picture: bool | None = None  # as with everything on the device
+    same_image: bool | None = None  # as with everything on the device
     recoveries: tuple[str, ...] = ()
     problem: str | None = None  # why nothing was measured
 
@@ -157,7 +157,7 @@ class CellBench:
             seed=_SEED,
             device=self._how.device,
             vram_limit=limit,
-            output=f"{self._folder}/picture.png",
+            output=f"{self._folder}/image.png",
             overwrite=True,
         )
         with Reporter(self._context, "json") as reporter:
@@ -193,7 +193,7 @@ def _cell(
         blocks="" if last.plan is None else _blocks(last.plan),
         tile=last.vae_tile,
         guidance=last.guidance_passes,
-        same_picture=last.images[0].sha256 == whole[-1].images[0].sha256,
+        same_image=last.images[0].sha256 == whole[-1].images[0].sha256,
         recoveries=tuple(dict.fromkeys(done for run in runs for done in run.recoveries)),
     )
 

@@ -139,10 +139,10 @@ class _Bench:
         """Each scheme beside the unquantized model."""
         self._engine.close()  # whose networks would be in memory a second time
         peaks = self._peaks(model, ("none", *schemes))
-        exact, whole = self._pictures(model, "none", count, None)
+        exact, whole = self._images(model, "none", count, None)
         measured = {"none": whole}
         for scheme in schemes:
-            measured[scheme] = self._pictures(model, scheme, count, exact)[1]
+            measured[scheme] = self._images(model, scheme, count, exact)[1]
         return {
             scheme: replace(found, peak_bytes=peaks.get(scheme, found.peak_bytes)) for scheme, found in measured.items()
         }
@@ -171,7 +171,7 @@ class _Bench:
         said = self._options.but(model=model, quant=scheme, output=output)
         return said.but(prompt=question.prompt, seed=question.number)
 
-    def _pictures(
+    def _images(
         self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"
     ) -> "tuple[list[Image], SchemeQuality]":
         from mezzotint.benchmarks.postcards.fidelity import Comparison

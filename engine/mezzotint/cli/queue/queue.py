@@ -121,13 +121,13 @@ def _add(arguments: argparse.Namespace, context: Context) -> int:
             context.terminal.json({"entry": entry, "tasks": len(requests)})
         else:
             context.terminal.result(str(entry))
-            added = _pictures(store.row(entry).pictures_asked)
+            added = _images(store.row(entry).images_asked)
             context.terminal.talk(f"{added} added; `mezzotint queue run` makes them")
 
     return _with_queue(add_entry)(arguments, context)
 
 
-def _pictures(number: int) -> str:
+def _images(number: int) -> str:
     return "1 image" if number == 1 else f"{number} images"
 
 
@@ -152,17 +152,17 @@ def _all(store: "JobStore") -> "list[EntryRow]":
 def _row(row: "EntryRow") -> tuple[str, ...]:
     what = f"{plain(row.title, 80)}: {plain(row.error, 200)}" if row.error else plain(row.title, 80)
     state = row.state.replace("_", " ")
-    return str(row.id), state, f"{row.pictures} of {row.pictures_asked}", plain(row.model, 40) or "-", what
+    return str(row.id), state, f"{row.images} of {row.images_asked}", plain(row.model, 40) or "-", what
 
 
 def _summary(store: "JobStore", entries: "list[EntryRow]") -> str:
-    left = sum(row.pictures_asked - row.pictures for row in entries if row.state in _OPEN)
+    left = sum(row.images_asked - row.images for row in entries if row.state in _OPEN)
     if not left:
         return "queue empty"
     seconds = store.expected_queue()
     time = "" if seconds is None else f", about {duration(seconds)}"
     paused = "; the queue is paused: `mezzotint queue resume` lets it go on" if store.paused() else ""
-    return f"{_pictures(left)} to make{time}{paused}"
+    return f"{_images(left)} to make{time}{paused}"
 
 
 def duration(seconds: float) -> str:

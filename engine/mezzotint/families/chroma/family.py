@@ -1,4 +1,4 @@
-"""Chroma: T5's words and one token of padding, which FLUX.1's blocks see beside the image."""
+"""Chroma: FLUX.1's blocks over image tokens and T5's text tokens, of which one is padding."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Chroma(FlowFamily):
-    """Chroma1-HD, Base, and Flash, which has its guidance distilled."""
+    """Chroma1-HD, Base, and Flash, which is guidance-distilled."""
 
     spec = FlowSpec(
         name="chroma",
@@ -29,8 +29,8 @@ class Chroma(FlowFamily):
             "flash": ModelDefaults(width=1024, height=1024, steps=8, guidance_scale=1.0),
         },
         max_tokens=512,
-        limits={"text_encoder": 511},  # the last is the mark of the end
-        halves_together=False,
+        limits={"text_encoder": 511},  # the last one is the end token
+        halves=("sequential",),
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
@@ -39,27 +39,23 @@ class Chroma(FlowFamily):
         return next((variant for variant in ("flash", "base") if variant in name), "hd")
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """T5's last states, of the words, their end and one token of padding.
+        """T5's last hidden states of the prompt, its end token and one token of padding.
 
-        The network was trained with all other padding masked, which is to leave it out; diffusers' pipelines add their
-        mask to the products of queries and keys as it stands, which masks nothing (huggingface/diffusers#13619).
+        The network was trained with all other padding masked, so it is left out. diffusers' pipelines add the mask
+        as it is to the attention scores, which masks nothing (huggingface/diffusers#13619).
         """
         import torch
 
-        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
-        read = tokenizer(
-            [prompt], padding="max_length", max_length=self.spec.max_tokens, truncation=True, return_tensors="pt"
-        )
-        length = min(int(read.attention_mask.sum()) + 1, self.spec.max_tokens)
+        ids, mask = self.read(model, prompt)
+        length = min(int(mask.sum()) + 1, self.spec.max_tokens)
         with torch.no_grad():
-            mask = read.attention_mask.to(encoder.device)
-            states = encoder(read.input_ids.to(encoder.device), attention_mask=mask)[0]
+            states = model.networks["text_encoder"](ids, attention_mask=mask)[0]
         return Words(text=states[:, :length], length=length)
 
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Rows of unlike lengths one after another: the network has no mask for keys alone."""
+        """Prompts of unequal length go one after another: the network takes no key padding mask."""
         import torch
 
         text = conditioning.tensors["text"]
@@ -90,14 +86,14 @@ class Chroma(FlowFamily):
         return unpacked(seen, rows.shape[2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of T5's width."""
+        """Text of T5's width."""
         width = config.get("joint_attention_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 4096)}
 
 
 @contextmanager
 def _no_guidance_from_afar(network: Network, device: "torch.device") -> Iterator[None]:
-    """The guidance of zero that the network embeds, made where it computes: else each step waits for a copy."""
+    """Create the zero guidance embedding on the device: otherwise each step waits for a copy."""
 
     def made_there(_: object, zeros: "tuple[torch.Tensor]") -> "tuple[torch.Tensor]":
         return (zeros[0].new_zeros(zeros[0].shape, device=device),)
@@ -110,7 +106,7 @@ def _no_guidance_from_afar(network: Network, device: "torch.device") -> Iterator
 
 
 def _places(height: int, width: int, like: "torch.Tensor") -> "torch.Tensor":
-    """Where the tokens of an image stand `(h w, 3)`: none, row, column."""
+    """Position ids of image tokens `(h w, 3)`: 0, row, column."""
     import torch
 
     places = torch.zeros(height, width, 3, device=like.device)

@@ -1,4 +1,4 @@
-"""A family of flow-matching transformers, of its description and what it says of words, latents and a call."""
+"""The base of families of flow-matching transformers: a description, and three methods of their own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network, PromptInputs
 from mezzotint.families.flow.files import file_sources
-from mezzotint.families.flow.references import within
+from mezzotint.families.flow.references import cropped, scaled, within
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.loading.sources import folder_sources
 from mezzotint.families.samplers import FlowSteps
@@ -24,58 +24,58 @@ if TYPE_CHECKING:
     from mezzotint.families.flow.original import OriginalNetwork
     from mezzotint.families.flow.parts import PartNeeded
 
-MAX_PATCH = 16
 MAX_REFERENCE = 1024 * 1024  # pixels
 MULTIPLE = 16  # of whose sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What a text encoder made of one prompt."""
+    """A prompt as encoded by the text encoders."""
 
     text: "torch.Tensor"  # (1, n, d)
-    length: int | None = None  # tokens that are no padding, where the network has to be told
+    length: int | None = None  # tokens without padding, where the network takes the length
     others: "Mapping[str, torch.Tensor]" = field(default_factory=dict)  # (1, ...) each
 
 
 class FlowFamily(ABC):
-    """Has what `Family` asks for; a family adds `words`, `ask` and `blank`, and what of the rest is its own."""
+    """Implements `Family`; subclasses add `words`, `ask` and `blank`, and override where they differ."""
 
     spec: FlowSpec
     denoiser_component = "transformer"
     honours_weights = False
     honours_embeddings = False
     honours_clip_skip = False
+    encodes_references = False  # whether the text encoder also takes the reference images
 
     @property
     def name(self) -> str:
         """The name that detection uses."""
         return self.spec.name
 
-    # ---- what a family has to say
+    # ---- what a family implements
 
     @abstractmethod
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """What the text encoders make of a prompt."""
+        """Encode a prompt."""
 
     @abstractmethod
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The velocity `(n, c, h, w)` that the network sees in latents of that shape at a timestep `(n,)` of 1000."""
+        """The velocity `(n, c, h, w)` predicted for latents of that shape at timesteps `(n,)` from 0 to 1000."""
 
     @abstractmethod
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """The shapes of a conditioning of so many tokens, for a network that is traced without words."""
+        """Shapes of the conditioning of so many text tokens, for tracing the network without a prompt."""
 
-    # ---- what most have in common
+    # ---- what most share
 
-    original: "OriginalNetwork | None" = None  # the transformer in files of its own; None: only folders are read
-    needs: "tuple[PartNeeded, ...]" = ()  # beside such a file
-    bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, where no file has them
+    original: "OriginalNetwork | None" = None  # the transformer in single files; None: only folders are read
+    needs: "tuple[PartNeeded, ...]" = ()  # the other parts of a model in single files
+    bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, for single files
 
     def detect(self, checkpoint: Checkpoint) -> Detected:
-        """Which variant a folder or file is, and what it is best run with."""
+        """The variant of a folder or file, and its defaults."""
         if isinstance(checkpoint, FileCheckpoint):
             variant = self.variant_of_file(checkpoint)
         else:
@@ -88,15 +88,16 @@ class FlowFamily(ABC):
             zero_terminal_snr=False,
             sampler=None,
             schedule=None,
+            references=self.spec.references.get(variant, 0),
         )
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """One of the description's, by the words of the file's name: the shapes of all are the same."""
+        """The variant by the file's name: the shapes of all are the same."""
         words = file.path.stem.lower()
         return next((name for name in self.spec.variants if name in words), next(iter(self.spec.variants)))
 
     def variant(self, folder: FolderCheckpoint) -> str:  # noqa: ARG002  for families of several
-        """One of the description's."""
+        """The variant of a folder."""
         return next(iter(self.spec.variants))
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
@@ -115,7 +116,7 @@ class FlowFamily(ABC):
         return sources.vae_factor * self.spec.patch
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
-        """Sigmas from 1 down to 1 / steps, and the shift for an image's tokens."""
+        """Sigmas from 1 down to 1 / steps, and the shift (mu) for the number of image tokens."""
         import numpy as np
 
         side = self.multiple(sources)
@@ -124,30 +125,34 @@ class FlowFamily(ABC):
         return FlowSteps(sigmas=sigmas, mu=self.mu(sources.scheduler, tokens, steps))
 
     def mu(self, scheduler: Mapping[str, object], tokens: int, steps: int) -> float:  # noqa: ARG002  for some
-        """Log of the shift of the noise: a line through two sizes of images, as the scheduler's settings have it."""
+        """Log of the timestep shift: linear in the number of image tokens, by the scheduler's configuration."""
         low, high = _number(scheduler, "base_image_seq_len", 256), _number(scheduler, "max_image_seq_len", 4096)
         least, most = _number(scheduler, "base_shift", 0.5), _number(scheduler, "max_shift", 1.15)
         slope = (most - least) / (high - low) if high != low else 0.0
         return tokens * slope + (least - slope * low)
 
     def text_tokens(self, sources: ModelSources) -> int:  # noqa: ARG002  for families of several
-        """Of a prompt as the network sees it, at most."""
+        """The maximum number of text tokens that the network takes."""
         return self.spec.max_tokens
 
     def read_tokens(self, sources: ModelSources, encoder: str) -> int:
-        """The most tokens of a prompt in its template that a text encoder reads, but for marks that it adds."""
+        """The maximum tokens of a prompt with its template for a text encoder, without special tokens."""
         return self.spec.limits.get(encoder, self.text_tokens(sources))
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
-        """Whether the network is asked without the prompt, too."""
+        """Whether there is an unconditional pass, too."""
         return self.spec.guidance == "true" and guidance_scale > 1
 
+    def reference_size(self, width: int, height: int) -> tuple[int, int]:
+        """The size, in pixels, at which a reference image of this size goes in."""
+        return cropped(*scaled(width, height, MAX_REFERENCE), MULTIPLE)
+
     def fit_reference(self, image: "Image.Image") -> "Image.Image":
-        """An image as the network is shown it."""
+        """A reference image, resized and cropped as it goes in."""
         return within(image, MAX_REFERENCE, MULTIPLE)
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
-        """Turn words into conditioning: `text` `(k, n, d)` and what else the family has, k of 1 or 2."""
+        """Encode the prompts: `text` `(k, n, d)` and further tensors of the family, k of 1 or 2."""
         return self.conditioned(model, inputs, partial(self.words, model), partial(self.negative_words, model))
 
     def conditioned(
@@ -157,7 +162,7 @@ class FlowFamily(ABC):
         words: Callable[[str], Words],
         negative_words: Callable[[str], Words] | None = None,
     ) -> Conditioning:
-        """The conditioning of what was made of the prompt, and of the negative one where there is guidance."""
+        """The conditioning from the encoded prompt, and from the negative one where there is guidance."""
         import torch
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
@@ -176,16 +181,28 @@ class FlowFamily(ABC):
             lengths=tuple(row.length for row in rows if row.length is not None),
         )
 
+    def read(self, model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
+        """Token ids and mask `(1, max_tokens)` of a prompt in its template, on the text encoder's device."""
+        read = model.tokenizers["tokenizer"](
+            [self.spec.template.format(prompt=prompt)],
+            padding="max_length",
+            max_length=self.spec.max_tokens,
+            truncation=True,
+            return_tensors="pt",
+        )
+        device = model.networks["text_encoder"].device
+        return read.input_ids.to(device), read.attention_mask.to(device)
+
     def negative_words(self, model: LoadedModel, prompt: str) -> Words:
-        """What the text encoders make of a negative prompt."""
+        """Encode a negative prompt."""
         return self.words(model, prompt)
 
     def number_format(self, name: str, tensor: "torch.Tensor", model: LoadedModel) -> "torch.dtype":  # noqa: ARG002
-        """What a tensor of the conditioning is kept in: the model's format, where it is no mask."""
+        """The dtype of a tensor of the conditioning: the model's, but for masks."""
         return model.dtype if tensor.is_floating_point() else tensor.dtype
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several images, which are denoised together, of conditionings of one shape."""
+        """Join the conditionings of images that are denoised together; their shapes agree."""
         from mezzotint.families.text.conditionings import joined
 
         return joined(conditionings)
@@ -201,11 +218,11 @@ class FlowFamily(ABC):
         def asked(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
             return self.ask(network, rows.to(model.dtype), timestep.to(rows.device).expand(rows.shape[0]), conditioning)
 
-        passes = model.passes if self.spec.halves_together else "sequential"
+        passes = model.passes if model.passes in self.spec.halves else self.spec.halves[0]
         return guided_output(asked, sample, conditioning, passes, model.at_once, self.guide)
 
     def traced_call(self, config: Mapping[str, object], channels: int) -> "Callable[[Network, int, int, int], object]":
-        """How the network is asked without words or latents, by a side in latents, rows and tokens, to be traced."""
+        """A call for tracing the network without a prompt, by a side in latents, rows and text tokens."""
         import torch
 
         def call(network: Network, side: int, rows: int, tokens: int) -> object:
@@ -228,7 +245,7 @@ class FlowFamily(ABC):
 
 
 def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
-    """The same as `guide`, counted from the conditional half: p + (scale - 1) (p - n), for the same last bits."""
+    """Guidance as p + (scale - 1) (p - n), which is `guide` in exact arithmetic but not in the last bits."""
     from mezzotint.families.guidance import restored
 
     unconditional, conditional = output.chunk(2)
@@ -236,7 +253,7 @@ def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> 
 
 
 def with_layers(sources: ModelSources, layers: int) -> ModelSources:
-    """Without the layers of the text encoder that nothing is taken from, and without a norm of its last states."""
+    """Leave out the text encoder's layers above the last one used, and its final norm."""
     encoder = sources.components["text_encoder"]
     said = encoder.config.get("num_hidden_layers")
     if not isinstance(said, int) or said < layers:

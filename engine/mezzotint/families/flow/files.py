@@ -1,4 +1,4 @@
-"""The parts of a flow model whose networks lie in files of their own, or all in one."""
+"""The parts of a flow model in single files: one for each network, or all in one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused
+from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import ComponentSource, ModelSources, Original
 from mezzotint.families.loading.stored_layers import logical_header
@@ -30,7 +31,7 @@ class FiledFamily(Protocol):
 
 
 def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
-    """The parts of a model by a transformer's file; ModelRefused names what is missing, and where it is to be had."""
+    """The parts of a model, from its transformer's file; ModelRefused names what is missing and where to get it."""
     if family.original is None:
         raise ModelRefused(f"{checkpoint.path}: {family.spec.title} is read from diffusers folders, not from one file")
     denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
@@ -54,10 +55,10 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
 
 
 def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> ComponentSource | None:
-    """A network that a file holds; None: it does not. ModelRefused where its shapes make no sense."""
+    """A network in a file; None: it is not there. ModelRefused where its shapes make no sense."""
     whole = logical_header(header)
     prefix = network.prefix_in(whole.tensors)
-    if prefix is None:
+    if prefix is None or not _is_of(header, network.architectures):
         return None
     specs = {name.removeprefix(prefix): spec for name, spec in whole.tensors.items() if name.startswith(prefix)}
     try:
@@ -80,14 +81,17 @@ def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> 
 
 
 def part_needed(needed: "PartNeeded", header: Header) -> ComponentSource | None:
-    """The network that is needed, in whichever naming a file has it; None: it does not hold it."""
+    """The needed network in any naming; None: the file does not have it."""
     found = (part_of_file(needed.component, network, header) for network in needed.networks)
     return next((part for part in found if part is not None), None)
 
 
 def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource) -> bool:
-    """Whether what a part gives is what the transformer takes."""
-    return not needed.width or part.config.get("hidden_size") == denoiser.config.get(needed.width)
+    """Whether a part's width is the one that the transformer takes."""
+    if part.library == "transformers":
+        return not needed.width or part.config.get("hidden_size") == _width(needed, denoiser)
+    channels = latent_layout({**part.config, "_class_name": part.class_name}).channels
+    return denoiser.config.get("in_channels") in (channels, 4 * channels)
 
 
 def usual_name(needed: "PartNeeded", denoiser: ComponentSource) -> str:
@@ -106,11 +110,23 @@ def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: Componen
             f"fits it: put {name} beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
         )
     if not fits(needed, part, denoiser):
+        width = f" of width {part.config.get('hidden_size')}" if needed.width else ""
+        wanted = f" one of width {_width(needed, denoiser)}:" if needed.width else " another:"
         raise ModelRefused(
-            f"{plain(path, 300)} gives text of width {part.config.get('hidden_size')}, and the transformer takes "
-            f"{denoiser.config.get(needed.width)}: it is of another model; {name} fits"
+            f"{plain(path, 300)} is {needed.networks[0].name}{width}, and this transformer takes{wanted} put {name} "
+            f"beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
         )
     return part
+
+
+def _width(needed: "PartNeeded", denoiser: ComponentSource) -> object:
+    """The text encoder's width that the transformer takes; None: its configuration does not say."""
+    whole = denoiser.config.get(needed.width)
+    return whole // needed.states if isinstance(whole, int) else None
+
+
+def _is_of(header: Header, architectures: tuple[str, ...]) -> bool:
+    return not architectures or header.metadata.get("general.architecture") in architectures
 
 
 def _header(path: Path, checkpoint: FileCheckpoint) -> Header:

@@ -12,43 +12,60 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # of the tensors of one netwo
 Parameters: TypeAlias = tuple[tuple[str, Form], ...]  # of the network: names, and what part of the tensor each is
 
 MOST_BLOCKS = 1000
-DENOISER_PREFIXES = ("model.diffusion_model.", "model.model.", "net.", "")
+DENOISER_PREFIXES = (r"model\.diffusion_model\.", r"diffusion_model\.", r"model\.model\.", r"net\.", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalNetwork:
-    """One kind of network: how a file is known to hold it, and what becomes of its tensors."""
+    """One kind of network: how it is recognised in a file, and how its tensors are renamed."""
 
     name: str  # as messages have it
     library: str
     class_name: str
     marks: tuple[str, ...]  # patterns of tensors that every file of it has
+    beside: tuple[str, ...] = ()  # patterns of tensors of its file that are not its own, or at another place
+    absent: tuple[str, ...] = ()  # patterns of tensors, with their prefix, of networks that have the marks, too
+    architectures: tuple[str, ...] = ()  # general.architecture of a GGUF; empty: any or none
     config: Callable[[Shapes], Mapping[str, object]]  # by shapes; KeyError, IndexError or ValueError: another kind
     renames: Sequence[tuple[str, str]] = ()  # patterns of its names and what they become, one after the other
     joined: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)  # ends of names that hold three in one
+    forms: Mapping[str, Form] = field(default_factory=dict)  # patterns of names then that are not whole
     dropped: tuple[str, ...] = ()  # beginnings of names that are not used
     placed: Callable[[str], Parameters] | None = None  # in the place of these three, where patterns say too little
-    prefixes: tuple[str, ...] = ("",)  # what the names may begin with, where it is not alone
+    prefixes: tuple[str, ...] = ("",)  # patterns of prefixes, where it shares a file with other networks
 
     def place(self, name: str) -> Parameters:
         """What a tensor fills, by its name without the prefix; nothing: it is not used."""
         if self.placed is not None:
             return self.placed(name)
-        return () if name.startswith(self.dropped) and self.dropped else renamed(name, self.renames, self.joined)
+        if name.startswith(self.dropped):
+            return ()
+        return formed(renamed(name, self.renames, self.joined), self.forms)
 
     def place_flat(self, layer: str) -> Parameters:
         """The same for a layer whose path is written with underscores, as those of some LoRAs are."""
         renames = [(pattern.replace(r"\.", "_"), new.replace(".", "_")) for pattern, new in self.renames]
         joined = {flat(old): tuple(map(flat, parts)) for old, parts in self.joined.items()}
-        return tuple((name.rstrip("_"), form) for name, form in renamed(f"{layer}_", renames, joined))
+        forms = {pattern.replace(r"\.", "_"): form for pattern, form in self.forms.items()}
+        placed = formed(renamed(f"{layer}_", renames, joined), forms)
+        return tuple((name.rstrip("_"), form) for name, form in placed)
 
     def prefix_in(self, names: Collection[str]) -> str | None:
         """What its tensors' names begin with in a file; None: it is not there."""
+        if any(_has(names, pattern) for pattern in self.absent):
+            return None
+        if not all(_has(names, pattern) for pattern in self.beside):
+            return None
         for prefix in self.prefixes:
-            pattern = re.escape(prefix)
-            if all(any(re.match(pattern + mark, name) for name in names) for mark in self.marks):
-                return prefix
+            first = re.compile(f"({prefix}){self.marks[0]}")
+            for found in {match[1] for match in map(first.match, names) if match}:
+                if all(any(re.match(re.escape(found) + mark, name) for name in names) for mark in self.marks):
+                    return found
         return None
+
+
+def _has(names: Collection[str], pattern: str) -> bool:
+    return any(re.search(pattern, name) for name in names)
 
 
 def flat(path: str) -> str:
@@ -66,6 +83,14 @@ def renamed(
         if old in name:
             return tuple((name.replace(old, part), form) for part, form in zip(parts, THIRDS, strict=True))
     return ((name, "whole"),)
+
+
+def formed(placed: Parameters, forms: Mapping[str, Form]) -> Parameters:
+    """With the form of the first pattern that finds a name."""
+    return tuple(
+        (name, next((each for pattern, each in forms.items() if re.search(pattern, name)), form))
+        for name, form in placed
+    )
 
 
 def count(shapes: Shapes, pattern: str) -> int:

@@ -1,4 +1,4 @@
-"""Latents as tokens: squares of two by two, each of which is one token."""
+"""Packing of latents into tokens: each is a patch of two by two latents."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ SIDE = 2  # latents
 
 
 def packed(latents: "torch.Tensor") -> "torch.Tensor":
-    """Tokens `(n, h/2 w/2, 4c)` of latents `(n, c, h, w)`, row by row; a channel's four stand together."""
+    """Tokens `(n, h/2 w/2, 4c)` of latents `(n, c, h, w)`, row by row; the four values of a channel are adjacent."""
     return latents.unfold(2, SIDE, SIDE).unfold(3, SIDE, SIDE).permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)
 
 

@@ -1,5 +1,6 @@
-"""Text encoders and autoencoders that lie in files of their own, or beside a transformer in one."""
+"""Text encoders and autoencoders in files of their own, or in one file with the transformer."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,20 +10,23 @@ from mezzotint.families.loading.original_names import VAE, Layout, place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartNeeded:
-    """What a transformer cannot do without, and what people's files of it are usually called."""
+    """A part that a transformer needs, and the usual names of its files."""
 
     component: str
-    networks: tuple[OriginalNetwork, ...]  # in the namings that there are; the first is the usual one
-    width: str = ""  # the transformer's setting that has to be the width of what this gives
+    networks: tuple[OriginalNetwork, ...]  # one for each naming; the usual one first
+    width: str = ""  # the transformer's setting that this part's width has to equal
+    states: int = 1  # of the text encoder, concatenated to that width
     usual: tuple[tuple[object, str], ...]  # file names by that width; None: any
     where: str  # to get it
 
 
 # ---- text encoders
 
+LANGUAGE_PREFIXES = (r"model\.", "", r"text_encoders\.\w+\.transformer\.(?:model\.)?")
+
 
 def _qwen3_config(shapes: Shapes) -> Mapping[str, object]:
-    """Qwen3's, whose numbers that no shape tells are the same for all sizes (arXiv 2505.09388)."""
+    """Qwen3's configuration; what shapes do not show is the same for all sizes (arXiv 2505.09388)."""
     vocabulary, width = shapes["embed_tokens.weight"]
     head = shapes["layers.0.self_attn.q_norm.weight"][0]
     return {
@@ -47,13 +51,14 @@ QWEN3 = OriginalNetwork(
     library="transformers",
     class_name="Qwen3Model",
     marks=(r"layers\.0\.self_attn\.q_norm\.weight$", r"embed_tokens\.weight$", r"norm\.weight$"),
-    prefixes=("model.", "", "text_encoders.qwen3_4b.transformer.model.", "text_encoders.qwen3_8b.transformer.model."),
+    absent=(r"visual\.",),  # Qwen3-VL's
+    prefixes=LANGUAGE_PREFIXES,
     config=_qwen3_config,
     dropped=("lm_head.",),
 )
 
 
-_GGUF_NAMES = (
+GGUF_NAMES = (
     (r"^token_embd\.", "embed_tokens."),
     (r"^output_norm\.", "norm."),
     (r"^blk\.", "layers."),
@@ -67,7 +72,7 @@ _GGUF_NAMES = (
 
 
 def _qwen3_gguf_config(shapes: Shapes) -> Mapping[str, object]:
-    return _qwen3_config({renamed(name, _GGUF_NAMES)[0][0]: shape for name, shape in shapes.items()})
+    return _qwen3_config({renamed(name, GGUF_NAMES)[0][0]: shape for name, shape in shapes.items()})
 
 
 QWEN3_GGUF = OriginalNetwork(
@@ -75,17 +80,20 @@ QWEN3_GGUF = OriginalNetwork(
     library="transformers",
     class_name="Qwen3Model",
     marks=(r"blk\.0\.attn_q_norm\.weight$", r"token_embd\.weight$", r"output_norm\.weight$"),
+    architectures=("qwen3",),
     config=_qwen3_gguf_config,
-    renames=_GGUF_NAMES,
+    renames=GGUF_NAMES,
     dropped=("output.",),
 )
 
 
 # ---- autoencoders
 
+VAE_PREFIXES = ("", r"vae\.", r"first_stage_model\.")
+
 
 def _ae_config(shapes: Shapes) -> Mapping[str, object]:
-    """That of FLUX.1's autoencoder, whose scale and shift no tensor tells."""
+    """Of FLUX.1's autoencoder; scale and shift, which no tensor shows, are those of its config.json."""
     levels = count(shapes, r"encoder\.down\.(\d+)\.")
     return {
         "_class_name": "AutoencoderKL",
@@ -106,7 +114,7 @@ def _ae_config(shapes: Shapes) -> Mapping[str, object]:
 
 
 def _ldm_place(name: str) -> Parameters:
-    """By the names of latent diffusion, of four levels."""
+    """The naming of latent diffusion, with four levels."""
     return tuple((each.name, each.form) for each in place(VAE + name, Layout(unet_layers=1, vae_levels=4)))
 
 
@@ -119,10 +127,73 @@ FLUX_VAE = OriginalNetwork(
         r"encoder\.down\.0\.block\.0\.conv1\.weight$",
         r"decoder\.mid\.attn_1\.q\.weight$",
     ),
-    prefixes=("", "vae.", "first_stage_model."),
+    absent=(r"bn\.running_mean$",),  # FLUX.2's
+    prefixes=VAE_PREFIXES,
     config=_ae_config,
     placed=_ldm_place,
 )
+
+
+def _flux2_vae_config(shapes: Shapes) -> Mapping[str, object]:
+    """Of FLUX.2's autoencoder, whose decoder may have other widths than its encoder (FLUX.2-small-decoder)."""
+    levels = count(shapes, r"encoder\.down\.(\d+)\.")
+    widths = [shapes[f"encoder.down.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+    decoder = [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+    return _flux2_vae(shapes, widths, decoder, count(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
+
+
+def _flux2_vae_diffusers_config(shapes: Shapes) -> Mapping[str, object]:
+    levels = count(shapes, r"encoder\.down_blocks\.(\d+)\.")
+    widths = [shapes[f"encoder.down_blocks.{level}.resnets.0.conv2.weight"][0] for level in range(levels)]
+    decoder = [shapes[f"decoder.up_blocks.{level}.resnets.0.conv2.weight"][0] for level in reversed(range(levels))]
+    return _flux2_vae(shapes, widths, decoder, count(shapes, r"encoder\.down_blocks\.0\.resnets\.(\d+)\."))
+
+
+def _flux2_vae(shapes: Shapes, widths: list[int], decoder: list[int], layers: int) -> Mapping[str, object]:
+    """The rest is as FLUX.2-klein-4B's vae/config.json has it."""
+    return {
+        "_class_name": "AutoencoderKLFlux2",
+        "in_channels": shapes["encoder.conv_in.weight"][1],
+        "out_channels": shapes["decoder.conv_out.weight"][0],
+        "latent_channels": shapes["decoder.conv_in.weight"][1],
+        "block_out_channels": widths,
+        "decoder_block_out_channels": decoder,
+        "layers_per_block": layers,
+        "down_block_types": ["DownEncoderBlock2D"] * len(widths),
+        "up_block_types": ["UpDecoderBlock2D"] * len(widths),
+        "norm_num_groups": 32,
+        "sample_size": 1024,
+        "batch_norm_eps": 1e-4,
+        "force_upcast": True,
+    }
+
+
+def _flux2_vae_place(name: str) -> Parameters:
+    if name.startswith("bn."):
+        return ((name, "whole"),)
+    return _ldm_place(re.sub(r"^(?:encoder|decoder)\.((?:post_)?quant_conv\.)", r"\1", name))
+
+
+_FLUX2_STATISTICS = r"bn\.running_mean$"
+FLUX2_VAE = OriginalNetwork(
+    name="FLUX.2's autoencoder",
+    library="diffusers",
+    class_name="AutoencoderKLFlux2",
+    marks=(_FLUX2_STATISTICS, r"decoder\.conv_in\.weight$", r"decoder\.mid\.attn_1\.q\.weight$"),
+    prefixes=VAE_PREFIXES,
+    config=_flux2_vae_config,
+    placed=_flux2_vae_place,
+)
+FLUX2_VAE_DIFFUSERS = OriginalNetwork(
+    name="FLUX.2's autoencoder as diffusers names it",
+    library="diffusers",
+    class_name="AutoencoderKLFlux2",
+    marks=(_FLUX2_STATISTICS, r"decoder\.conv_in\.weight$", r"decoder\.up_blocks\.0\.resnets\.0\.conv1\.weight$"),
+    prefixes=VAE_PREFIXES,
+    config=_flux2_vae_diffusers_config,
+)
+
+# ---- what families need
 
 QWEN3_4B = PartNeeded(
     component="text_encoder",
@@ -136,4 +207,21 @@ AE = PartNeeded(
     networks=(FLUX_VAE,),
     usual=((None, "ae.safetensors"),),
     where="https://huggingface.co/Comfy-Org/z_image_turbo, folder split_files/vae",
+)
+QWEN3_THREE_STATES = PartNeeded(
+    component="text_encoder",
+    networks=(QWEN3, QWEN3_GGUF),
+    width="joint_attention_dim",
+    states=3,
+    usual=((7680, "qwen_3_4b.safetensors"), (12288, "qwen_3_8b.safetensors")),
+    where=(
+        "https://huggingface.co/Comfy-Org/z_image_turbo (4B) or https://huggingface.co/Comfy-Org/flux2-klein-9B (8B), "
+        "folder split_files/text_encoders"
+    ),
+)
+FLUX2_AE = PartNeeded(
+    component="vae",
+    networks=(FLUX2_VAE, FLUX2_VAE_DIFFUSERS),
+    usual=((None, "flux2-vae.safetensors"),),
+    where="https://huggingface.co/Comfy-Org/flux2-dev, folder split_files/vae",
 )

@@ -1,4 +1,4 @@
-"""Images that a network is shown beside the one it makes: clean latents, whose tokens come after those of the noise.
+"""Reference images: clean latents, whose tokens are appended to those of the noisy latents.
 
 They are tensors of the conditioning like its words, once for each of its rows, and are joined, parted and moved as
 those are; only images that were shown references of the same sizes can be denoised together.
@@ -49,21 +49,31 @@ def within(image: "Image.Image", area: int, multiple: int) -> "Image.Image":
     """An image of no more pixels, cut at its edges to sides of multiples."""
     from PIL import Image
 
-    if image.width * image.height > area:
-        scale = math.sqrt(area / (image.width * image.height))
-        image = image.resize((int(image.width * scale), int(image.height * scale)), Image.Resampling.LANCZOS)
-    width, height = (side // multiple * multiple for side in image.size)
+    size = scaled(*image.size, area)
+    if image.size != size:
+        image = image.resize(size, Image.Resampling.LANCZOS)
+    width, height = cropped(*size, multiple)
     left, top = (image.width - width) // 2, (image.height - height) // 2
     return image.crop((left, top, left + width, top + height))
 
 
-def closest(image: "Image.Image", sizes: Sequence[tuple[int, int]]) -> "Image.Image":
-    """An image in the size whose proportions are nearest to its own."""
-    from PIL import Image
+def scaled(width: int, height: int, area: int) -> tuple[int, int]:
+    """A size of the same proportions and no more pixels."""
+    if width * height <= area:
+        return width, height
+    scale = math.sqrt(area / (width * height))
+    return int(width * scale), int(height * scale)
 
-    proportion = image.width / image.height
-    _, *size = min((abs(proportion - width / height), width, height) for width, height in sizes)
-    return image.resize((size[0], size[1]), Image.Resampling.LANCZOS)
+
+def cropped(width: int, height: int, multiple: int) -> tuple[int, int]:
+    """A size whose sides are multiples, at least one of them."""
+    return max(width // multiple, 1) * multiple, max(height // multiple, 1) * multiple
+
+
+def closest(width: int, height: int, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The size whose proportions are nearest to those of another."""
+    _, *size = min((abs(width / height - each[0] / each[1]), *each) for each in sizes)
+    return size[0], size[1]
 
 
 def _name(number: int) -> str:

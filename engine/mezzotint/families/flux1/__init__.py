@@ -1,1 +1,1 @@
-"""FLUX.1: streams of words and image that join, after the multimodal transformer of arXiv 2403.03206."""
+"""FLUX.1: double and single stream blocks, after the multimodal transformer of arXiv 2403.03206."""

@@ -1,4 +1,4 @@
-"""FLUX.1: T5 reads the words, CLIP sums them up, and guidance is a number that the network is told."""
+"""FLUX.1: T5's text tokens, CLIP's pooled embedding, and a guidance scale that the network embeds."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -20,11 +20,11 @@ _CLIP_TOKENS = 77
 _WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
 # Those that Kontext (arXiv 2506.15742) was trained in, in pixels: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
 _KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _WIDE))
-_MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # of begin and end, that the tokenizers add
+_MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
 
 class Flux1(FlowFamily):
-    """Dev, with guidance distilled into it; Kontext, which can be shown an image; schnell, of four steps, without."""
+    """Dev, guidance-distilled; Kontext, which edits a reference image; schnell, for four steps without guidance."""
 
     spec = FlowSpec(
         name="flux",
@@ -43,26 +43,32 @@ class Flux1(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """Schnell has no layers for guidance; Kontext's are those of dev."""
+        """Schnell has no guidance embedder; Kontext has the shapes of dev."""
         if folder.pipeline_class == "FluxKontextPipeline":
             return "kontext"
         return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
 
     def text_tokens(self, sources: ModelSources) -> int:
-        """Of a prompt as the network sees it: T5's."""
+        """The maximum number of text tokens: T5's."""
         return MAX_TOKENS[sources.detected.variant]
 
     def read_tokens(self, sources: ModelSources, encoder: str) -> int:
-        """The most tokens of a prompt that a text encoder reads, without marks of begin and end."""
+        """The maximum tokens of a prompt for a text encoder, without special tokens."""
         most = _CLIP_TOKENS if encoder == "text_encoder" else self.text_tokens(sources)
         return most - _MARKS[encoder]
 
+    def reference_size(self, width: int, height: int) -> tuple[int, int]:
+        """The size of a reference image in pixels: the nearest of the sizes that Kontext was trained on."""
+        return closest(width, height, _KONTEXT_SIZES)
+
     def fit_reference(self, image: "Image.Image") -> "Image.Image":
-        """An image as the network is shown it: in one of the sizes that Kontext was trained in."""
-        return closest(image, _KONTEXT_SIZES)
+        """A reference image, resized to that size."""
+        from PIL import Image
+
+        return image.resize(self.reference_size(*image.size), Image.Resampling.LANCZOS)
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """T5's last states, padding and all, and CLIP's one vector for the whole."""
+        """T5's last hidden states, padding included, and CLIP's pooled embedding."""
         import torch
 
         clip, t5 = model.networks["text_encoder"], model.networks["text_encoder_2"]
@@ -76,7 +82,7 @@ class Flux1(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network sees tokens of two by two latents."""
+        """Latents are packed into tokens of two by two."""
         tensors = conditioning.tensors
         tokens, places = with_tokens(rows, conditioning, packed, _places)
         seen = network(
@@ -92,7 +98,7 @@ class Flux1(FlowFamily):
         return unpacked(seen[:, : rows.shape[-2:].numel() // 4], rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of T5's width, their sum of CLIP's, and the guidance."""
+        """Text of T5's width, CLIP's pooled embedding, and the guidance scale."""
         width, pooled = config.get("joint_attention_dim"), config.get("pooled_projection_dim")
         return {
             "text": (rows, tokens, width if isinstance(width, int) else 4096),
@@ -109,7 +115,7 @@ def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":
 
 
 def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
-    """Image, row and column of each of the tokens `(h/2 w/2, 3)` of latents `(n, c, h, w)`."""
+    """Position ids (image, row, column) of the tokens `(h/2 w/2, 3)` of latents `(n, c, h, w)`."""
     import torch
 
     (height, width), device = (side // 2 for side in latents.shape[-2:]), latents.device

@@ -1,1 +1,1 @@
-"""FLUX.2 Klein: streams of words and image that join, after the multimodal transformer of arXiv 2403.03206."""
+"""FLUX.2 Klein: double and single stream blocks, after the multimodal transformer of arXiv 2403.03206."""

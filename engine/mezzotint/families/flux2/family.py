@@ -1,28 +1,46 @@
-"""FLUX.2 Klein: three layers of Qwen3 read the words, and image tokens are whole patches of its autoencoder."""
+"""FLUX.2 Klein: hidden states of three layers of Qwen3, and latents that are already patches of two by two."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
-from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.parts import FLUX2_AE, QWEN3_THREE_STATES
 from mezzotint.families.flow.references import with_tokens
 from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flux2.names import TRANSFORMER
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
     import torch
 
-TAPS = (9, 18, 27)  # layers of Qwen3 after which its states are taken, of 36 in both sizes
-_APART = 10  # images, in the axis that tells them apart
-_LONG = 4300  # tokens of an image from which on the number of steps no longer matters
+TAPS = (9, 18, 27)  # layers of Qwen3 whose hidden states are taken, of 36 in both sizes
+_APART = 10  # between images, on the first axis of position ids
+_LONG = 4300  # image tokens from which on the number of steps no longer matters
+_SCHEDULER = {
+    "_class_name": "FlowMatchEulerDiscreteScheduler",
+    "num_train_timesteps": 1000,
+    "shift": 3.0,
+    "use_dynamic_shifting": True,
+    "base_shift": 0.5,
+    "max_shift": 1.15,
+    "base_image_seq_len": 256,
+    "max_image_seq_len": 4096,
+    "time_shift_type": "exponential",
+}
 
 
 class Flux2Klein(FlowFamily):
     """Klein in both sizes, distilled to four steps without guidance, and Base."""
+
+    original = TRANSFORMER
+    needs = (QWEN3_THREE_STATES, FLUX2_AE)
+    bundled_tokenizers = MappingProxyType({"tokenizer": "Qwen2Tokenizer"})
 
     spec = FlowSpec(
         name="flux2-klein",
@@ -33,6 +51,7 @@ class Flux2Klein(FlowFamily):
             "distilled": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
             "base": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=4.0),
         },
+        scheduler=dict.fromkeys(("distilled", "base"), _SCHEDULER),
         max_tokens=512,
         template=(  # Qwen3's, without thinking
             "<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
@@ -43,11 +62,19 @@ class Flux2Klein(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """By what the pipeline says of itself, else by its name: the shapes of both are the same."""
+        """By `is_distilled` of the pipeline, else by its name: the shapes of both are the same."""
         distilled = folder.options.get("is_distilled")
         if not isinstance(distilled, bool):
             distilled = "base" not in published_name(folder.path).lower()
         return "distilled" if distilled else "base"
+
+    def variant_of_file(self, file: FileCheckpoint) -> str:
+        """By the file's name; ModelRefused where it is of another model of its class."""
+        if any(name.endswith("guidance_in.in_layer.weight") for name in file.header.tensors):
+            raise ModelRefused(
+                f"{file.path}: a transformer with guidance_in, which FLUX.2 dev has, cannot be run; get FLUX.2 Klein"
+            )
+        return super().variant_of_file(file)
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """Name the parts of a checkpoint; ModelRefused when one is missing or its encoder is too shallow."""
@@ -61,7 +88,7 @@ class Flux2Klein(FlowFamily):
         return found
 
     def mu(self, scheduler: Mapping[str, object], tokens: int, steps: int) -> float:  # noqa: ARG002  it is Klein's own
-        """Log of the shift, fitted to tokens and steps: the lines of 10 and of 200 steps, and between them.
+        """Log of the timestep shift, fitted to tokens and steps: interpolated between the lines for 10 and 200 steps.
 
         The numbers are those of `compute_empirical_mu` of diffusers, in its order, for the same last bits.
         """
@@ -73,23 +100,13 @@ class Flux2Klein(FlowFamily):
         return slope * steps + (many - 200.0 * slope)
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """The states of three layers of Qwen3, side by side; the transformer sees the padding, too."""
+        """Hidden states of three layers of Qwen3, concatenated; the transformer also attends to the padding."""
         import torch
 
-        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
-        read = tokenizer(
-            [self.spec.template.format(prompt=prompt)],
-            padding="max_length",
-            max_length=self.spec.max_tokens,
-            truncation=True,
-            return_tensors="pt",
-        )
+        ids, mask = self.read(model, prompt)
         with torch.no_grad():
-            states = encoder(
-                input_ids=read.input_ids.to(encoder.device),
-                attention_mask=read.attention_mask.to(encoder.device),
-                output_hidden_states=True,
-                use_cache=False,
+            states = model.networks["text_encoder"](
+                input_ids=ids, attention_mask=mask, output_hidden_states=True, use_cache=False
             ).hidden_states
         return Words(text=torch.cat([states[layer] for layer in TAPS], dim=-1))
 
@@ -112,7 +129,7 @@ class Flux2Klein(FlowFamily):
         return velocity
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of three times Qwen3's width."""
+        """Text of three times Qwen3's width."""
         width = config.get("joint_attention_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 7680)}
 
@@ -123,7 +140,7 @@ def _tokens(latents: "torch.Tensor") -> "torch.Tensor":
 
 
 def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
-    """Image, row, column and place among the words of each of the tokens `(h w, 4)` of latents `(n, c, h, w)`."""
+    """Position ids (image, row, column, text position) of the tokens `(h w, 4)` of latents `(n, c, h, w)`."""
     import torch
 
     (height, width), device = latents.shape[-2:], latents.device
@@ -135,7 +152,7 @@ def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
 
 
 def _order(tokens: int, device: "torch.device") -> "torch.Tensor":
-    """The same of words, `(n, 4)`."""
+    """Position ids of text tokens, `(n, 4)`."""
     import torch
 
     order = torch.zeros(tokens, 4, dtype=torch.int64, device=device)

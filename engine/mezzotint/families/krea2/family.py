@@ -1,17 +1,20 @@
-"""Krea 2 Turbo and Raw: several layers of Qwen3-VL's language model are seen at once, one beside the other."""
+"""Krea 2 Turbo and Raw: conditioned on several layers of Qwen3-VL's language model at once."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
-from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words, guided_from_prompt, with_layers
 from mezzotint.families.flow.packing import packed, unpacked
+from mezzotint.families.flow.qwen_parts import QWEN3_VL_4B, QWEN_AE
 from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.krea2.names import TRANSFORMER
 from mezzotint.families.qwen_image.family import LEAD, MAX_TOKENS, TEMPLATE
 from mezzotint.families.samplers import FlowSteps
 from mezzotint.protocol import ModelDefaults
@@ -19,15 +22,30 @@ from mezzotint.protocol import ModelDefaults
 if TYPE_CHECKING:
     import torch
 
-TAIL = 5  # tokens of the template after the words
-TURBO_MU = 1.15  # of Turbo's noise, at all sizes
-LAYERS = (2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35)  # whose outputs are seen, where the model names no others
+TAIL = 5  # tokens of the template after the prompt
+TURBO_MU = 1.15  # log of Turbo's timestep shift, at all sizes
+LAYERS = (2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35)  # whose outputs are used, where the model names no others
 _DISTILLED = "is_distilled"
 _SELECTED = "text_encoder_select_layers"
+_SCHEDULER = {
+    "_class_name": "FlowMatchEulerDiscreteScheduler",
+    "num_train_timesteps": 1000,
+    "shift": 1.0,
+    "use_dynamic_shifting": True,
+    "base_shift": 0.5,
+    "max_shift": 1.15,
+    "base_image_seq_len": 256,
+    "max_image_seq_len": 6400,
+    "time_shift_type": "exponential",
+}
 
 
 class Krea2(FlowFamily):
     """Turbo, distilled to eight steps without guidance, and Raw."""
+
+    original = TRANSFORMER
+    needs = (QWEN3_VL_4B, QWEN_AE)
+    bundled_tokenizers = MappingProxyType({"tokenizer": "Qwen2Tokenizer"})
 
     spec = FlowSpec(
         name="krea2",
@@ -38,9 +56,10 @@ class Krea2(FlowFamily):
             "turbo": ModelDefaults(width=1024, height=1024, steps=8, guidance_scale=1.0),
             "raw": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=5.5),
         },
+        scheduler=dict.fromkeys(("turbo", "raw"), _SCHEDULER),
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
-        in_turn=True,
+        halves=("sequential", "batched"),
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
@@ -48,24 +67,26 @@ class Krea2(FlowFamily):
         return "turbo" if folder.options.get(_DISTILLED) is True else "raw"
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing or the layers that are seen cannot be."""
+        """Name the parts of a checkpoint; ModelRefused when one is missing or the text encoder lacks the layers."""
         found = super().sources(checkpoint, detected)
+        if isinstance(checkpoint, FileCheckpoint):
+            found = replace(found, settings={_DISTILLED: detected.variant == "turbo"})
         if found.settings.get("patch_size", self.spec.patch) != self.spec.patch:
             raise ModelRefused(f"{checkpoint.path}: patch_size must be {self.spec.patch}")
         _refuse_layers(found)
         return with_layers(found, max(_layers(found)))
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
-        """Turbo's shift is one for all sizes."""
+        """Turbo has one shift for all sizes."""
         found = super().flow_steps(sources, width, height, steps)
         return replace(found, mu=TURBO_MU) if found and sources.settings.get(_DISTILLED) is True else found
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """The layers that are seen, `(1, n, layers, d)`; the padding stands before the template's last words."""
+        """Hidden states of the layers, `(1, n, layers, d)`; padding comes before the template's last tokens."""
         import torch
 
         encoder, read, mask = model.networks["text_encoder"], *self._read(model, prompt)
-        places = (mask.long().cumsum(dim=-1) - 1).clamp(min=0)  # padding takes none
+        places = (mask.long().cumsum(dim=-1) - 1).clamp(min=0)  # padding takes no position
         seen = list(_layers(model.sources))
         with torch.no_grad():
             states = encoder(
@@ -80,7 +101,7 @@ class Krea2(FlowFamily):
         )
 
     def _read(self, model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Tokens `(1, n)` of a prompt in its template, and which of them are no padding."""
+        """Tokens `(1, n)` of a prompt in its template, and which of them are not padding."""
         import torch
 
         lead, tail = self.spec.template.split("{prompt}")
@@ -94,7 +115,7 @@ class Krea2(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network sees tokens of two by two latents, and is told where each stands."""
+        """Latents are packed into tokens of two by two, with position ids."""
         text = conditioning.tensors["text"]
         height, width = (side // self.spec.patch for side in rows.shape[-2:])
         seen = network(
@@ -108,24 +129,24 @@ class Krea2(FlowFamily):
         return unpacked(seen, rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of the language model's width, in so many layers, and a mask."""
+        """Text of the language model's width for each layer, and a mask."""
         layers, width = config.get("num_text_layers"), config.get("text_hidden_dim")
         seen = (layers if isinstance(layers, int) else len(LAYERS), width if isinstance(width, int) else 2560)
         return {"text": (rows, tokens, *seen), "mask": (rows, tokens)}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
-        """Counted from the prompt's half, as its pipeline does."""
+        """As p + (scale - 1) (p - n), as its pipeline does."""
         return guided_from_prompt(output, scale, rescale)
 
 
 def _layers(sources: ModelSources) -> tuple[int, ...]:
-    """Whose outputs are seen; 0 is what the first is given."""
+    """Layers whose outputs are used; 0 is the embedding."""
     said = sources.settings.get(_SELECTED)
     return tuple(said) if isinstance(said, list) else LAYERS
 
 
 def _refuse_layers(sources: ModelSources) -> None:
-    """ModelRefused where the encoder has not the layers that are seen, or the transformer takes another number."""
+    """ModelRefused where the text encoder lacks a layer, or the transformer takes another number of them."""
     seen, parts = _layers(sources), sources.components
     most = parts["text_encoder"].config.get("num_hidden_layers")
     wanted = parts["transformer"].config.get("num_text_layers", len(LAYERS))
@@ -137,7 +158,7 @@ def _refuse_layers(sources: ModelSources) -> None:
 
 
 def _places(words: int, height: int, width: int, device: "torch.device") -> "torch.Tensor":
-    """Time, row and column `(words + height width, 3)` of each token; words have none."""
+    """Position ids `(text + height width, 3)`: time, row, column; zero for text."""
     import torch
 
     grid = torch.zeros(height, width, 3, device=device)

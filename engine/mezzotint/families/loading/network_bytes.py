@@ -1,4 +1,4 @@
-"""What a network's weights take in memory, told without reading them."""
+"""The memory of a network's weights, computed without reading them."""
 
 import math
 

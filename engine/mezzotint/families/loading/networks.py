@@ -142,7 +142,7 @@ class _Group:
         return bool(taken)
 
     def _bytes_by_parameter(self, component: str) -> dict[str, int]:
-        """Bytes of the tensors that a network's parameters come from, each told once."""
+        """Bytes of the tensors that a network's parameters come from, each counted once."""
         first = ((tensor, placements[0]) for tensor, placements in self._wanted.items())
         return {placed.name: self._sizes[tensor] for tensor, placed in first if placed.component == component}
 
@@ -260,6 +260,8 @@ def _read_tokenizer(source: ComponentSource) -> Tokenizer:
 
     if source.folder is None and source.class_name.startswith("Qwen2"):
         return tokenizers.qwen_tokenizer()
+    if source.folder is None and source.class_name.startswith("T5"):
+        return tokenizers.t5_tokenizer()
     if source.folder is None:
         return tokenizers.clip_tokenizer(pad_token=str(source.config["pad_token"]))
     try:

@@ -79,7 +79,7 @@ class OnDisk:
                 return set()
             cache.keep(entry, place, quantized, cancelled)
         if not is_file(place):
-            return set()  # which was told
+            return set()  # which was reported
         kept = {layer + _WEIGHT: (Placement(component=filling.source.name, name=layer + _WEIGHT, form="whole"),)
                 for layer in entry.layers}  # fmt: skip
         return OnDisk((place,)).place_stored(filling, kept)

@@ -15,7 +15,7 @@ SECOND_ENCODER = "conditioner.embedders.1.model."
 REFINER_ENCODER = "conditioner.embedders.0.model."
 SD15_ENCODER = "cond_stage_model.transformer."
 
-Form = Literal["whole", "query", "key", "value", "transposed", "matrix"]
+Form = Literal["whole", "query", "key", "value", "swapped", "six_rows", "transposed", "matrix"]
 THIRDS: tuple[Form, ...] = ("query", "key", "value")  # of the rows of what holds all three
 
 _UNET_ENDS = {
@@ -78,15 +78,24 @@ class Placement:
     form: Form
 
     def take(self, tensor: "torch.Tensor") -> "torch.Tensor":
-        """The parameter out of the file's tensor: a third of its rows, its transpose, its first two axes."""
+        """The parameter out of the file's tensor: a third of its rows, its halves swapped, its transpose, two axes."""
         match self.form:
             case "query" | "key" | "value":
                 return tensor.chunk(3)[THIRDS.index(self.form)]
+            case "swapped":
+                return swapped(tensor)
+            case "six_rows":  # a table that is written row after row
+                return tensor.reshape(6, -1) if tensor.ndim == 1 and tensor.shape[0] % 6 == 0 else tensor
             case "transposed":
                 return tensor.T.contiguous()
             case "matrix":  # a 1x1 convolution that is a linear layer today
                 return tensor.flatten(1) if tensor.ndim > 1 else tensor
         return tensor
+
+
+def swapped(tensor: "torch.Tensor") -> "torch.Tensor":
+    """With the second half of the rows first: scale and shift come in either order."""
+    return tensor.roll(tensor.shape[0] // 2, 0) if tensor.ndim else tensor
 
 
 def layout_of(names: Collection[str]) -> Layout:

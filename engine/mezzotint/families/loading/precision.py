@@ -1,4 +1,4 @@
-"""How many bits a model's weights have, told by what its files say of themselves."""
+"""The bits of a model's weights, by its files' headers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -12,6 +12,7 @@ from mezzotint.checkpoints.weight_file import is_gguf
 if TYPE_CHECKING:
     import torch
 
+    from mezzotint.families.loading.original_names import Form
     from mezzotint.quantization.formats import Format, Tensors
     from mezzotint.quantization.layouts.stored import StoredLayer
 
@@ -29,20 +30,22 @@ class WholeLayer:
     bytes: int  # in the file
 
 
-def rows_of(whole: WholeLayer, part: int, parts: int) -> WholeLayer:
-    """One of some equal parts of a layer's rows; ModelRefused where the format shares something between rows."""
+def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
+    """A layer's rows in that form: a third, or halves swapped; ModelRefused where the format shares between rows."""
     from mezzotint.errors import ModelRefused
+    from mezzotint.families.loading.original_names import THIRDS, Placement
     from mezzotint.quantization.formats import Int8
     from mezzotint.quantization.fp8 import Fp8
 
-    if not isinstance(whole.format, Int8 | Fp8) or whole.shape[0] % parts:
+    rows, parts = whole.shape[0], len(THIRDS) if form in THIRDS else 1
+    if not isinstance(whole.format, Int8 | Fp8) or rows % parts:
         raise ModelRefused(
-            f"{whole.weight_name} holds queries, keys and values in one, quantized as {whole.format.scheme}, which "
-            "cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
+            f"{whole.weight_name} holds in one layer what this program has in several or in another order, quantized "
+            f"as {whole.format.scheme}, which cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
         )
-    rows = whole.shape[0]
+    placed = Placement(component="", name=whole.weight_name, form=form)
     tensors = {
-        name: each.chunk(parts)[part].contiguous() if each.ndim and each.shape[0] == rows else each
+        name: placed.take(each).contiguous() if each.ndim and each.shape[0] == rows else each
         for name, each in whole.tensors.items()
     }
     return replace(whole, tensors=tensors, shape=(rows // parts, *whole.shape[1:]), bytes=whole.bytes // parts)

@@ -99,8 +99,8 @@ class WeightLoader:
 
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
-        if placed.form in THIRDS:
-            whole, placed = rows_of(whole, THIRDS.index(placed.form), 3), replace(placed, form="whole")
+        if placed.form in (*THIRDS, "swapped"):
+            whole, placed = rows_of(whole, placed.form), replace(placed, form="whole")
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
         loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or what networks look into

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, StorageError
-from mezzotint.families.loading.original_names import THIRDS
+from mezzotint.families.loading.original_names import THIRDS, swapped
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.matching import Fit, Target
 from mezzotint.quantization.branched import set_branches
@@ -127,6 +127,8 @@ def _branch(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[s
         down = torch.einsum("orhw,rc->ochw", tensors[layer.names["mid"]].float(), down.flatten(1).float())
     if target.form in THIRDS:
         up = up.chunk(len(THIRDS))[THIRDS.index(target.form)]
+    elif target.form == "swapped":
+        up = swapped(up)
     is_convolution = len(target.shape) == 4
     down = down.reshape(layer.rank, *target.shape[1:])
     up = up.reshape(-1, layer.rank, 1, 1) if is_convolution else up.reshape(-1, layer.rank)
@@ -141,7 +143,7 @@ def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> f
 
 
 def _uncounted(_: int) -> None:
-    """Progress that is not told: a LoRA is read quickly."""
+    """Progress that is not reported: a LoRA is read quickly."""
 
 
 def _damaged(path: Path, what: str) -> ModelRefused:

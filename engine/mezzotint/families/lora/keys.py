@@ -46,7 +46,7 @@ class Key:
 
 
 def parse_key(name: str) -> Key | None:
-    """What the tensor of that name is; None when the name says nothing known."""
+    """What the tensor of that name is; None for an unknown name."""
     found = _FACTOR.fullmatch(name)
     part: Part = "alpha"
     if found is not None:

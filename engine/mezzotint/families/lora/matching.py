@@ -59,7 +59,7 @@ class LayerIndex:
 
     def find(self, place: Place, layer: str) -> tuple[Target, ...]:
         """The layer of that flat name, in today's or the original naming, in which one may be three of today's."""
-        found = self._targets.get((place, layer))
+        found = self._targets.get((place, layer)) or self._targets.get((place, layer.removesuffix("_0")))
         if found is not None or place != "denoiser":
             return () if found is None else (found,)
         if self._original is not None:

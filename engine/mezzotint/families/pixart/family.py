@@ -45,14 +45,14 @@ class PixArt:
         return sources.vae_factor * patch
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
-        """None: its scheduler lays out the steps alone."""
+        """None: the scheduler computes its own timesteps."""
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
-        """Whether guidance of that scale asks the network without the prompt, too."""
+        """Whether there is an unconditional pass at that scale."""
         return guidance_scale > 1
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
-        """Turn words into `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""
+        """Encode prompts as `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""
         import torch
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
@@ -75,7 +75,7 @@ class PixArt:
         )
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several images, which are denoised together, of conditionings of one shape.
+        """Join the conditionings of images that are denoised together; their shapes agree.
 
         Padding that none of them has words in is left out: masked, it has no part in any image.
         """
@@ -95,7 +95,7 @@ class PixArt:
         """The transformer's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
         from mezzotint.families.guidance import guided_output
 
-        # Attention of ours skips what lies beyond a length; diffusers' own knows the mask only.
+        # Our attention takes lengths; diffusers' own only takes the mask.
         short = model.attention is not None and "lengths" in conditioning.tensors
 
         def ask(rows: "torch.Tensor", rows_of: Conditioning) -> "torch.Tensor":
@@ -109,13 +109,13 @@ class PixArt:
                 cross_attention_kwargs={"key_lengths": tensors["lengths"]} if short else None,
                 return_dict=False,
             )[0]
-            return output[:, : sample.shape[1]]  # a learned variance, if there is one, is not sampled with
+            return output[:, : sample.shape[1]]  # a learned variance is dropped
 
         return guided_output(ask, sample, conditioning, model.passes, model.at_once)
 
 
 def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
-    """T5's tokens `(1, n, d)` and which of them are words `(1, n)`."""
+    """T5's tokens `(1, n, d)` and their mask `(1, n)`."""
     encoder = model.networks["text_encoder"]
     inputs = model.tokenizers["tokenizer"](
         prompt.lower().strip(),  # PixArt was trained on lower-case captions
@@ -130,7 +130,7 @@ def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.
 
 
 def _lengths(mask: "torch.Tensor") -> "torch.Tensor | None":
-    """How many tokens of each row `(k, n)` are words, `(k,)` of int32; None where padding lies between words."""
+    """Lengths `(k,)`, int32, of the masks `(k, n)`; None where a mask has gaps."""
     import torch
 
     lengths = mask.sum(dim=1)

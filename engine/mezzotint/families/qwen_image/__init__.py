@@ -1,1 +1,1 @@
-"""Qwen-Image: a transformer of two streams, whose words a language model reads (arXiv 2508.02324)."""
+"""Qwen-Image: a double-stream transformer with a language model as its text encoder (arXiv 2508.02324)."""

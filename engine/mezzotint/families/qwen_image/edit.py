@@ -1,4 +1,4 @@
-"""Qwen-Image-Edit 2509 and 2511: its encoder looks at pictures, and their clean latents stand beside the noise."""
+"""Qwen-Image-Edit 2509 and 2511: the text encoder sees reference images, whose clean latents join the noisy ones."""
 
 import math
 from collections.abc import Sequence
@@ -8,19 +8,20 @@ from PIL import Image
 
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.families.flow.family import Words
+from mezzotint.families.flow.references import with_references
 from mezzotint.families.flow.spec import FlowSpec
-from mezzotint.families.qwen_image.family import REFERENCE, QwenImage
+from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
     import torch
 
-LEAD = 64  # tokens of the template before the pictures and the words
-MAX_TOKENS = 1024  # of what follows
-SEEN_AREA = 384 * 384  # pixels of a picture as the encoder sees it
-KEPT_AREA = 1024 * 1024  # and as it stands beside the noise
+LEAD = 64  # tokens of the template before the images and the prompt
+MAX_TOKENS = 1024  # of the rest
+SEEN_AREA = 384 * 384  # pixels of an image as the encoder sees it
+KEPT_AREA = 1024 * 1024  # and of its clean latents
 _MULTIPLE = 32  # of their sides
-_PICTURE = "Picture {number}: <|vision_start|>{places}<|vision_end|>"
+_IMAGE_PROMPT = "Picture {number}: <|vision_start|>{places}<|vision_end|>"
 _PLACE = "<|image_pad|>"
 _TEMPLATE = (
     "<|im_start|>system\nDescribe the key features of the input image (color, shape, size, texture, objects, "
@@ -31,7 +32,9 @@ _TEMPLATE = (
 
 
 class QwenImageEdit(QwenImage):
-    """Changes pictures, or makes one of several."""
+    """Edits an image, or combines several."""
+
+    original = None
 
     spec = FlowSpec(
         name="qwen-image-edit",
@@ -41,28 +44,24 @@ class QwenImageEdit(QwenImage):
         variants={"base": ModelDefaults(width=1024, height=1024, steps=40, guidance_scale=4.0)},
         max_tokens=LEAD + MAX_TOKENS,
         template=_TEMPLATE,
-        in_turn=True,
+        halves=("sequential", "batched"),
     )
 
-    def encode_beside(self, model: LoadedModel, inputs: PromptInputs, pictures: Sequence[Image.Image]) -> Conditioning:
-        """Words that speak of pictures, and those pictures' latents, as `reference0` and so on, `(k, c, h, w)`."""
-        found = self.conditioned(model, inputs, lambda prompt: self.words_beside(model, prompt, pictures))
-        rows = found.tensors["text"].shape[0]
-        for number, picture in enumerate(pictures):
-            latents = self._latents(model, picture).to(model.device, model.dtype)
-            found.tensors[f"{REFERENCE}{number}"] = latents.expand(rows, -1, -1, -1)
-        return found
+    def encode_beside(self, model: LoadedModel, inputs: PromptInputs, images: Sequence[Image.Image]) -> Conditioning:
+        """The prompt, encoded together with the reference images, and their latents."""
+        found = self.conditioned(model, inputs, lambda prompt: self.words_beside(model, prompt, images))
+        return with_references(found, [self._latents(model, image) for image in images])
 
-    def words_beside(self, model: LoadedModel, prompt: str, pictures: Sequence[Image.Image]) -> Words:
-        """The last layer of Qwen2.5-VL, which sees the pictures, too, from where they begin."""
+    def words_beside(self, model: LoadedModel, prompt: str, images: Sequence[Image.Image]) -> Words:
+        """Qwen2.5-VL's last hidden states, which include the images; without the template's first tokens."""
         import torch
 
         tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
         looks = model.tokenizers["processor"]
-        small = [picture.resize(_size(picture, SEEN_AREA), Image.Resampling.LANCZOS) for picture in pictures]
+        small = [image.resize(_size(image, SEEN_AREA), Image.Resampling.LANCZOS) for image in images]
         looked = looks(images=small, return_tensors="pt")
         counts = (looked.image_grid_thw.prod(dim=-1) // looks.merge_size**2).tolist()
-        told = "".join(_PICTURE.format(number=n, places=_PLACE * count) for n, count in enumerate(counts, 1))
+        told = "".join(_IMAGE_PROMPT.format(number=n, places=_PLACE * count) for n, count in enumerate(counts, 1))
         read = tokenizer([self.spec.template.format(prompt=told + prompt)], return_tensors="pt")
         with torch.no_grad():
             seen = encoder(
@@ -73,20 +72,20 @@ class QwenImageEdit(QwenImage):
             ).last_hidden_state[:, LEAD:]
         return Words(text=seen, length=seen.shape[1])
 
-    def _latents(self, model: LoadedModel, picture: Image.Image) -> "torch.Tensor":
+    def _latents(self, model: LoadedModel, image: Image.Image) -> "torch.Tensor":
         import numpy as np
         import torch
 
-        from mezzotint.families.autoencoder import reference_latents
+        from mezzotint.families.autoencoder import encode_pixels
 
-        large = picture.convert("RGB").resize(_size(picture, KEPT_AREA), Image.Resampling.LANCZOS)
+        large = image.convert("RGB").resize(_size(image, KEPT_AREA), Image.Resampling.LANCZOS)
         pixels = torch.from_numpy(np.asarray(large, dtype=np.float32) / 255.0).permute(2, 0, 1)[None]
         with torch.no_grad():
-            return reference_latents(model.networks["vae"], 2.0 * pixels - 1.0)
+            return encode_pixels(model.networks["vae"], 2.0 * pixels - 1.0, None)
 
 
-def _size(picture: Image.Image, area: int) -> tuple[int, int]:
-    """Width and height of so many pixels, in a picture's proportions."""
-    ratio = picture.width / picture.height
+def _size(image: Image.Image, area: int) -> tuple[int, int]:
+    """Width and height of about this area, at the image's aspect ratio."""
+    ratio = image.width / image.height
     width = math.sqrt(area * ratio)
     return round(width / _MULTIPLE) * _MULTIPLE, round(width / ratio / _MULTIPLE) * _MULTIPLE

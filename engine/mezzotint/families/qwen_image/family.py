@@ -1,33 +1,54 @@
-"""Qwen-Image: the language model of Qwen2.5-VL reads the words, in a template whose own words are left out."""
+"""Qwen-Image: Qwen2.5-VL's language model encodes the prompt in a template, whose tokens are cut off."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.original import OriginalNetwork
 from mezzotint.families.flow.packing import SIDE, packed, unpacked
+from mezzotint.families.flow.qwen_parts import QWEN2_5_VL_7B, QWEN_AE
+from mezzotint.families.flow.references import references_of
 from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.qwen_image.names import TRANSFORMER
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
     import torch
 
-LEAD = 34  # tokens of the template before the words
-MAX_TOKENS = 512  # of what follows
-REFERENCE = "reference"  # how the names of tensors begin that are clean latents `(n, c, h, w)`, to be seen beside
+LEAD = 34  # tokens of the template before the prompt
+MAX_TOKENS = 512  # of the rest
 TEMPLATE = (
     "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, spatial "
     "relationships of the objects and background:<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n"
     "<|im_start|>assistant\n"
 )
+_EDIT_MARK = "__index_timestep_zero__"  # a tensor that ComfyUI's files of Qwen-Image-Edit-2511 have
 _OF_OTHERS = ("guidance_embeds", "use_additional_t_cond", "use_layer3d_rope")  # settings of networks of its class
+_SCHEDULER = {
+    "_class_name": "FlowMatchEulerDiscreteScheduler",
+    "num_train_timesteps": 1000,
+    "shift": 1.0,
+    "use_dynamic_shifting": True,
+    "base_shift": 0.5,
+    "max_shift": 0.9,
+    "base_image_seq_len": 256,
+    "max_image_seq_len": 8192,
+    "shift_terminal": 0.02,
+    "time_shift_type": "exponential",
+}
 
 
 class QwenImage(FlowFamily):
     """The first model and 2512."""
+
+    original: OriginalNetwork | None = TRANSFORMER
+    needs = (QWEN2_5_VL_7B, QWEN_AE)
+    bundled_tokenizers = MappingProxyType({"tokenizer": "Qwen2Tokenizer"})
 
     spec = FlowSpec(
         name="qwen-image",
@@ -35,13 +56,20 @@ class QwenImage(FlowFamily):
         pipelines=("QwenImagePipeline", "QwenImageImg2ImgPipeline"),
         components=("transformer", "vae", "text_encoder", "tokenizer"),
         variants={"base": ModelDefaults(width=1328, height=1328, steps=50, guidance_scale=4.0)},
+        scheduler={"base": _SCHEDULER},
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
-        in_turn=True,
+        halves=("sequential", "batched"),
     )
 
+    def variant_of_file(self, file: FileCheckpoint) -> str:
+        """The only variant; ModelRefused where the file is of Qwen-Image-Edit, whose shapes are the same."""
+        if "edit" in file.path.stem.lower() or any(name.endswith(_EDIT_MARK) for name in file.header.tensors):
+            raise ModelRefused(f"{file.path}: Qwen-Image-Edit cannot be run; get Qwen-Image, or Qwen-Image-2512")
+        return super().variant_of_file(file)
+
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing or its network wants to be told more."""
+        """Name the parts of a checkpoint; ModelRefused when one is missing or its network takes further inputs."""
         found = super().sources(checkpoint, detected)
         for setting in _OF_OTHERS:
             if found.components["transformer"].config.get(setting):
@@ -49,7 +77,7 @@ class QwenImage(FlowFamily):
         return found
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """The last layer of the language model, from where the words begin."""
+        """The language model's last hidden states, from the prompt's first token."""
         import torch
 
         tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
@@ -66,10 +94,10 @@ class QwenImage(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Tokens of two by two latents, those of references last; words of unlike lengths are padded under a mask."""
+        """Tokens of two by two latents, those of references last; prompts of unequal length are padded and masked."""
         import torch
 
-        references = [each for name, each in sorted(conditioning.tensors.items()) if name.startswith(REFERENCE)]
+        references = references_of(conditioning)
         text, mask = _words_and_mask(conditioning)
         tokens = packed(rows)
         seen = network(
@@ -83,12 +111,12 @@ class QwenImage(FlowFamily):
         return unpacked(seen[:, : tokens.shape[1]], rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of the language model's width."""
+        """Text of the language model's width."""
         width = config.get("joint_attention_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 3584)}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
-        """Combine `(2b, c, h, w)` into `(b, c, h, w)`, each token as long as the prompt's alone would be."""
+        """Combine `(2b, c, h, w)` into `(b, c, h, w)`, rescaling each token to the norm of the conditional one."""
         from mezzotint.families.guidance import guide, restored
 
         conditional = output.chunk(2)[1]
@@ -102,7 +130,7 @@ def _grid(latents: "torch.Tensor") -> tuple[int, int]:
 
 
 def _words_and_mask(conditioning: Conditioning) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """The words `(n, t, d)` of the longest prompt, and which of them are no padding, `(n, t)`, where that differs."""
+    """Text `(n, t, d)` cut to the longest prompt, and its mask `(n, t)`, where lengths differ."""
     import torch
 
     text = conditioning.tensors["text"]

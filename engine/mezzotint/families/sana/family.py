@@ -1,4 +1,4 @@
-"""Sana: Gemma 2 reads the words behind an instruction, and linear attention sees the whole image at once."""
+"""Sana: Gemma 2 encodes an instruction and the prompt; the transformer uses linear attention."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ _STEPS, _SCALE = 20, 4.5
 
 
 class Sana(FlowFamily):
-    """Sana and Sana 1.5, by the size of images that they were trained with last."""
+    """Sana and Sana 1.5, by the image size of the last phase of training."""
 
     spec = FlowSpec(
         name="sana",
@@ -47,7 +47,7 @@ class Sana(FlowFamily):
         return None
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """Gemma's last states of the first token and of the last 299, which end with the prompt and its padding."""
+        """Gemma's last hidden states of the first token and of the last 299: the prompt and its padding."""
         before = len(model.tokenizers["tokenizer"].encode(INSTRUCTION))
         read = self._read(model, INSTRUCTION + _plain(prompt), before + self.spec.max_tokens - 2)
         return _chosen(read, [0, *range(1 - self.spec.max_tokens, 0)])
@@ -70,7 +70,7 @@ class Sana(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The velocity; a learned variance, if there is one, is not sampled with."""
+        """The velocity; a learned variance is dropped."""
         seen: torch.Tensor = network(
             rows,
             encoder_hidden_states=conditioning.tensors["text"],
@@ -81,7 +81,7 @@ class Sana(FlowFamily):
         return seen[:, : rows.shape[1]]
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of Gemma's width, and which of them count."""
+        """Text of Gemma's width, and its mask."""
         width = config.get("caption_channels")
         return {"text": (rows, tokens, width if isinstance(width, int) else 2304), "mask": (rows, tokens)}
 

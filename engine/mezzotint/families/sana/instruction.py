@@ -1,4 +1,4 @@
-"""What Gemma is told before a prompt: Sana was trained on what it makes of words behind it (arXiv 2410.10629, 3.3)."""
+"""The instruction for Gemma before a prompt, with which Sana was trained (arXiv 2410.10629, 3.3)."""
 
 INSTRUCTION = "\n".join(
     (

@@ -1,4 +1,4 @@
-"""Stable Diffusion 1.5: a U-Net under one CLIP text encoder, whose last layer it reads."""
+"""Stable Diffusion 1.5: a U-Net conditioned on the last hidden states of one CLIP text encoder."""
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detected import Detected
@@ -10,7 +10,7 @@ from mezzotint.families.unet_family import UnetFamily, asked_tensors
 
 
 class Sd15(UnetFamily):
-    """It and its finetunes, with the versions before it, which differ in nothing but their weights."""
+    """Stable Diffusion 1.x and its finetunes, which differ only in their weights."""
 
     name = "sd15"
 
@@ -26,7 +26,7 @@ class Sd15(UnetFamily):
         return single_file_sources(checkpoint, detected, configs=configs, tokenizers=TOKENIZERS, settings={})
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
-        """Turn words into `text` `(k, n, d)`, k of 1 or 2."""
+        """Encode the prompts as `text` `(k, n, d)`, k of 1 or 2."""
         import torch
 
         from mezzotint.families.text.clip_encode import ClipEncoder, encode_pair

@@ -1,4 +1,4 @@
-"""Stable Diffusion 3 and 3.5: two CLIPs and, where a model has it, T5 read the words."""
+"""Stable Diffusion 3 and 3.5: two CLIP text encoders and, where a model has it, T5."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ class StableDiffusion3(FlowFamily):
         return "large" if config.get("num_layers") == _LARGE else "sd3"
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
-        """As the scheduler spaces them; UsageError where an image has more rows than the network has places for."""
+        """The scheduler's; UsageError where an image has more rows than the network has position embeddings."""
         side = self.multiple(sources)
         most = sources.components["transformer"].config.get("pos_embed_max_size")
         if isinstance(most, int) and most and max(width, height) // side > most:
@@ -56,7 +56,7 @@ class StableDiffusion3(FlowFamily):
         return FlowSteps(mu=self.mu(sources.scheduler, (width // side) * (height // side), steps))
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """The last layers but one of both CLIPs side by side, then T5's; zeros where a model has none."""
+        """Penultimate hidden states of both CLIPs, concatenated, then T5's; zeros without a T5."""
         import torch
 
         read = [_clip(model, prompt, tokenizer, encoder) for tokenizer, encoder in CLIPS]
@@ -68,7 +68,7 @@ class StableDiffusion3(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The velocity of all rows at once: prompts are of one length."""
+        """The velocity of the whole batch: all prompts have the same length."""
         tensors = conditioning.tensors
         seen: torch.Tensor = network(
             hidden_states=rows,
@@ -80,7 +80,7 @@ class StableDiffusion3(FlowFamily):
         return seen
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of T5's width, and what both CLIPs make of all of them."""
+        """Text of T5's width, and the pooled embeddings of both CLIPs."""
         width, pooled = config.get("joint_attention_dim"), config.get("pooled_projection_dim")
         return {
             "text": (rows, tokens, width if isinstance(width, int) else 4096),
@@ -89,7 +89,7 @@ class StableDiffusion3(FlowFamily):
 
 
 def _clip(model: LoadedModel, prompt: str, tokenizer: str, name: str) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The last states but one `(1, 77, d)`, and one vector for all words `(1, e)`."""
+    """Penultimate hidden states `(1, 77, d)`, and the pooled embedding `(1, e)`."""
     import torch
 
     encoder = model.networks[name]
@@ -102,7 +102,7 @@ def _clip(model: LoadedModel, prompt: str, tokenizer: str, name: str) -> "tuple[
 
 
 def _t5(model: LoadedModel, prompt: str, like: "torch.Tensor") -> "torch.Tensor":
-    """T5's states `(1, 256, d)`, padding and all, which the network was trained to see."""
+    """T5's last hidden states `(1, 256, d)`, including padding, as in training."""
     import torch
 
     if "text_encoder_3" not in model.sources.components:

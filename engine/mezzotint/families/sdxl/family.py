@@ -1,4 +1,4 @@
-"""SDXL: a U-Net under two CLIP text encoders, and its refiner under one (arXiv 2307.01952)."""
+"""SDXL: a U-Net conditioned on two CLIP text encoders, and its refiner on one (arXiv 2307.01952)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mezzotint.families.text.clip_encode import ClipEncoder
 
-AESTHETIC_SCORE = 6.0  # what the refiner is told an image is worth, and a bad one: arXiv 2307.01952, appendix C
+AESTHETIC_SCORE = 6.0  # micro-conditioning of the refiner: arXiv 2307.01952, appendix C
 NEGATIVE_AESTHETIC_SCORE = 2.5
 
 
@@ -46,7 +46,7 @@ class Sdxl(UnetFamily):
         return folder_sources(checkpoint, detected, needed)
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
-        """Turn words into `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
+        """Encode the prompts as `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
         import torch
 
         from mezzotint.families.text.clip_encode import encode_pair

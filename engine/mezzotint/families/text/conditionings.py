@@ -11,7 +11,7 @@ TEXT = "text"  # the tensor of a conditioning whose rows may be of unlike length
 
 
 def shape_of(conditioning: Conditioning) -> Hashable:
-    """Equal for what can be joined: longer words, or ones whose padding is told otherwise, make other tensors."""
+    """Equal for conditionings that can be joined: other lengths or masks have other shapes."""
     tensors = tuple(
         (name, _joinable(name, each, conditioning), each.dtype) for name, each in sorted(conditioning.tensors.items())
     )
@@ -54,7 +54,7 @@ def _half(conditioning: Conditioning, half: int, halves: int) -> tuple[int, ...]
 
 
 def _joinable(name: str, tensor: torch.Tensor, conditioning: Conditioning) -> tuple[int, ...]:
-    """The shape of a tensor, but for the length of words whose padding can be told."""
+    """The shape of a tensor, without the text length where padding can be masked."""
     shape = tuple(tensor.shape)
     return (shape[0], *shape[2:]) if conditioning.lengths and name == TEXT else shape
 

@@ -1,4 +1,4 @@
-"""What a model has made of words, kept for the images to come: batches ask for the same ones over and over."""
+"""Encoded prompts of a model, kept for later images: batches repeat the same ones."""
 
 from collections.abc import Hashable
 from dataclasses import replace

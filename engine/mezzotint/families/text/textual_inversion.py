@@ -1,4 +1,4 @@
-"""Textual inversion: words that a person adds, each a few vectors at the text encoder's input (arXiv 2208.01618).
+"""Textual inversion: added tokens, each a few vectors at the text encoder's input (arXiv 2208.01618).
 
 Files are safetensors only. SDXL files hold `clip_l` and `clip_g`; any other file with one tensor of vectors serves the
 one encoder whose width it has. The word is the file's name without its ending; in a prompt it is found as a whole word,
@@ -51,7 +51,7 @@ def load_inversions(paths: Sequence[Path], widths: Mapping[str, int]) -> tuple[I
 
 
 class Vocabulary:
-    """The learned words of one encoder: an id below zero, -1 - i, stands for `vectors[i]`."""
+    """The learned tokens of one text encoder: an id below zero, -1 - i, stands for `vectors[i]`."""
 
     def __init__(self, inversions: Sequence[Inversion], key: str) -> None:
         self.vectors: list[torch.Tensor] = []
@@ -66,7 +66,7 @@ class Vocabulary:
         self._pattern = re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE) if words else None
 
     def tokenize(self, text: str, tokenize: Callable[[str], Sequence[int]]) -> list[int]:
-        """Token ids of the text between learned words, and theirs."""
+        """Token ids of the text and of the learned tokens in it."""
         if self._pattern is None:
             return list(tokenize(text))
         ids: list[int] = []

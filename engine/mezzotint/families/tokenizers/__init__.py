@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformers import CLIPTokenizer, Qwen2Tokenizer
+    from transformers import CLIPTokenizer, Qwen2Tokenizer, T5Tokenizer
 
 _MERGES_FILE = Path(__file__).parent / "clip" / "bpe_simple_vocab_16e6.txt.gz"
 _QWEN_FILE = Path(__file__).parent / "qwen" / "merges.txt.gz"
+_T5_FILE = Path(__file__).parent / "t5" / "spiece.model.gz"
+T5_LONGEST = 512  # tokens
+_T5_EXTRA_IDS = 100
 QWEN_LONGEST = 131_072  # tokens
 # In the order of their ids from 151,643 on, as tokenizer_config.json of Qwen3-4B has them (Apache 2.0).
 QWEN_SPECIAL = (
@@ -53,6 +56,24 @@ def qwen_tokenizer() -> "Qwen2Tokenizer":
     tokenizer.add_special_tokens({"additional_special_tokens": list(QWEN_SPECIAL[1:])})
     tokenizer.add_tokens(list(QWEN_MARKS))
     return tokenizer
+
+
+def t5_tokenizer() -> "T5Tokenizer":
+    """That of T5 v1.1, whose encoder FLUX.1, Chroma and Stable Diffusion 3 have."""
+    from transformers import T5Tokenizer
+
+    pieces, characters = t5_pieces()
+    return T5Tokenizer(vocab=pieces, _spm_precompiled_charsmap=characters, model_max_length=T5_LONGEST)
+
+
+def t5_pieces() -> tuple[list[tuple[str, float]], bytes]:
+    """T5's pieces and their scores, by their ids, and sentencepiece's table of characters."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    found = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]
+    found.ParseFromString(gzip.decompress(_T5_FILE.read_bytes()))
+    extra = [(f"<extra_id_{number}>", 0.0) for number in reversed(range(_T5_EXTRA_IDS))]
+    return [*((one.piece, one.score) for one in found.pieces), *extra], found.normalizer_spec.precompiled_charsmap
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Z-Image: a single-stream transformer over the tokens of words and image alike (arXiv 2511.22699)."""
+"""Z-Image: a single-stream transformer over text and image tokens (arXiv 2511.22699)."""

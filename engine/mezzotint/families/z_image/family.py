@@ -1,4 +1,4 @@
-"""Z-Image and Z-Image-Turbo: Qwen3 reads the words, and one stream of blocks sees them beside the image."""
+"""Z-Image and Z-Image-Turbo: single-stream blocks over image tokens and the text tokens of Qwen3."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from mezzotint.protocol import ModelDefaults
 if TYPE_CHECKING:
     import torch
 
-TURBO_SHIFT, BASE_SHIFT = 3.0, 6.0  # of the noise
+TURBO_SHIFT, BASE_SHIFT = 3.0, 6.0  # of the timesteps
 
 
 def _scheduler(shift: float) -> Mapping[str, object]:
@@ -50,37 +50,26 @@ class ZImage(FlowFamily):
         return "turbo" if isinstance(shift, int | float) and shift <= TURBO_SHIFT else "base"
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa: ARG002
-        """Sigmas as its pipeline has them, to the last bit; the shift is one for all sizes."""
+        """Sigmas as in its pipeline, to the last bit; one shift for all sizes."""
         import torch
 
         return FlowSteps(sigmas=tuple(torch.linspace(1.0, 1 / steps, steps).tolist()))
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """The last layer but one of Qwen3, of the words alone."""
+        """Qwen3's penultimate hidden states, without padding."""
         import torch
 
-        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
-        read = tokenizer(
-            [self.spec.template.format(prompt=prompt)],
-            padding="max_length",
-            max_length=self.spec.max_tokens,
-            truncation=True,
-            return_tensors="pt",
-        )
-        length = int(read.attention_mask.sum())
+        ids, mask = self.read(model, prompt)
         with torch.no_grad():
-            states = encoder(
-                input_ids=read.input_ids.to(encoder.device),
-                attention_mask=read.attention_mask.to(encoder.device).bool(),
-                output_hidden_states=True,
+            states = model.networks["text_encoder"](
+                input_ids=ids, attention_mask=mask.bool(), output_hidden_states=True
             ).hidden_states
-        mask = read.attention_mask[0].bool()
-        return Words(text=states[-2][:, mask.to(encoder.device)], length=length)
+        return Words(text=states[-2][:, mask[0].bool()], length=int(mask.sum()))
 
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network counts time from noise to image, and looks the other way."""
+        """The network takes 1 - t as its time, and predicts the negative of the velocity."""
         import torch
 
         lengths = conditioning.lengths or (conditioning.tensors["text"].shape[1],) * rows.shape[0]
@@ -89,10 +78,10 @@ class ZImage(FlowFamily):
         return -torch.stack([each.float() for each in seen]).squeeze(2)
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Words of Qwen3's width."""
+        """Text of Qwen3's width."""
         width = config.get("cap_feat_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 2560)}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
-        """Counted from the prompt's half, as its pipeline does."""
+        """As p + (scale - 1) (p - n), as its pipeline does."""
         return guided_from_prompt(output, scale, rescale)

@@ -70,9 +70,9 @@ class Gallery:
         limit, offset = max(0, min(query.limit, LARGEST_PAGE)), max(0, query.offset)
 
         def ask(connection: sqlite3.Connection) -> GalleryPage:
-            total = connection.execute(f"SELECT count(*) FROM pictures WHERE {where}", values).fetchone()[0]  # noqa: S608  our own words
+            total = connection.execute(f"SELECT count(*) FROM images WHERE {where}", values).fetchone()[0]  # noqa: S608  our own words
             found = connection.execute(
-                f"SELECT {_COLUMNS} FROM pictures WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",  # noqa: S608
+                f"SELECT {_COLUMNS} FROM images WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",  # noqa: S608
                 [*values, limit, offset],
             )
             return GalleryPage(total=total, items=tuple(_item(*row) for row in found))
@@ -95,7 +95,7 @@ class Gallery:
 
     def models(self) -> tuple[str, ...]:
         """Each model's name once."""
-        question = "SELECT DISTINCT model FROM pictures WHERE readable AND model <> '' ORDER BY model"
+        question = "SELECT DISTINCT model FROM images WHERE readable AND model <> '' ORDER BY model"
         return self._database.run(lambda connection: tuple(name for (name,) in connection.execute(question)))
 
     def notices(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class Gallery:
     def _set_stars(self, connection: sqlite3.Connection, stars: Mapping[str, int]) -> None:
         connection.executemany("INSERT OR REPLACE INTO ratings VALUES (?, ?)", stars.items())
         connection.executemany(
-            "UPDATE pictures SET rating = ? WHERE content = ?", [(number, content) for content, number in stars.items()]
+            "UPDATE images SET rating = ? WHERE content = ?", [(number, content) for content, number in stars.items()]
         )
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('stars', ?)", (self._stars.size(),))
 
@@ -135,7 +135,7 @@ class Gallery:
 
 def _contents(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, str]:
     """By what the images of the index are known."""
-    question = "SELECT path, content FROM pictures WHERE path = ? AND readable"
+    question = "SELECT path, content FROM images WHERE path = ? AND readable"
     return dict(row for path in paths for row in connection.execute(question, (path,)).fetchall())
 
 

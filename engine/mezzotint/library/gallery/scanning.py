@@ -17,7 +17,7 @@ _MOST_NOTICES = 8
 BATCH = 100  # images that are written together; a question meanwhile sees what is there
 
 _PUT = """
-INSERT INTO pictures
+INSERT INTO images
     (path, changed, bytes, readable, made, width, height, model, seed, content, prompt, words, rating)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT rating FROM ratings WHERE content = ?10), 0))
 ON CONFLICT (path) DO UPDATE SET
@@ -69,7 +69,7 @@ def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
         bool(readable)
         for path in paths
         for (readable,) in connection.execute(
-            "DELETE FROM pictures WHERE path = ? RETURNING readable", (path,)
+            "DELETE FROM images WHERE path = ? RETURNING readable", (path,)
         ).fetchall()
     )
 
@@ -89,12 +89,12 @@ def put(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 
 def _known(connection: sqlite3.Connection) -> dict[str, FileStamp]:
-    rows = connection.execute("SELECT path, changed, bytes FROM pictures")
+    rows = connection.execute("SELECT path, changed, bytes FROM images")
     return {path: FileStamp(changed=changed, bytes=size) for path, changed, size in rows}
 
 
 def _known_of(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, FileStamp]:
-    question = "SELECT path, changed, bytes FROM pictures WHERE path = ?"
+    question = "SELECT path, changed, bytes FROM images WHERE path = ?"
     rows = (row for path in paths for row in connection.execute(question, (path,)).fetchall())
     return {path: FileStamp(changed=changed, bytes=size) for path, changed, size in rows}
 
@@ -129,7 +129,7 @@ def _batches(files: Sequence[tuple[str, FileStamp]]) -> Iterator[tuple[int, Sequ
 
 def _progress(done: int, total: int, seconds: float) -> Progress:
     left = seconds / done * (total - done) if done else None
-    return Progress(what="scan", done=done, total=total, unit="pictures", seconds_left=left)
+    return Progress(what="scan", done=done, total=total, unit="images", seconds_left=left)
 
 
 def _is_unseen(path: str, walked: Walked) -> bool:
@@ -139,7 +139,7 @@ def _is_unseen(path: str, walked: Walked) -> bool:
 
 def _finish(connection: sqlite3.Connection, gone: Sequence[str], added: int, walked: Walked) -> GalleryScanned:
     removed = forget(connection, gone)
-    total, files = connection.execute("SELECT coalesce(sum(readable), 0), count(*) FROM pictures").fetchone()
+    total, files = connection.execute("SELECT coalesce(sum(readable), 0), count(*) FROM images").fetchone()
     return GalleryScanned(added=added, removed=removed, total=total, unreadable=files - total + walked.unusable)
 
 

@@ -15,29 +15,29 @@ from mezzotint.errors import StorageError, UsageError
 from mezzotint.trouble import shown, storage_error
 
 APPLICATION_ID = 0x4D5A_5447  # "MZTG"
-VERSION = 1  # an older one is dropped and filled again: all but the stars can be read from the images
+VERSION = 2  # an older one is dropped and filled again: all but the stars can be read from the images
 
 TABLES = """
-CREATE TABLE pictures (
+CREATE TABLE images (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     path TEXT NOT NULL UNIQUE,
     changed INTEGER NOT NULL,            -- nanoseconds; with the bytes it tells whether a file must be read again
     bytes INTEGER NOT NULL,
-    readable INTEGER NOT NULL,           -- 0: looked at, and no picture
+    readable INTEGER NOT NULL,           -- 0: looked at, and no image
     made REAL NOT NULL,
     width INTEGER NOT NULL,
     height INTEGER NOT NULL,
     model TEXT NOT NULL,
     seed TEXT,                           -- up to 64 bits without a sign, which SQLite's numbers do not hold
     rating INTEGER NOT NULL,
-    content TEXT NOT NULL,               -- by which a picture is known wherever its file goes
+    content TEXT NOT NULL,               -- by which an image is known wherever its file goes
     prompt TEXT NOT NULL,
     words TEXT NOT NULL                  -- what searches look through, in lower case
 );
-CREATE INDEX pictures_newest ON pictures (made, id) WHERE readable;
-CREATE INDEX pictures_best ON pictures (rating, made, id) WHERE readable;
-CREATE INDEX pictures_model ON pictures (model, made, id) WHERE readable;
-CREATE INDEX pictures_content ON pictures (content);
+CREATE INDEX images_newest ON images (made, id) WHERE readable;
+CREATE INDEX images_best ON images (rating, made, id) WHERE readable;
+CREATE INDEX images_model ON images (model, made, id) WHERE readable;
+CREATE INDEX images_content ON images (content);
 CREATE TABLE ratings (content TEXT PRIMARY KEY, rating INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """

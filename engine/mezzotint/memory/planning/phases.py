@@ -93,7 +93,7 @@ def _decoders(model: ModelFootprint) -> Iterator[ComponentFootprint]:
 
 
 def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: int) -> Work:
-    work, positions, batch = stage.model.denoiser.work, _positions(stage), stage.batch
+    work, positions, batch = stage.model.denoiser.work, _seen_positions(stage), stage.batch
     steps = stage.steps * -(-task.count // batch)
     if not stage.guided:
         return Work(phase, steps, work.at(positions, batch))
@@ -105,6 +105,18 @@ def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: in
 
 def _positions(stage: StageTask) -> float:
     return stage.width * stage.height / stage.model.vae_factor**2
+
+
+def _seen_positions(stage: StageTask) -> float:
+    """Latent pixels of the image and of all reference images, whose tokens the denoiser sees beside its own."""
+    shown = sum(width * height for width, height in stage.references)
+    return _positions(stage) + shown / stage.model.vae_factor**2
+
+
+def _encoded_positions(task: Task, tile: int) -> float:
+    """Latent pixels of the largest reference image, or of a tile of it."""
+    sizes = ((stage.model.vae_factor, *size) for stage in task.stages for size in stage.references)
+    return max((min(w, tile or w) * min(h, tile or h) / factor**2 for factor, w, h in sizes), default=0.0)
 
 
 def tiled(stage: StageTask, tile: int) -> tuple[float, int]:
@@ -150,7 +162,7 @@ def _encoding(task: Task, stage: StageTask, calibration: Calibration) -> int:
 
 def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibration: Calibration) -> int:
     halves, part = 2 if stage.guided and guidance == "batched" else 1, stage.model.denoiser
-    live = _live(task, stage, part, _positions(stage), halves * stage.batch, calibration)
+    live = _live(task, stage, part, _seen_positions(stage), halves * stage.batch, calibration)
     return live + _kept_text(task, stage, part)
 
 
@@ -164,7 +176,8 @@ def _decoding(task: Task, tile: int, calibration: Calibration) -> int:
     stage = task.stages[-1]
     positions, number = tiled(stage, tile)
     joined = stage.width * stage.height * _ASSEMBLED if number > 1 else 0
-    live = (_live(task, stage, part, positions, 1, calibration) for part in _decoders(stage.model))
+    largest = max(positions, _encoded_positions(task, tile))  # encoding takes no more than decoding
+    live = (_live(task, stage, part, largest, 1, calibration) for part in _decoders(stage.model))
     return max(live, default=0) + joined
 
 

@@ -22,6 +22,7 @@ class StageTask:
     steps: int  # that it takes itself
     guided: bool  # a second pass for the negative prompt
     batch: int = 1  # images that are denoised together
+    references: tuple[tuple[int, int], ...] = ()  # sizes of reference images as the denoiser is shown them, in pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +46,12 @@ def task_of(
     quantization: Quantization = "auto",
     text_quantization: Quantization = "auto",
     dtype: Numbers = "bfloat16",
+    references: Sequence[Sequence[tuple[int, int]]] = (),
 ) -> Task:
-    """Models one after another at one size: the first takes four fifths of the steps, the others share the rest."""
+    """Models one after another at one size: the first takes four fifths of the steps, the others share the rest.
+
+    `references`: for each of them the sizes of reference images as it is shown them.
+    """
     first = models[0]
     total = first.steps if steps is None else steps
     later = len(models) - 1
@@ -60,8 +65,9 @@ def task_of(
                 height=height or first.height,
                 steps=share,
                 guided=model.guided,
+                references=tuple(shown),
             )
-            for model, share in zip(models, shares, strict=True)
+            for model, share, shown in zip(models, shares, references or [()] * len(models), strict=True)
         ),
         quantization=quantization,
         text_quantization=text_quantization,

@@ -60,26 +60,26 @@ def finish(
     from mezzotint.stages.models.model_cache import ModelRequest
 
     path = Path(request.path)
-    latents, picture = read_latents(path)
-    given = _pictures(picture, cancelled)
-    setup = set_up(_last_stage(picture.record.request), find, default_model, _no_image)
+    latents, undecoded = read_latents(path)
+    given = _input_images(undecoded, cancelled)
+    setup = set_up(_last_stage(undecoded.record.request), find, default_model, _no_image)
     stage = setup.stages[0]
     channels = stage.sources.latent_channels
     if latents.shape[1] != channels:
         raise ImageRefused(f"{path} has latents of {latents.shape[1]} channels; {stage.found.info.id} has {channels}")
-    picture = replace(picture, path=_target(request, picture))
+    undecoded = replace(undecoded, path=_target(request, undecoded))
     device = machine.choose_device(request.device, machine.devices())
-    dtype = machine.choose_dtype(picture.record.request.dtype if request.dtype == "auto" else request.dtype, device)
+    dtype = machine.choose_dtype(undecoded.record.request.dtype if request.dtype == "auto" else request.dtype, device)
     model = model_cache.models_for(ModelRequest(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
-    _compare(picture, setup, on_event, cancelled)
+    _compare(undecoded, setup, on_event, cancelled)
     tell = partial(_tell, on_event)
     bring(setup, [model], [["vae"]], on_event=on_event, cancelled=cancelled, tell=tell)
-    model.vae_tile = picture.record.request.vae_tile or 0 if request.vae_tile is None else request.vae_tile
+    model.vae_tile = undecoded.record.request.vae_tile or 0 if request.vae_tile is None else request.vae_tile
     session = attention.session("sdpa", device.id, dtype, tell)
     on_event(Decoding(image=0, images=1))
     with torch.inference_mode(), torch_attention(session):
         pixels = to_image(model, latents.to(model.device))
-    image = save_image(given.finished(pixels), picture, overwrite=request.output.overwrite)
+    image = save_image(given.finished(pixels), undecoded, overwrite=request.output.overwrite)
     on_event(Saved(image=image, images=1))
     if _is_ours(path):
         with suppress(OSError):
@@ -106,28 +106,29 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
     return replace(request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=())
 
 
-def _pictures(picture: PendingDecode, cancelled: IsCancelled) -> InputImages:
+def _input_images(undecoded: PendingDecode, cancelled: IsCancelled) -> InputImages:
     """Those that the new one is put together with; without inpainting none is needed."""
-    request = picture.record.request
-    pictures = request_images(request)
-    if pictures.inpaint is None:
+    request = undecoded.record.request
+    images = request_images(request)
+    if images.inpaint is None:
         return InputImages()
     far = far_path(request)
     if far is not None:
         raise ImageRefused(f"the record names a file on another computer ({plain(far, 80)}), which is not opened")
-    sizes = [(stage.width, stage.height) for stage in picture.record.stages]
-    return read_inputs(request.images, pictures, sizes, cancelled)
+    sizes = [(stage.width, stage.height) for stage in undecoded.record.stages]
+    put_together = [image for image in request.images if image.role != "reference"]
+    return read_inputs(put_together, images, sizes, cancelled)
 
 
 def _no_image(path: Path) -> tuple[int, int]:
     raise ImageRefused(f"{path} is not needed for decoding")
 
 
-def _target(request: DecodeRequest, picture: PendingDecode) -> Path:
+def _target(request: DecodeRequest, undecoded: PendingDecode) -> Path:
     if request.output.path is None and _is_ours(Path(request.path)):
-        return picture.path
+        return undecoded.path
     check_output(request.output, 1)
-    record = picture.record
+    record = undecoded.record
     last = record.stages[-1]
     fields = NameFields(
         seed=record.image.seed,
@@ -144,9 +145,9 @@ def _target(request: DecodeRequest, picture: PendingDecode) -> Path:
     return image_path(request.output, fields)
 
 
-def _compare(picture: PendingDecode, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:
+def _compare(undecoded: PendingDecode, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:
     """Other files than those that made the latents are told."""
     used = model_used(setup.stages[0], paths.cache_folder() / "fingerprints.json", cancelled)
-    if files_sha256(used) != files_sha256(picture.record.stages[-1].model):
+    if files_sha256(used) != files_sha256(undecoded.record.stages[-1].model):
         message = f"{used.id} is not the same files as before: the image will differ"
         on_event(Notice(code="model_changed", message=message))

@@ -26,11 +26,11 @@ def shown_first_stage(painter: Pipeline, given: InputImages, index: int) -> Stag
         images=painter.images,
         stage=0,
         stages=len(painter.stages),
-        picture=as_text(_jpeg(whole)),
+        jpeg=as_text(_jpeg(whole)),
     )
 
 
-def _jpeg(picture: Image.Image) -> bytes:
+def _jpeg(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
-    picture.convert("RGB").save(buffer, "JPEG", quality=_QUALITY)
+    image.convert("RGB").save(buffer, "JPEG", quality=_QUALITY)
     return buffer.getvalue()

@@ -18,7 +18,7 @@ _LANCZOS = Image.Resampling.LANCZOS
 class CanvasCrop:
     """What the model sees, at the size of a stage."""
 
-    picture: Image.Image  # "RGB"; where it begins from a fill, filled
+    image: Image.Image  # "RGB"; where it begins from a fill, filled
     anew: Image.Image  # "L", 255 where it is inpainted
     shown: Image.Image  # "L", how much of the new will show: less at the edges of what is inpainted
 
@@ -35,11 +35,11 @@ class InpaintCanvas:
         """`first` and `last` are the sizes of these stages."""
         self._inpaint, self._first, self._last = inpaint, first, last
         self._came_as = image.size
-        self._picture, self._mask, self._new = _grown(image, mask, inpaint)
+        self._image, self._mask, self._new = _grown(image, mask, inpaint)
         self._masked = inpaint.area == "masked"
         self._cut = not self._masked and not any(margins(inpaint))
         if self._masked:
-            self._box = box_around(_found(self._mask), inpaint.padding, self._picture.size, first)
+            self._box = box_around(_found(self._mask), inpaint.padding, self._image.size, first)
         elif self._cut:
             left, top, right, bottom = (round(side) for side in middle(image.size, *last))
             self._box = (left, top, right, bottom)
@@ -51,7 +51,7 @@ class InpaintCanvas:
     @property
     def used(self) -> InpaintUsed:
         """What was settled."""
-        width, height = self._picture.size
+        width, height = self._image.size
         return InpaintUsed(asked=self._inpaint, box=self._box, width=width, height=height)
 
     @property
@@ -83,10 +83,10 @@ class InpaintCanvas:
             scale = size[0] / (_sides(self._box)[0] if self._masked else self._last[0])
             shown = feathered(anew, min(MAX_FEATHER, round(self._inpaint.feather * scale)))
             hollow = self._seen_mask(self._new, size)
-            if self._inpaint.fill != "picture":  # the edges go on from the old
+            if self._inpaint.fill != "original":  # the edges go on from the old
                 hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
-            image = filled(self._seen(self._picture, size), hollow)
-            self._sheets[size] = CanvasCrop(picture=image, anew=anew, shown=shown)
+            image = filled(self._seen(self._image, size), hollow)
+            self._sheets[size] = CanvasCrop(image=image, anew=anew, shown=shown)
         return self._sheets[size]
 
     def finished(self, painted: Image.Image) -> Image.Image:
@@ -104,7 +104,7 @@ class InpaintCanvas:
 
     def _end(self) -> tuple[Image.Image, Image.Image]:
         """What stays, and how much of the new shows over it, where both are put together."""
-        kept = self._picture if self._masked else self._seen(self._picture, self._last)
+        kept = self._image if self._masked else self._seen(self._image, self._last)
         mask = self._mask if self._masked else self._seen_mask(self._mask, self._last)
         if mask.getbbox() is None:
             raise UsageError(
@@ -122,7 +122,7 @@ class InpaintCanvas:
         """Without what only filled a grown image up to a size that the model can make."""
         if self._cut:
             return self._last
-        width, height = self._picture.size
+        width, height = self._image.size
         return (
             round(width * self._last[0] / self._first[0]),
             round(height * self._last[1] / self._first[1]),

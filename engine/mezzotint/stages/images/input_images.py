@@ -15,7 +15,11 @@ from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.request_images import RequestImages, Size
 from mezzotint.stages.setup import StageSetup
 
-_WHAT = {"init": ("the image", "--init"), "mask": ("the mask", "--mask")}
+_WHAT = {
+    "init": ("the image", "--init"),
+    "mask": ("the mask", "--mask"),
+    "reference": ("the reference image", "--reference"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +45,21 @@ def image_size(path: Path) -> Size:
 
 
 def read_inputs(
-    images: Sequence[ImageInput], pictures: RequestImages, sizes: Sequence[Size], cancelled: IsCancelled
+    images: Sequence[ImageInput], asked: RequestImages, sizes: Sequence[Size], cancelled: IsCancelled
 ) -> InputImages:
     """Read the images of a request whose stages have these sizes.
 
     ImageRefused for one that cannot be read or has changed, UsageError for a mask that does not fit its image.
     """
     used = tuple(_unchanged(image, cancelled) for image in images)
-    if pictures.init is None:
+    if asked.init is None:
         return InputImages(used=used)
-    init = read_image(pictures.init)
-    if pictures.inpaint is None:
+    init = read_image(asked.init)
+    if asked.inpaint is None:
         return InputImages(init=init, used=used)
-    pictures.check_growth(init.size)
-    mask = None if pictures.mask is None else read_mask(pictures.mask, init.size)
-    return InputImages(init=init, canvas=InpaintCanvas(init, mask, pictures.inpaint, sizes[0], sizes[-1]), used=used)
+    asked.check_growth(init.size)
+    mask = None if asked.mask is None else read_mask(asked.mask, init.size)
+    return InputImages(init=init, canvas=InpaintCanvas(init, mask, asked.inpaint, sizes[0], sizes[-1]), used=used)
 
 
 def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:

@@ -31,7 +31,7 @@ class LatentMask:
         cls, sheet: CanvasCrop, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
     ) -> "LatentMask":
         """Encode the image of a sheet, and draw the noise; `factor`: pixels of a latent's side."""
-        clean = encode(sheet.picture).contiguous()  # as diffusers has them here: convolutions round by the layout
+        clean = encode(sheet.image).contiguous()  # as diffusers has them here: convolutions round by the layout
         noise = draw_noise(tuple(clean.shape), generator, clean.device)
         return cls(clean=clean, noise=noise, share=shares(sheet, factor).to(clean.device))
 

@@ -15,7 +15,7 @@ from mezzotint.families.family import Conditioning
 from mezzotint.stages.images.inpaint_canvas import CanvasCrop
 from mezzotint.stages.images.request_images import Size
 
-Encode = Callable[[Image.Image, Image.Image], torch.Tensor]  # latents of a picture without what is hidden in it
+Encode = Callable[[Image.Image, Image.Image], torch.Tensor]  # latents of an image without what is hidden in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class MaskedImage:
     @classmethod
     def of(cls, sheet: CanvasCrop, encode: Encode, factor: int) -> "MaskedImage":
         """What is seen of a sheet; `factor`: pixels of a latent's side."""
-        latents = encode(sheet.picture, sheet.anew)
+        latents = encode(sheet.image, sheet.anew)
         mask = np.asarray(sheet.anew)[::factor, ::factor] >= 128
         return cls(mask=torch.from_numpy(mask)[None, None].to(latents), latents=latents)
 
@@ -48,4 +48,4 @@ class MaskedImage:
 def all_hidden(size: Size) -> CanvasCrop:
     """The sheet of an image of which nothing stays."""
     white = Image.new("L", size, 255)
-    return CanvasCrop(picture=Image.new("RGB", size), anew=white, shown=white)
+    return CanvasCrop(image=Image.new("RGB", size), anew=white, shown=white)

@@ -16,6 +16,8 @@ STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
 
 Size = tuple[int, int]
 
+_KINDS = {"init": "an init image", "mask": "a mask", "reference": "a reference image"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestImages:
@@ -25,6 +27,12 @@ class RequestImages:
     mask: Path | None
     inpaint: Inpaint | None  # None: no part is inpainted by itself
     strength: float | None  # None: no init image
+    references: tuple[Path, ...] = ()  # in their order
+
+    @property
+    def sizing(self) -> Path | None:
+        """The image that a size follows where none is said: the init image, else the first reference image."""
+        return self.init or next(iter(self.references), None)
 
     @property
     def grows(self) -> bool:
@@ -36,13 +44,15 @@ class RequestImages:
         """Whether the first stage's size is that of the grown image, and no other."""
         return self.grows and self.inpaint is not None and self.inpaint.area == "whole"
 
-    def natural_size(self, picture: Size, default: Size, multiple: int) -> Size:
-        """The first stage's size where none is asked for."""
+    def natural_size(self, image: Size, default: Size, multiple: int) -> Size:
+        """The first stage's size where none is asked for; `image` is that of `sizing`."""
+        if self.init is None:
+            return size_for_image(image, default, multiple, enlarges=True)
         if self.inpaint is not None and self.inpaint.area == "masked":
             return default
         if not self.sizes_follow or self.inpaint is None:
-            return size_for_image(picture, default, multiple)
-        width, height = (max(SMALLEST, side) for side in grown_size(picture, self.inpaint))
+            return size_for_image(image, default, multiple)
+        width, height = (max(SMALLEST, side) for side in grown_size(image, self.inpaint))
         return math.ceil(width / multiple) * multiple, math.ceil(height / multiple) * multiple
 
     def check_size(self, natural: Size, asked: Size) -> None:
@@ -54,11 +64,11 @@ class RequestImages:
                 "masked)"
             )
 
-    def check_growth(self, picture: Size) -> None:
+    def check_growth(self, image: Size) -> None:
         """UsageError where the grown image would be too large, before any memory is taken for it."""
         if self.inpaint is None or not self.grows:
             return
-        width, height = grown_size(picture, self.inpaint)
+        width, height = grown_size(image, self.inpaint)
         if width * height > MAX_PIXELS:
             raise UsageError(
                 f"with its new parts the image would be {width}x{height}, {width * height / 1e6:.0f} million pixels; "
@@ -77,7 +87,13 @@ def request_images(request: GenerateRequest) -> RequestImages:
     if mask is not None and init is None:
         raise UsageError(f"the mask {mask} is given without an init image; add the image that it is a mask of")
     inpaint = _inpaint(request.inpaint, init, mask)
-    return RequestImages(init=init, mask=mask, inpaint=inpaint, strength=_strength(request, init, inpaint))
+    return RequestImages(
+        init=init,
+        mask=mask,
+        inpaint=inpaint,
+        strength=_strength(request, init, inpaint),
+        references=tuple(Path(image.path) for image in request.images if image.role == "reference"),
+    )
 
 
 def margins(inpaint: Inpaint) -> tuple[int, int, int, int]:
@@ -85,17 +101,17 @@ def margins(inpaint: Inpaint) -> tuple[int, int, int, int]:
     return inpaint.left, inpaint.top, inpaint.right, inpaint.bottom
 
 
-def grown_size(picture: Size, inpaint: Inpaint) -> Size:
+def grown_size(image: Size, inpaint: Inpaint) -> Size:
     """The image's size with its new parts."""
-    return picture[0] + inpaint.left + inpaint.right, picture[1] + inpaint.top + inpaint.bottom
+    return image[0] + inpaint.left + inpaint.right, image[1] + inpaint.top + inpaint.bottom
 
 
 def _check_image(image: ImageInput) -> None:
-    if image.role not in ("init", "mask"):
-        raise UsageError(f"an image in the role {image.role!r} is not honoured yet; 'init' and 'mask' are")
+    if image.role not in _KINDS:
+        known = ", ".join(map(repr, _KINDS))
+        raise UsageError(f"an image in the role {image.role!r} is not honoured yet; {known} are")
     if (image.weight, image.interval) != (1.0, (0.0, 1.0)):
-        kind = "an init image" if image.role == "init" else "a mask"
-        raise UsageError(f"weight {image.weight} or interval {image.interval} of {kind} is not honoured")
+        raise UsageError(f"weight {image.weight} or interval {image.interval} of {_KINDS[image.role]} is not honoured")
 
 
 def _only(request: GenerateRequest, role: str) -> Path | None:
@@ -133,5 +149,5 @@ def _limits(asked: Inpaint) -> list[tuple[str, int, int]]:
 def _strength(request: GenerateRequest, init: Path | None, inpaint: Inpaint | None) -> float | None:
     if init is None or request.strength is not None:
         return request.strength
-    is_new = inpaint is not None and (any(margins(inpaint)) or inpaint.fill != "picture")
+    is_new = inpaint is not None and (any(margins(inpaint)) or inpaint.fill != "original")
     return STRENGTH_OF_NEW if is_new else STRENGTH

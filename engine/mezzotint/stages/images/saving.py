@@ -102,18 +102,18 @@ class Saver:
         )
 
 
-def with_memory(picture: PendingDecode, vae_tile: int, recoveries: tuple[str, ...]) -> PendingDecode:
+def with_memory(undecoded: PendingDecode, vae_tile: int, recoveries: tuple[str, ...]) -> PendingDecode:
     """With what was done about memory, which may have changed pixels."""
-    record = picture.record
+    record = undecoded.record
     request = replace(record.request, vae_tile=vae_tile)
-    return replace(picture, record=replace(record, request=request, recoveries=recoveries))
+    return replace(undecoded, record=replace(record, request=request, recoveries=recoveries))
 
 
-def save_image(picture: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
+def save_image(pixels: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
     """Write an image with its record; StorageError when the disk will not take it."""
-    sha256 = pixels_sha256(picture)
-    image = replace(undecoded.record.image, width=picture.width, height=picture.height, sha256=sha256)
-    path = write_image(picture, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
+    sha256 = pixels_sha256(pixels)
+    image = replace(undecoded.record.image, width=pixels.width, height=pixels.height, sha256=sha256)
+    path = write_image(pixels, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
     return replace(image, path=str(path))
 
 
@@ -136,7 +136,7 @@ def settled_request(
         cascade=replace(request.cascade, stages=stages),
         images=images,
         strength=setup.strength,
-        inpaint=setup.pictures.inpaint,
+        inpaint=setup.images.inpaint,
         seed=seed,
         count=1,
         dtype=at.dtype,

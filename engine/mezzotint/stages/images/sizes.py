@@ -33,9 +33,15 @@ def _smallest(multiple: int) -> int:
     return math.ceil(SMALLEST / multiple) * multiple
 
 
-def size_for_image(image: tuple[int, int], default: tuple[int, int], multiple: int) -> tuple[int, int]:
-    """The size for an init image: its shape, at about the area that the model is best at, unless it is smaller."""
+def size_for_image(
+    image: tuple[int, int], default: tuple[int, int], multiple: int, *, enlarges: bool = False
+) -> tuple[int, int]:
+    """The size for an image that is given: its shape, at about the area that the model is best at.
+
+    A smaller image is enlarged only where that is asked for.
+    """
     width, height = image
-    scale = min(1.0, math.sqrt(default[0] * default[1] / (width * height)))
+    scale = math.sqrt(default[0] * default[1] / (width * height))
+    scale = scale if enlarges else min(1.0, scale)
     scale = max(scale, _smallest(multiple) / min(width, height))
     return nearest_multiple(width * scale, multiple), nearest_multiple(height * scale, multiple)

@@ -36,7 +36,7 @@ class StartLatents:
             return None, self.latents(schedule, given.init, generator)
         if self._setup.stages[0].sources.takes_mask and self._setup.strength == 1:
             return None, self.latents(schedule, None, generator)
-        keep, asked = self.keep(0, given.canvas, None, generator), self._setup.pictures.inpaint
+        keep, asked = self.keep(0, given.canvas, None, generator), self._setup.images.inpaint
         return keep, keep.first(schedule, generator, from_noise=asked is not None and asked.fill == "noise")
 
     def latents(self, schedule: StageSchedule, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
@@ -63,8 +63,8 @@ class StartLatents:
                 return replace(before, gradual=False)
         sheet = canvas.sheet((stage.width, stage.height))
 
-        def encode(picture: Image.Image) -> torch.Tensor:
-            return self._to_latents(model, picture, generator)
+        def encode(image: Image.Image) -> torch.Tensor:
+            return self._to_latents(model, image, generator)
 
         keep = LatentMask.of(sheet, encode, generator, stage.sources.vae_factor)
         return replace(keep, gradual=False) if index else keep  # edges were joined in the first stage
@@ -76,8 +76,8 @@ class StartLatents:
             return None
         size = (stage.width, stage.height)
 
-        def encode(picture: Image.Image, hidden: Image.Image) -> torch.Tensor:
-            return self._to_latents(model, picture, generator, hidden)
+        def encode(image: Image.Image, hidden: Image.Image) -> torch.Tensor:
+            return self._to_latents(model, image, generator, hidden)
 
         sheet = all_hidden(size) if canvas is None else canvas.sheet(size)
         return MaskedImage.of(sheet, encode, stage.sources.vae_factor)

@@ -167,8 +167,8 @@ class Placement:
 
     def _rungs(self, working: "PhaseRun") -> Iterator[Rung]:
         yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
-        if working.pictures > 1:
-            yield Rung(take=partial(_fewer_at_once, working.model, working.pictures))
+        if working.batch_size > 1:
+            yield Rung(take=partial(_fewer_at_once, working.model, working.batch_size))
         yield Rung(take=partial(self._demote, working))
         if working.guided:
             yield Rung(take=partial(_take_halves, working.model))
@@ -247,7 +247,7 @@ class PhaseRun:
     def __init__(self, placement: Placement, name: str, model: LoadedModel, components: Sequence[str]) -> None:
         self._placement, self.name, self.model, self.components = placement, name, model, tuple(components)
         self.guided = False  # whether there are halves
-        self.pictures = 1  # that are denoised together
+        self.batch_size = 1  # images denoised together
         self.pixels = 0  # of the longer side of an image that is decoded or encoded
 
     def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:

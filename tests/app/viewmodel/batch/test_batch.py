@@ -71,7 +71,7 @@ def test_looked_at_first_then_begun(model, works):
     assert begun == [works.batches.all()[0].known.id]
 
 
-def test_new_pictures_are_waited_for_and_all_cards_used_where_that_was_said(model, works):
+def test_new_images_are_waited_for_and_all_cards_used_where_that_was_said(model, works):
     model.cards = lambda: 2
     model.use_folder("/photos/Rome")
     model.change(prompts="at night")

@@ -195,10 +195,10 @@ def test_what_failed_is_asked_for_by_name_once_it_has_ended(works):
     assert works.batches.get(identity).failures == ()
 
 
-def test_taking_it_off_the_list_touches_no_picture(works):
+def test_taking_it_off_the_list_touches_no_image(works):
     identity, run = works.run()
-    picture = works.folder / "out" / "Holiday" / "a.png"
-    write(picture, {})
+    image = works.folder / "out" / "Holiday" / "a.png"
+    write(image, {})
     job = works.folder / "jobs" / f"{identity}.toml"
     job.write_text("")
     works.batches.remove(identity)
@@ -206,11 +206,11 @@ def test_taking_it_off_the_list_touches_no_picture(works):
     run.end()
     works.batches.remove(identity)
     assert works.batches.all() == () and works.state.value().batches == ()
-    assert picture.exists() and not job.exists()
+    assert image.exists() and not job.exists()
     assert works.librarian.methods().count("batch_status") == 1
 
 
-def test_at_the_windows_end_it_stops_after_the_picture_or_at_once_and_nothing_begins(works):
+def test_at_the_windows_end_it_stops_after_the_image_or_at_once_and_nothing_begins(works):
     identity, run = works.run()
     waiting = works.add("two")
     gone = []

@@ -34,7 +34,7 @@ FORMS = st.builds(
     BatchForm,
     source=st.sampled_from(["folder", "words"]),
     folder=PATHS,
-    work=st.sampled_from(["change", "again"]),
+    work=st.sampled_from(["change", "edit", "again"]),
     recursive=st.booleans(),
     glob=st.sampled_from(["", "*.png", "*.png; holiday*"]),
     limit=st.integers(0, 10**9),
@@ -99,7 +99,7 @@ def test_what_is_typed_begins_in_the_home_folder():
     assert given_folder == {"folder": str(home / "photos"), "masks": str(home / "masks")}
 
 
-def test_whole_requests_bring_their_own_words_and_pictures():
+def test_whole_requests_bring_their_own_words_and_images():
     form = BatchForm(source="requests", requests=({"prompt": "a house", "seed": 7},), prompts="ignored", folder="/p")
     job = read(job_of(form, "/out"))
     assert [one.prompt for one in job.requests] == ["a house"] and job.input is None

@@ -36,14 +36,20 @@ def test_a_job_of_the_page_asks_for_the_same(form):
 
 
 @given(FORMS)
-def test_settings_alone_name_no_picture(form):
+def test_settings_alone_name_no_image(form):
     said = said_by(request_of(form)).settings
     assert not said.keys() & {"init", "mask", "strength", "outpaint", "prompt"}
 
 
 def test_what_no_setting_says_is_told():
+    request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="control"),))
+    assert said_by(request, with_images=True).left_out == ("control images",)
+
+
+def test_reference_images_are_a_setting_of_the_page_s_own_job_only():
     request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="reference"),))
-    assert said_by(request, with_images=True).left_out == ("reference images",)
+    assert said_by(request, with_images=True).settings["reference"] == ["/a.png"]
+    assert "reference" not in said_by(request).settings
 
 
 def test_settings_in_a_line():

@@ -30,7 +30,7 @@ CHECKED = Checked(
     model_problem=None,
     models_known=True,
     refiner_fits=True,
-    has_picture=False,
+    has_image=False,
 )
 
 
@@ -76,9 +76,9 @@ def test_a_size_is_refused_where_the_engine_refuses_it(width, height, family):
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n"])
-def test_words_may_be_missing_where_there_is_a_picture(prompt):
+def test_words_may_be_missing_where_there_is_an_image(prompt):
     assert set(problems(replace(CHECKED, prompt=prompt))) == {"prompt"}
-    assert problems(replace(CHECKED, prompt=prompt, has_picture=True)) == {}
+    assert problems(replace(CHECKED, prompt=prompt, has_image=True)) == {}
 
 
 def test_models_are_not_missed_before_the_list_is_there():

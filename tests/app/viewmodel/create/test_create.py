@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mezzotint.images.naming import _parse
 from mezzotint.jobs.requests import run_key
 from mezzotint.jobs.store import PhaseSeconds
-from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelRef, Output
+from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, LoraRef, ModelRef, Output
 from mezzotint_app.stored import read, write
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.request import Form, request_of
@@ -54,7 +54,7 @@ def test_a_fresh_page_takes_the_bundled_model_and_its_own_values(kit):
     assert kit.create.chosen.size() == (1024, 1024)
 
 
-def test_pictures_go_to_the_folder_and_by_the_template_of_the_settings(kit):
+def test_images_go_to_the_folder_and_by_the_template_of_the_settings(kit):
     kit.settings.change(output_folder=str(kit.folder / "my [art]"), name_template="[date]/[seed].png")
     path = kit.create.request().output.path
     assert path.endswith("[date]/[seed].png")
@@ -68,7 +68,7 @@ def test_generate_puts_one_entry_into_the_queue_with_all_that_is_set(kit):
     assert kit.create.generate()
     (row,) = kit.queued()
     assert kit.entries == [row.id]
-    assert row.pictures_asked == 3
+    assert row.images_asked == 3
     (task,) = kit.tasks(row.id)
     assert (task.request.seed, task.request.count) == (5, 3)
     assert task.request.cascade.stages[0].sampling.steps == 7
@@ -85,7 +85,7 @@ def test_alternatives_become_one_entry_with_one_seed(kit):
     kit.write("a {red|blue} {house|boat}")
     kit.create.words.alternatives._count()
     kit.create.chosen.change(count=2)
-    assert kit.create.pictures() == 8
+    assert kit.create.image_count() == 8
     kit.create.generate()
     (row,) = kit.queued()
     tasks = kit.tasks(row.id)
@@ -262,7 +262,7 @@ def test_a_lock_holds_the_ratio_however_often_sides_change(kit):
 
 @given(st.sampled_from(["all", "prompt", "seed"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_foreign_picture_fills_in_what_it_was_asked_for(kit, what):
+def test_a_foreign_image_fills_in_what_it_was_asked_for(kit, what):
     kit.state.change(model="base", prompt="before", negative_prompt="n", seed=None, seed_fixed=False, per_model={})
     kit.create.chosen.change(steps=3)
     kit.create.apply_metadata(METADATA, what)
@@ -277,7 +277,7 @@ def test_a_foreign_picture_fills_in_what_it_was_asked_for(kit, what):
         )
 
 
-def test_our_own_picture_comes_back_as_the_same_request(kit):
+def test_our_own_image_comes_back_as_the_same_request(kit):
     kit.write().create.chosen.change(
         steps=9, refiner="refiner", second_pass=True, second_scale=2.0, loras=(LoraChoice(path="/l", weight=0.2),)
     )
@@ -295,13 +295,15 @@ def test_what_could_not_be_taken_over_is_told(kit):
     assert kit.said == ["Not copied: model unheard-of, sampler restart."]
     kit.create.apply_request(request_of(Form(model="elsewhere", prompt="a")))
     assert "elsewhere" in kit.said[-1]
+    kit.create.apply_request(GenerateRequest(prompt="a", images=(ImageInput(path="/r.png", role="reference"),)))
+    assert kit.said[-1] == "Not copied: reference images." and kit.create.request().images == ()
     assert kit.create.chosen.model() == "base"
     kit.create.apply_metadata(replace(METADATA, seed=None), "seed")
     assert "seed" in kit.said[-1]
 
 
-def test_a_request_with_a_picture_brings_the_picture(kit):
-    kit.write().images.set_picture("/some/where.png")
+def test_a_request_with_an_image_brings_the_image(kit):
+    kit.write().images.set_image("/some/where.png")
     kit.images.set_strength(0.3)
     request = kit.create.request()
     assert (request.images[0].path, request.strength) == ("/some/where.png", 0.3)
@@ -311,10 +313,10 @@ def test_a_request_with_a_picture_brings_the_picture(kit):
     assert kit.create.request().images == request.images
 
 
-def test_a_picture_that_cannot_be_read_stands_in_the_way(kit):
-    kit.write().images.set_picture("/some/where.png")
+def test_an_image_that_cannot_be_read_stands_in_the_way(kit):
+    kit.write().images.set_image("/some/where.png")
     kit.librarian.fail("image_refused", "It is no image.", method="pixels")
-    assert kit.create.problems() == {"picture": "It is no image."}
+    assert kit.create.problems() == {"image": "It is no image."}
 
 
 # ---- long and odd words
@@ -453,7 +455,7 @@ def test_an_unread_list_of_models_refuses_nothing(tmp_path, qapp):
     other.close()
 
 
-def test_loras_of_a_picture_keep_their_hash(kit):
+def test_loras_of_an_image_keep_their_hash(kit):
     request = GenerateRequest(prompt="a", loras=(LoraRef(path="/l", weight=1.0, sha256="0" * 64),))
     kit.create.apply_request(request)
     assert kit.create.request().loras == request.loras
@@ -478,7 +480,7 @@ def test_the_time_is_learned_from_earlier_images_of_the_model_size_and_steps(kit
     seconds = PhaseSeconds(load=2, encode=1, step=0.5, decode=1, save=1, steps=10)
     kit.queue.change(lambda store: store.record(run_key(kit.create.request()), seconds))
     told = []
-    kit.create.preflight.expect = lambda pictures, learned: told.append((pictures, learned))
+    kit.create.preflight.expect = lambda images, learned: told.append((images, learned))
     kit.create.preview.ended.emit()
     assert told[-1] == (4, 2 + 1 + 4 * 7)
     kit.create.chosen.change(steps=20)

@@ -14,8 +14,8 @@ from mezzotint_app.viewmodel.create.first_stages import MOST_KEPT, FirstStages
 pytestmark = pytest.mark.requires_package("PySide6")
 
 
-def shown(image, picture, stage=0):
-    return StageShown(image=image, images=9, stage=stage, stages=2, picture=picture)
+def shown(image, jpeg, stage=0):
+    return StageShown(image=image, images=9, stage=stage, stages=2, jpeg=jpeg)
 
 
 def saved(index, path):
@@ -37,7 +37,7 @@ def stages(inline):
     return made
 
 
-def test_it_comes_when_the_finished_picture_is_looked_at_already(stages):
+def test_it_comes_when_the_finished_image_is_looked_at_already(stages):
     stages.hear(saved(0, "/a.png"))
     stages.show("/a.png")
     assert stages.image().isNull()
@@ -50,14 +50,14 @@ def test_it_comes_when_the_finished_picture_is_looked_at_already(stages):
 
 
 @pytest.mark.parametrize("event", [shown(1, "#102030"), shown(0, "#102030", stage=1), shown(0, "")])
-def test_what_belongs_to_no_finished_picture_or_is_none_is_left_out(stages, event):
+def test_what_belongs_to_no_finished_image_or_is_none_is_left_out(stages, event):
     stages.hear(saved(0, "/a.png"))
     stages.show("/a.png")
     stages.hear(event)
     assert stages.seen == [] and stages.image().isNull()
 
 
-def test_a_picture_of_the_job_before_gets_nothing(stages):
+def test_an_image_of_the_job_before_gets_nothing(stages):
     stages.hear(saved(0, "/a.png"))
     stages.show("/a.png")
     stages.begin()
@@ -65,7 +65,7 @@ def test_a_picture_of_the_job_before_gets_nothing(stages):
     assert stages.image().isNull()
 
 
-def test_a_late_one_is_not_shown_beside_another_picture(stages, inline):
+def test_a_late_one_is_not_shown_beside_another_image(stages, inline):
     stages.hear(saved(0, "/a.png"))
     stages.show("/a.png")
     inline.held = True

@@ -8,13 +8,13 @@ from mezzotint_app.viewmodel.create.growth import EDGES, LARGEST_AREA, LARGEST_S
 
 sides = st.integers(0, LARGEST_SIDE)
 growths = st.builds(Growth, left=sides, top=sides, right=sides, bottom=sides)
-pictures = st.tuples(st.integers(1, 10_000), st.integers(1, 10_000))
+images = st.tuples(st.integers(1, 10_000), st.integers(1, 10_000))
 some_edges = st.frozensets(st.sampled_from(EDGES))
 
 
-@given(growths, some_edges, st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), pictures)
-def test_pushing_moves_the_edges_that_are_held_and_no_other(growth, edges, across, down, picture):
-    pushed = growth.pushed(edges, across, down, picture)
+@given(growths, some_edges, st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), images)
+def test_pushing_moves_the_edges_that_are_held_and_no_other(growth, edges, across, down, image):
+    pushed = growth.pushed(edges, across, down, image)
     for edge in EDGES:
         value = getattr(pushed, edge)
         assert 0 <= value <= LARGEST_SIDE
@@ -22,13 +22,13 @@ def test_pushing_moves_the_edges_that_are_held_and_no_other(growth, edges, acros
             assert value == getattr(growth, edge)
 
 
-@given(st.lists(st.tuples(st.sampled_from(EDGES), st.integers(-100, 10_000)), max_size=8), pictures)
-def test_the_grown_picture_is_never_too_large(steps, picture):
+@given(st.lists(st.tuples(st.sampled_from(EDGES), st.integers(-100, 10_000)), max_size=8), images)
+def test_the_grown_image_is_never_too_large(steps, image):
     growth = Growth()
     for edge, pixels in steps:
-        growth = growth.with_edge(edge, pixels, picture)
-    width, height = growth.size(*picture)
-    assert width * height <= max(LARGEST_AREA, picture[0] * picture[1])
+        growth = growth.with_edge(edge, pixels, image)
+    width, height = growth.size(*image)
+    assert width * height <= max(LARGEST_AREA, image[0] * image[1])
 
 
 def test_edges_snap():

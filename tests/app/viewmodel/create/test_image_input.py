@@ -17,7 +17,7 @@ from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint  # noqa: E40
 from mezzotint_app.processes.service import Failure  # noqa: E402
 from mezzotint_app.viewmodel.create.growth import LARGEST_SIDE, Growth  # noqa: E402
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel, Painting  # noqa: E402
-from mezzotint_app.viewmodel.pixels import Picture  # noqa: E402
+from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def model(service, inline):
 
 
 def loaded(model, width=800, height=600):
-    model._loaded(Picture(image=QImage(80, 60, QImage.Format.Format_RGB32), width=width, height=height))
+    model._loaded(LoadedImage(image=QImage(80, 60, QImage.Format.Format_RGB32), width=width, height=height))
 
 
 def mask(value=255, width=80, height=60):
@@ -41,14 +41,14 @@ def use(model, image, painting=None, growth=None):
     return told
 
 
-def test_without_a_picture_nothing_is_said(model):
+def test_without_an_image_nothing_is_said(model):
     assert (model.inputs(), model.strength(), model.inpaint()) == ((), None, None)
     request = GenerateRequest(prompt="x")
     assert model.with_inputs(request) == request
 
 
-def test_a_picture_is_read_by_the_librarian_and_named_in_the_request(model, service):
-    model.set_picture(Path("/a/b.png"))
+def test_an_image_is_read_by_the_librarian_and_named_in_the_request(model, service):
+    model.set_image(Path("/a/b.png"))
     assert service.last("pixels").params.path == str(Path("/a/b.png"))
     assert model.is_loading()
     assert model.inputs() == (ImageInput(path=str(Path("/a/b.png"))),)
@@ -58,12 +58,12 @@ def test_a_picture_is_read_by_the_librarian_and_named_in_the_request(model, serv
     assert model.grown_size() == (800, 600)
 
 
-def test_an_unreadable_picture_says_why_and_stays_named(model, service):
-    model.set_picture("/a/b.txt")
+def test_an_unreadable_image_says_why_and_stays_named(model, service):
+    model.set_image("/a/b.txt")
     service.fail("image_refused", "b.txt is text")
     assert model.problem() == "b.txt is text"
     assert model.inputs(), "a request that leaves it out would make another image than the one asked for"
-    model.set_picture("/a/c.png")
+    model.set_image("/a/c.png")
     assert model.problem() == ""
 
 
@@ -92,24 +92,24 @@ def test_an_empty_clipboard_and_a_full_disk_are_told(model, monkeypatch):
 def test_what_was_chosen_after_a_paste_stays(model, inline):
     inline.held = True
     model.paste(mask())
-    model.set_picture("/a/newer.png")
+    model.set_image("/a/newer.png")
     inline.go()
     assert model.path() == "/a/newer.png"
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(0.123, 0.12), (-3, 0.0), (7, 1.0), (None, 0.6)])
 def test_strength_is_kept_within_its_bounds(model, asked, kept):
-    model.set_picture("x")
+    model.set_image("x")
     model.set_strength(asked)
     assert model.strength() == kept
 
 
 def test_what_is_new_is_made_anew_altogether_unless_somebody_chose(model):
-    model.set_picture("x")
+    model.set_image("x")
     loaded(model)
     use(model, mask(), Painting(fill="blur"))
     assert model.strength() == 1.0
-    use(model, mask(), Painting(fill="picture"))
+    use(model, mask(), Painting(fill="original"))
     assert model.strength() == 0.6
     use(model, mask(0), growth=Growth(left=8))
     assert model.strength() == 1.0
@@ -118,7 +118,7 @@ def test_what_is_new_is_made_anew_altogether_unless_somebody_chose(model):
 
 
 def test_a_mask_is_a_file_before_the_request_names_it(model, inline):
-    model.set_picture("x")
+    model.set_image("x")
     loaded(model)
     inline.held = True
     told = use(model, mask(), Painting(area="masked", padding=64, feather=4, fill="noise"), Growth(right=16))
@@ -134,7 +134,7 @@ def test_a_mask_is_a_file_before_the_request_names_it(model, inline):
 
 
 def test_a_blank_mask_is_none(model):
-    model.set_picture("x")
+    model.set_image("x")
     loaded(model)
     assert use(model, mask(100)) == ["used"]
     assert model.mask() is None
@@ -145,7 +145,7 @@ def test_a_blank_mask_is_none(model):
 
 
 def test_a_mask_that_cannot_be_written_is_told_and_not_used(model):
-    model.set_picture("x")
+    model.set_image("x")
     loaded(model)
     paths.state_folder().parent.mkdir(parents=True, exist_ok=True)
     paths.state_folder().write_bytes(b"")
@@ -155,23 +155,23 @@ def test_a_mask_that_cannot_be_written_is_told_and_not_used(model):
     assert model.mask() is None
 
 
-def test_the_mask_of_one_picture_is_not_put_on_another(model, inline):
-    model.set_picture("x")
+def test_the_mask_of_one_image_is_not_put_on_another(model, inline):
+    model.set_image("x")
     loaded(model)
     inline.held = True
     use(model, mask(), growth=Growth(left=8))
-    model.set_picture("y")
+    model.set_image("y")
     inline.go()
     assert (model.mask(), model.growth()) == (None, Growth())
     use(model, mask())
     inline.go()
     assert model.mask() is not None
-    model.set_picture("z")
+    model.set_image("z")
     assert model.mask() is None
 
 
-def test_removing_the_mask_leaves_the_picture(model):
-    model.set_picture("x")
+def test_removing_the_mask_leaves_the_image(model):
+    model.set_image("x")
     loaded(model)
     use(model, mask(), growth=Growth(left=8))
     model.remove_mask()
@@ -184,7 +184,7 @@ def test_removing_the_mask_leaves_the_picture(model):
 
 
 def test_the_result_has_the_size_that_is_asked_for_and_leaves_out_what_does_not_fit(model):
-    model.set_picture("x")
+    model.set_image("x")
     assert model.cut() is None
     loaded(model, 1000, 500)
     model.set_target(512, 512)
@@ -200,8 +200,8 @@ def test_the_result_has_the_size_that_is_asked_for_and_leaves_out_what_does_not_
     assert model.result_size() is None
 
 
-def test_a_growing_picture_decides_the_size_itself(model):
-    model.set_picture("x")
+def test_a_growing_image_decides_the_size_itself(model):
+    model.set_image("x")
     loaded(model, 512, 512)
     model.set_target(1024, 1024)
     assert not model.decides_size()
@@ -218,7 +218,7 @@ def test_its_own_size_can_be_wanted(model):
     wanted = []
     model.size_wanted.connect(lambda width, height: wanted.append((width, height)))
     model.want_own_size()
-    model.set_picture("x")
+    model.set_image("x")
     loaded(model, 640, 480)
     model.want_own_size()
     assert wanted == [(640, 480)]
@@ -232,7 +232,7 @@ paintings = st.builds(
     area=st.sampled_from(["whole", "masked"]),
     padding=st.integers(0, 4096),
     feather=st.integers(0, 256),
-    fill=st.sampled_from(["picture", "blur", "noise"]),
+    fill=st.sampled_from(["original", "blur", "noise"]),
 )
 growths = st.builds(Growth, **dict.fromkeys(("left", "top", "right", "bottom"), st.integers(0, LARGEST_SIDE)))
 
@@ -241,7 +241,7 @@ growths = st.builds(Growth, **dict.fromkeys(("left", "top", "right", "bottom"), 
 @given(paintings, growths, st.one_of(st.none(), st.floats(0, 1)), st.booleans())
 def test_what_a_request_says_comes_back(service, inline, painting, growth, strength, masked):
     model = ImageInputModel(service, inline)
-    model.set_picture("x.png")
+    model.set_image("x.png")
     model.set_strength(strength)
     use(model, mask(255 if masked else 0, 4, 4), painting, growth)
     request = model.with_inputs(GenerateRequest(prompt="y"))
@@ -250,8 +250,8 @@ def test_what_a_request_says_comes_back(service, inline, painting, growth, stren
     assert other.with_inputs(GenerateRequest(prompt="y")) == request
 
 
-def test_a_request_without_pictures_clears(model):
-    model.set_picture("x")
+def test_a_request_without_images_clears(model):
+    model.set_image("x")
     model.apply(GenerateRequest(prompt="y"))
     assert model.path() == ""
 
@@ -266,7 +266,7 @@ def test_what_a_stranger_asks_for_is_bounded(model):
 def test_each_change_is_told(model, service):
     told = []
     model.changed.connect(lambda: told.append(None))
-    model.set_picture("x")
+    model.set_image("x")
     loaded(model)
     model.set_strength(0.5)
     use(model, mask())
@@ -280,15 +280,15 @@ def test_each_change_is_told(model, service):
 
 
 def test_the_request_keeps_everything_else(model):
-    model.set_picture("x")
+    model.set_image("x")
     request = GenerateRequest(prompt="y", seed=5, count=3)
     assert replace(model.with_inputs(request), images=(), strength=None) == request
 
 
-def test_a_picture_that_could_not_be_read_is_read_when_the_librarian_is_back(model, service):
+def test_an_image_that_could_not_be_read_is_read_when_the_librarian_is_back(model, service):
     model.look_again()
     assert not service.asked
-    model.set_picture("/a.png")
+    model.set_image("/a.png")
     model.look_again()
     assert len(service.asked) == 1
     service.fail("gone", "it ended")

@@ -183,7 +183,7 @@ def test_an_image_that_was_handed_out_does_not_change():
 
 
 @given(st.integers(1, 60_000), st.integers(1, 60_000))
-def test_the_mask_of_a_large_picture_has_its_shape(width, height):
+def test_the_mask_of_a_large_image_has_its_shape(width, height):
     found = mask_size(width, height)
     assert min(found) >= 1
     assert max(found) <= 4096

@@ -23,7 +23,7 @@ def grey(width=20, height=10, value=0):
     return image
 
 
-def test_a_picture_is_kept_under_the_sum_of_its_file(tmp_path):
+def test_an_image_is_kept_under_the_sum_of_its_file(tmp_path):
     image = grey()
     image.setPixelColor(3, 4, QColor(200, 200, 200))
     kept = own_images.keep(image, tmp_path / "masks")
@@ -32,7 +32,7 @@ def test_a_picture_is_kept_under_the_sum_of_its_file(tmp_path):
     assert QImage.fromData(data).pixelColor(3, 4).red() == 200
 
 
-def test_the_same_picture_is_one_file(tmp_path):
+def test_the_same_image_is_one_file(tmp_path):
     assert own_images.keep(grey(), tmp_path) == own_images.keep(grey(), tmp_path)
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -54,8 +54,8 @@ def pixels_of(kit, colour, side=8):
         width=side,
         height=side,
         bytes_per_line=3 * side,
-        picture_width=side,
-        picture_height=side,
+        image_width=side,
+        image_height=side,
     )
 
 
@@ -88,7 +88,7 @@ def test_a_slow_decoder_skips_what_is_old(kit):
     assert near(shown(kit), "blue")
 
 
-def test_the_finished_picture_takes_the_place_of_its_preview(kit):
+def test_the_finished_image_takes_the_place_of_its_preview(kit):
     begin(kit)
     tell(kit, step(4, jpeg("red")))
     kit.pool.held = True
@@ -103,7 +103,7 @@ def test_the_finished_picture_takes_the_place_of_its_preview(kit):
     assert [one.path for one in kit.create.preview.results()] == ["/p.png"]
 
 
-def test_the_next_picture_is_shown_though_the_last_one_loads_late(kit):
+def test_the_next_image_is_shown_though_the_last_one_loads_late(kit):
     begin(kit)
     tell(kit, Saved(image=generated("/p.png"), images=2))
     kit.runner.saved.emit(kit.runner.task(), generated("/p.png"))
@@ -138,7 +138,7 @@ def test_what_the_first_stage_ended_with_is_kept_for_comparison(kit):
     assert kit.create.preview.before().isNull()
 
 
-def test_the_first_stage_s_own_picture_takes_the_place_of_its_preview(kit):
+def test_the_first_stage_s_own_image_takes_the_place_of_its_preview(kit):
     begin(kit)
     preview = kit.create.preview
     tell(kit, step(4, jpeg("green"), stages=2))
@@ -149,7 +149,7 @@ def test_the_first_stage_s_own_picture_takes_the_place_of_its_preview(kit):
     assert near(preview.before().pixelColor(4, 4).name(), "green")
     changes = []
     preview.image_changed.connect(lambda: changes.append(preview.before().width()))
-    tell(kit, StageShown(image=0, images=2, stage=0, stages=2, picture=jpeg("red", side=64)))
+    tell(kit, StageShown(image=0, images=2, stage=0, stages=2, jpeg=jpeg("red", side=64)))
     assert changes == [64] and near(preview.before().pixelColor(40, 40).name(), "red")
     tell(kit, step(1, jpeg("yellow"), image=1, stages=2))
     assert preview.before().isNull()
@@ -173,7 +173,7 @@ def test_while_a_model_loads_the_time_until_it_is_there_is_told(kit):
 
 
 @pytest.mark.parametrize("data", ["", "not base64!", base64.b64encode(b"no jpeg").decode(), "A" * (3 << 20)])
-def test_garbage_is_no_picture(kit, data):
+def test_garbage_is_no_image(kit, data):
     assert decoded(data).isNull()
     begin(kit)
     tell(kit, step(1, jpeg("red")))

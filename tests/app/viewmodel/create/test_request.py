@@ -60,12 +60,12 @@ def test_a_second_pass_and_a_refiner_together():
     assert (cascade.stages[2].sampling.sampler, cascade.stages[2].sampling.clip_skip) == ("euler", None)
 
 
-def test_strength_and_mask_are_said_only_with_a_picture():
+def test_strength_and_mask_are_said_only_with_an_image():
     form = Form(model="m", prompt="a", strength=0.5, inpaint=Inpaint())
     assert (request_of(form).strength, request_of(form).inpaint) == (None, None)
-    pictures = (ImageInput(path="p"),)
-    whole = request_of(Form(model="m", prompt="a", strength=0.5, inpaint=Inpaint(), images=pictures))
-    assert (whole.strength, whole.inpaint, whole.images) == (0.5, Inpaint(), pictures)
+    inputs = (ImageInput(path="p"),)
+    whole = request_of(Form(model="m", prompt="a", strength=0.5, inpaint=Inpaint(), images=inputs))
+    assert (whole.strength, whole.inpaint, whole.images) == (0.5, Inpaint(), inputs)
 
 
 def test_a_lora_that_is_off_is_not_asked_for():

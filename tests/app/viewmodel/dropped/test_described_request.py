@@ -63,7 +63,7 @@ def test_a_full_request_is_told_with_the_names_of_files_only():
     assert told["seed"] == "7"
     assert told["guidance_scale"] == "6.5"
     assert told["loras"] == "oil.safetensors (0.5), ink.safetensors (1)"
-    assert told["pictures"] == "in.png"
+    assert told["images"] == "in.png"
     assert "refiner" in told["stages"]
     assert "1.5" in told["stages"]
     assert told["stages"] == "Refiner: refiner, from 80% of the steps; Hires fix: 1.5 ×, denoising strength 0.4"

@@ -137,7 +137,7 @@ def test_reading_then_read(model, service, now):
     assert heard.used == ["/a.png"]
 
 
-def test_the_answer_for_an_older_picture_is_dropped(model, service):
+def test_the_answer_for_an_older_image_is_dropped(model, service):
     model.look_at("/a.png")
     model.look_at("/b.png")
     service.answer(says(prompt="of a"), call=1)
@@ -150,7 +150,7 @@ def test_the_answer_for_an_older_picture_is_dropped(model, service):
     assert model.state() == "reading"
 
 
-def test_a_picture_that_cannot_be_read_says_why(model, service):
+def test_an_image_that_cannot_be_read_says_why(model, service):
     heard = Heard(model)
     model.look_at("/a.png")
     service.fail("image_refused", "/a.png is damaged")
@@ -159,7 +159,7 @@ def test_a_picture_that_cannot_be_read_says_why(model, service):
     assert heard.applied == []
 
 
-def test_a_picture_that_says_nothing(model, service):
+def test_an_image_that_says_nothing(model, service):
     model.look_at("/a.png")
     service.answer(says("unknown", width=5, height=5))
     assert (model.says_anything(), model.says_prompt(), model.says_seed()) == (False, False, False)

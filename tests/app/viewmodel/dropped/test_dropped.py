@@ -41,17 +41,17 @@ def drop(handler, service, *things):
     service.answer(tuple(things), method="examine")
 
 
-def test_a_picture_shows_its_settings(handler, heard, service):
-    drop(handler, service, thing("/a.png", "picture"))
+def test_an_image_shows_its_settings(handler, heard, service):
+    drop(handler, service, thing("/a.png", "image"))
     assert heard.of("show_differences") == ["/a.png"]
     assert heard.of("busy") == [True, False]
 
 
-def test_several_pictures_are_a_batch(handler, heard, service):
-    drop(handler, service, thing("/a.png", "picture"), thing("/b.png", "picture"))
+def test_several_images_are_a_batch(handler, heard, service):
+    drop(handler, service, thing("/a.png", "image"), thing("/b.png", "image"))
     assert heard.of("show_differences") == []
-    (pictures,) = heard.of("batch")
-    assert pictures.paths == ("/a.png", "/b.png")
+    (images,) = heard.of("batch")
+    assert images.paths == ("/a.png", "/b.png")
 
 
 def test_models_and_loras_are_asked_about(handler, heard, service):
@@ -65,18 +65,18 @@ def test_a_folder_is_listed_off_the_windows_thread(handler, heard, service, inli
     for name in ("10.png", "9.png"):
         (tmp_path / name).write_bytes(b"")
     inline.held = True
-    drop(handler, service, thing(str(tmp_path), "picture_folder"))
+    drop(handler, service, thing(str(tmp_path), "image_folder"))
     assert heard.of("batch") == []
     inline.go()
-    (pictures,) = heard.of("batch")
-    assert [path.rpartition("9.png")[1] or path.rpartition("10.png")[1] for path in pictures.paths] == [
+    (images,) = heard.of("batch")
+    assert [path.rpartition("9.png")[1] or path.rpartition("10.png")[1] for path in images.paths] == [
         "9.png",
         "10.png",
     ]
 
 
 def test_a_folder_that_is_gone_is_told(handler, heard, service, tmp_path):
-    drop(handler, service, thing(str(tmp_path / "gone"), "picture_folder"))
+    drop(handler, service, thing(str(tmp_path / "gone"), "image_folder"))
     assert "cannot read" in heard.of("message")[0]
 
 
@@ -125,9 +125,9 @@ def test_a_librarian_that_fails_is_told(handler, heard, service):
 def test_the_newest_drop_wins(handler, heard, service):
     handler.take_paths(["/a.png"])
     handler.take_paths(["/b.png"])
-    service.answer((thing("/a.png", "picture"),), call=1)
+    service.answer((thing("/a.png", "image"),), call=1)
     assert heard.of("show_differences") == []
-    service.answer((thing("/b.png", "picture"),), call=2)
+    service.answer((thing("/b.png", "image"),), call=2)
     assert heard.of("show_differences") == ["/b.png"]
 
 

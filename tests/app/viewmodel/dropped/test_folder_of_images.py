@@ -13,7 +13,7 @@ from mezzotint_app.viewmodel.dropped import folder_of_images
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images, batch_of, checked, images_in
 
 
-def test_pictures_of_all_folders_within_it_and_nothing_else(tmp_path):
+def test_images_of_all_folders_within_it_and_nothing_else(tmp_path):
     for name in (
         "10.png",
         "2.PNG",
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_read_is_told_and_one_within_it_passed_over(tmp_
         images_in(str(tmp_path / "locked"), scan=scan)
 
 
-def test_no_pictures_are_told():
+def test_no_images_are_told():
     with pytest.raises(StorageError, match="no images in empty"):
         checked(Images(folder="/a/empty", paths=()))
     some = Images(folder="/a", paths=("/a/1.png",))
@@ -86,7 +86,7 @@ def test_no_pictures_are_told():
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=20), st.one_of(st.none(), st.floats(0, 1)))
-def test_each_picture_is_a_starting_picture_once(paths, strength):
+def test_each_image_is_a_starting_image_once(paths, strength):
     request = GenerateRequest(
         prompt="x",
         seed=5,

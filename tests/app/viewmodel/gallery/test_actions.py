@@ -66,26 +66,26 @@ def test_what_is_moved_to_the_trash_leaves_the_list_at_once_and_the_gallery_for_
     assert trash.holds == set()
     one.inline.held = False
     one.inline.go()
-    assert trash.holds == {"/pictures/1.png", "/pictures/2.png"}
-    assert one.librarian.last("gallery.forget").params == {"paths": ("/pictures/1.png", "/pictures/2.png")}
+    assert trash.holds == {"/images/1.png", "/images/2.png"}
+    assert one.librarian.last("gallery.forget").params == {"paths": ("/images/1.png", "/images/2.png")}
     assert shown(one) == [0, 3]
     assert one.told == ["Moved to trash: 2 images"]
 
 
 def test_what_could_not_be_moved_comes_back_and_is_told(made):
-    one = made([item(0), item(1), item(2)], FakeTrash({"/pictures/0.png": "no permission.", "/pictures/2.png": "busy"}))
+    one = made([item(0), item(1), item(2)], FakeTrash({"/images/0.png": "no permission.", "/images/2.png": "busy"}))
     one.actions.move_to_trash(current(one))
     assert shown(one) == [0, 2]
-    assert one.failed == ["/pictures/0.png could not be moved to the trash: no permission. 1 more could not be moved"]
+    assert one.failed == ["/images/0.png could not be moved to the trash: no permission. 1 more could not be moved"]
 
 
 def test_nothing_is_forgotten_where_nothing_was_moved(made):
-    one = made([item(0)], FakeTrash({"/pictures/0.png": "busy"}))
+    one = made([item(0)], FakeTrash({"/images/0.png": "busy"}))
     one.actions.move_to_trash(current(one))
     assert "gallery.forget" not in one.librarian.methods()
 
 
-def test_the_picture_itself_is_copied(made, tmp_path):
+def test_the_image_itself_is_copied(made, tmp_path):
     one = made([item(0)])
     copied = []
     one.actions.copy_image.connect(copied.append)
@@ -118,7 +118,7 @@ def test_the_command_makes_it_again(made):
 
 
 @pytest.mark.parametrize("what", ["copy_settings", "copy_command"])
-def test_a_picture_that_tells_nothing_is_no_trouble(made, what):
+def test_an_image_that_tells_nothing_is_no_trouble(made, what):
     one = made([item(0)])
     copied = []
     one.actions.copy_text.connect(copied.append)

@@ -21,12 +21,12 @@ def test_who_walks_through_asks_for_the_last_one_alone(made, qtbot):
         details.look_at(item(number))
     assert service.asked == []
     qtbot.waitUntil(lambda: len(service.asked) == 1)
-    assert service.last().params == {"path": "/pictures/19.png"}
+    assert service.last().params == {"path": "/images/19.png"}
     service.answer(metadata(prompt="a hare"))
     assert details.metadata().prompt == "a hare"
 
 
-def test_an_answer_about_another_picture_is_dropped(made):
+def test_an_answer_about_another_image_is_dropped(made):
     service, details = made
     details.look_at(item(0))
     details.ask_now()

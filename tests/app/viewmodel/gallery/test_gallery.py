@@ -12,8 +12,8 @@ from mezzotint_app.viewmodel.gallery.gallery import (
     GalleryState,
     HeadingRole,
     ItemRole,
-    PictureRole,
     RatingRole,
+    ThumbnailRole,
 )
 
 DAY = 24 * 3600
@@ -29,7 +29,7 @@ def made(tmp_path, qapp):
 
 
 @pytest.mark.slow
-def test_fifty_thousand_pictures_cost_what_is_in_sight(made, qtbot):
+def test_fifty_thousand_images_cost_what_is_in_sight(made, qtbot):
     one = made([item(number) for number in range(50_000)])
     model = one.gallery.model
     model.set_thumbnails(256, 10)
@@ -44,12 +44,12 @@ def test_fifty_thousand_pictures_cost_what_is_in_sight(made, qtbot):
     assert one.librarian.pages == 2
 
 
-def test_pictures_come_with_their_thumbnails_or_why_there_is_none(made, qtbot):
+def test_images_come_with_their_thumbnails_or_why_there_is_none(made, qtbot):
     one = made([item(0), item(1)])
     model = one.gallery.model
     model.show_rows(0, 1)
     one.settle()
-    assert model.index(0).data(PictureRole).width() == 8
+    assert model.index(0).data(ThumbnailRole).width() == 8
     one.librarian.items.append(item(2))
     model.refresh()
     qtbot.wait(1)
@@ -71,7 +71,7 @@ def test_a_question_that_was_not_answered_is_told(made, qtbot):
     assert model.rowCount() == 1
 
 
-def test_dates_head_their_pictures_once(made, qtbot):
+def test_dates_head_their_images_once(made, qtbot):
     days = [0, 0, 1, 1, 1, 90, 90, 91]
     one = made([item(number, made=NOON - day * DAY) for number, day in enumerate(days)])
     model = one.gallery.model
@@ -156,12 +156,12 @@ def test_stars_show_at_once_and_go_back_where_they_are_refused(qapp, tmp_path_fa
 
 
 def test_files_are_dragged_out_as_they_are(made, qtbot):
-    one = made([item(0), item(1, path="/pictures/a b#c.png"), item(2)])
+    one = made([item(0), item(1, path="/images/a b#c.png"), item(2)])
     model = one.gallery.model
     model.show_rows(0, 2)
     one.settle()
     data = model.mimeData([model.index(1), model.index(0)])
-    assert data.urls() == [QUrl.fromLocalFile("/pictures/0.png"), QUrl.fromLocalFile("/pictures/a b#c.png")]
+    assert data.urls() == [QUrl.fromLocalFile("/images/0.png"), QUrl.fromLocalFile("/images/a b#c.png")]
     assert not data.hasHtml()
 
 

@@ -58,7 +58,7 @@ def test_empty_is_the_usual(places, service, settings):
     assert service.last().params.path.startswith(places.usual_folder())
 
 
-@pytest.mark.parametrize("folder", ["pictures", "../x", "a/b", "~nobody-of-that-name/x"])
+@pytest.mark.parametrize("folder", ["images", "../x", "a/b", "~nobody-of-that-name/x"])
 def test_half_a_path_is_refused(places, service, settings, folder):
     places.set_folder(folder)
     assert folder in places.problem("folder")
@@ -71,7 +71,7 @@ def test_home_may_be_short(places, service, settings):
     assert settings.value().output_folder == str(Path("~/x").expanduser())
 
 
-def test_pictures_made_before_stay_in_the_gallery(places, service, settings):
+def test_images_made_before_stay_in_the_gallery(places, service, settings):
     for folder in ("/b", "/c", "/b"):
         places.set_folder(folder)
         service.answer(None)

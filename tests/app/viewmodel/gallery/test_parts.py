@@ -36,26 +36,26 @@ def test_a_scan_that_found_nothing_new_asks_for_nothing(tmp_path, qtbot):
     assert len(made.librarian.asked) == asked
 
 
-def test_pictures_show_while_a_long_first_scan_runs(tmp_path, qtbot):
+def test_images_show_while_a_long_first_scan_runs(tmp_path, qtbot):
     made = gallery_of([], tmp_path)
     made.gallery.begin()
     made.settle()
     made.librarian.items = [item(number) for number in range(300)]
     for done in (100, 200, 250):
-        made.librarian.event(Progress(what="x", done=done, total=50_000, unit="pictures"), method="gallery.scan")
+        made.librarian.event(Progress(what="x", done=done, total=50_000, unit="images"), method="gallery.scan")
     made.settle()
     assert made.gallery.model.rowCount() == 300
     assert made.librarian.pages == 2
 
 
-def test_a_picture_that_is_saved_appears_at_once(tmp_path, qtbot):
+def test_an_image_that_is_saved_appears_at_once(tmp_path, qtbot):
     made = gallery_of([item(0)], tmp_path)
     made.gallery.begin()
     made.settle()  # the scan of all folders is still under way
-    image = GeneratedImage(path="/pictures/9.png", seed=1, index=0, width=8, height=8, sha256="")
+    image = GeneratedImage(path="/images/9.png", seed=1, index=0, width=8, height=8, sha256="")
     made.runner.saved.emit(None, image)
     qtbot.waitUntil(lambda: len(made.librarian.open("gallery.scan")) == 2)
-    assert made.librarian.last("gallery.scan").params.files == ("/pictures/9.png",)
+    assert made.librarian.last("gallery.scan").params.files == ("/images/9.png",)
     made.librarian.items.insert(0, item(9))
     made.librarian.answer(scanned(added=1), call=made.librarian.last("gallery.scan").call)
     made.settle()

@@ -42,7 +42,7 @@ def test_many_looks_are_one_scan(made, qtbot):
     qtbot.waitUntil(lambda: service.methods() == ["gallery.scan"])
 
 
-def test_saved_pictures_are_named_together_and_no_folder_is_looked_through(made, qtbot):
+def test_saved_images_are_named_together_and_no_folder_is_looked_through(made, qtbot):
     service, _, _, scanner = made
     told = []
     scanner.scanned.connect(told.append)
@@ -55,7 +55,7 @@ def test_saved_pictures_are_named_together_and_no_folder_is_looked_through(made,
     assert told == [NOTHING_NEW]
 
 
-def test_pictures_that_are_saved_meanwhile_come_after_and_also_during_a_scan(made, qtbot):
+def test_images_that_are_saved_meanwhile_come_after_and_also_during_a_scan(made, qtbot):
     service, _, _, scanner = made
     scanner.scan()
     scanner.saved("/a/x.png")
@@ -67,7 +67,7 @@ def test_pictures_that_are_saved_meanwhile_come_after_and_also_during_a_scan(mad
     assert scanner.is_running()
 
 
-def test_more_pictures_than_one_question_names_are_all_named(made, qtbot):
+def test_more_images_than_one_question_names_are_all_named(made, qtbot):
     service, _, _, scanner = made
     paths = [f"/a/{number}.png" for number in range(MOST_FILES + 1)]
     for path in paths:
@@ -78,7 +78,7 @@ def test_more_pictures_than_one_question_names_are_all_named(made, qtbot):
     assert [path for one in service.asked for path in one.params.files] == paths
 
 
-def test_a_picture_that_could_not_be_taken_in_is_looked_for(made, qtbot):
+def test_an_image_that_could_not_be_taken_in_is_looked_for(made, qtbot):
     service, _, _, scanner = made
     scanner.saved("/a/x.png")
     qtbot.waitUntil(lambda: len(service.asked) == 1)
@@ -126,7 +126,7 @@ def test_progress_is_told_and_a_scan_can_be_stopped(made):
     failed = []
     scanner.failed.connect(failed.append)
     scanner.scan()
-    service.event(Progress(what="pictures", done=3, total=10, unit="pictures"))
+    service.event(Progress(what="images", done=3, total=10, unit="images"))
     assert scanner.progress().done == 3
     scanner.cancel()
     assert service.cancelled == [1]

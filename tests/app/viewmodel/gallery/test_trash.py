@@ -26,36 +26,36 @@ def moves(qapp, service, inline):
 
 
 def test_the_systems_trash_takes_a_file(tmp_path, system):
-    picture = tmp_path / "x.png"
-    picture.write_bytes(b"x")
-    assert system.move(str(picture)).problem == ""
-    assert not picture.exists()
+    image = tmp_path / "x.png"
+    image.write_bytes(b"x")
+    assert system.move(str(image)).problem == ""
+    assert not image.exists()
     if sys.platform == "linux":
         assert (tmp_path / "data" / "Trash" / "files" / "x.png").read_bytes() == b"x"
-        assert str(picture) in (tmp_path / "data" / "Trash" / "info" / "x.png.trashinfo").read_text()
+        assert str(image) in (tmp_path / "data" / "Trash" / "info" / "x.png.trashinfo").read_text()
     assert system.move(str(tmp_path / "gone.png")) == Trashed(path=str(tmp_path / "gone.png"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into the trash of a Linux desktop")
 def test_the_systems_trash_gives_a_file_back_with_nothing_left_in_it(tmp_path, system):
-    picture = tmp_path / "folder" / "x.png"
-    picture.parent.mkdir()
-    picture.write_bytes(b"x")
-    trashed = system.move(str(picture))
-    picture.parent.rmdir()
+    image = tmp_path / "folder" / "x.png"
+    image.parent.mkdir()
+    image.write_bytes(b"x")
+    trashed = system.move(str(image))
+    image.parent.rmdir()
     assert system.restore(trashed) == ""
-    assert picture.read_bytes() == b"x"
+    assert image.read_bytes() == b"x"
     assert [path for path in (tmp_path / "data" / "Trash").rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into the trash of a Linux desktop")
 def test_restoring_replaces_nothing(tmp_path, system):
-    picture = tmp_path / "x.png"
-    picture.write_bytes(b"old")
-    trashed = system.move(str(picture))
-    picture.write_bytes(b"new")
+    image = tmp_path / "x.png"
+    image.write_bytes(b"old")
+    trashed = system.move(str(image))
+    image.write_bytes(b"new")
     assert system.restore(trashed)
-    assert picture.read_bytes() == b"new"
+    assert image.read_bytes() == b"new"
 
 
 def test_undo_restores_all_of_one_step_and_then_those_of_the_step_before(moves):
@@ -97,7 +97,7 @@ def test_restored_images_are_taken_into_the_gallery_by_their_names(qtbot, tmp_pa
     assert made.gallery.model.rowCount() == 0
     made.gallery.trash.undo()
     qtbot.waitUntil(lambda: bool(made.librarian.open("gallery.scan")))
-    assert made.librarian.last("gallery.scan").params.files == ("/pictures/0.png", "/pictures/1.png")
+    assert made.librarian.last("gallery.scan").params.files == ("/images/0.png", "/images/1.png")
     made.librarian.items = [item(0), item(1)]
     made.librarian.answer(GalleryScanned(added=2, removed=0, total=2, unreadable=0), "gallery.scan")
     made.settle()

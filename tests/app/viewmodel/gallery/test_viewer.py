@@ -55,7 +55,7 @@ def says(program="a1111", prompt="a house"):
         st.one_of(st.integers(-7, 7).map(lambda by: ("step", by)), st.sampled_from(PATHS).map(lambda p: ("forget", p)))
     ),
 )
-def test_the_place_is_always_one_of_the_pictures(service, inline, qapp, count, index, actions):
+def test_the_place_is_always_one_of_the_images(service, inline, qapp, count, index, actions):
     model = ViewerModel(service, inline)
     model.open(PATHS[:count], index)
     left = PATHS[:count]
@@ -83,7 +83,7 @@ def test_neighbours_are_read_ahead_and_what_is_passed_is_dropped(model, service)
     assert told == [], "nobody waits for it any more"
 
 
-def test_the_picture_and_its_failure_are_told(model, service):
+def test_the_image_and_its_failure_are_told(model, service):
     model.open(PATHS, 0)
     assert model.image() is None
     service.fail("image_refused", "/0.png is damaged", method="pixels")

@@ -34,7 +34,7 @@ def test_stars_are_kept_and_the_gallery_looks_again(qtbot, viewer, keeping, serv
         service.answer(None, "gallery.rate")
 
 
-def test_a_picture_in_the_trash_leaves_the_viewer_and_the_gallery(qtbot, viewer, keeping, service, trash):
+def test_an_image_in_the_trash_leaves_the_viewer_and_the_gallery(qtbot, viewer, keeping, service, trash):
     viewer.delete_wanted.emit("/a.png")
     assert trash.holds == {"/a.png"}
     assert viewer.count() == 1
@@ -58,7 +58,7 @@ def test_an_image_of_another_list_does_not_come_into_the_viewer(viewer, keeping)
     assert viewer.count() == 1
 
 
-def test_a_picture_that_cannot_be_moved_stays(qtbot, viewer, keeping, service, trash):
+def test_an_image_that_cannot_be_moved_stays(qtbot, viewer, keeping, service, trash):
     trash.problems["/a.png"] = "there is no trash"
     with qtbot.waitSignal(keeping.failed) as failed:
         viewer.delete_wanted.emit("/a.png")

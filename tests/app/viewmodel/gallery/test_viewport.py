@@ -87,7 +87,7 @@ def test_places_go_to_the_view_and_back(viewport, x, y):
 
 
 @given(viewports(), st.floats(0.05, 20))
-def test_a_larger_picture_in_its_place_stays_as_large_on_the_screen(viewport, factor):
+def test_a_larger_image_in_its_place_stays_as_large_on_the_screen(viewport, factor):
     old = viewport.content
     assume(old.width * factor >= 1 and old.height * factor >= 1)
     new = Content(left=old.left * factor, top=old.top * factor, width=old.width * factor, height=old.height * factor)

@@ -16,7 +16,7 @@ def choices(service, qapp):
     return found
 
 
-def test_models_that_cannot_begin_a_picture_are_told_why(choices):
+def test_models_that_cannot_begin_an_image_are_told_why(choices):
     assert choices.problem_of(choices.find("base")) is None
     assert choices.problem_of(choices.find("broken")) == "The file is damaged: it ends too early."
     assert "Refiner" in choices.problem_of(choices.find("refiner"))

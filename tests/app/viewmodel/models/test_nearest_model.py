@@ -74,7 +74,7 @@ def test_a_name_of_ten_kilobytes_is_cut():
     assert nearest("x" * 10_000, MODELS) is None
 
 
-def test_the_model_is_replaced_in_what_the_picture_says():
+def test_the_model_is_replaced_in_what_the_image_says():
     replaced = with_model(metadata("far"), "near")
     assert (name_in(replaced), replaced.model_hash) == ("near", None)
     request = GenerateRequest(

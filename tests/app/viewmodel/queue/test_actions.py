@@ -91,7 +91,7 @@ def test_edit_again_gives_the_request_with_its_seed(made):
     assert (found[0].prompt, found[0].seed) == ("a hare", 77)
 
 
-def test_the_folder_is_that_of_its_pictures(made, tmp_path):
+def test_the_folder_is_that_of_its_images(made, tmp_path):
     (entry,) = add(made)
     made.queue.actions.show_folder(entry)
     assert "no images yet" in made.failed[-1]
@@ -100,7 +100,7 @@ def test_the_folder_is_that_of_its_pictures(made, tmp_path):
     task = made.change(lambda store: store.claim(OWNER))
     made.change(lambda store: store.saved(task.id, image(task)))
     made.queue.actions.show_folder(entry)
-    assert opened == ["/pictures"]
+    assert opened == ["/images"]
 
 
 def test_an_entry_that_is_gone_is_told(made):

@@ -12,10 +12,10 @@ def made(tmp_path, qapp):
     one.access.close()
 
 
-def test_tasks_with_their_pictures_and_errors(made):
+def test_tasks_with_their_images_and_errors(made):
     entry = made.change(lambda store: store.add([request("a", 2), request("b"), request("c")]))
     details = made.queue.details
-    with checked(details.tasks), checked(details.pictures):
+    with checked(details.tasks), checked(details.images):
         details.look_at(entry)
         assert details.tasks.rowCount() == 3
         task = made.change(lambda store: store.claim(OWNER))
@@ -29,7 +29,7 @@ def test_tasks_with_their_pictures_and_errors(made):
     assert lines[1].split("\n")[1] == "needed 7.9 GB, 6.0 were free"
     assert "smaller size" in lines[1].split("\n")[2]
     assert "\n" not in lines[2]
-    assert len(details.pictures.paths()) == 2
+    assert len(details.images.paths()) == 2
     assert "smaller size" in details.advice()
 
 
@@ -65,13 +65,13 @@ def test_an_answer_about_another_entry_is_dropped(made):
     assert shown == [second]
 
 
-def test_pictures_in_sight_have_thumbnails(made):
+def test_images_in_sight_have_thumbnails(made):
     entry = made.change(lambda store: store.add([request("a", 3)]))
     task = made.change(lambda store: store.claim(OWNER))
     for index in range(3):
         made.change(lambda store, index=index: store.saved(task.id, image(task, index)))
     made.queue.details.look_at(entry)
-    made.queue.details.pictures.show_rows(1, 2, 128)
+    made.queue.details.images.show_rows(1, 2, 128)
     assert [one.params.path for one in made.librarian.open("thumbnail")] == [
         image(task, 1).path,
         image(task, 2).path,

@@ -135,7 +135,7 @@ def test_how_long_waiting_entries_take_is_asked_for_those_in_sight(made):
     assert not any("takes about" in view.about for view in views[10:])
 
 
-def test_the_first_picture_is_shown(made):
+def test_the_first_image_is_shown(made):
     made.change(lambda store: store.add([request("a", 2)]))
     task = made.change(lambda store: store.claim(OWNER))
     made.change(lambda store: store.saved(task.id, image(task)))

@@ -140,7 +140,7 @@ def test_an_image_is_skipped_and_the_next_of_its_task_is_made(house):
     assert (house.runner.task().request.seed, house.runner.task().request.count) == (10, 1)
     house.succeed(seed=10)
     assert house.states_of(entry) == ["cancelled"]
-    assert house.look(lambda store: store.row(entry)).pictures == 2
+    assert house.look(lambda store: store.row(entry)).images == 2
 
 
 def test_a_skipped_image_is_made_when_its_entry_is_retried(house):
@@ -199,7 +199,7 @@ def test_a_task_whose_engine_dies_is_made_again_and_then_set_aside(house):
     assert house.drained == [(1, 1)]
 
 
-def test_pictures_made_before_the_death_are_not_made_again(house):
+def test_images_made_before_the_death_are_not_made_again(house):
     house.add("a house", count=3)
     house.save(7, 0, 3)
     house.engine.die()

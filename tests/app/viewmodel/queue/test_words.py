@@ -36,8 +36,8 @@ def row(**fields):
         "finished": None,
         "error": None,
         "first_image": None,
-        "pictures": 0,
-        "pictures_asked": 4,
+        "images": 0,
+        "images_asked": 4,
     }
     return EntryRow(**(values | fields))
 
@@ -87,13 +87,13 @@ def test_models_are_called_by_their_last_name(path, name):
 
 
 def test_an_entry_in_words():
-    view = entry_view(row(state="running", pictures=1), doing="Image 2 of 4", fraction=0.4, left=90)
+    view = entry_view(row(state="running", images=1), doing="Image 2 of 4", fraction=0.4, left=90)
     assert (view.word, view.note, view.fraction, view.busy) == ("Running", "Image 2 of 4", 0.4, False)
     assert view.about == "1 of 4 images · m · about 2 min left"
     assert entry_view(row(state="running")).busy
     assert entry_view(row(), left=30).about.endswith("takes about 30 s")
     assert entry_view(row(title="  ")).title == "No prompt"
-    assert entry_view(row(state="done", pictures=4)).fraction is None
+    assert entry_view(row(state="done", images=4)).fraction is None
 
 
 def test_an_error_is_trouble_until_it_is_tried_again():

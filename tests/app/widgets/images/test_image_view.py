@@ -51,7 +51,7 @@ def at_pixel(view, x, y):
     return view.grab().toImage().pixelColor(QPoint(x, y) * view.devicePixelRatioF())
 
 
-def test_a_new_picture_is_seen_whole(view):
+def test_a_new_image_is_seen_whole(view):
     view.show_image(halves())
     assert view.image_rect().width() == pytest.approx(400)
     assert at_pixel(view, 20, 150) == QColor("#ff0000")
@@ -138,7 +138,7 @@ def _key(key, text=""):
     return event
 
 
-def test_dragging_moves_the_picture_with_the_pointer(view, qtbot):
+def test_dragging_moves_the_image_with_the_pointer(view, qtbot):
     view.show_image(halves(2000, 2000))
     view.actual_size()
     start, end = QPoint(200, 150), QPoint(150, 120)
@@ -180,7 +180,7 @@ def test_one_pixel_is_one_pixel_of_the_screen_at_actual_size(view):
     assert grabbed.pixelColor(round(across * ratio) + 1, round(down * ratio)) == QColor("#0000ff")
 
 
-def test_a_small_copy_stands_for_the_picture_until_it_is_there(view):
+def test_a_small_copy_stands_for_the_image_until_it_is_there(view):
     view.show_image(halves(50, 25), size=QSize(200, 100))
     view.zoom_by(3)
     before = view.image_rect()
@@ -189,7 +189,7 @@ def test_a_small_copy_stands_for_the_picture_until_it_is_there(view):
     assert view.image_size() == QSize(200, 100)
 
 
-def test_a_picture_of_another_size_keeps_its_place_on_the_screen(view):
+def test_an_image_of_another_size_keeps_its_place_on_the_screen(view):
     view.show_image(halves(50, 25))
     view.zoom_by(3)
     before = view.image_rect()
@@ -229,7 +229,7 @@ def slider(view):
     return view.findChild(CompareSlider)
 
 
-def test_the_picture_before_lies_left_of_the_line(view):
+def test_the_image_before_lies_left_of_the_line(view):
     view.show_image(halves(left="#ff0000", right="#ff0000"))
     view.compare(halves(left="#00ff00", right="#00ff00"))
     assert at_pixel(view, 20, 150) == QColor("#00ff00")

@@ -71,7 +71,7 @@ def test_it_paints_there_however_one_has_zoomed(canvas, document, qtbot):
     assert not light(document, 240, 155)
 
 
-def test_the_mask_of_a_large_picture_is_painted_in_its_own_pixels(canvas, document, qtbot):
+def test_the_mask_of_a_large_image_is_painted_in_its_own_pixels(canvas, document, qtbot):
     image = QImage(400, 300, QImage.Format.Format_RGB32)
     canvas.show_image(image, size=QSize(4000, 3000))
     canvas.set_brush(Brush(size=200, hardness=1))
@@ -87,7 +87,7 @@ def test_shift_draws_a_straight_line_from_the_last_place(canvas, document, qtbot
     assert light(document, 150, 150)
 
 
-def test_the_middle_button_moves_the_picture_and_paints_nothing(canvas, document, qtbot):
+def test_the_middle_button_moves_the_image_and_paints_nothing(canvas, document, qtbot):
     canvas.zoom_by(6)
     x = canvas.viewport_now().x
     qtbot.mousePress(canvas, Qt.MouseButton.MiddleButton, pos=QPoint(250, 200))
@@ -150,7 +150,7 @@ def test_enter_keeps_the_brush_down_for_hands_that_cannot_hold_a_key(canvas, doc
     assert light(document, 200, 120)
 
 
-def test_the_brush_stays_in_the_picture_and_in_sight(canvas, qtbot):
+def test_the_brush_stays_in_the_image_and_in_sight(canvas, qtbot):
     canvas.zoom_by(8)
     for _ in range(200):
         qtbot.keyClick(canvas, Qt.Key.Key_Left)
@@ -210,7 +210,7 @@ def test_a_corner_drags_two_edges(canvas, qtbot):
     assert canvas.growth() == Growth(right=32, bottom=16)
 
 
-def test_all_of_the_grown_picture_can_be_seen(canvas):
+def test_all_of_the_grown_image_can_be_seen(canvas):
     canvas.set_growth(Growth(left=400, bottom=300))
     frame = canvas.frame_rect()
     assert frame.left() >= 0
@@ -247,7 +247,7 @@ def test_a_stroke_repaints_only_its_surroundings(canvas, document, monkeypatch):
     assert all(where.width() <= 30 * scale + 10 and where.height() <= 30 * scale + 10 for where in asked)
 
 
-def test_without_a_picture_nothing_happens(qtbot, inline, document):
+def test_without_an_image_nothing_happens(qtbot, inline, document):
     empty = MaskCanvas(document, pool=inline)
     qtbot.addWidget(empty)
     empty.show()

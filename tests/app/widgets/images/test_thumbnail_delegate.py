@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem
 from mezzotint_app import theme
 from mezzotint_app.widgets.images.thumbnail_delegate import ThumbnailDelegate
 
-PICTURE, BROKEN, HEADING, RATING = range(1000, 1004)
+THUMBNAIL, BROKEN, HEADING, RATING = range(1000, 1004)
 NOWHERE = QModelIndex()
 
 
@@ -31,7 +31,7 @@ def paint(qtbot, qapp):
     def painted(shown, state=QStyle.StateFlag.State_Enabled, side=128):
         model, view = One(shown), QListView()
         qtbot.addWidget(view)
-        delegate = ThumbnailDelegate(picture=PICTURE, broken=BROKEN, heading=HEADING, rating=RATING, parent=view)
+        delegate = ThumbnailDelegate(thumbnail=THUMBNAIL, broken=BROKEN, heading=HEADING, rating=RATING, parent=view)
         delegate.set_side(side)
         option = QStyleOptionViewItem()
         option.initFrom(view)
@@ -48,9 +48,9 @@ def paint(qtbot, qapp):
 
 
 def red(width, height):
-    picture = QImage(width, height, QImage.Format.Format_RGB32)
-    picture.fill(Qt.GlobalColor.red)
-    return picture
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.red)
+    return image
 
 
 def places(image, colour):
@@ -58,8 +58,8 @@ def places(image, colour):
 
 
 @pytest.mark.parametrize(("width", "height"), [(256, 256), (256, 64), (64, 256), (16, 8)])
-def test_a_picture_fills_its_place_and_keeps_its_shape(paint, width, height):
-    found = places(paint({PICTURE: red(width, height)}), Qt.GlobalColor.red)
+def test_an_image_fills_its_place_and_keeps_its_shape(paint, width, height):
+    found = places(paint({THUMBNAIL: red(width, height)}), Qt.GlobalColor.red)
     wide = max(x for x, _ in found) - min(x for x, _ in found) + 1
     high = max(y for _, y in found) - min(y for _, y in found) + 1
     assert max(wide, high) == pytest.approx(128, abs=3)
@@ -73,8 +73,8 @@ def test_what_cannot_be_shown_says_so(paint):
 
 
 def test_selection_has_a_frame_and_a_tick(paint):
-    plain = paint({PICTURE: red(128, 128)})
-    selected = paint({PICTURE: red(128, 128)}, QStyle.StateFlag.State_Selected)
+    plain = paint({THUMBNAIL: red(128, 128)})
+    selected = paint({THUMBNAIL: red(128, 128)}, QStyle.StateFlag.State_Selected)
     accent = theme.colour("accent")
     assert not places(plain, accent)
     tick = [(x, y) for x, y in places(selected, accent) if 100 < x < 130 and 118 < y < 148]
@@ -82,7 +82,7 @@ def test_selection_has_a_frame_and_a_tick(paint):
 
 
 def test_focus_is_seen(paint):
-    focused = paint({PICTURE: red(128, 128)}, QStyle.StateFlag.State_HasFocus)
+    focused = paint({THUMBNAIL: red(128, 128)}, QStyle.StateFlag.State_HasFocus)
     assert places(focused, theme.colour("focus"))
 
 
@@ -96,7 +96,7 @@ def test_each_star_is_painted(paint):
 @pytest.mark.parametrize("heading", ["Today", "x" * 500, "<b>x</b>"])
 @pytest.mark.parametrize("stars", [0, 5])
 def test_a_new_date_is_told_above_the_image_and_covers_nothing_of_it(paint, heading, stars):
-    shown = {PICTURE: red(128, 128), RATING: stars}
+    shown = {THUMBNAIL: red(128, 128), RATING: stars}
     with_date, without = paint(shown | {HEADING: heading}), paint(shown)
     assert places(with_date, Qt.GlobalColor.red) == places(without, Qt.GlobalColor.red)
     assert len(places(with_date, theme.colour("accent"))) >= len(places(without, theme.colour("accent"))) - 40

@@ -166,7 +166,7 @@ def test_the_box_grows_with_the_text_to_a_point(edit, qtbot):
     assert low < middle < edit.sizeHint().height() < 4 * low
 
 
-@pytest.mark.parametrize(("held", "for_window"), [("picture", True), ("file", True), ("text", False)])
+@pytest.mark.parametrize(("held", "for_window"), [("image", True), ("file", True), ("text", False)])
 def test_what_is_pasted_and_is_no_text_goes_to_the_window(qtbot, held, for_window):
     window, pasted = QWidget(), []
     edit = PromptEdit("Prompt", "tip", lines=2, parent=window)
@@ -177,7 +177,7 @@ def test_what_is_pasted_and_is_no_text_goes_to_the_window(qtbot, held, for_windo
     window.activateWindow()
     assert QTest.qWaitForWindowActive(window, MILLISECONDS)
     data = QMimeData()
-    if held == "picture":
+    if held == "image":
         data.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
     elif held == "file":
         data.setUrls([QUrl.fromLocalFile("/a.png")])

@@ -76,6 +76,9 @@ def test_every_control_changes_the_job(qtbot, page, works):
         },
         "output": {"folder": "/out", "name": "[stem]", "format": "jpg", "existing": "skip", "keep-tree": False},
     }  # fmt: skip
+    what.work.choose("edit")
+    assert model.job()["input"]["work"] == "edit" and "settings" not in model.job()
+    assert "masks" not in model.job()["input"]
     what.work.choose("again")
     assert model.job()["input"]["work"] == "again" and "settings" not in model.job()
     what.source.choose("words")

@@ -171,7 +171,7 @@ ACTIONS = {
     "cuda graphs": (lambda p, k: p.folds.memory.cuda_graphs.choose("off"), lambda r: r.cuda_graphs, "off"),
     "compile": (lambda p, k: clicked(p.folds.memory.compile), lambda r: r.compile, True),
     "fast": (lambda p, k: clicked(p.folds.memory.fast), lambda r: r.fast, True),
-    "picture": (lambda p, k: p.folds.picture.take(dropped("/p.png")), lambda r: r.images[0].path, "/p.png"),
+    "image": (lambda p, k: p.folds.image_input.take(dropped("/p.png")), lambda r: r.images[0].path, "/p.png"),
 }
 
 
@@ -223,7 +223,7 @@ def test_all_back_to_the_models_own(kit, page):
     assert kit.create.words.prompt() == "a house"
 
 
-def test_what_came_with_a_picture_is_shown_and_can_be_forgotten(kit, page):
+def test_what_came_with_an_image_is_shown_and_can_be_forgotten(kit, page):
     kit.create.chosen.change(prediction_type="v_prediction", steps=5)
     page.show_model()
     assert "v_prediction" in page.folds._kept.text()
@@ -311,9 +311,16 @@ def test_learned_words_are_added_and_taken_out(kit, page):
 
 
 def test_an_image_to_begin_from_opens_its_section(kit, page):
-    fold = page.folds.folds()["picture"]
+    fold = page.folds.folds()["image"]
     fold.set_open(False)
     kit.images.clear()
     assert not fold.is_open()
-    kit.images.set_picture("/pictures/a.png")
+    kit.images.set_image("/images/a.png")
     assert fold.is_open()
+
+
+def test_a_fold_of_an_earlier_version_is_open_under_its_name_of_today(kit):
+    kit.state.change(open_folds=("lora", "picture"))
+    assert kit.create.open_folds() == ("lora", "image")
+    kit.create.remember_fold("image", is_open=False)
+    assert kit.state.value().open_folds == ("lora",)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QSlider, QToolBu
 from mezzotint_app.viewmodel.create.growth import Growth  # noqa: E402
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel, Painting  # noqa: E402
 from mezzotint_app.viewmodel.dropped.data import Held  # noqa: E402
-from mezzotint_app.viewmodel.pixels import Picture  # noqa: E402
+from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 from mezzotint_app.windows.create.image_input_panel import ImageInputPanel  # noqa: E402
 from mezzotint_app.windows.create.image_input_words import strength_words  # noqa: E402
 
@@ -38,8 +38,8 @@ def panel(qtbot, model):
 
 
 def load(model, path="/a/b.png"):
-    model.set_picture(path)
-    model._loaded(Picture(image=image(), width=400, height=300))
+    model.set_image(path)
+    model._loaded(LoadedImage(image=image(), width=400, height=300))
 
 
 def words(panel):
@@ -56,7 +56,7 @@ def button(panel, name):
     return found
 
 
-def test_an_empty_panel_asks_for_a_picture(panel):
+def test_an_empty_panel_asks_for_an_image(panel):
     assert any("Drop an init image" in text for text in words(panel))
     assert not panel.findChild(QSlider).isVisible()
 
@@ -65,7 +65,7 @@ def test_a_dropped_file_is_begun_from(panel, model):
     panel.take(Held(paths=("/a/b.png", "/c.png")))
     assert model.path() == "/a/b.png"
     assert panel.findChild(QSlider).isVisible()
-    model._loaded(Picture(image=image(), width=400, height=300))
+    model._loaded(LoadedImage(image=image(), width=400, height=300))
     assert any("400 × 300" in text for text in words(panel))
 
 
@@ -76,7 +76,7 @@ def test_the_clipboard_is_pasted(panel, model, qtbot):
 
 
 @pytest.mark.parametrize("held", [Held(), Held(elsewhere=2)])
-def test_what_is_no_picture_is_told(panel, model, held):
+def test_what_is_no_image_is_told(panel, model, held):
     told = []
     panel.told.connect(told.append)
     panel.take(held)
@@ -121,8 +121,8 @@ def test_mask_and_frame_are_said_and_can_be_removed(panel, model, qtbot):
     assert model.inpaint() is None
 
 
-def test_a_picture_that_cannot_be_read_says_so_in_plain_text(panel, model, service):
-    model.set_picture("/a/<b>.txt")
+def test_an_image_that_cannot_be_read_says_so_in_plain_text(panel, model, service):
+    model.set_image("/a/<b>.txt")
     service.fail("image_refused", "<b>.txt is text")
     labels = [label for label in panel.findChildren(QLabel) if label.text() == "<b>.txt is text"]
     assert [label.textFormat() for label in labels] == [Qt.TextFormat.PlainText]
@@ -151,7 +151,7 @@ def test_everything_has_a_name_and_a_tooltip(panel, model):
             assert one.toolTip()
 
 
-def test_the_editor_opens_for_the_picture(panel, model):
+def test_the_editor_opens_for_the_image(panel, model):
     load(model)
     editor = panel.edit_mask()
     assert editor.isVisible()

@@ -13,7 +13,7 @@ from mezzotint import paths  # noqa: E402
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint  # noqa: E402
 from mezzotint_app.viewmodel.create.growth import Growth  # noqa: E402
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel  # noqa: E402
-from mezzotint_app.viewmodel.pixels import Picture  # noqa: E402
+from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 from mezzotint_app.windows.create.mask_editor import MaskEditor  # noqa: E402
 
 
@@ -23,14 +23,14 @@ def image(width=400, height=300, value=90):
     return made
 
 
-PICTURE = Picture(image=image(40, 30), width=400, height=300)
+IMAGE = LoadedImage(image=image(40, 30), width=400, height=300)
 
 
 @pytest.fixture
 def model(service, inline):
     made = ImageInputModel(service, inline)
-    made.set_picture("/a.png")
-    made._loaded(PICTURE)
+    made.set_image("/a.png")
+    made._loaded(IMAGE)
     return made
 
 
@@ -40,7 +40,7 @@ def editor(qtbot, model, inline):
 
 
 def opened(qtbot, model, inline, *, read=True):
-    made = MaskEditor(model, PICTURE, pool=inline)
+    made = MaskEditor(model, IMAGE, pool=inline)
     qtbot.addWidget(made)
     made.resize(1000, 700)
     made.show()
@@ -122,7 +122,7 @@ def test_what_was_painted_before_is_there_again(editor, model, qtbot, inline):
 def test_a_mask_of_other_settings_is_read_from_its_file(service, inline, qtbot):
     model = ImageInputModel(service, inline)
     model.apply(GenerateRequest(prompt="x", images=(ImageInput(path="/a.png"), ImageInput(path="/m.png", role="mask"))))
-    model._loaded(PICTURE)
+    model._loaded(IMAGE)
     editor = opened(qtbot, model, inline)
     assert service.last("pixels").params.path == "/m.png"
     editor._mask_is_there(image(200, 150, 255))
@@ -132,7 +132,7 @@ def test_a_mask_of_other_settings_is_read_from_its_file(service, inline, qtbot):
 def test_a_mask_that_is_gone_is_told_and_a_new_one_can_be_painted(service, inline, qtbot):
     model = ImageInputModel(service, inline)
     model.apply(GenerateRequest(prompt="x", images=(ImageInput(path="/a.png"), ImageInput(path="/m.png", role="mask"))))
-    model._loaded(PICTURE)
+    model._loaded(IMAGE)
     editor = opened(qtbot, model, inline)
     (call,) = [one.call for one in service.open("pixels") if one.params.path == "/m.png"]
     service.fail("storage", "cannot read /m.png", call=call)
@@ -142,7 +142,7 @@ def test_a_mask_that_is_gone_is_told_and_a_new_one_can_be_painted(service, inlin
     assert model.mask().path != "/m.png"
 
 
-def test_until_the_picture_is_there_nothing_can_be_used(qtbot, model, inline, service):
+def test_until_the_image_is_there_nothing_can_be_used(qtbot, model, inline, service):
     editor = opened(qtbot, model, inline, read=False)
     assert not editor._use.isEnabled()
     service.fail("image_refused", "/a.png is damaged", call=service.last("pixels").call)
@@ -171,7 +171,7 @@ def test_cancelling_while_the_mask_is_written_leaves_it_out(editor, model, qtbot
     assert model.mask() is None
 
 
-def test_a_page_that_is_closed_while_the_picture_is_read_is_told_nothing(qtbot, model, inline, service):
+def test_a_page_that_is_closed_while_the_image_is_read_is_told_nothing(qtbot, model, inline, service):
     editor = opened(qtbot, model, inline, read=False)
     editor.reject()
     service.fail("image_refused", "/a.png is damaged", call=service.last("pixels").call)

@@ -131,7 +131,7 @@ def test_results_can_be_shown_opened_and_begun_from(kit, page):
     assert (request.images[0].path, request.seed, settings) == ("/0.png", 0, ["/0.png"])
 
 
-def test_while_something_is_made_an_older_picture_can_be_looked_at(kit, page):
+def test_while_something_is_made_an_older_image_can_be_looked_at(kit, page):
     running(kit)
     assert page.result.follow_button().isHidden()
     kit.create.preview.show_result("/old.png")

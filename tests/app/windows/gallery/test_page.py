@@ -80,7 +80,7 @@ def test_a_search_without_a_match_leads_back_to_all(shown, qtbot):
     assert made.page.bar.search.text() == ""
 
 
-def test_keys_lead_through_the_pictures(shown, qtbot):
+def test_keys_lead_through_the_images(shown, qtbot):
     made = shown(numbers(1000))
     columns = made.page.grid.columns()
     assert current(made) == 0
@@ -113,7 +113,7 @@ def test_digits_and_the_point_give_stars(shown, qtbot):
     assert stars(made) == [0, 0, 0]
 
 
-def test_stars_of_the_panel_are_those_of_the_current_picture(shown, qtbot):
+def test_stars_of_the_panel_are_those_of_the_current_image(shown, qtbot):
     made = shown(numbers(2))
     made.page.panel.stars._buttons[3].click()
     made.settle()
@@ -136,7 +136,7 @@ def test_the_trash_is_asked_about_once_if_one_likes(shown, qtbot, remember):
     agree = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
     qtbot.mouseClick(agree, Qt.MouseButton.LeftButton)
     assert ids(made) == [0, 3]
-    assert trash.holds == {"/pictures/1.png", "/pictures/2.png"}
+    assert trash.holds == {"/images/1.png", "/images/2.png"}
     assert current(made) == 3
     made.page.activateWindow()
     qtbot.waitUntil(made.page.isActiveWindow)
@@ -170,7 +170,7 @@ def test_enter_and_a_double_click_open_the_full_screen(shown, qtbot):
     select(made, 3)
     with qtbot.waitSignal(made.page.open_full_screen) as told:
         press(qtbot, made, Qt.Key.Key_Return)
-    assert told.args == [[f"/pictures/{number}.png" for number in range(5)], 3]
+    assert told.args == [[f"/images/{number}.png" for number in range(5)], 3]
     rect = made.page.grid.visualRect(made.gallery.model.index(1))
     with qtbot.waitSignal(made.page.open_full_screen) as told:
         qtbot.mouseClick(made.page.grid.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
@@ -185,10 +185,10 @@ def test_two_are_compared(shown, qtbot):
     select(made, 1, 4)
     with qtbot.waitSignal(made.page.compare) as told:
         press(qtbot, made, Qt.Key.Key_C)
-    assert told.args == ["/pictures/1.png", "/pictures/4.png"]
+    assert told.args == ["/images/1.png", "/images/4.png"]
 
 
-def test_keys_copy_the_picture_and_its_settings(shown, qtbot, tmp_path):
+def test_keys_copy_the_image_and_its_settings(shown, qtbot, tmp_path):
     made = shown(numbers(1))
     press(qtbot, made, Qt.Key.Key_C, CONTROL)
     made.librarian.answer(written_pixels(tmp_path), method="pixels")
@@ -199,15 +199,15 @@ def test_keys_copy_the_picture_and_its_settings(shown, qtbot, tmp_path):
     assert QGuiApplication.clipboard().text() == "a hare\nSeed: 3"
 
 
-def test_keys_use_a_picture_again(shown, qtbot):
+def test_keys_use_an_image_again(shown, qtbot):
     made = shown(numbers(2))
     select(made, 1)
     with qtbot.waitSignal(made.page.show_settings_of) as told:
         press(qtbot, made, Qt.Key.Key_U, CONTROL)
-    assert told.args == ["/pictures/1.png"]
+    assert told.args == ["/images/1.png"]
     with qtbot.waitSignal(made.page.use_as_input) as told:
         press(qtbot, made, Qt.Key.Key_E, CONTROL)
-    assert told.args == ["/pictures/1.png"]
+    assert told.args == ["/images/1.png"]
 
 
 def test_filters_and_order_narrow_the_query_and_the_order_is_kept(shown, qtbot):
@@ -256,7 +256,7 @@ def test_details_show_foreign_text_as_it_is(shown, qtbot):
     assert made.gallery.state.value().details is False
 
 
-def test_the_date_in_sight_stays_above_the_pictures(shown, qtbot):
+def test_the_date_in_sight_stays_above_the_images(shown, qtbot):
     made = shown([item(number, made=1_800_000_000.0 - 3600 * number) for number in range(400)])
     assert made.page.status.texts()[:2] == ("Today", "400 images")
     made.page.grid.verticalScrollBar().setValue(made.page.grid.verticalScrollBar().maximum() // 4)
@@ -267,7 +267,7 @@ def test_the_date_in_sight_stays_above_the_pictures(shown, qtbot):
 def test_a_scan_shows_how_far_it_is_and_can_be_stopped(shown, qtbot):
     made = shown(numbers(1))
     made.gallery.scanner.scan()
-    made.librarian.event(Progress(what="x", done=20, total=1000, unit="pictures"), method="gallery.scan")
+    made.librarian.event(Progress(what="x", done=20, total=1000, unit="images"), method="gallery.scan")
     assert made.page.status.texts()[2].startswith("Reading images: 20 of ")
     made.page.status._stop.click()
     assert made.librarian.cancelled[-1] == made.librarian.last("gallery.scan").call
@@ -284,7 +284,7 @@ def test_trouble_is_told_and_what_was_shown_stays(shown, qtbot):
     assert made.gallery.model.rowCount() == 2
 
 
-def test_selection_survives_new_pictures(shown, qtbot):
+def test_selection_survives_new_images(shown, qtbot):
     made = shown(numbers(50))
     select(made, 3, 7)
     made.librarian.items.insert(0, item(999))
@@ -295,7 +295,7 @@ def test_selection_survives_new_pictures(shown, qtbot):
     assert current(made) == 3
 
 
-def test_fifty_thousand_pictures_cost_what_is_in_sight(shown, qtbot, monkeypatch):
+def test_fifty_thousand_images_cost_what_is_in_sight(shown, qtbot, monkeypatch):
     made = shown(numbers(50_000))
     read = []
     data = made.gallery.model.item

@@ -59,7 +59,7 @@ def shown(viewer):
     return viewer.view.image().pixelColor(5, 5).name()
 
 
-def test_it_opens_over_the_whole_screen_at_the_picture(viewer):
+def test_it_opens_over_the_whole_screen_at_the_image(viewer):
     assert viewer.isFullScreen()
     assert shown(viewer) == "#00ff00"
 
@@ -82,7 +82,7 @@ def test_keys_turn_the_page(viewer, model, qtbot, key, path):
     assert shown(viewer) == ("#ff0000", "#00ff00", "#0000ff")[path]
 
 
-def test_arrows_move_a_picture_that_is_out_of_sight(viewer, model, qtbot):
+def test_arrows_move_an_image_that_is_out_of_sight(viewer, model, qtbot):
     viewer.view.zoom_by(20)
     qtbot.keyClick(viewer.view, Qt.Key.Key_Right)
     assert model.path() == PATHS[1]
@@ -129,7 +129,7 @@ def test_two_are_compared_at_the_same_place(viewer, model, qtbot):
     assert not viewer.view.is_comparing()
 
 
-def test_the_picture_and_its_settings_are_copied_apart(viewer, service, qtbot):
+def test_the_image_and_its_settings_are_copied_apart(viewer, service, qtbot):
     clipboard = QGuiApplication.clipboard()
     qtbot.keyClick(viewer.view, Qt.Key.Key_C, CONTROL)
     assert clipboard.image().pixelColor(5, 5) == QColor("#00ff00")
@@ -150,7 +150,7 @@ def test_its_words_are_plain_and_bounded(viewer, model, service, qtbot):
     assert not viewer.info.isVisible()
 
 
-def test_a_damaged_picture_says_why_and_the_next_can_be_seen(viewer, model, service, qtbot):
+def test_a_damaged_image_says_why_and_the_next_can_be_seen(viewer, model, service, qtbot):
     model.open(["/a/bad.png", *PATHS], 0)
     service.fail("image_refused", "bad.png is damaged", call=service.last("pixels").call)
     assert viewer.view.accessibleDescription() == "bad.png is damaged"
@@ -158,7 +158,7 @@ def test_a_damaged_picture_says_why_and_the_next_can_be_seen(viewer, model, serv
     assert model.path() == PATHS[0]
 
 
-def test_escape_closes_and_lets_go_of_the_pictures(viewer, model, qtbot):
+def test_escape_closes_and_lets_go_of_the_images(viewer, model, qtbot):
     qtbot.keyClick(viewer.view, Qt.Key.Key_Escape)
     assert not viewer.isVisible()
     assert model._images == {}

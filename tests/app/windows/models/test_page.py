@@ -82,7 +82,7 @@ def test_buttons_of_a_model_ask_the_librarian(qtbot, page, service, button, meth
     assert service.open(method)
 
 
-def test_enter_makes_pictures_with_a_model_that_can(qtbot, page):
+def test_enter_makes_images_with_a_model_that_can(qtbot, page):
     with qtbot.waitSignal(page.use_asked) as asked:
         table(page).activated.emit(table(page).currentIndex())
     assert asked.args == ["apple"]

@@ -54,8 +54,8 @@ def record(tmp_path_factory):
         output=Output(path=str(tmp_path_factory.mktemp("made") / "a.png")),
     )
     path = StandIn().write(request).path
-    with Image.open(path) as picture:
-        return json.loads(picture.info["mezzotint"])
+    with Image.open(path) as image:
+        return json.loads(image.info["mezzotint"])
 
 
 def test_markup_controls_and_a_megabyte_are_plain_words(tmp_path):

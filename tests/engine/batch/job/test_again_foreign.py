@@ -42,7 +42,7 @@ def test_ours_is_taken_whole():
     assert told == []
 
 
-def test_what_is_known_of_a_foreign_picture_is_taken():
+def test_what_is_known_of_a_foreign_image_is_taken():
     told = []
     request = base(told.append)
     assert (request.prompt, request.negative_prompt, request.seed, request.count) == ("a barn", "rain", 7, 1)
@@ -80,7 +80,7 @@ def test_a_models_folders_are_not_followed(name):
     assert asked == ["base"]
 
 
-def test_a_picture_that_says_nothing_is_refused():
+def test_an_image_that_says_nothing_is_refused():
     with pytest.raises(UsageError, match=r"a.png does not say how it was made: its record is damaged"):
         base(prompt=None, other={"note": "its record is damaged"})
 

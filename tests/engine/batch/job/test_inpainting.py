@@ -26,7 +26,7 @@ def test_nothing_said_asks_for_nothing():
     assert request_of(Options(prompt="a barn", init="a.png")).inpaint is None
 
 
-def test_a_mask_goes_with_its_picture():
+def test_a_mask_goes_with_its_image():
     request = request_of(Options(prompt="a barn", init="a.png", mask="m.png"))
     assert request.images == (ImageInput(path="a.png"), ImageInput(path="m.png", role="mask"))
     assert request.inpaint is None  # the engine's own defaults
@@ -66,7 +66,7 @@ def test_an_option_about_what_is_not_there_is_refused(said, message):
 # ---- an earlier image
 
 
-def test_an_earlier_picture_is_made_as_it_was():
+def test_an_earlier_image_is_made_as_it_was():
     assert (again().images, again().inpaint, again().strength) == ((INIT, MASK), KNOWN, 0.7)
 
 
@@ -76,7 +76,7 @@ def test_what_is_said_changes_that_alone():
     assert again(outpaint=(4, 0, 0, 0)).inpaint == Inpaint(area="masked", padding=9, left=4)
 
 
-def test_another_init_picture_does_away_with_mask_and_margins():
+def test_another_init_image_does_away_with_mask_and_margins():
     request = again(init="b.png")
     assert (request.images, request.inpaint) == ((ImageInput(path="b.png"),), None)
     request = again(init="b.png", mask="n.png", inpaint_padding=3)
@@ -84,7 +84,7 @@ def test_another_init_picture_does_away_with_mask_and_margins():
     assert request.inpaint == Inpaint(padding=3)
 
 
-def test_the_recorded_size_makes_room_for_that_of_the_grown_picture():
+def test_the_recorded_size_makes_room_for_that_of_the_grown_image():
     sizes = [
         [(stage.width, stage.height) for stage in again(**said).cascade.stages]
         for said in (
@@ -95,3 +95,28 @@ def test_the_recorded_size_makes_room_for_that_of_the_grown_picture():
         )
     ]
     assert sizes == [[(None, None)], [(128, 96)], [(64, 96)], [(64, 96)]]
+
+
+# ---- reference images
+
+
+def test_references_keep_their_order_and_follow_the_others():
+    request = request_of(Options(prompt="a barn", reference=("b.png", "a.png"), init="i.png", mask="m.png"))
+    assert [(image.role, image.path) for image in request.images] == [
+        ("init", "i.png"),
+        ("mask", "m.png"),
+        ("reference", "b.png"),
+        ("reference", "a.png"),
+    ]
+
+
+def test_other_references_leave_the_init_image_and_another_init_image_leaves_them():
+    first = request_of(Options(prompt="a barn", reference=("a.png",), init="i.png"))
+    others = request_of(Options(reference=("b.png", "c.png")), first)
+    assert [image.path for image in others.images] == ["i.png", "b.png", "c.png"]
+    assert [image.path for image in request_of(Options(init="j.png"), others).images] == ["j.png", "b.png", "c.png"]
+
+
+def test_a_strength_is_of_an_init_image():
+    with pytest.raises(UsageError, match="--strength requires an init image"):
+        request_of(Options(prompt="a barn", reference=("a.png",), strength=0.5))

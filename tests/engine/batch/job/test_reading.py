@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.reading import parse_job, read_job
+from mezzotint.batch.tasks.cells import cells_of
 from mezzotint.errors import MezzotintError, StorageError, UsageError
 from mezzotint.options import Options
 
@@ -82,6 +83,14 @@ def test_json_says_the_same_as_toml():
 
 def test_how_many_together_may_be_left_to_the_device():
     assert parse(WHOLE.replace("batch-size = 6", 'batch-size = "auto"')).output.batch_size is None
+
+
+def test_the_earlier_word_for_a_fill_is_read():
+    job = parse(
+        'version = 1\nprompts.list = "a"\nsettings.inpaint-fill = "picture"\nmatrix.inpaint-fill = ["picture"]\n'
+    )
+    assert job.settings.inpaint_fill == "original"
+    assert [cell.settings for cell in cells_of(job.matrix)] == [{"inpaint_fill": "original"}]
 
 
 def test_what_is_not_said_is_as_the_job_has_it():

@@ -193,7 +193,7 @@ def test_another_network_has_its_own_rescale():
     assert request_of(Options(steps=3), base).cascade.stages[0].sampling.guidance_rescale == 0.7
 
 
-def test_another_init_picture_and_strength():
+def test_another_init_image_and_strength():
     changed = request_of(Options(init="other.png"), EARLIER)
     assert changed.images == (ImageInput(path="other.png"),)
     assert changed.strength == 0.4

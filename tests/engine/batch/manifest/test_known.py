@@ -31,7 +31,7 @@ def test_a_failure_is_forgotten_when_what_was_to_go_there_has_changed():
     assert known.failures() == 1
 
 
-def test_a_picture_that_was_replaced_is_made_again_when_it_is_wanted_again():
+def test_an_image_that_was_replaced_is_made_again_when_it_is_wanted_again():
     known = KnownTasks()
     known.add(record("old", "done", "a.png"))
     known.add(record("new", "done", "a.png"))
@@ -39,7 +39,7 @@ def test_a_picture_that_was_replaced_is_made_again_when_it_is_wanted_again():
     assert known.key_of_output("a.png") == "new"
 
 
-def test_a_failure_takes_nothing_from_the_picture_that_is_there():
+def test_a_failure_takes_nothing_from_the_image_that_is_there():
     known = KnownTasks()
     known.add(record("old", "done", "a.png"))
     known.add(record("new", "failed", "a.png"))

@@ -24,7 +24,7 @@ def write(folder, *records, shard=None, ended=True):
             manifest.note("ended", {})
 
 
-def test_a_picture_counts_for_more_than_a_failure(tmp_path):
+def test_an_image_counts_for_more_than_a_failure(tmp_path):
     write(tmp_path, record("a", "failed"), shard=Shard(index=0, count=2))
     write(tmp_path, record("a"), record("b", "failed"), shard=Shard(index=1, count=2))
     assert {key: one.status for key, one in read_ledger(tmp_path).records().items()} == {"a": "done", "b": "failed"}
@@ -37,7 +37,7 @@ def test_what_was_about_to_be_replaced_is_there_no_more(tmp_path):
     assert set(read_ledger(tmp_path).records()) == {"b"}
 
 
-def test_a_failure_whose_place_was_taken_and_a_picture_that_was_replaced_are_no_more(tmp_path):
+def test_a_failure_whose_place_was_taken_and_an_image_that_was_replaced_are_no_more(tmp_path):
     write(
         tmp_path,
         record("old", "failed", "a.png"),
@@ -48,7 +48,7 @@ def test_a_failure_whose_place_was_taken_and_a_picture_that_was_replaced_are_no_
     assert set(read_ledger(tmp_path).records()) == {"new", "d"}
 
 
-def test_a_picture_that_was_mended_is_passed_over_no_more_and_one_that_broke_is(tmp_path):
+def test_an_image_that_was_mended_is_passed_over_no_more_and_one_that_broke_is(tmp_path):
     def passed_over(key, name, kind="image_refused"):
         return Record(key=key, status="skipped", output="", input=name, kind=kind)
 

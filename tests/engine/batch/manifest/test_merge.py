@@ -90,7 +90,7 @@ def test_made_twice_with_the_same_pixels_and_with_others(tmp_path):
     assert any("different pixels" in finding for finding in merged.conflicts)
 
 
-def test_pictures_of_formats_that_lose_pixels_are_known_by_what_they_say(tmp_path):
+def test_images_of_formats_that_lose_pixels_are_known_by_what_they_say(tmp_path):
     one = task(1, tmp_path)
     changed = one.request.output.path.replace(".png", ".jpg")
     from dataclasses import replace

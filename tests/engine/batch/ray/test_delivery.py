@@ -58,25 +58,25 @@ def test_a_name_that_is_taken(sent, tmp_path, overwrite, names):
 @given(data=st.data())
 def test_what_is_damaged_is_never_written_as_something_else(sent, data):
     request, answer = sent
-    content = bytearray(answer.pictures[0])
+    content = bytearray(answer.images[0])
     place = data.draw(st.integers(0, len(content) - 1))
     content[place] ^= data.draw(st.integers(1, 255))
     cut = bytes(content[: data.draw(st.integers(0, len(content)))])
     path = request.output.path
     for damaged in (bytes(content), cut):
         try:
-            result = delivered(written_to(request, path, overwrite=True), replace(answer, pictures=(damaged,)))
+            result = delivered(written_to(request, path, overwrite=True), replace(answer, images=(damaged,)))
         except ProtocolError:
-            assert damaged != answer.pictures[0]
+            assert damaged != answer.images[0]
         else:
-            with Image.open(result.images[0].path) as picture:
-                assert picture.tobytes() == painted(1).tobytes()
+            with Image.open(result.images[0].path) as image:
+                assert image.tobytes() == painted(1).tobytes()
 
 
 def test_as_many_must_come_as_were_asked_for(sent):
-    for pictures in ((), sent[1].pictures * 2):
+    for images in ((), sent[1].images * 2):
         with pytest.raises(ProtocolError):
-            delivered(sent[0], replace(sent[1], pictures=pictures))
+            delivered(sent[0], replace(sent[1], images=images))
     with pytest.raises(ProtocolError):
         delivered(sent[0], replace(sent[1], result=None))
 

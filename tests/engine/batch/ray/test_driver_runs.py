@@ -96,11 +96,11 @@ def test_who_stops_gets_what_is_under_way_and_the_cluster_of_others_stays(cluste
     with connected(LOCAL, on_processor=False) as same:
         ended = batch.run(batch.tasks(2000), workers=workers_on(same), stopping=lambda: len(batch.heard.records) >= 2)
     assert ended.stopped == "interrupted"
-    assert 2 <= len(batch.heard.records) == len(batch.pictures()) < 2000
+    assert 2 <= len(batch.heard.records) == len(batch.images()) < 2000
     assert workers_on(cluster)[0].make(task(7, tmp_path, "after").request, lambda _: None).images
 
 
-def test_a_process_that_is_ended_between_pictures_is_no_fault_of_the_next(cluster, tmp_path):
+def test_a_process_that_is_ended_between_images_is_no_fault_of_the_next(cluster, tmp_path):
     worker = workers_on(cluster)[0]
     worker.make(task(1, tmp_path).request, lambda _: None)
     cluster.end(worker._bench)

@@ -27,11 +27,11 @@ def replied(*requests, engine=None, needs=()):
     return reply_from_wire(Node(lambda: engine or StandIn(), sameness()).make(parcel_to_wire(parcel)))
 
 
-def test_pictures_come_back_as_png_whatever_is_asked_for(tmp_path):
+def test_images_come_back_as_png_whatever_is_asked_for(tmp_path):
     one = task(1, tmp_path).request
     one = replace(one, output=replace(one.output, path=str(tmp_path / "a.jpg")))
     (answer,) = replied(one).answers
-    assert answer.pictures[0].startswith(b"\x89PNG") and answer.result.images[0].seed == 1
+    assert answer.images[0].startswith(b"\x89PNG") and answer.result.images[0].seed == 1
     assert list(tmp_path.glob("*.jpg")) == []
 
 
@@ -41,7 +41,7 @@ def test_several_are_made_together_and_each_has_its_own_end(tmp_path):
     answers = replied(*asked, engine=engine).answers
     assert engine.groups == [4]
     assert [one.failure and one.failure.kind for one in answers] == [None, "image_refused", "bug", None]
-    assert [len(one.pictures) for one in answers] == [1, 0, 0, 1]
+    assert [len(one.images) for one in answers] == [1, 0, 0, 1]
 
 
 @pytest.mark.parametrize(("words", "kind"), [("refused", "image_refused"), ("bug", "bug")])
@@ -55,7 +55,7 @@ def test_a_device_that_is_lost_or_absent_is_told_apart(tmp_path):
     assert replied(task(1, tmp_path, "nowhere").request).unusable == "there is no such card"
 
 
-def test_errors_name_a_picture_by_what_the_run_calls_it(tmp_path):
+def test_errors_name_an_image_by_what_the_run_calls_it(tmp_path):
     class Reads(StandIn):
         def generate(self, request, on_event, cancelled):
             raise ImageRefused(f"{request.images[0].path} is damaged")

@@ -25,7 +25,7 @@ from mezzotint.errors import ImageRefused, ProtocolError, StorageError
 from mezzotint.protocol import Failure, GenerateRequest, ImageInput
 
 words = st.text(max_size=20)
-pictures = st.dictionaries(st.binary(max_size=9), st.none(), max_size=3).map(
+image_files = st.dictionaries(st.binary(max_size=9), st.none(), max_size=3).map(
     lambda found: {hashlib.sha256(data).hexdigest(): data for data in found}
 )
 requests = st.builds(GenerateRequest, prompt=words, seed=st.integers(0, 2**63 - 1))
@@ -33,11 +33,11 @@ needs = st.builds(Need, kind=st.sampled_from(["model", "file"]), name=words, sha
 failures = st.builds(Failure, kind=words, message=words)
 answers = st.one_of(
     st.builds(Answer, failure=failures),
-    st.builds(Answer, result=requests.map(lambda one: result_of(one, [])), pictures=st.tuples(st.binary(max_size=9))),
+    st.builds(Answer, result=requests.map(lambda one: result_of(one, [])), images=st.tuples(st.binary(max_size=9))),
 )
 
 
-@given(st.builds(Parcel, requests=st.tuples(requests), pictures=pictures, needs=st.tuples(needs)))
+@given(st.builds(Parcel, requests=st.tuples(requests), images=image_files, needs=st.tuples(needs)))
 def test_a_parcel_arrives_as_it_was_sent(parcel):
     assert parcel_from_wire(parcel_to_wire(parcel)) == parcel
 
@@ -53,25 +53,25 @@ def test_what_is_no_reply_is_told(wire):
         reply_from_wire(wire)
 
 
-def test_pictures_travel_by_what_is_in_them_and_each_once(tmp_path):
+def test_images_travel_by_what_is_in_them_and_each_once(tmp_path):
     for name in ("a.png", "b.png", "same as a.png"):
         (tmp_path / name).write_bytes(name.replace("same as ", "").encode())
     parcels = [packed(asking(tmp_path / name)) for name in ("a.png", "b.png", "same as a.png")]
     parcel = together(parcels, ())
-    assert sorted(parcel.pictures.values()) == [b"a.png", b"b.png"]
-    assert [parcel.pictures[one.images[0].path] for one in parcel.requests] == [b"a.png", b"b.png", b"a.png"]
+    assert sorted(parcel.images.values()) == [b"a.png", b"b.png"]
+    assert [parcel.images[one.images[0].path] for one in parcel.requests] == [b"a.png", b"b.png", b"a.png"]
     assert str(tmp_path) not in "".join(parcel_to_wire(parcel)["requests"])  # no paths of this machine but models'
 
 
-def test_a_picture_that_is_damaged_on_its_way_is_not_used(tmp_path):
+def test_an_image_that_is_damaged_on_its_way_is_not_used(tmp_path):
     (tmp_path / "a.png").write_bytes(b"content")
     wire = parcel_to_wire(packed(asking(tmp_path / "a.png")))
-    wire["pictures"] = dict.fromkeys(wire["pictures"], b"Content")
+    wire["images"] = dict.fromkeys(wire["images"], b"Content")
     with pytest.raises(ProtocolError, match="came damaged"):
         parcel_from_wire(wire)
 
 
-def test_a_picture_that_has_changed_or_is_gone_or_is_none_is_told_by_its_name(tmp_path):
+def test_an_image_that_has_changed_or_is_gone_or_is_none_is_told_by_its_name(tmp_path):
     path = tmp_path / "a.png"
     path.write_bytes(b"new")
     with pytest.raises(ImageRefused, match=r"a\.png has changed"):
@@ -81,7 +81,7 @@ def test_a_picture_that_has_changed_or_is_gone_or_is_none_is_told_by_its_name(tm
         packed(asking(path))
 
 
-def test_pictures_that_are_too_large_are_told_and_never_read_whole(tmp_path):
+def test_images_that_are_too_large_are_told_and_never_read_whole(tmp_path):
     path = tmp_path / "a.png"
     with open(path, "wb") as file:
         file.truncate(5 << 20)

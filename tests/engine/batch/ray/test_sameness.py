@@ -17,7 +17,7 @@ def request(folder, *stages, **changes):
     return replace(task(1, folder).request, cascade=cascade, **changes)
 
 
-def test_all_that_decides_a_picture_is_needed_once(tmp_path):
+def test_all_that_decides_an_image_is_needed_once(tmp_path):
     asked = []
 
     def hashed(kind, name):

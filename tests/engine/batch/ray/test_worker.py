@@ -97,7 +97,7 @@ def test_after_a_lost_device_the_process_is_not_asked_again(tmp_path):
     assert make(worker, 2, tmp_path)[0].images
 
 
-def test_one_that_ended_between_two_pictures_is_no_fault_of_either(tmp_path):
+def test_one_that_ended_between_two_images_is_no_fault_of_either(tmp_path):
     cluster = Here()
     worker = worker_on(cluster)
     make(worker, 1, tmp_path)
@@ -114,7 +114,7 @@ def test_one_that_ended_between_two_pictures_is_no_fault_of_either(tmp_path):
         (Here(), "far-away can make nothing of this: the model starter has other content there"),
     ],
 )
-def test_what_cannot_work_there_is_told_and_blames_no_picture(tmp_path, cluster, words):
+def test_what_cannot_work_there_is_told_and_blames_no_image(tmp_path, cluster, words):
     with pytest.raises(WorkerUnusable, match=words):
         make(worker_on(cluster, hashes=lambda kind, name: "0" * 64), 1, tmp_path)
     assert list(tmp_path.rglob("*.png")) == []
@@ -147,7 +147,7 @@ def test_one_that_cannot_be_sent_harms_no_other(tmp_path):
     assert worker_on(cluster).make_many(requests[1:2], lambda *_: None)[0].kind == "storage"
 
 
-def test_pictures_that_are_too_large_together_go_one_by_one(tmp_path, monkeypatch):
+def test_images_that_are_too_large_together_go_one_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr("mezzotint.batch.ray.worker.MOST_SENT", 10)
     cluster, requests = Here(), []
     for number in range(3):
@@ -159,7 +159,7 @@ def test_pictures_that_are_too_large_together_go_one_by_one(tmp_path, monkeypatc
     assert [len(wire["requests"]) for wire in cluster.parcels] == [1, 1, 1]
 
 
-def test_an_error_there_names_the_picture_as_it_is_called_here(tmp_path):
+def test_an_error_there_names_the_image_as_it_is_called_here(tmp_path):
     class Reads(StandIn):
         def generate(self, request, on_event, cancelled):
             raise ImageRefused(f"{request.images[0].path} is damaged")

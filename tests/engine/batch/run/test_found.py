@@ -54,7 +54,7 @@ def test_what_was_made_from_something_else_is_not_it(made, tmp_path, change):
     assert found_image(other, tmp_path, nobodys) is None
 
 
-def test_the_picture_of_another_task_is_not_it(made, tmp_path):
+def test_the_image_of_another_task_is_not_it(made, tmp_path):
     assert found_image(made, tmp_path, lambda path: path.name == "00003.png") is None
 
 

@@ -29,7 +29,7 @@ def test_old_ones_of_ours_go_wherever_they_are(tmp_path, aged):
     gone = [aged(OURS), aged(f"a/b/{OURS}")]
     kept = [
         aged(f"a/{OURS}", age=OLD - 1),
-        aged("a/b/picture.png"),
+        aged("a/b/image.png"),
         aged(".mezzotint-notes.part"),
         aged(".mezzotint-0123456789abcdef.png"),
         aged(".mezzotint-0123456789ABCDEF.part"),

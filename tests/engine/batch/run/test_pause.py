@@ -74,13 +74,13 @@ def test_it_is_looked_for_now_and_then():
     assert not one.is_on
 
 
-def test_as_much_is_tried_as_pictures_take(tmp_path):
+def test_as_much_is_tried_as_images_take(tmp_path):
     asked = []
     one = pause([], asked=asked)
     one.is_for_room(ONE, FULL)
-    picture = tmp_path / "large.png"
-    picture.write_bytes(bytes(300_000))
-    one.wrote(picture)
+    image = tmp_path / "large.png"
+    image.write_bytes(bytes(300_000))
+    one.wrote(image)
     one.wrote(tmp_path / "absent.png")
     one.is_for_room(ONE, FULL)
     assert [size for _, size in asked] == [1 << 20, 600_000]

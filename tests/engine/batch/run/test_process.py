@@ -26,7 +26,7 @@ def process():
         one.close()
 
 
-def test_pictures_events_and_errors_come_over(process, tmp_path):
+def test_images_events_and_errors_come_over(process, tmp_path):
     one = process(*serving(tmp_path / "held"))
     one.initialize()
     events = []

@@ -20,7 +20,7 @@ def test_rate_and_time_left_come_from_what_was_made_lately():
     assert progress.seconds_left == pytest.approx(40)
 
 
-def test_only_the_last_pictures_count_for_the_rate():
+def test_only_the_last_images_count_for_the_rate():
     now = [0.0]
     tally = Tally(lambda: now[0])
     for number in range(200):

@@ -22,7 +22,7 @@ def changed(photo):
     return change_of_input(GenerateRequest(prompt="a", images=images))
 
 
-def test_pictures_that_are_as_they_were(photo):
+def test_images_that_are_as_they_were(photo):
     assert changed(photo) is None
 
 

@@ -25,7 +25,7 @@ def batch(tmp_path):
 def test_all_is_made_and_told(batch):
     ended = batch.run(batch.tasks(12), workers=2)
     assert (ended.stopped, ended.failures, ended.progress.done, ended.progress.total) == ("finished", 0, 12, 12)
-    assert batch.pictures() == sorted(one.output for one in batch.tasks(12))
+    assert batch.images() == sorted(one.output for one in batch.tasks(12))
     assert Counter(record.key for record in batch.heard.records) == Counter(one.key for one in batch.tasks(12))
     record = batch.records()["3/00003.png"]
     assert (record.seed, record.status, record.attempts, record.settings_hash) == (3, "done", 1, "5" * 64)
@@ -46,7 +46,7 @@ def test_what_is_missing_is_made_and_nothing_else(batch):
     ended = batch.run(stream)
     assert sorted(batch.made) == [2, 3, 5]
     assert (ended.progress.done, ended.progress.already) == (3, 3)
-    assert "3/00003-1.png" in batch.pictures()
+    assert "3/00003-1.png" in batch.images()
 
 
 def test_failures_are_told_kept_and_tried_again_when_asked(batch):
@@ -89,24 +89,24 @@ def test_a_name_that_is_taken(batch, existing, names):
     painted(77).save(path)
     before = path.read_bytes()
     ended = batch.run(batch.tasks(1), existing=existing)
-    assert batch.pictures() == names
+    assert batch.images() == names
     assert (path.read_bytes() == before) is (existing != "overwrite")
     assert ended.progress.skipped == (existing == "skip")
     again = batch.run(batch.tasks(1), existing=existing)
-    assert (again.progress.already, batch.made, batch.pictures()) == (1, [], names)
+    assert (again.progress.already, batch.made, batch.images()) == (1, [], names)
 
 
-def test_a_picture_nobody_told_of_is_not_made_again(batch):
+def test_an_image_nobody_told_of_is_not_made_again(batch):
     StandIn().write(task(1, batch.folder).request)
     ended = batch.run(batch.tasks(3))
     assert sorted(batch.made) == [0, 2]
-    assert (ended.progress.done, len(batch.pictures())) == (3, 3)
+    assert (ended.progress.done, len(batch.images())) == (3, 3)
 
 
 def test_the_same_task_twice_in_a_stream_is_made_once(batch):
     ended = batch.run([*batch.tasks(2), *batch.tasks(2)])
     assert sorted(batch.made) == [0, 1]
-    assert len(batch.pictures()) == 2
+    assert len(batch.images()) == 2
     assert ended.stopped == "finished"
 
 
@@ -124,7 +124,7 @@ def test_an_input_that_changed_is_told_as_that(batch, tmp_path):
     assert record.kind == "input_changed" and "cannot be read any more" in record.error
 
 
-def test_asked_to_stop_the_picture_is_finished_and_the_rest_is_left(batch):
+def test_asked_to_stop_the_image_is_finished_and_the_rest_is_left(batch):
     stopping = []
 
     class Slow(StandIn):
@@ -135,12 +135,12 @@ def test_asked_to_stop_the_picture_is_finished_and_the_rest_is_left(batch):
 
     ended = batch.run(batch.tasks(50), Slow(), stopping=lambda: bool(stopping))
     assert ended.stopped == "interrupted"
-    assert "3/00003.png" in batch.pictures()
-    assert len(batch.pictures()) < 50
-    assert set(batch.records()) == set(batch.pictures())
+    assert "3/00003.png" in batch.images()
+    assert len(batch.images()) < 50
+    assert set(batch.records()) == set(batch.images())
     assert not read_ledger(batch.folder).journals[0].is_ended
     assert batch.run(batch.tasks(50)).stopped == "finished"
-    assert len(batch.pictures()) == 50
+    assert len(batch.images()) == 50
     assert read_ledger(batch.folder).journals[0].is_ended
 
 
@@ -151,7 +151,7 @@ def test_a_stream_that_breaks_off_ends_the_run_and_keeps_what_was_made(batch):
 
     with pytest.raises(ValueError, match="a bug in the reading"):
         batch.run(stream())
-    assert set(batch.pictures()) == set(batch.records())
+    assert set(batch.images()) == set(batch.records())
 
 
 class Gone(BaseException):
@@ -182,10 +182,10 @@ def test_ended_anywhere_and_run_again_each_is_there_once(tmp_path_factory, ends,
         path.write_bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.5 else data)
     ended = batch.run(batch.tasks(8), retry_failed=True, together=together)
     assert ended.failures == 0
-    assert batch.pictures() == sorted(one.output for one in batch.tasks(8))
+    assert batch.images() == sorted(one.output for one in batch.tasks(8))
     for one in batch.tasks(8):
-        with Image.open(batch.folder / one.output) as picture:
-            assert picture.tobytes() == painted(one.request.seed).tobytes()
+        with Image.open(batch.folder / one.output) as image:
+            assert image.tobytes() == painted(one.request.seed).tobytes()
     assert {record.status for record in batch.records().values()} == {"done"}
 
 

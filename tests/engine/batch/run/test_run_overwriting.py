@@ -32,9 +32,9 @@ def numbers(batch):
     """Whose image each file is, as its pixels say, and as the manifest does."""
     painted_as = {painted(number).tobytes(): number for number in range(20)}
     there = {}
-    for name in batch.pictures():
-        with Image.open(batch.folder / name) as picture:
-            there[name] = painted_as[picture.tobytes()]
+    for name in batch.images():
+        with Image.open(batch.folder / name) as image:
+            there[name] = painted_as[image.tobytes()]
     told = {name: record.seed for name, record in batch.records().items() if record.status == "done"}
     assert {name: there[name] for name in told} == told
     return there
@@ -48,7 +48,7 @@ def test_what_is_of_others_or_was_asked_otherwise_is_replaced(batch):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_picture_whose_name_another_is_to_have_now_is_not_lost(batch, first):
+def test_an_image_whose_name_another_is_to_have_now_is_not_lost(batch, first):
     """Another input came, and stands before it in the job: as a.jpg before a.png."""
     run(batch, {"a.png": 1})
     names = list({"a.png": 2, "a-2.png": 1}.items())
@@ -72,7 +72,7 @@ class Gone(BaseException):
         max_size=4,
     )
 )
-def test_whatever_is_renamed_and_wherever_it_ends_all_pictures_of_the_last_job_are_there(tmp_path_factory, runs):
+def test_whatever_is_renamed_and_wherever_it_ends_all_images_of_the_last_job_are_there(tmp_path_factory, runs):
     batch = Batch(tmp_path_factory.mktemp("batch"))
     for order, point, number, together in runs:
         count = [0]

@@ -27,7 +27,7 @@ def test_they_are_made_in_groups_and_each_is_told_of(batch):
     (engine,) = batch.engines
     assert engine.groups and max(engine.groups) == 4
     assert (ended.progress.done, ended.failures, sorted(batch.made)) == (20, 0, list(range(20)))
-    assert batch.pictures() == sorted(one.output for one in batch.tasks(20))
+    assert batch.images() == sorted(one.output for one in batch.tasks(20))
     saved = [(output, event.image.seed) for output, event in batch.heard.events if isinstance(event, Saved)]
     assert sorted(saved) == sorted((one.output, one.request.seed) for one in batch.tasks(20))
     assert {record.attempts for record in batch.heard.records} == {1}
@@ -52,7 +52,7 @@ def test_what_ends_a_group_is_tried_one_by_one(batch, error):
             raise error
 
     ended = batch.run(batch.tasks(9), Alone(), together=3)
-    assert (ended.progress.done, ended.failures, len(batch.pictures())) == (9, 0, 9)
+    assert (ended.progress.done, ended.failures, len(batch.images())) == (9, 0, 9)
     (engine,) = batch.engines
     assert engine.groups
     assert {code for code, _ in batch.heard.notices} == {"together_failed"}
@@ -89,7 +89,7 @@ def test_of_a_group_that_ends_its_process_only_the_poisoned_one_is_set_aside(tmp
             break
     assert (ended.stopped, ended.failures) == ("finished", 1)
     assert [one.output for one in batch.records().values() if one.status == "set_aside"] == [stream[bad].output]
-    assert len(batch.pictures()) == 9
+    assert len(batch.images()) == 9
 
 
 def test_by_processes_the_poisoned_one_of_a_group_is_found(tmp_path):

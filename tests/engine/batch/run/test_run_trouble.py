@@ -23,20 +23,20 @@ def batch(tmp_path):
 class Disk:
     """Room for so many images; `looks` of the run are needed until there is more."""
 
-    def __init__(self, pictures, looks=0, error=errno.ENOSPC):
-        self.pictures, self.looks, self.error = pictures, looks, error
+    def __init__(self, images, looks=0, error=errno.ENOSPC):
+        self.images, self.looks, self.error = images, looks, error
 
     def why(self, folder, size=0):
-        if self.pictures > 0:
+        if self.images > 0:
             return None
         self.looks -= 1
-        self.pictures = 100 if self.looks < 0 else 0
-        return None if self.pictures else f"{folder}: no room"
+        self.images = 100 if self.looks < 0 else 0
+        return None if self.images else f"{folder}: no room"
 
     def write(self, path):
-        self.pictures -= 1
-        if self.pictures < 0:
-            self.pictures = 0
+        self.images -= 1
+        if self.images < 0:
+            self.images = 0
             raise storage_error("write", path, OSError(self.error, "x"))
 
 
@@ -75,11 +75,11 @@ def test_without_a_terminal_no_room_ends_the_run_and_the_next_goes_on(batch, sma
     disk = small_disk(4, looks=10**6, error=error)
     with pytest.raises(StorageError):
         batch.run(batch.tasks(10), OnDisk(disk), together=together)
-    assert len(batch.pictures()) == 4
+    assert len(batch.images()) == 4
     assert {record.status for record in batch.records().values()} == {"done"}
     ended = batch.run(batch.tasks(10), together=together)
     assert (ended.progress.done, ended.progress.already, ended.failures) == (6, 4, 0)
-    assert len(batch.pictures()) == 10
+    assert len(batch.images()) == 10
 
 
 @pytest.mark.parametrize("together", [1, 4])
@@ -116,7 +116,7 @@ def test_a_manifest_that_finds_no_room(batch, monkeypatch, small_disk, waits):
     disk, opened, room = small_disk(0, looks=2), Manifest.open, [2000]
 
     def write(handle, data):
-        if disk.pictures == 0 and room[0] < len(data):
+        if disk.images == 0 and room[0] < len(data):
             raise OSError(errno.ENOSPC, "full")
         room[0] -= len(data)
         return os.write(handle, data)
@@ -127,16 +127,16 @@ def test_a_manifest_that_finds_no_room(batch, monkeypatch, small_disk, waits):
     else:
         with pytest.raises(StorageError):
             batch.run(batch.tasks(10))
-        disk.pictures = 100
+        disk.images = 100
     ended = batch.run(batch.tasks(10))
     assert ended.failures == 0
-    assert batch.pictures() == sorted(one.output for one in batch.tasks(10))
+    assert batch.images() == sorted(one.output for one in batch.tasks(10))
     assert {record.status for record in batch.records().values()} == {"done"}
 
 
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("together", [1, 4])
-def test_a_file_in_the_way_of_a_folder_costs_the_pictures_of_that_folder(batch, waits, together):
+def test_a_file_in_the_way_of_a_folder_costs_the_images_of_that_folder(batch, waits, together):
     """Waiting would help nobody, and the run would begin to wait again and again."""
     batch.folder.mkdir(exist_ok=True)
     (batch.folder / "3").write_text("mine")
@@ -190,7 +190,7 @@ def test_a_device_that_is_lost_ends_the_run_and_is_remembered(batch):
         with pytest.raises(DeviceLost):
             batch.run(stream)
     ended = batch.run(stream)
-    assert (ended.progress.left_failed, ended.failures, batch.pictures()) == (1, 1, ["1/00001.png"])
+    assert (ended.progress.left_failed, ended.failures, batch.images()) == (1, 1, ["1/00001.png"])
     assert batch.records()["0/00000.png"].status == "set_aside"
 
 
@@ -199,7 +199,7 @@ def test_a_device_that_is_not_there_ends_the_run_and_blames_no_task(batch):
     with pytest.raises(NoDevice):
         batch.run(stream)
     ended = batch.run(batch.tasks(2))
-    assert (ended.failures, len(batch.pictures())) == (0, 2)
+    assert (ended.failures, len(batch.images())) == (0, 2)
 
 
 class Unusable:
@@ -232,4 +232,4 @@ def test_a_worker_that_cannot_work_leaves_it_to_the_others(batch, monkeypatch):
 def test_with_no_worker_that_can_work_the_run_ends(batch):
     with pytest.raises(WorkerUnusable, match="did not start"):
         batch.run(batch.tasks(3), workers=[Unusable(), Unusable()])
-    assert batch.pictures() == []
+    assert batch.images() == []

@@ -25,7 +25,7 @@ def test_new_it_is_to_be_made(tmp_path, manifest):
     assert (one.attempts(task(1, tmp_path)), one.is_suspect(task(1, tmp_path))) == (1, False)
 
 
-def test_a_picture_that_nobody_told_of_is_taken_and_then_known(tmp_path, manifest):
+def test_an_image_that_nobody_told_of_is_taken_and_then_known(tmp_path, manifest):
     StandIn().write(task(1, tmp_path).request)
     found = standing(tmp_path, manifest).settled(task(1, tmp_path))
     assert (found.status, found.output, found.seconds) == ("done", "1/00001.png", None)

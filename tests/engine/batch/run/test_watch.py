@@ -42,7 +42,7 @@ def nothing(_):
     return None
 
 
-def test_new_pictures_are_taken_as_they_come_each_once(tmp_path):
+def test_new_images_are_taken_as_they_come_each_once(tmp_path):
     one = Watched(tmp_path, writes("a.png", 1), nothing, writes("b.png", 2), nothing, nothing)
     assert one.items() == ["a.png", "b.png"]
 
@@ -55,7 +55,7 @@ def test_a_file_that_grows_is_taken_when_it_has_stopped(tmp_path):
     assert one.items() == ["a.png"]
 
 
-def test_a_picture_that_changes_is_taken_again(tmp_path):
+def test_an_image_that_changes_is_taken_again(tmp_path):
     one = Watched(tmp_path, writes("a.png", 1), nothing, writes("a.png", 2_000_000), nothing, nothing)
     assert one.items() == ["a.png", "a.png"]
 

@@ -31,7 +31,7 @@ def worker(tmp_path):
     one.close()
 
 
-def test_an_engine_here_is_opened_with_its_first_picture(tmp_path):
+def test_an_engine_here_is_opened_with_its_first_image(tmp_path):
     opened = []
     worker = EngineWorker(lambda: opened.append(StandIn()) or opened[0])
     worker.close()
@@ -50,7 +50,7 @@ def test_a_process_that_dies_is_started_again_for_the_next(worker, tmp_path):
         assert worker.make(task(number + 5, tmp_path).request, ignored).images
 
 
-def test_one_that_was_ended_between_pictures_is_no_fault_of_the_next(worker, tmp_path):
+def test_one_that_was_ended_between_images_is_no_fault_of_the_next(worker, tmp_path):
     worker.make(task(1, tmp_path).request, ignored)
     worker._process._process.kill()
     worker._process._process.wait()

@@ -41,7 +41,7 @@ def request(*stages, **said):
 
 
 @pytest.fixture
-def picture(tmp_path):
+def init_image(tmp_path):
     path = tmp_path / "p.png"
     Image.new("RGB", (300, 100), "red").save(path, exif=_turned())
     return path
@@ -53,9 +53,9 @@ def _turned():
     return exif
 
 
-def test_sizes_are_those_that_come_out(sizes, picture):
-    init = ImageInput(path=str(picture))
-    mask = ImageInput(path=str(picture), role="mask")
+def test_sizes_are_those_that_come_out(sizes, init_image):
+    init = ImageInput(path=str(init_image))
+    mask = ImageInput(path=str(init_image), role="mask")
     assert sizes.size(request()) == (128, 128)
     assert sizes.size(request(Stage(width=128, height=64), Stage())) == (192, 96)
     tall = sizes.size(request(images=(init,)))

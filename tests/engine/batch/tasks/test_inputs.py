@@ -34,7 +34,7 @@ def reasons(folder, **said):
     return {one.input: one.kind for one in scan(Search(folder=folder, **said)) if isinstance(one, Skipped)}
 
 
-def test_pictures_of_the_folder_alone_in_one_order(tmp_path):
+def test_images_of_the_folder_alone_in_one_order(tmp_path):
     make(tmp_path, "b.png", "A.JPG", "a.webp", "notes.txt", ".hidden.png", "deep/c.png", "c.gif")
     assert names(tmp_path) == ["A.JPG", "a.webp", "b.png", "c.gif"]
     assert names(tmp_path, recursive=True) == ["A.JPG", "a.webp", "b.png", "c.gif", "deep/c.png"]
@@ -234,13 +234,13 @@ def test_masks_by_the_stem_in_the_same_folder(tmp_path):
     assert mask_of(found(tmp_path, "c.png"), tmp_path).kind == "no_mask"
 
 
-def test_a_picture_with_the_longest_of_names_has_no_mask(tmp_path):
+def test_an_image_with_the_longest_of_names_has_no_mask(tmp_path):
     """With another suffix its name would be longer than any disk takes."""
     skipped = mask_of(found(tmp_path, f"{'x' * 251}.png"), tmp_path)
     assert (skipped.kind, skipped.input) == ("no_mask", f"{'x' * 251}.png")
 
 
-def test_words_beside_a_picture(tmp_path):
+def test_words_beside_an_image(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbf a house,\r\n by the sea \n")
     assert sidecar_of(found(tmp_path, "a.png")) == "a house, by the sea"
     assert sidecar_of(found(tmp_path, "b.png")) is None

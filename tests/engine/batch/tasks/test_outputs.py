@@ -44,7 +44,7 @@ def test_every_token():
     assert made == "in/a/0001-a-red-house-7-03of12-steps-9-m-64x32-9 [x] x-..-y.png"
 
 
-def test_several_pictures_and_a_matrix_are_told_apart():
+def test_several_images_and_a_matrix_are_told_apart():
     assert namer()("a.png", index=1, count=10) == "a-02.png"
     assert namer(name="[seed]")("a.png", index=1, count=10) == "7.png"
     assert namer(matrix=["steps"])("a.png", cell="steps-9") == "a-steps-9.png"

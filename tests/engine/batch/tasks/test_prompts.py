@@ -54,7 +54,7 @@ def test_a_template_that_names_no_column_is_told(rows, tmp_path):
     assert "thing" in found.reason
 
 
-def test_one_of_the_choices_is_drawn_for_each_picture(tmp_path):
+def test_one_of_the_choices_is_drawn_for_each_image(tmp_path):
     (tmp_path / "t.csv").write_text("thing\nhouse\n")
     prompts = Prompts(table="t.csv", template="{red|blue|green|white} {thing}", choices="one")
     (row,) = rows_of(prompts, tmp_path)

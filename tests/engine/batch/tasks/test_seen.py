@@ -15,6 +15,6 @@ def test_a_set_of_texts(texts):
 
 def test_many_take_little():
     seen = Seen()
-    assert all(seen.add(f"folder/picture {number}") for number in range(20_000))
-    assert not any(seen.add(f"folder/picture {number}") for number in range(20_000))
+    assert all(seen.add(f"folder/image {number}") for number in range(20_000))
+    assert not any(seen.add(f"folder/image {number}") for number in range(20_000))
     assert seen.bytes() <= 32 * 20_000

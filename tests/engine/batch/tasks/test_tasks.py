@@ -69,7 +69,7 @@ def test_rows_then_choices_then_the_matrix_then_the_count(tmp_path):
     assert found == list(itertools.product(["a 1", "a 2", "b"], [3, 4], ["euler", "heun"], [10, 11]))
 
 
-def test_requests_are_complete_and_for_one_picture(tmp_path):
+def test_requests_are_complete_and_for_one_image(tmp_path):
     (task,) = made(words("a", settings=Options(lora=(LoraRef(path="l.safetensors"),), embedding=("e",))), tmp_path)
     request = task.request
     assert request.count == 1
@@ -148,7 +148,7 @@ def key(tmp_path, settings=None, **said):
     return made(replace(words("a", settings=settings or Options(seed=1)), **said), tmp_path)[0]
 
 
-def test_keys_are_of_what_decides_the_picture(tmp_path):
+def test_keys_are_of_what_decides_the_image(tmp_path):
     first = key(tmp_path)
     for other in (
         key(tmp_path / "elsewhere"),
@@ -187,7 +187,7 @@ def test_a_changed_input_is_another_task_under_the_same_name(tmp_path):
 # ---- folders
 
 
-def test_pictures_of_a_folder_with_their_words_and_masks(tmp_path):
+def test_images_of_a_folder_with_their_words_and_masks(tmp_path):
     for name in ("a.png", "b.png", "deep/a.png", "nomask.png"):
         png(tmp_path / "in" / name)
     for name in ("a.png", "b.png", "deep/a.png"):
@@ -208,12 +208,33 @@ def test_pictures_of_a_folder_with_their_words_and_masks(tmp_path):
     assert passed_over(job, tmp_path) == {"nomask.png": "no_mask"}
 
 
-def test_pictures_without_words_are_passed_over(tmp_path):
+def test_images_that_are_edited_are_the_first_reference(tmp_path):
+    for name in ("a.png", "b.png"):
+        png(tmp_path / "in" / name)
+    png(tmp_path / "style.png", color="blue")
+    job = folder_job("make it winter", work="edit", settings=Options(reference=("style.png",)))
+    tasks_made = made(job, tmp_path)
+    assert [[(one.role, one.path) for one in task.request.images] for task in tasks_made] == [
+        [("reference", str(tmp_path / "in" / name)), ("reference", str(tmp_path / "style.png"))]
+        for name in ("a.png", "b.png")
+    ]
+    assert all(one.sha256 for task in tasks_made for one in task.request.images)
+    change = made(folder_job("make it winter"), tmp_path)
+    assert not {task.key for task in change} & {task.key for task in tasks_made}
+
+
+def test_images_that_are_edited_have_no_masks(tmp_path):
+    png(tmp_path / "in" / "a.png")
+    with pytest.raises(UsageError, match="leave masks out"):
+        made(folder_job("p", work="edit", masks="masks"), tmp_path)
+
+
+def test_images_without_words_are_passed_over(tmp_path):
     png(tmp_path / "in" / "a.png")
     assert passed_over(folder_job("", sidecars=True), tmp_path) == {"a.png": "no_prompt"}
 
 
-def test_pictures_of_a_job_that_has_no_words_are_not_passed_over_one_by_one(tmp_path):
+def test_images_of_a_job_that_has_no_words_are_not_passed_over_one_by_one(tmp_path):
     png(tmp_path / "in" / "a.png")
     (tmp_path / "in" / "a.txt").write_text("a house")
     with pytest.raises(UsageError, match="no words .* sidecars"):
@@ -252,7 +273,7 @@ def recorded(text):
 A1111 = "a tree\nNegative prompt: rain\nSteps: 9, Sampler: Euler, CFG scale: 4, Seed: 77, Size: 64x32, Model: theirs"
 
 
-def test_pictures_made_again_from_what_they_say(tmp_path):
+def test_images_made_again_from_what_they_say(tmp_path):
     png(tmp_path / "in" / "a.png", pnginfo=recorded(A1111))
     png(tmp_path / "in" / "b.png")
     png(tmp_path / "in" / "c.png", pnginfo=recorded("{" * 10_000))
@@ -291,7 +312,7 @@ def text_bomb(path):
     path.write_bytes(start + chunk * 100 + end)
 
 
-def test_bad_pictures_are_told_and_the_others_made(tmp_path):
+def test_bad_images_are_told_and_the_others_made(tmp_path):
     folder = tmp_path / "in"
     for mode in ("RGB", "CMYK", "I;16", "P", "LA", "1"):
         png(folder / f"good-{mode.replace(';', '')}.tif", mode=mode, color=0 if mode != "LA" else (0, 0))
@@ -314,7 +335,7 @@ def test_bad_pictures_are_told_and_the_others_made(tmp_path):
     assert set(bad.values()) == {"image_refused"}
 
 
-def test_a_picture_that_may_not_be_read(tmp_path, monkeypatch):
+def test_an_image_that_may_not_be_read(tmp_path, monkeypatch):
     def denied(path, *_, **__):
         raise PermissionError(13, "denied")
 
@@ -323,7 +344,7 @@ def test_a_picture_that_may_not_be_read(tmp_path, monkeypatch):
     assert passed_over(folder_job(), tmp_path) == {"a.png": "image_refused"}
 
 
-def test_a_picture_that_goes_away_between_the_look_and_the_use(tmp_path, monkeypatch):
+def test_an_image_that_goes_away_between_the_look_and_the_use(tmp_path, monkeypatch):
     png(tmp_path / "in" / "a.png")
     png(tmp_path / "in" / "b.png")
     whole = material.scan
@@ -338,7 +359,7 @@ def test_a_picture_that_goes_away_between_the_look_and_the_use(tmp_path, monkeyp
     assert [(type(one), one.input) for one in found] == [(Skipped, "a.png"), (BatchTask, "b.png")]
 
 
-def test_a_bad_picture_is_told_once_for_all_of_its_tasks_and_keeps_its_names(tmp_path):
+def test_a_bad_image_is_told_once_for_all_of_its_tasks_and_keeps_its_names(tmp_path):
     png(tmp_path / "in" / "a.png")
     (tmp_path / "in" / "A.gif").write_text("none")
     job = folder_job(settings=Options(count=2), output=JobOutput(name="[stem]-[index]"))
@@ -367,7 +388,7 @@ def test_shards_make_together_what_one_run_makes(tmp_path, count):
     assert len({folded(task.output) for task in whole.values()}) == len(whole)
 
 
-def test_a_shard_reads_no_pictures_of_others(tmp_path, monkeypatch):
+def test_a_shard_reads_no_images_of_others(tmp_path, monkeypatch):
     job = many(tmp_path)
     opened = []
     real = material._sha256

@@ -16,17 +16,17 @@ def test_decibels():
     assert psnr(black, grey) == pytest.approx(20 * np.log10(5))
 
 
-def test_the_same_pictures_lose_nothing():
+def test_the_same_images_lose_nothing():
     comparison = Comparison(load_judge(bundled_judge()))
     for question in questions(3):
-        picture = paint(question.scene, 128)
-        comparison.add(question, picture, picture)
+        image = paint(question.scene, 128)
+        comparison.add(question, image, image)
     found = comparison.result()
-    assert (found.psnr, found.features, found.pictures) == (99, 0, 3)
+    assert (found.psnr, found.features, found.images) == (99, 0, 3)
     assert (found.accuracy.low, found.accuracy.difference, found.accuracy.high) == (0, 0, 0)
 
 
-def test_pictures_of_nothing_lose_all():
+def test_images_of_nothing_lose_all():
     comparison = Comparison(load_judge(bundled_judge()))
     for question in questions(6):
         comparison.add(question, paint(question.scene, 128), Image.new("RGB", (128, 128)))

@@ -32,7 +32,7 @@ def test_a_head_for_every_attribute_and_a_score_for_every_value(pixels):
     }
 
 
-def test_a_picture_is_judged_the_same_alone_and_among_others(pixels):
+def test_an_image_is_judged_the_same_alone_and_among_others(pixels):
     judge = build_judge(0).eval()
     together, alone = judge.features(pixels), judge.features(pixels[1:2])
     torch.testing.assert_close(together[1:2], alone, rtol=1e-4, atol=1e-5)

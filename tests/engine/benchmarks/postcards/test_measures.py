@@ -71,7 +71,7 @@ def test_diagonal_covariances_have_a_closed_form():
     assert distance == pytest.approx(4 + 4 / 3 * ((3 - 1) ** 2 + (5 - 2) ** 2))
 
 
-def test_fewer_pictures_than_features_still_have_a_distance():
+def test_fewer_images_than_features_still_have_a_distance():
     assert frechet_distance(normals(1, 5, 64), normals(1, 5, 64)) == pytest.approx(0, abs=1e-6)
 
 
@@ -83,7 +83,7 @@ def test_the_root_squared_is_the_matrix(seed, width):
     assert root @ root == pytest.approx(half @ half.T, abs=1e-8)
 
 
-def test_the_detail_of_a_flat_picture_a_slope_and_one_dot():
+def test_the_detail_of_a_flat_image_a_slope_and_one_dot():
     slope = Image.fromarray(np.tile(np.arange(0, 64, dtype=np.uint8), (64, 1))).convert("RGB")
     dot = Image.new("RGB", (12, 12))
     dot.putpixel((6, 6), (10, 10, 10))

@@ -54,11 +54,11 @@ def test_shares_count_what_the_judge_saw(knowing):
     assert score.attributes["colour"].accuracy == 0
     assert (score.attributes["kind"].low, score.attributes["kind"].high) == wilson_interval(3, 3)
     assert score.attributes["colour"].chance == 0.1
-    assert (score.seconds, score.pictures) == (2.0, 3)
+    assert (score.seconds, score.images) == (2.0, 3)
 
 
 @pytest.mark.parametrize("size", [128, 64, 256])
-def test_the_drawn_pictures_themselves_are_at_no_distance_and_as_detailed(judge, size):
+def test_the_drawn_images_themselves_are_at_no_distance_and_as_detailed(judge, size):
     tally = Tally(judge)
     for question in questions(3):
         tally.add(question, paint(question.scene, size))
@@ -68,7 +68,7 @@ def test_the_drawn_pictures_themselves_are_at_no_distance_and_as_detailed(judge,
     assert score.seconds is None
 
 
-def test_blurred_pictures_are_further_off_and_less_detailed(judge):
+def test_blurred_images_are_further_off_and_less_detailed(judge):
     tally = Tally(judge)
     for question in questions(3):
         tally.add(question, paint(question.scene).resize((16, 16)).resize((128, 128)))
@@ -77,14 +77,14 @@ def test_blurred_pictures_are_further_off_and_less_detailed(judge):
     assert score.detail < 0.6
 
 
-def test_other_drawings_of_the_scenes_are_other_pictures_of_much_the_same(judge):
+def test_other_drawings_of_the_scenes_are_other_images_of_much_the_same(judge):
     score = score_drawn(judge, 4)
     assert score.frechet > 0
     assert math.isclose(score.detail, 1, abs_tol=0.2)
-    assert score.pictures == 4
+    assert score.images == 4
 
 
-def test_a_picture_that_is_not_square_is_refused(judge):
+def test_an_image_that_is_not_square_is_refused(judge):
     question = next(questions(1))
     with pytest.raises(UsageError, match="128x96; give a square --size"):
         Tally(judge).add(question, paint(question.scene).crop((0, 0, 128, 96)))

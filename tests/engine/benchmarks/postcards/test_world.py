@@ -27,16 +27,16 @@ def scene_of(*things, terrain="meadow", time="day", weather="clear"):
     return Scene(terrain=terrain, time=time, weather=weather, things=things, seed=5)
 
 
-def test_a_scene_and_its_picture_are_the_same_every_time():
+def test_a_scene_and_its_image_are_the_same_every_time():
     assert training_scene(3, 17) == training_scene(3, 17)
     assert training_scene(3, 17) != training_scene(3, 18)
     scene = training_scene(3, 17)
     assert paint(scene).tobytes() == paint(scene).tobytes()
 
 
-def test_pictures_of_the_world_are_small_squares_in_colour():
-    picture = paint(training_scene(0, 0))
-    assert (picture.size, picture.mode) == ((SIZE, SIZE), "RGB")
+def test_images_of_the_world_are_small_squares_in_colour():
+    image = paint(training_scene(0, 0))
+    assert (image.size, image.mode) == ((SIZE, SIZE), "RGB")
 
 
 def test_every_combination_can_be_painted():
@@ -72,8 +72,8 @@ def test_a_second_thing_can_be_held_out_and_is_painted_and_told():
 
 @pytest.mark.parametrize("colour", COLOURS)
 def test_a_near_tent_shows_its_colour_by_day(colour):
-    picture = paint(scene_of(Thing(kind="tent", colour=colour, place="near")))
-    seen = picture.getpixel((48, 112))
+    image = paint(scene_of(Thing(kind="tent", colour=colour, place="near")))
+    seen = image.getpixel((48, 112))
     assert max(abs(a - b) for a, b in zip(seen, PAINT[colour], strict=True)) < 12
 
 

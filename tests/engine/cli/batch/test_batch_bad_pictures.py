@@ -74,13 +74,13 @@ def chunk(kind, body):
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-def encoded(picture, form, **said):
+def encoded(image, form, **said):
     data = io.BytesIO()
-    picture.save(data, form, **said)
+    image.save(data, form, **said)
     return data.getvalue()
 
 
-def good_pictures(folder):
+def good_images(folder):
     """Everything odd that is an image for all that, and the size that it has upright."""
     wide = Image.new("RGB", (40, 20), "red")
     turned = Image.Exif()
@@ -108,7 +108,7 @@ def good_pictures(folder):
     return sizes | {"turned.jpg": (20, 40), "one.png": (1, 1), "long.png": (1, 20_000)}
 
 
-def bad_pictures(folder):
+def bad_images(folder):
     """Everything that is none, and what is to become of it."""
     noise = Image.effect_noise((64, 64), 90).convert("RGB")
     png, jpeg = encoded(noise, "PNG"), encoded(noise, "JPEG")
@@ -133,8 +133,8 @@ def bad_pictures(folder):
 
 
 @pytest.mark.parametrize("together", ["1", "4"])
-def test_bad_pictures_are_told_and_odd_ones_made(batch, photos, tmp_path, together):
-    sizes, bad = good_pictures(photos), bad_pictures(photos)
+def test_bad_images_are_told_and_odd_ones_made(batch, photos, tmp_path, together):
+    sizes, bad = good_images(photos), bad_images(photos)
     engine = Reading()
     done = batch("--batch-size", together, engine=engine)
     assert (done.code, len(done.out.splitlines())) == (3, len(sizes))
@@ -202,7 +202,7 @@ def test_what_is_no_file_is_told_and_not_waited_for(batch, photos, tmp_path):
 
 
 @POSIX
-def test_pictures_that_change_between_the_look_and_the_use_are_told_as_that(batch, photos, tmp_path):
+def test_images_that_change_between_the_look_and_the_use_are_told_as_that(batch, photos, tmp_path):
     """As the engine meets it: the run has looked at them, and then they are others, gone, or pipes."""
     for name in ("changed", "gone", "pipe", "same"):
         Image.new("RGB", (8, 8)).save(photos / f"{name}.png")

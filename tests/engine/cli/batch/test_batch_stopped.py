@@ -91,13 +91,13 @@ def start(tmp_path):
     return lambda *words: Started(tmp_path, *words)
 
 
-def pictures(folder):
+def images(folder):
     return len(list((folder / "out").glob("*.png")))
 
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("way", ["stop", "stop and end", "end"])
-def test_asked_once_the_picture_is_finished_and_the_rest_can_be_made(start, tmp_path, way):
+def test_asked_once_the_image_is_finished_and_the_rest_can_be_made(start, tmp_path, way):
     with start() as one:
         begun = decode(BatchBegun, one.until("begun"))
         assert (begun.folder, begun.title, begun.pid) == (str(tmp_path / "out"), "Two", one.process.pid)
@@ -113,10 +113,10 @@ def test_asked_once_the_picture_is_finished_and_the_rest_can_be_made(start, tmp_
     assert (code, ended.exit_code, ended.stopped, ended.progress.done) == (130, 130, "interrupted", 1)
     assert decode(BatchTaskRow, told["settled"]).status == "done"
     assert decode(BatchError, told["error"]).kind == "cancelled"
-    assert pictures(tmp_path) == 1
+    assert images(tmp_path) == 1
     with start() as again:
         told, code = again.rest()
-    assert (code, told["ended"]["progress"]["already"], pictures(tmp_path)) == (0, 1, 2)
+    assert (code, told["ended"]["progress"]["already"], images(tmp_path)) == (0, 1, 2)
 
 
 def test_asked_twice_it_ends_at_once_and_the_task_is_not_blamed(start, tmp_path):
@@ -124,7 +124,7 @@ def test_asked_twice_it_ends_at_once_and_the_task_is_not_blamed(start, tmp_path)
         one.until("step")
         one.say(b"stop\nstop\n")
         told, code = one.rest()
-    assert code == 130 and "ended" not in told and pictures(tmp_path) == 0
+    assert code == 130 and "ended" not in told and images(tmp_path) == 0
     (tmp_path / "go").touch()
     with start("--jsonl-previews") as again:
         told, code = again.rest()
@@ -140,7 +140,7 @@ def test_a_window_that_has_died_does_not_leave_it_running(start, tmp_path):
         one.hears_that_it_is_to_stop()
         (tmp_path / "go").touch()
         assert one.process.wait() != 0
-    assert pictures(tmp_path) == 1
+    assert images(tmp_path) == 1
 
 
 def test_what_cannot_be_ends_with_an_error_line(start, tmp_path):

@@ -87,7 +87,7 @@ def test_steps_and_previews_come_a_few_times_a_second(told):
     assert (kinds.count("step"), kinds.count("preview")) == (5 / STEP_SECONDS, 5 / PREVIEW_SECONDS)
 
 
-def test_steps_without_a_picture_and_other_events_have_none(told):
+def test_steps_without_an_image_and_other_events_have_none(told):
     told.lines.event(task(1, "out"), replace(STEP, preview=None))
     told.lines.event(task(1, "out"), Notice(code="x", message="of one image"))
     assert told.kinds() == ["step"]

@@ -13,7 +13,7 @@ folder = "made"
 """
 
 
-def test_a_job_file_makes_its_pictures_beside_it(command, tmp_path):
+def test_a_job_file_makes_its_images_beside_it(command, tmp_path):
     path = tmp_path / "job.toml"
     path.write_text(JOB)
     done = command("run", str(path), engine=StandIn())

@@ -53,7 +53,7 @@ def prompts(*words):
     return [part for word in words for part in ("--prompt", word)]
 
 
-def test_pictures_are_made_and_their_paths_told(batch, here):
+def test_images_are_made_and_their_paths_told(batch, here):
     done = batch(*prompts("a house", "a {red|blue} boat"), "-o", "out", "--seeds", "1,2")
     assert done.code == 0
     paths = done.out.splitlines()
@@ -156,7 +156,7 @@ def test_words_that_cannot_be(batch, here, words, complaint):
 
 
 @pytest.mark.parametrize(("words", "sizes"), [([], {4}), (["auto"], {4}), (["3"], {3}), (["1"], set())])
-def test_pictures_are_made_together(batch, words, sizes):
+def test_images_are_made_together(batch, words, sizes):
     said = [part for word in words for part in ("--batch-size", word)]
     done = batch(*prompts(*"abcdefghijklmnopqrstuvwxyz"), "-o", "out", *said)
     assert (done.code, len(done.out.splitlines())) == (0, 26)
@@ -248,7 +248,7 @@ def running(folder, *words):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that a test can send")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_asked_once_the_picture_is_finished(here, name):
+def test_asked_once_the_image_is_finished(here, name):
     with running(here, *prompts("slow", "never"), "-o", "out", "--batch-size", "1") as process:
         process.send_signal(getattr(signal, name))
         assert process.stderr.readline() == "\n" and "stopping after this image" in process.stderr.readline()
@@ -278,7 +278,7 @@ def test_asked_twice_it_stops_now_and_the_task_is_not_blamed(here, batch):
 @pytest.mark.slow_after(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize(("together", "kills"), [("1", {2}), ("4", {2, 3})])
-def test_killed_over_and_over_at_the_same_picture_it_is_set_aside(here, batch, together, kills):
+def test_killed_over_and_over_at_the_same_image_it_is_set_aside(here, batch, together, kills):
     """When it was made with others once, nobody knew which of them it was."""
     words = [*prompts("slow", "a house"), "-o", "out", "--batch-size", together]
 

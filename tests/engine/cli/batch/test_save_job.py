@@ -81,7 +81,7 @@ GENERATE = [
 
 
 @pytest.mark.parametrize(("words", "outputs"), GENERATE)
-def test_a_saved_picture_is_what_generate_asks_for(command, here, words, outputs):
+def test_a_saved_image_is_what_generate_asks_for(command, here, words, outputs):
     asked = command("generate", *words).request
     saved = command("generate", *words, "--save-job", "saved/job.toml")
     assert (saved.code, saved.engine.requests) == (0, [])

@@ -92,18 +92,18 @@ def test_the_json(bench):
     assert set(done.json) == {"models", "judge"}
     assert set(done.json["models"]) == {"mine"}
     score = done.json["models"]["mine"]
-    assert set(score) == {"attributes", "frechet", "detail", "seconds", "pictures"}
+    assert set(score) == {"attributes", "frechet", "detail", "seconds", "images"}
     assert list(score["attributes"]) == list(VALUES)
     for share in score["attributes"].values():
         assert share["low"] <= share["accuracy"] <= share["high"]
         assert set(share) == {"accuracy", "chance", "low", "high"}
     assert score["frechet"] == pytest.approx(0, abs=1e-5)
-    assert (score["seconds"], score["pictures"]) == (10, 2)
+    assert (score["seconds"], score["images"]) == (10, 2)
     assert set(done.json["judge"]) == set(score)
     assert done.json["judge"]["seconds"] is None
 
 
-def test_how_a_picture_is_made_can_be_said_as_for_generate(bench):
+def test_how_an_image_is_made_can_be_said_as_for_generate(bench):
     words = "--steps 7 --guidance 2.5 --sampler euler --schedule karras --size 64x64 --negative rain --device cpu"
     done = bench("-m", "mine", *words.split(), "--hires", "2", "--models-folder", "/m")
     request = done.engine.requests[0]
@@ -116,7 +116,7 @@ def test_how_a_picture_is_made_can_be_said_as_for_generate(bench):
     assert [str(folder) for folder in done.folders] == ["/m"]
 
 
-def test_pictures_are_kept_only_where_asked(bench, tmp_path):
+def test_images_are_kept_only_where_asked(bench, tmp_path):
     (tmp_path / "kept").mkdir()
     bench("-m", "mine", "--keep", str(tmp_path / "kept"))
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["mine-0.png", "mine-1.png"]
@@ -126,14 +126,14 @@ def test_pictures_are_kept_only_where_asked(bench, tmp_path):
     assert not Path(done.engine.requests[0].output.path).parent.exists()
 
 
-def test_a_sheet_shows_every_picture(bench, tmp_path):
+def test_a_sheet_shows_every_image(bench, tmp_path):
     done = bench("-m", "mine", "--sheet", str(tmp_path / "sheet.png"))
     assert done.code == 0, done.err
     with Image.open(tmp_path / "sheet.png") as sheet:
         assert sheet.size == (8 * 68 + 4, 68 + 4)
         shown = sheet.crop((4, 4, 68, 68)), sheet.crop((72, 4, 136, 68))
-    for question, picture in zip(questions(2), shown, strict=True):
-        assert picture.tobytes() == paint(question.scene, 64).tobytes()
+    for question, image in zip(questions(2), shown, strict=True):
+        assert image.tobytes() == paint(question.scene, 64).tobytes()
 
 
 def test_a_sheet_is_of_one_model_a_png_and_new(bench, tmp_path):
@@ -150,7 +150,7 @@ def test_a_sheet_is_of_one_model_a_png_and_new(bench, tmp_path):
     assert (tmp_path / "old.png").read_bytes() == b"mine"
 
 
-def test_enlarged_pictures_are_judged_beside_drawings_of_that_size(bench):
+def test_enlarged_images_are_judged_beside_drawings_of_that_size(bench):
     plain, large = (bench("-m", "mine", "--json", *words).json["models"]["mine"] for words in ([], ["--enlarge", "2"]))
     assert large["detail"] < 0.9 < plain["detail"]
 
@@ -163,7 +163,7 @@ def test_a_terminal_sees_how_far_the_whole_is(bench, stream):
     assert quiet.err == ""
 
 
-def test_steps_are_counted_over_all_pictures_and_stages():
+def test_steps_are_counted_over_all_images_and_stages():
     from mezzotint.cli.bench.bench import _of_all
 
     step = Step(image=0, images=1, stage=1, stages=2, step=3, steps=20, sigma=0.5, preview=None)
@@ -195,19 +195,19 @@ def test_without_a_bundled_model_one_must_be_named(bench):
     assert "name one" in done.err
 
 
-def test_an_unknown_model_ends_the_command_before_any_picture(bench):
+def test_an_unknown_model_ends_the_command_before_any_image(bench):
     done = bench("-m", "mine", "-m", "nobody's")
     assert done.code == 2
     assert done.engine.requests == []
 
 
-def test_pictures_that_are_not_square_are_refused(bench):
+def test_images_that_are_not_square_are_refused(bench):
     done = bench("-m", "mine", engine=DrawingEngine(64, 48))
     assert done.code == 2
     assert "64x48; give a square --size" in done.err
 
 
-def test_ctrl_c_stops_between_pictures(bench):
+def test_ctrl_c_stops_between_images(bench):
     interrupt = Interrupt(tell=lambda text: None, end=lambda code: pytest.fail("ended at once"))
     engine = DrawingEngine()
     engine.before.append(lambda it: interrupt.handle(2, None) if it.requests else None)

@@ -52,7 +52,7 @@ def test_a_model_under_limits(capsys, tmp_path):
         assert [phase["name"] for phase in each["phases"]] == ["encode", "stage 1", "decode"]
         assert each["measured_bytes"] == max(phase["measured_bytes"] for phase in each["phases"])
         plain = (each["guidance"], each["precision"], each["text_precision"]) == ("batched", "none", "none")
-        assert each["same_picture"] or not plain
+        assert each["same_image"] or not plain
     assert found["summary"]["within_limit"] == found["summary"]["limited_cells"] == 3
     assert found["summary"]["peaks_within_a_tenth"] == 4
     assert Image.open(plot).format == "PNG"
@@ -81,7 +81,7 @@ def test_what_is_summed_up():
 def test_the_table():
     first = PhaseMemory(name="stage 1", predicted_bytes=8 * MIB, measured_bytes=9 * MIB)
     cells = [
-        cell(limit=None, precision="none", blocks="9 of 9", same_picture=True),
+        cell(limit=None, precision="none", blocks="9 of 9", same_image=True),
         cell(
             limit=9,
             measured=12,
@@ -89,12 +89,12 @@ def test_the_table():
             text_precision="none",
             tile=512,
             guidance="sequential",
-            same_picture=False,
+            same_image=False,
         ),
-        cell(phases=(first,), recoveries=("caches were let go",), same_picture=False),
+        cell(phases=(first,), recoveries=("caches were let go",), same_image=False),
     ]
     header, whole, above, short = table(cells).splitlines()
-    names = "MODEL SIZE LIMIT PRECISION BLOCKS STAGE 1 DECODE PEAK SECONDS RATIO PICTURE"
+    names = "MODEL SIZE LIMIT PRECISION BLOCKS STAGE 1 DECODE PEAK SECONDS RATIO IMAGE"
     assert " ".join(header.split()) == names
     assert "10.0 > 10.0 MB +0 %" in whole and whole.split()[-1] == "same"
     assert (
@@ -102,7 +102,7 @@ def test_the_table():
         and "12.0 MB ABOVE" in above
         and above.split()[-1] == "other"
     )
-    assert "8.0 > 9.0 MB +12 %" in short and short.endswith("other    caches were let go")
+    assert "8.0 > 9.0 MB +12 %" in short and short.endswith("other  caches were let go")
 
 
 @pytest.mark.parametrize(

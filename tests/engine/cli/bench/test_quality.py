@@ -60,7 +60,7 @@ def test_the_table(capsys, monkeypatch):
     assert float(scheme.split()[1]) > 30
 
 
-def test_layers_are_told_without_pictures(capsys):
+def test_layers_are_told_without_images(capsys):
     code, out, err = run(capsys, "-m", "starter-dit", "--layers", "--schemes", "int8,int4")
     assert code == 0, err
     name, header, *rows = out.splitlines()

@@ -29,7 +29,7 @@ def test_it_is_another_process_and_all_of_the_question_arrives(asked, tmp_path):
     assert told(asked, other_process.what_came, [tmp_path] * 3) == 703
 
 
-def test_a_picture_is_made_and_its_memory_told(asked, tmp_path):
+def test_an_image_is_made_and_its_memory_told(asked, tmp_path):
     assert peak_here(asked, []) > 50 * 2**20
     assert (tmp_path / "a.png").is_file()
 

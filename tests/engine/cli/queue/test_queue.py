@@ -70,7 +70,7 @@ def test_adding_to_the_front(queue, store):
     assert [row.title for row in store.rows()] == ["second", "first"]
 
 
-def test_adding_what_a_picture_says(queue, store):
+def test_adding_what_an_image_says(queue, store):
     request = GenerateRequest(prompt="as then", seed=3)
     values = dict.fromkeys(ImageMetadata.__dataclass_fields__)
     metadata = ImageMetadata(**values | {"program": "mezzotint", "request": request, "other": {}})

@@ -74,7 +74,7 @@ def test_padding_of_all_is_left_out_and_no_word():
     assert PixArt().join([words(300), words(1)]).tensors["text"].shape == (4, 300, 4)
 
 
-def test_one_picture_and_words_between_padding_keep_all_of_it():
+def test_one_image_and_words_between_padding_keep_all_of_it():
     one = words(5)
     assert same(PixArt().join([one]), one)
     assert PixArt().join([words(5, told=False)] * 2).tensors["text"].shape == (4, 300, 4)

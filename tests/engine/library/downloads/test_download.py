@@ -89,7 +89,7 @@ def test_what_was_fetched_is_recorded_and_verified(repository):
     assert verify(ModelRef(id="tiny-xl"), Catalog.standard(), lambda _: None, lambda: False).ok
 
 
-def test_a_starter_from_the_hub_can_make_pictures(hub):
+def test_a_starter_from_the_hub_can_make_images(hub):
     hub.add("mezzotint/starter", paths.assets_folder() / "starter" / "xl-refiner")
     hub.add("mezzotint/dit", paths.assets_folder() / "starter" / "dit")
     info = fetch("mezzotint/dit")

@@ -18,7 +18,7 @@ from mezzotint.library_protocol import GalleryQuery, GalleryScan, Rating
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     folder.mkdir()
     return folder
 
@@ -130,7 +130,7 @@ def test_no_question_breaks_it(tmp_path_factory, search, model, folder, rating):
 # ---- stars
 
 
-def test_stars_follow_a_picture_that_moves(gallery, folder):
+def test_stars_follow_an_image_that_moves(gallery, folder):
     made = fill(folder)
     scanned(gallery, folder)
     gallery.rate(Rating(paths=(str(made[0]), str(made[4])), rating=3))
@@ -181,7 +181,7 @@ def test_stars_that_only_the_journal_has_got_are_taken_over(gallery, folder, tmp
     again.close()
 
 
-def test_a_forgotten_picture_has_its_stars_when_it_comes_back(gallery, folder):
+def test_a_forgotten_image_has_its_stars_when_it_comes_back(gallery, folder):
     made = fill(folder)
     scanned(gallery, folder)
     gallery.rate(Rating(paths=(str(made[0]),), rating=5))

@@ -20,14 +20,14 @@ def facts(path):
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp"])
-def test_a_picture_of_ours(tmp_path, suffix):
+def test_an_image_of_ours(tmp_path, suffix):
     found = facts(write_own(tmp_path / f"A Name.{suffix}", prompt="A Red Barn", model="XL", seed=9))
     assert (found.width, found.height) == SIZE
     assert (found.prompt, found.model, found.seed) == ("A Red Barn", "XL", 9)
     assert found.words == f"a red barn\nxl\na name.{suffix}" and found.content.startswith("pixels:")
 
 
-def test_foreign_pictures_are_known_by_their_ends(tmp_path):
+def test_foreign_images_are_known_by_their_ends(tmp_path):
     image = Image.effect_noise((400, 400), 90)
     contents = []
     for name, colour in (("a", 1), ("b", 1), ("c", 2)):
@@ -49,7 +49,7 @@ def test_a_record_that_claims_no_sum_is_known_by_its_file(tmp_path):
     assert facts(path) is None or facts(path).content.startswith("file:")
 
 
-def test_turned_pictures_have_the_size_they_are_seen_in(tmp_path):
+def test_turned_images_have_the_size_they_are_seen_in(tmp_path):
     exif = Image.Exif()
     exif[ExifTags.Base.Orientation] = 6
     for suffix in ("jpg", "png", "webp", "tiff"):

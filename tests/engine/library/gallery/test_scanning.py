@@ -27,8 +27,8 @@ def gallery(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "pictures").mkdir()
-    return tmp_path / "pictures"
+    (tmp_path / "images").mkdir()
+    return tmp_path / "images"
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_only_what_changed_is_read_again(gallery, folder, read):
     assert sorted(read) == ["b.png", "text.png"] and names(gallery) == ["b.png", "text.png"]
 
 
-def test_a_changed_picture_keeps_its_number(gallery, folder):
+def test_a_changed_image_keeps_its_number(gallery, folder):
     small(folder / "a.png")
     scanned(gallery, folder)
     (before,) = gallery.query(GalleryQuery()).items
@@ -92,7 +92,7 @@ def test_progress_counts_to_the_end_and_the_newest_come_first(gallery, folder, r
     events = []
     scanned(gallery, folder, tell=events.append)
     assert [(event.done, event.total) for event in events] == [(0, 8), (3, 8), (6, 8), (8, 8)]
-    assert all(isinstance(event, Progress) and event.unit == "pictures" for event in events)
+    assert all(isinstance(event, Progress) and event.unit == "images" for event in events)
     assert events[0].seconds_left is None and events[-1].seconds_left == 0
     assert read == [f"{number}.png" for number in range(7, -1, -1)]
 
@@ -238,15 +238,15 @@ def test_a_named_file_that_no_walk_would_find_stays_out(gallery, folder, name):
 
 
 def test_a_file_has_one_name_however_it_is_named(gallery, folder, tmp_path):
-    picture = small(folder / "deep" / "a.png")
+    image = small(folder / "deep" / "a.png")
     (tmp_path / "link").symlink_to(folder / "deep")
-    for named in (tmp_path / "link" / "a.png", folder / "deep" / ".." / "deep" / "a.png", picture):
+    for named in (tmp_path / "link" / "a.png", folder / "deep" / ".." / "deep" / "a.png", image):
         taken_in(gallery, folder, named)
     assert names(gallery) == ["a.png"]
     assert scanned(gallery, folder) == GalleryScanned(added=0, removed=0, total=1, unreadable=0)
 
 
-def test_a_link_is_not_followed_and_no_picture_is_only_counted(gallery, folder, tmp_path):
+def test_a_link_is_not_followed_and_no_image_is_only_counted(gallery, folder, tmp_path):
     (folder / "link.png").symlink_to(small(tmp_path / "elsewhere.png"))
     (folder / "text.png").write_text("none")
     assert taken_in(gallery, folder, folder / "link.png", folder / "text.png") == GalleryScanned(
@@ -254,7 +254,7 @@ def test_a_link_is_not_followed_and_no_picture_is_only_counted(gallery, folder, 
     )
 
 
-def test_a_picture_that_is_saved_during_a_scan_is_there_at_once_and_stays(gallery, folder, monkeypatch):
+def test_an_image_that_is_saved_during_a_scan_is_there_at_once_and_stays(gallery, folder, monkeypatch):
     small(folder / "old.png")
     seen = []
     real = gallery_scanning.walk

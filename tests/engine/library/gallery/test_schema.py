@@ -16,7 +16,7 @@ from mezzotint.library.gallery.walk import FileStamp
 
 
 def count(connection):
-    return connection.execute("SELECT count(*) FROM pictures").fetchone()[0]
+    return connection.execute("SELECT count(*) FROM images").fetchone()[0]
 
 
 def add(database, number=1):

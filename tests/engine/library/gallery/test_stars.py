@@ -46,7 +46,7 @@ def test_lines_of_another_shape_are_passed_over(tmp_path, line):
 
 def test_a_long_journal_is_written_anew(tmp_path):
     path = tmp_path / "stars"
-    path.write_text("".join(f"{json.dumps([f'picture {number % 3}', number % 6])}\n" for number in range(3000)))
+    path.write_text("".join(f"{json.dumps([f'image {number % 3}', number % 6])}\n" for number in range(3000)))
     before = StarJournal(path).read()
     assert path.stat().st_size < 200 and StarJournal(path).read() == before
 

@@ -24,7 +24,7 @@ def never():
     return False
 
 
-def test_pictures_by_their_names(tmp_path):
+def test_images_by_their_names(tmp_path):
     for name in ("a.png", "B.JPG", "sub/c.webp", "sub/deeper/d.avif", "é.tiff", "no.txt", "png", "x.png.part"):
         put(tmp_path / name)
     for name in (".hidden.png", ".mezzotint-0123.part", ".folder/in.png"):

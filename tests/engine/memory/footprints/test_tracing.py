@@ -53,7 +53,7 @@ def test_classes_that_can_be_called():
 
 
 @pytest.mark.slow
-def test_decoding_in_tiles_takes_a_tile_and_the_picture():
+def test_decoding_in_tiles_takes_a_tile_and_the_image():
     side, tile, factor = 96, 24, 2
     law = trace(small_networks()["AutoencoderKL"](), "AutoencoderKL", tokens=0).live
     with FakeTensorMode():
@@ -61,6 +61,6 @@ def test_decoding_in_tiles_takes_a_tile_and_the_picture():
         latents = torch.zeros(1, 4, side, side)
         with counted() as memory:
             in_tiles(lambda part: network.decode(part).sample, latents, tile, takes=1, gives=factor)
-    picture = 4 * (3 + 1) * (side * factor) ** 2  # its colours and the sum of weights, in float32
-    assert memory.peak == pytest.approx(2 * law.at(tile * tile) + picture, rel=0.05)  # in 32 bits
+    image = 4 * (3 + 1) * (side * factor) ** 2  # its colours and the sum of weights, in float32
+    assert memory.peak == pytest.approx(2 * law.at(tile * tile) + image, rel=0.05)  # in 32 bits
     assert memory.peak < 0.25 * 2 * law.at(side * side)

@@ -60,7 +60,7 @@ def finish(path, events=None, **changes):
     return Engine(Catalog.standard()).decode(request, (events if events is not None else []).append, lambda: False)
 
 
-def test_the_same_picture_where_it_was_to_go(left_behind, request_for, tmp_path):
+def test_the_same_image_where_it_was_to_go(left_behind, request_for, tmp_path):
     events = []
     image = finish(left_behind, events)
     assert Path(image.path) == tmp_path / "out" / "7.png" and not left_behind.exists()
@@ -104,7 +104,7 @@ def test_a_model_of_another_space(left_behind, request_for):
     assert left_behind.exists()
 
 
-def test_a_picture_that_is_cancelled_leaves_nothing(request_for):
+def test_an_image_that_is_cancelled_leaves_nothing(request_for):
     events = []
 
     def cancelled() -> bool:
@@ -115,7 +115,7 @@ def test_a_picture_that_is_cancelled_leaves_nothing(request_for):
     assert undecoded(paths.undecoded_folder()) == []
 
 
-def test_where_nothing_can_be_kept_the_picture_is_made_all_the_same(request_for, monkeypatch, tmp_path):
+def test_where_nothing_can_be_kept_the_image_is_made_all_the_same(request_for, monkeypatch, tmp_path):
     (tmp_path / "state").write_text("a file, not a folder")
     monkeypatch.setenv("MEZZOTINT_STATE", str(tmp_path / "state"))
     events = []
@@ -136,11 +136,11 @@ def _empty(path):
     return path
 
 
-def test_latents_that_name_a_picture_on_another_computer_are_refused(left_behind, tmp_path):
+def test_latents_that_name_an_image_on_another_computer_are_refused(left_behind, tmp_path):
     """Looking there alone would tell that computer who is asking."""
-    latents, picture = read_latents(left_behind)
+    latents, image = read_latents(left_behind)
     far = (ImageInput(path="\\\\elsewhere\\a.png"), ImageInput(path="//elsewhere/m.png", role="mask"))
-    record = replace(picture.record, request=replace(picture.record.request, images=far))
-    path = write_latents(tmp_path, latents, replace(picture, record=record))
+    record = replace(image.record, request=replace(image.record.request, images=far))
+    path = write_latents(tmp_path, latents, replace(image, record=record))
     with pytest.raises(ImageRefused, match="another computer"):
         finish(path)

@@ -48,7 +48,7 @@ def pixels(image):
 
 
 @pytest.mark.slow
-def test_what_the_first_stage_made_is_shown_beside_the_finished_picture(engine, request_for, tiny_sdxl_folder):
+def test_what_the_first_stage_made_is_shown_beside_the_finished_image(engine, request_for, tiny_sdxl_folder):
     request = request_for(tiny_sdxl_folder, steps=4, count=2)
     grown = Cascade(
         stages=(*request.cascade.stages, Stage(sampling=Sampling(steps=4))),
@@ -60,10 +60,10 @@ def test_what_the_first_stage_made_is_shown_beside_the_finished_picture(engine, 
     assert [(one.image, one.images, one.stage, one.stages) for one in shown] == [(0, 2, 0, 2), (1, 2, 0, 2)]
     alone = run(engine, replace(request, count=2))
     for one, small, large in zip(shown, alone.images, result.images, strict=True):
-        picture = Image.open(io.BytesIO(base64.b64decode(one.picture)))
-        assert picture.size == (large.width, large.height)
-        wanted = Image.fromarray(pixels(small)).resize(picture.size, Image.Resampling.BICUBIC)
-        brightness = [np.asarray(each.convert("L")).astype(float) for each in (picture, wanted)]
+        pixels = Image.open(io.BytesIO(base64.b64decode(one.jpeg)))
+        assert pixels.size == (large.width, large.height)
+        wanted = Image.fromarray(pixels(small)).resize(pixels.size, Image.Resampling.BICUBIC)
+        brightness = [np.asarray(each.convert("L")).astype(float) for each in (pixels, wanted)]
         assert np.abs(brightness[0] - brightness[1]).mean() < 2  # it is a JPEG
     order = [type(event) for event in events if isinstance(event, Saved | StageShown)]
     assert order == [Saved, StageShown, Saved, StageShown]

@@ -34,21 +34,21 @@ def boxes(draw, width, height):
 # ---- what stays
 
 
-@given(st.data(), sides, sides, st.integers(0, 12), st.sampled_from(["picture", "blur", "noise"]))
-def test_pixels_outside_of_the_mask_are_the_pictures_own(data, width, height, feather, fill):
+@given(st.data(), sides, sides, st.integers(0, 12), st.sampled_from(["original", "blur", "noise"]))
+def test_pixels_outside_of_the_mask_are_the_images_own(data, width, height, feather, fill):
     size = (width, height)
     found = [data.draw(boxes(width, height)) for _ in range(data.draw(st.integers(1, 3)))]
-    picture, mask = noise(size), masked(size, *found)
+    image, mask = noise(size), masked(size, *found)
     inpaint = Inpaint(area="whole", feather=feather, fill=fill)
-    result = InpaintCanvas(picture, mask, inpaint, size, size).finished(noise(size, seed=1))
+    result = InpaintCanvas(image, mask, inpaint, size, size).finished(noise(size, seed=1))
     outside = np.asarray(mask) == 0
-    assert np.array_equal(np.asarray(result)[outside], np.asarray(picture)[outside])
+    assert np.array_equal(np.asarray(result)[outside], np.asarray(image)[outside])
     if feather == 0:
         assert np.array_equal(np.asarray(result)[~outside], np.asarray(noise(size, seed=1))[~outside])
 
 
 @given(st.data(), sides, sides, st.integers(0, 40), st.integers(0, 9), st.integers(1, 12), st.integers(1, 12))
-def test_a_masked_area_goes_back_into_its_picture(data, width, height, padding, feather, across, down):
+def test_a_masked_area_goes_back_into_its_image(data, width, height, padding, feather, across, down):
     size, first = (width, height), (across * 8, down * 8)
     mask = masked(size, data.draw(boxes(width, height)))
     inpaint = Inpaint(area="masked", padding=padding, feather=feather)
@@ -57,13 +57,13 @@ def test_a_masked_area_goes_back_into_its_picture(data, width, height, padding, 
     assert result.size == canvas.size == size
     outside = np.asarray(mask) == 0
     assert np.array_equal(np.asarray(result)[outside], np.asarray(noise(size))[outside])
-    assert canvas.sheet(first).picture.size == canvas.sheet(first).anew.size == first
+    assert canvas.sheet(first).image.size == canvas.sheet(first).anew.size == first
     assert canvas.sheet(first).anew.getbbox() is not None
 
 
 @given(sides, sides, *[st.integers(0, 40)] * 4, st.integers(0, 20), st.sampled_from(["whole", "masked"]))
 @example(width=1, height=3, left=0, top=0, right=0, bottom=1, feather=4, area="whole")  # the edge is all there is
-def test_a_grown_picture_keeps_the_old_one(width, height, left, top, right, bottom, feather, area):
+def test_a_grown_image_keeps_the_old_one(width, height, left, top, right, bottom, feather, area):
     assume(left + top + right + bottom)
     inpaint = Inpaint(left=left, top=top, right=right, bottom=bottom, feather=feather, area=area)
     grown = (width + left + right, height + top + bottom)
@@ -97,25 +97,25 @@ def test_a_mask_and_margins_go_together():
 # ---- what is seen
 
 
-def test_a_picture_of_the_right_size_is_seen_as_it_is():
+def test_an_image_of_the_right_size_is_seen_as_it_is():
     size = (64, 48)
     canvas = InpaintCanvas(noise(size), masked(size, (8, 8, 32, 32)), Inpaint(), size, size)
-    assert np.array_equal(np.asarray(canvas.sheet(size).picture), np.asarray(noise(size)))
+    assert np.array_equal(np.asarray(canvas.sheet(size).image), np.asarray(noise(size)))
     assert canvas.remarks == {}
     assert canvas.used.box == (0, 0, 64, 48)
 
 
 def test_a_fill_hides_what_is_made_anew_but_for_its_edges():
     size = (64, 64)
-    picture = Image.new("RGB", size, "blue")
-    picture.paste("red", (8, 8, 40, 40))
+    image = Image.new("RGB", size, "blue")
+    image.paste("red", (8, 8, 40, 40))
     mask = masked(size, (8, 8, 40, 40))
     for fill in ("blur", "noise"):
-        seen = InpaintCanvas(picture, mask, Inpaint(fill=fill, feather=0), size, size).sheet(size).picture
+        seen = InpaintCanvas(image, mask, Inpaint(fill=fill, feather=0), size, size).sheet(size).image
         assert seen.getcolors() == [(64 * 64, (0, 0, 255))]
-    kept = InpaintCanvas(picture, mask, Inpaint(fill="picture"), size, size).sheet(size).picture
+    kept = InpaintCanvas(image, mask, Inpaint(fill="original"), size, size).sheet(size).image
     assert kept.getpixel((20, 20)) == (255, 0, 0)
-    edge = InpaintCanvas(picture, mask, Inpaint(fill="blur", feather=8), size, size).sheet(size).picture
+    edge = InpaintCanvas(image, mask, Inpaint(fill="blur", feather=8), size, size).sheet(size).image
     assert edge.getpixel((9, 20)) == (255, 0, 0) and edge.getpixel((24, 24)) != (255, 0, 0)
 
 
@@ -140,7 +140,7 @@ def test_later_stages_see_the_same_part_larger():
     size = (64, 64)
     canvas = InpaintCanvas(noise(size), masked(size, (16, 16, 32, 32)), Inpaint(), size, (128, 128))
     small, large = canvas.sheet(size), canvas.sheet((128, 128))
-    assert large.picture.size == canvas.size == (128, 128)
+    assert large.image.size == canvas.size == (128, 128)
     assert small.anew.getbbox() == (16, 16, 32, 32) and large.anew.getbbox() == (32, 32, 64, 64)
     grown = InpaintCanvas(noise(size), None, Inpaint(right=30), (96, 64), (192, 128))
     assert grown.size == (188, 128)

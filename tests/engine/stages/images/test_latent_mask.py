@@ -124,7 +124,7 @@ def test_a_latent_is_free_if_any_of_its_pixels_is_made_anew(width, height, facto
     anew = generator.random((height * factor, width * factor)) < 0.1
     shown = np.where(anew, generator.integers(1, 256, anew.shape), 0).astype(np.uint8)
     sheet = CanvasCrop(
-        picture=Image.new("RGB", anew.shape[::-1]),
+        image=Image.new("RGB", anew.shape[::-1]),
         anew=Image.fromarray(np.where(anew, 255, 0).astype(np.uint8)),
         shown=Image.fromarray(shown),
     )

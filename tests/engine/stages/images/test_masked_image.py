@@ -13,8 +13,8 @@ LATENTS = torch.arange(8.0).reshape(1, 2, 2, 2)
 def seen_of(sheet):
     asked = []
 
-    def encode(picture, hidden):
-        asked.append((picture, hidden))
+    def encode(image, hidden):
+        asked.append((image, hidden))
         return LATENTS
 
     return MaskedImage.of(sheet, encode, 4), asked
@@ -23,11 +23,11 @@ def seen_of(sheet):
 def test_a_latent_is_masked_where_its_first_pixel_is():
     anew = Image.new("L", (8, 8))
     anew.paste(255, (1, 1, 8, 8))
-    sheet = CanvasCrop(picture=Image.new("RGB", (8, 8), "red"), anew=anew, shown=anew)
+    sheet = CanvasCrop(image=Image.new("RGB", (8, 8), "red"), anew=anew, shown=anew)
     seen, asked = seen_of(sheet)
     assert seen.mask.tolist() == [[[[0.0, 0.0], [0.0, 1.0]]]]
     assert seen.latents is LATENTS
-    assert asked == [(sheet.picture, anew)]
+    assert asked == [(sheet.image, anew)]
 
 
 def test_without_a_mask_all_is_hidden():

@@ -15,7 +15,7 @@ from mezzotint.stages.images import pending_decode as module
 from mezzotint.stages.images.pending_decode import PendingDecode, read_latents, undecoded, write_latents
 
 
-def picture(path, prompt="a red house"):
+def pending(path, prompt="a red house"):
     image = GeneratedImage(path="house.png", width=64, height=96, seed=7, index=0, sha256="")
     record = ImageRecord(
         schema_version=1,
@@ -41,7 +41,7 @@ LATENTS = torch.randn(1, 4, 12, 8, generator=torch.Generator().manual_seed(0))
 @given(prompt=st.text(max_size=200))
 def test_there_and_back(tmp_path_factory, prompt):
     folder = tmp_path_factory.mktemp("left")
-    said = picture(folder / "house.png", "".join(c for c in prompt if not 0xD800 <= ord(c) < 0xE000))
+    said = pending(folder / "house.png", "".join(c for c in prompt if not 0xD800 <= ord(c) < 0xE000))
     path = write_latents(folder / "undecoded", LATENTS, said)
     latents, back = read_latents(path)
     assert torch.equal(latents, LATENTS) and back == said
@@ -49,7 +49,7 @@ def test_there_and_back(tmp_path_factory, prompt):
 
 def test_each_has_a_name_of_its_own_and_they_are_listed(tmp_path):
     assert undecoded(tmp_path / "none") == []
-    paths = [write_latents(tmp_path, LATENTS, picture(tmp_path / "house.png")) for _ in range(3)]
+    paths = [write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png")) for _ in range(3)]
     (tmp_path / "other.txt").write_text("not latents")
     assert sorted(undecoded(tmp_path)) == sorted(paths) and len(set(paths)) == 3
 
@@ -61,7 +61,7 @@ def save(path, tensors, metadata):
 
 @pytest.mark.parametrize("fault", ["no record", "another tensor", "half", "flat", "two", "nan", "no json", "empty"])
 def test_what_is_not_ours_is_refused(tmp_path, fault):
-    good = write_latents(tmp_path, LATENTS, picture(tmp_path / "house.png"))
+    good = write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png"))
     from mezzotint.checkpoints.header import read_header
 
     metadata, tensors = dict(read_header(good).metadata), {"latents": LATENTS}
@@ -90,7 +90,7 @@ def test_what_is_not_ours_is_refused(tmp_path, fault):
 
 
 def test_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    path = write_latents(tmp_path, LATENTS, picture(tmp_path / "house.png"))
+    path = write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png"))
     monkeypatch.setattr(module, "LARGEST", LATENTS.nbytes - 1)
     with pytest.raises(ImageRefused, match="latents are"):
         read_latents(path)
@@ -102,5 +102,5 @@ def test_a_disk_that_will_not_take_them_is_told_and_keeps_nothing(tmp_path, monk
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StorageError):
-        write_latents(tmp_path, LATENTS, picture(tmp_path / "house.png"))
+        write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png"))
     assert list(tmp_path.iterdir()) == []

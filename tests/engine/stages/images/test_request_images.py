@@ -40,9 +40,9 @@ def test_what_cannot_be_honoured_is_refused_by_name(images, fields, message):
         settled(*images, **fields)
 
 
-def test_pictures_are_found_in_any_order():
-    pictures = settled(MASK, INIT)
-    assert (pictures.init, pictures.mask, pictures.inpaint) == (Path("a.png"), Path("m.png"), Inpaint())
+def test_images_are_found_in_any_order():
+    images = settled(MASK, INIT)
+    assert (images.init, images.mask, images.inpaint) == (Path("a.png"), Path("m.png"), Inpaint())
 
 
 def test_inpainting_that_asks_for_nothing_is_none():
@@ -68,29 +68,29 @@ def test_what_begins_from_a_fill_has_nothing_to_keep(images, inpaint, strength):
 
 
 @given(st.integers(1, 3000), st.integers(1, 3000), *[st.integers(0, 500)] * 4, st.sampled_from([2, 8, 16, 64]))
-def test_a_grown_picture_is_worked_on_at_the_next_size_that_fits(width, height, left, top, right, bottom, multiple):
+def test_a_grown_image_is_worked_on_at_the_next_size_that_fits(width, height, left, top, right, bottom, multiple):
     inpaint = Inpaint(left=left, top=top, right=right, bottom=bottom)
-    pictures = settled(INIT, inpaint=inpaint)
-    natural = pictures.natural_size((width, height), (1024, 1024), multiple)
-    if not pictures.grows:
+    images = settled(INIT, inpaint=inpaint)
+    natural = images.natural_size((width, height), (1024, 1024), multiple)
+    if not images.grows:
         assert natural == settled(INIT).natural_size((width, height), (1024, 1024), multiple)
         return
     grown = (width + left + right, height + top + bottom)
     for side, of in zip(natural, grown, strict=True):
         assert side % multiple == 0 and max(64, of) <= side < max(64, of) + multiple
-    pictures.check_size(natural, natural)
+    images.check_size(natural, natural)
     with pytest.raises(UsageError, match="leave the size out"):
-        pictures.check_size(natural, (natural[0] + multiple, natural[1]))
+        images.check_size(natural, (natural[0] + multiple, natural[1]))
 
 
 def test_the_masked_area_is_painted_at_the_models_own_size_or_any():
-    pictures = settled(INIT, MASK, inpaint=Inpaint(area="masked", right=100))
-    assert pictures.natural_size((300, 200), (1024, 768), 8) == (1024, 768)
-    pictures.check_size((1024, 768), (512, 512))
+    images = settled(INIT, MASK, inpaint=Inpaint(area="masked", right=100))
+    assert images.natural_size((300, 200), (1024, 768), 8) == (1024, 768)
+    images.check_size((1024, 768), (512, 512))
 
 
-def test_a_picture_that_would_be_too_large_is_refused_by_arithmetic():
-    pictures = settled(INIT, inpaint=Inpaint(right=99_999_999))
+def test_an_image_that_would_be_too_large_is_refused_by_arithmetic():
+    images = settled(INIT, inpaint=Inpaint(right=99_999_999))
     with pytest.raises(UsageError, match="100000999x1000, 100001 million pixels; at most 100 million"):
-        pictures.check_growth((1000, 1000))
+        images.check_growth((1000, 1000))
     settled(INIT, inpaint=Inpaint(right=1000)).check_growth((1000, 1000))

@@ -50,14 +50,14 @@ def test_nearest_is_nearest(pixels, multiple):
 
 
 @given(st.tuples(st.integers(1, 20_000), st.integers(1, 20_000)), MULTIPLES)
-def test_a_picture_keeps_its_shape_at_an_area_the_model_can_make(picture, multiple):
-    width, height = size_for_image(picture, (1024, 1024), multiple)
-    if max(picture) / min(picture) < 50:
+def test_an_image_keeps_its_shape_at_an_area_the_model_can_make(image, multiple):
+    width, height = size_for_image(image, (1024, 1024), multiple)
+    if max(image) / min(image) < 50:
         check_size(width, height, multiple)
-    assert abs(width / height - picture[0] / picture[1]) <= 0.6 * picture[0] / picture[1]  # as multiples allow
+    assert abs(width / height - image[0] / image[1]) <= 0.6 * image[0] / image[1]  # as multiples allow
     if min(width, height) > 4 * 64:
         assert width * height <= 1024 * 1024 * 1.3
 
 
-def test_a_small_picture_stays_as_it_is():
+def test_a_small_image_stays_as_it_is():
     assert size_for_image((640, 480), (1024, 1024), 8) == (640, 480)

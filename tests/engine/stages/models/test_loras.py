@@ -100,7 +100,7 @@ def test_changing_them_reloads_no_model_and_leaves_no_trace(engine, request_for,
     assert len(set(hashes)) == 5
 
 
-def test_they_are_recorded_and_the_picture_makes_itself_again(engine, request_for, files):
+def test_they_are_recorded_and_the_image_makes_itself_again(engine, request_for, files):
     request = request_for(ref(files["ink"], 0.8), ref(files["fog"], -0.5), prompt="a house <lora:other:1>")
     events = []
     first = run(engine, request, events)
@@ -127,7 +127,7 @@ def test_a_path_may_be_written_in_any_way(engine, request_for, files, monkeypatc
     assert [(Path(one.path), one.weight) for one in recorded] == [(files["ink"].resolve(), 1.0), (files["ink"], 0.5)]
 
 
-def test_a_tag_makes_no_difference_to_the_picture(engine, request_for):
+def test_a_tag_makes_no_difference_to_the_image(engine, request_for):
     tagged = run(engine, request_for(prompt="a red house <lora:ink:0.8>"))
     np.testing.assert_array_equal(pixels(tagged), pixels(run(engine, request_for())))
 

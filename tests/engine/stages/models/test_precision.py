@@ -28,7 +28,7 @@ def test_what_was_asked_for_is_had_and_nothing_else():
     assert settle_schemes("auto", "int8") == Schemes(denoiser="none", text="int8")
 
 
-def test_choices_are_of_the_network_that_makes_pictures_and_of_all_text_encoders(tiny_sdxl_folder, pixart):
+def test_choices_are_of_the_network_that_makes_images_and_of_all_text_encoders(tiny_sdxl_folder, pixart):
     schemes = Schemes(denoiser="int4-lowrank", text="int8")
     assert choices_of(schemes, stage(tiny_sdxl_folder).sources, "unet") == {
         "unet": Choice(scheme="int4-lowrank"),

@@ -64,7 +64,7 @@ def test_the_machine_s_own_memory_is_told_with_numbers(error):
         run(LoadedJob(1, error), [])
 
 
-def test_strict_takes_nothing_that_changes_the_picture():
+def test_strict_takes_nothing_that_changes_the_image():
     changes = rung("smaller tiles", 5, changes_image=True)
     with pytest.raises(OutOfMemory, match="without --strict"):
         run(LoadedJob(2), [rung("a", 1), changes], strict=True)

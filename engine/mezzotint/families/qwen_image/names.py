@@ -1,0 +1,35 @@
+"""Qwen-Image's transformer in one file: its first names are those of diffusers."""
+
+from collections.abc import Mapping
+
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
+
+_PATCH = 2
+
+
+def _config(shapes: Shapes) -> Mapping[str, object]:
+    """The rest is as Qwen-Image's transformer/config.json has it."""
+    width, channels = shapes["img_in.weight"]
+    (head,) = shapes["transformer_blocks.0.attn.norm_q.weight"]
+    return {
+        "_class_name": "QwenImageTransformer2DModel",
+        "patch_size": _PATCH,
+        "in_channels": channels,
+        "out_channels": shapes["proj_out.weight"][0] // _PATCH**2,
+        "num_layers": count(shapes, r"transformer_blocks\.(\d+)\."),
+        "attention_head_dim": head,
+        "num_attention_heads": width // head,
+        "joint_attention_dim": shapes["txt_norm.weight"][0],
+        "guidance_embeds": False,
+        "axes_dims_rope": [head // 8, head * 7 // 16, head * 7 // 16],
+    }
+
+
+TRANSFORMER = OriginalNetwork(
+    name="Qwen-Image's transformer",
+    library="diffusers",
+    class_name="QwenImageTransformer2DModel",
+    marks=(r"txt_norm\.weight$", r"txt_in\.weight$", r"time_text_embed\.timestep_embedder\.linear_1\.weight$"),
+    prefixes=DENOISER_PREFIXES,
+    config=_config,
+)

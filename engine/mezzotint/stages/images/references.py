@@ -1,0 +1,61 @@
+"""Reference images of a job: whether its model takes them, and what it is shown of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.catalog.catalog import FoundModel
+from mezzotint.errors import UsageError
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import Family
+from mezzotint.families.flow.family import FlowFamily
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.known import FLOW_FAMILIES
+from mezzotint.images.reading import read_image
+from mezzotint.stages.images.request_images import Size
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+def check_references(found: FoundModel, count: int) -> None:
+    """UsageError for more reference images than a model takes."""
+    most = found.detected.references
+    if count <= most:
+        return
+    given = "1 reference image is given" if count == 1 else f"{count} reference images are given"
+    if most:
+        raise UsageError(f"{given}, and {found.info.id} takes {most} at most: leave {count - most} out")
+    raise UsageError(f"{given}, and {found.info.id} takes none: leave --reference out, or take {_models_that_do()}")
+
+
+def sizes_shown(family: Family, detected: Detected, sizes: Sequence[Size]) -> tuple[Size, ...]:
+    """Of reference images of such sizes as a stage's network is shown them; none where it takes fewer."""
+    if not isinstance(family, FlowFamily) or len(sizes) > detected.references:
+        return ()
+    return tuple(family.reference_size(*size) for size in sizes)
+
+
+def read_references(paths: Sequence[Path]) -> "tuple[Image.Image, ...]":
+    """The images as their files have them, "RGB"; ImageRefused for one that cannot be read."""
+    return tuple(map(read_image, paths))
+
+
+def fitted(family: Family, images: "Sequence[Image.Image]") -> "list[Image.Image]":
+    """The images as the network is shown them."""
+    return [family.fit_reference(image) for image in images] if isinstance(family, FlowFamily) else []
+
+
+def seen_by_encoder(family: Family, images: "tuple[Image.Image, ...]") -> "tuple[Image.Image, ...]":
+    """The images that a family's text encoder looks at."""
+    return images if isinstance(family, FlowFamily) and family.encodes_references else ()
+
+
+def _models_that_do() -> str:
+    return " or ".join(_title(family.spec) for family in FLOW_FAMILIES if family.spec.references)
+
+
+def _title(spec: FlowSpec) -> str:
+    """A family's, with those of its variants that take reference images where others do not."""
+    some = len(spec.references) < len(spec.variants)
+    return f"{spec.title} ({', '.join(spec.references)})" if some else spec.title
