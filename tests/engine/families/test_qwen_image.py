@@ -1,15 +1,19 @@
 """Qwen-Image: what parity with diffusers does not show."""
 
+import gc
 import json
 import math
+from weakref import ref
 
 import pytest
 import torch
+from diffusers import QwenImageTransformer2DModel
 from tiny_qwen_image import write_tiny_qwen_image
 
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
+from mezzotint.families.family import Conditioning
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
 from mezzotint.families.loading.routing import route
@@ -28,6 +32,17 @@ def sources_of(path):
     checkpoint = open_checkpoint(path)
     detected = detect(checkpoint)
     return family_of(detected.family).sources(checkpoint, detected)
+
+
+def test_a_network_that_is_gone_leaves_no_rotary_embeddings(folder):
+    network = QwenImageTransformer2DModel(**sources_of(folder).components["transformer"].config).eval()
+    conditioning = Conditioning(guided=False, tensors={"text": torch.zeros(1, 3, network.config.joint_attention_dim)})
+    with torch.no_grad():
+        QwenImage().ask(network, torch.zeros(1, 16, 8, 8), torch.tensor([500.0]), conditioning)
+    tables = ref(network.pos_embed), ref(network.pos_embed.pos_freqs)
+    del network
+    gc.collect()
+    assert [table() for table in tables] == [None, None]
 
 
 def test_it_is_recognised(folder):
