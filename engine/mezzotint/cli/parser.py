@@ -62,8 +62,13 @@ class Parser(argparse.ArgumentParser):
         found, left = super().parse_known_args(args, namespace)
         if left:
             word = left[0].partition("=")[0]
-            near = difflib.get_close_matches(word, self._option_string_actions, n=1) if word.startswith("-") else []
-            meant = f"; did you mean {near[0]}?" if near else ""
+            words = {
+                f"--{action.dest}": f"{action.metavar} without --{action.dest}"
+                for action in self._get_positional_actions()
+            }
+            words |= {option: option for option in self._option_string_actions}
+            near = difflib.get_close_matches(word, words, n=1) if word.startswith("-") else []
+            meant = f"; did you mean {words[near[0]]}?" if near else ""
             self.error(f"unrecognized arguments: {' '.join(left)}{meant}")
         return found, left
 

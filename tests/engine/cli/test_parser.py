@@ -69,6 +69,8 @@ def test_a_word_too_many_names_the_help_of_its_command_and_the_nearest_option():
     assert str(refused.value) == (
         "unrecognized arguments: --stepz 3; did you mean --steps? (see `mezzotint generate --help`)"
     )
+    with pytest.raises(UsageError, match="did you mean PROMPT without --prompt?"):
+        make_parser().parse_args(["generate", "--prompt", "a house"])
     with pytest.raises(UsageError) as refused:
         make_parser().parse_args(["queue", "list", "more"])
     assert str(refused.value) == "unrecognized arguments: more (see `mezzotint queue list --help`)"

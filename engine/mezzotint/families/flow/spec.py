@@ -30,3 +30,17 @@ class FlowSpec:
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # by variant, for single files
     references: Mapping[str, int] = field(default_factory=dict)  # the most reference images by variant; else none
     text_layers: int | None = None  # of the text encoder that are used; None: all
+
+
+def flow_scheduler(**others: object) -> Mapping[str, object]:
+    """A scheduler's configuration whose timestep shift grows with the image, and where a model's own differs."""
+    return {
+        "_class_name": "FlowMatchEulerDiscreteScheduler",
+        "num_train_timesteps": 1000,
+        "shift": 1.0,
+        "use_dynamic_shifting": True,
+        "base_shift": 0.5,
+        "max_shift": 1.15,
+        "base_image_seq_len": 256,
+        "time_shift_type": "exponential",
+    } | others

@@ -12,7 +12,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, N
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.parts import FLUX2_AE, QWEN3_THREE_STATES
 from mezzotint.families.flow.references import with_tokens
-from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.flux2.names import TRANSFORMER
 from mezzotint.protocol import ModelDefaults
 
@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 TAPS = (9, 18, 27)  # layers of Qwen3 whose hidden states are taken, of 36 in both sizes
 _APART = 10  # between images, on the first axis of position ids
 _LONG = 4300  # image tokens from which on the number of steps no longer matters
-_SCHEDULER = {
-    "_class_name": "FlowMatchEulerDiscreteScheduler",
-    "num_train_timesteps": 1000,
-    "shift": 3.0,
-    "use_dynamic_shifting": True,
-    "base_shift": 0.5,
-    "max_shift": 1.15,
-    "base_image_seq_len": 256,
-    "max_image_seq_len": 4096,
-    "time_shift_type": "exponential",
-}
+_SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
 
 
 class Flux2Klein(FlowFamily):

@@ -13,7 +13,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, N
 from mezzotint.families.flow.family import FlowFamily, Words, guided_from_prompt, with_layers
 from mezzotint.families.flow.packing import packed, unpacked
 from mezzotint.families.flow.qwen_parts import QWEN3_VL_4B, QWEN_AE
-from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.krea2.names import TRANSFORMER
 from mezzotint.families.qwen_image.family import LEAD, MAX_TOKENS, TEMPLATE
 from mezzotint.families.samplers import FlowSteps
@@ -27,17 +27,7 @@ TURBO_MU = 1.15  # log of Turbo's timestep shift, at all sizes
 LAYERS = (2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35)  # whose outputs are used, where the model names no others
 _DISTILLED = "is_distilled"
 _SELECTED = "text_encoder_select_layers"
-_SCHEDULER = {
-    "_class_name": "FlowMatchEulerDiscreteScheduler",
-    "num_train_timesteps": 1000,
-    "shift": 1.0,
-    "use_dynamic_shifting": True,
-    "base_shift": 0.5,
-    "max_shift": 1.15,
-    "base_image_seq_len": 256,
-    "max_image_seq_len": 6400,
-    "time_shift_type": "exponential",
-}
+_SCHEDULER = flow_scheduler(max_image_seq_len=6400)
 
 
 class Krea2(FlowFamily):

@@ -15,7 +15,7 @@ from mezzotint.families.flow.original import OriginalNetwork
 from mezzotint.families.flow.packing import SIDE, packed, unpacked
 from mezzotint.families.flow.qwen_parts import QWEN2_5_VL_7B, QWEN_AE
 from mezzotint.families.flow.references import references_of
-from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.qwen_image.names import TRANSFORMER
 from mezzotint.protocol import ModelDefaults
 
@@ -32,18 +32,7 @@ TEMPLATE = (
 SIZES = 8  # of images, whose rotary embeddings a network keeps: 3.5 MB at 1328 x 1328
 _EDIT_MARK = "__index_timestep_zero__"  # a tensor that ComfyUI's files of Qwen-Image-Edit-2511 have
 _OF_OTHERS = ("guidance_embeds", "use_additional_t_cond", "use_layer3d_rope")  # settings of networks of its class
-_SCHEDULER = {
-    "_class_name": "FlowMatchEulerDiscreteScheduler",
-    "num_train_timesteps": 1000,
-    "shift": 1.0,
-    "use_dynamic_shifting": True,
-    "base_shift": 0.5,
-    "max_shift": 0.9,
-    "base_image_seq_len": 256,
-    "max_image_seq_len": 8192,
-    "shift_terminal": 0.02,
-    "time_shift_type": "exponential",
-}
+_SCHEDULER = flow_scheduler(max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02)
 
 
 class QwenImage(FlowFamily):
