@@ -4835,8 +4835,8 @@ und {n} weitere</translation>
         <translation>Warteschlange leer</translation>
     </message>
     <message>
-        <source>Queue empty; need attention: {entries}</source>
-        <translation>Warteschlange leer; zu prüfen: {entries}</translation>
+        <source>Queue empty; {entries}</source>
+        <translation>Warteschlange leer; {entries}</translation>
     </message>
     <message>
         <source>another program</source>
@@ -5814,6 +5814,13 @@ und {n} weitere</translation>
 </context>
 <context>
     <name>WaitingCounts</name>
+    <message numerus="yes">
+        <source>%Ln jobs need attention</source>
+        <translation>
+            <numerusform>%Ln Auftrag muss geprüft werden</numerusform>
+            <numerusform>%Ln Aufträge müssen geprüft werden</numerusform>
+        </translation>
+    </message>
     <message numerus="yes">
         <source>%Ln jobs waiting</source>
         <translation>

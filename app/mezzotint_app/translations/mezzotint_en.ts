@@ -254,6 +254,13 @@
 <context>
     <name>WaitingCounts</name>
     <message numerus="yes">
+        <source>%Ln jobs need attention</source>
+        <translation>
+            <numerusform>%Ln job needs attention</numerusform>
+            <numerusform>%Ln jobs need attention</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%Ln jobs waiting</source>
         <translation>
             <numerusform>%Ln job waiting</numerusform>

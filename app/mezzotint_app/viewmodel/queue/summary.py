@@ -134,9 +134,7 @@ class QueueSummary(QObject):
 
     def _nothing(self) -> str:
         if self._counts.trouble:
-            return translate("QueueSummary", "Queue empty; need attention: {entries}").format(
-                entries=entries_count(self._counts.trouble)
-            )
+            return translate("QueueSummary", "Queue empty; {entries}").format(entries=_troubled(self._counts.trouble))
         return translate("QueueSummary", "Queue empty")
 
     def _held_up(self, why: str) -> None:
@@ -185,6 +183,10 @@ class WaitingCounts(Plurals):
 
 def _waiting(number: int) -> str:
     return WaitingCounts.tr("%Ln jobs waiting", "", number)
+
+
+def _troubled(number: int) -> str:
+    return WaitingCounts.tr("%Ln jobs need attention", "", number)
 
 
 def _joined(*parts: str) -> str:

@@ -150,7 +150,7 @@ def test_entries_that_need_a_look(made):
     task = begin(made)
     made.change(lambda store: store.fail(task.id, "storage", "full"))
     made.runner.end()
-    assert text(made) == "Queue empty; need attention: 1 job"
+    assert text(made) == "Queue empty; 1 job needs attention"
 
 
 def test_a_queue_that_cannot_be_opened_is_no_empty_one(made):
