@@ -92,7 +92,7 @@ def qwen_vl(*, layers: int = 3, width: int = 256, **others: Any) -> Any:
         "rms_norm_eps": 1e-6,
         "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [16, 24, 24]},
     }
-    eyes = {"depth": 1, "hidden_size": 16, "intermediate_size": 24, "num_heads": 2, "out_hidden_size": width}
+    eyes = {"depth": 1, "hidden_size": 160, "intermediate_size": 24, "num_heads": 2, "out_hidden_size": width}
     return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes, **others)).eval()
 
 

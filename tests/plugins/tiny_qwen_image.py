@@ -7,7 +7,7 @@ from original_files import seeing_model, wan_vae, weights
 from tiny_flow import qwen_tokenizer, qwen_vl, video_autoencoder
 
 
-def write_tiny_qwen_image(folder: Path, *, seed: int = 0, **others: object) -> Path:
+def write_tiny_qwen_image(folder: Path, *, seed: int = 0, encoder: Any = None, **others: object) -> Path:
     """Write a whole diffusers folder; `others` are settings of the transformer."""
     import torch
     from diffusers import QwenImagePipeline
@@ -16,7 +16,7 @@ def write_tiny_qwen_image(folder: Path, *, seed: int = 0, **others: object) -> P
     pipeline = QwenImagePipeline(
         scheduler=scheduler(),
         vae=video_autoencoder(2),
-        text_encoder=qwen_vl(),
+        text_encoder=encoder or qwen_vl(),
         tokenizer=qwen_tokenizer(),
         transformer=transformer(**others),
     )
@@ -40,10 +40,10 @@ def transformer(**others: object) -> Any:
     return QwenImageTransformer2DModel(**settings | others).eval()
 
 
-def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+def split_files(folder: Path, name: str = "qwen_image_2512_bf16") -> dict[str, dict[str, Any]]:
+    """By the names that they have in ComfyUI's folders; the transformer's is given."""
     return {
-        "diffusion_models/qwen_image_2512_bf16.safetensors": weights(folder, "transformer"),
+        f"diffusion_models/{name}.safetensors": weights(folder, "transformer"),
         "text_encoders/qwen_2.5_vl_7b.safetensors": seeing_model(folder, "visual."),
         "vae/qwen_image_vae.safetensors": wan_vae(folder),
     }
@@ -77,21 +77,12 @@ class Looks:
         return looked
 
 
-def tiny_edit_pipeline(*, seed: int = 0, **others: object) -> Any:
-    """Diffusers' pipeline of a Qwen-Image-Edit-Plus model; `others` are settings of the transformer."""
-    import torch
-    from diffusers import QwenImageEditPlusPipeline
+def write_tiny_edit(folder: Path, pipeline: str = "QwenImageEditPlusPipeline", **others: object) -> Path:
+    """Write a whole diffusers folder of a Qwen-Image-Edit model; `others` are settings of the transformer."""
+    import json
 
-    torch.manual_seed(seed)
-    tokenizer = qwen_tokenizer()
-    pipeline = QwenImageEditPlusPipeline(
-        scheduler=scheduler(),
-        vae=video_autoencoder(),
-        text_encoder=qwen_vl(image_token_id=tokenizer.convert_tokens_to_ids("<|image_pad|>")),
-        tokenizer=tokenizer,
-        processor=None,
-        transformer=transformer(**others),
-    )
-    pipeline.processor = Looks(tokenizer)
-    pipeline.set_progress_bar_config(disable=True)
-    return pipeline
+    place = qwen_tokenizer().convert_tokens_to_ids("<|image_pad|>")
+    index = write_tiny_qwen_image(folder, encoder=qwen_vl(image_token_id=place), **others) / "model_index.json"
+    told = {"_class_name": pipeline, "processor": ["transformers", "Qwen2VLProcessor"]}
+    index.write_text(json.dumps(json.loads(index.read_text()) | told))
+    return folder

@@ -105,6 +105,7 @@ _QWEN_IMAGE = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_QWEN_IMAGE_EDIT = {**_QWEN_IMAGE, "processor": _UNUSED}
 _KREA2 = {
     "transformer": _of("diffusers", "Krea2Transformer2DModel"),
     "vae": _of("diffusers", "AutoencoderKLQwenImage"),
@@ -154,6 +155,8 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "FluxImg2ImgPipeline": _FLUX,
     "QwenImagePipeline": _QWEN_IMAGE,
     "QwenImageImg2ImgPipeline": _QWEN_IMAGE,
+    "QwenImageEditPipeline": _QWEN_IMAGE_EDIT,
+    "QwenImageEditPlusPipeline": _QWEN_IMAGE_EDIT,
     "Krea2Pipeline": _KREA2,
     "ChromaPipeline": _CHROMA,
     "ChromaImg2ImgPipeline": _CHROMA,

@@ -196,7 +196,7 @@ def _text(value: object) -> str | None:
 def _detect_file(file: FileCheckpoint) -> Detected:
     header = logical_header(file.header)
     for flow in FLOW_FAMILIES:
-        if flow.original is not None and flow.original.prefix_in(header.tensors) is not None:
+        if flow.is_in(file, header.tensors):
             return flow.detect(file)
     if is_gguf(file.path):
         raise _refused(file.path, gguf_advice())

@@ -7,6 +7,7 @@ from mezzotint.families.flux1.family import Flux1
 from mezzotint.families.flux2.family import Flux2Klein
 from mezzotint.families.krea2.family import Krea2
 from mezzotint.families.pixart.family import PixArt
+from mezzotint.families.qwen_image.edit import QwenImageEdit
 from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.sana.family import Sana
 from mezzotint.families.sd3.family import StableDiffusion3
@@ -18,6 +19,7 @@ FLOW_FAMILIES: tuple[FlowFamily, ...] = (
     ZImage(),
     Flux2Klein(),
     Krea2(),
+    QwenImageEdit(),  # before Qwen-Image, whose shapes it has
     QwenImage(),
     Flux1(),
     Chroma(),

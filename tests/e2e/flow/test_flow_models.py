@@ -11,7 +11,7 @@ from tiny_chroma import write_tiny_chroma
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_krea2 import write_tiny_krea2
-from tiny_qwen_image import write_tiny_qwen_image
+from tiny_qwen_image import write_tiny_edit, write_tiny_qwen_image
 from tiny_sana import write_tiny_sana
 from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
@@ -28,6 +28,7 @@ MODELS = {
     "flux2-klein": write_tiny_klein,
     "flux": write_tiny_flux,
     "qwen-image": write_tiny_qwen_image,
+    "qwen-image-edit": write_tiny_edit,
     "krea2": write_tiny_krea2,
     "chroma": write_tiny_chroma,
     "sd3": write_tiny_sd3,

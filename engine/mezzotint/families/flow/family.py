@@ -1,7 +1,7 @@
 """The base of families of flow-matching transformers: a description, and three methods of their own."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -90,6 +90,10 @@ class FlowFamily(ABC):
             schedule=None,
             references=self.spec.references.get(variant, 0),
         )
+
+    def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:  # noqa: ARG002  for families of one shape
+        """Whether a file with tensors of these names holds the transformer."""
+        return self.original is not None and self.original.prefix_in(names) is not None
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by the file's name: the shapes of all are the same."""

@@ -9,6 +9,7 @@ from mezzotint.families.flow.parts import GGUF_NAMES, LANGUAGE_PREFIXES, VAE_PRE
 
 _HEAD = 128  # head dimension of Qwen2.5-VL in all sizes, which no shape shows
 _HALF = (16, 24, 24)  # of its rotary frequencies for time, row and column
+_VISION_HEAD = 80  # of its vision tower
 _BLOCKS = 2  # of residuals in each level of the autoencoder's encoder, and one more in its decoder's
 
 
@@ -65,6 +66,47 @@ QWEN2_5_VL = OriginalNetwork(
     prefixes=_READER_PREFIXES,
     config=_qwen2_5_vl_config,
     dropped=("lm_head.", "visual."),
+)
+
+
+_SEEING_NAMES = (
+    (r"^model\.(?=visual\.|language_model\.)", ""),
+    (r"^(?:language_model\.)?model\.", "language_model."),
+)
+
+
+def _seeing_config(shapes: Shapes) -> Mapping[str, object]:
+    """The rest is as Qwen2.5-VL-7B-Instruct's config.json has it."""
+    named = {renamed(name, _SEEING_NAMES)[0][0].removeprefix("language_model."): each for name, each in shapes.items()}
+    width, channels, frames, side, _ = named["visual.patch_embed.proj.weight"]
+    vision = {
+        "hidden_size": width,
+        "in_channels": channels,
+        "temporal_patch_size": frames,
+        "patch_size": side,
+        "depth": count(named, r"visual\.blocks\.(\d+)\."),
+        "intermediate_size": named["visual.blocks.0.mlp.gate_proj.weight"][0],
+        "num_heads": width // _VISION_HEAD,
+        "out_hidden_size": named["visual.merger.mlp.2.weight"][0],
+        "spatial_merge_size": 2,
+        "window_size": 112,
+        "fullatt_block_indexes": [7, 15, 23, 31],
+    }
+    return {**_qwen2_5_vl_config(named), "vision_config": vision}
+
+
+QWEN2_5_VL_SEEING = OriginalNetwork(
+    name="a text encoder of Qwen2.5-VL with its vision tower",
+    library="transformers",
+    class_name="Qwen2_5_VLModel",
+    marks=(
+        r"(?:model\.)?(?:language_model\.(?:model\.)?)?layers\.0\.self_attn\.k_proj\.bias$",
+        r"(?:model\.)?visual\.patch_embed\.proj\.weight$",
+    ),
+    prefixes=("", r"text_encoders\.\w+\.transformer\."),
+    config=_seeing_config,
+    renames=_SEEING_NAMES,
+    dropped=("lm_head.",),
 )
 
 
@@ -165,6 +207,7 @@ QWEN2_5_VL_7B = PartNeeded(
     usual=((3584, "qwen_2.5_vl_7b.safetensors"),),
     where="https://huggingface.co/Comfy-Org/Qwen-Image_ComfyUI, folder split_files/text_encoders",
 )
+QWEN2_5_VL_7B_SEEING = replace(QWEN2_5_VL_7B, networks=(QWEN2_5_VL_SEEING,))
 QWEN_AE = PartNeeded(
     component="vae",
     networks=(QWEN_VAE,),

@@ -87,6 +87,7 @@ def _aliases(name: str) -> Iterator[str]:
     yield name
     yield _PREFIX + name
     yield from (name.removeprefix(prefix) for prefix in _LANGUAGE_MODELS)
+    yield f"language_model.{name.removeprefix('model.')}"  # beside eyes
     yield name.removeprefix(_PREFIX)
     for old, new in _OLD_ATTENTION.items():
         if old in name:

@@ -36,7 +36,10 @@ _BY_NAME: tuple[tuple[str, Base], ...] = (
         r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)",
         Base(words="Stable Diffusion 3", families=_TWO_STREAMS),
     ),
-    (r"transformer_blocks_\d+_(img|txt)_(mlp|mod)", Base(words="Qwen-Image", families=("qwen-image",))),
+    (
+        r"transformer_blocks_\d+_(img|txt)_(mlp|mod)",
+        Base(words="Qwen-Image", families=("qwen-image", "qwen-image-edit")),
+    ),
     (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan")),
     (
         r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_",

@@ -1,91 +1,143 @@
-"""Qwen-Image-Edit 2509 and 2511: the text encoder sees reference images, whose clean latents join the noisy ones."""
+"""Qwen-Image-Edit: the text encoder sees the reference images, whose clean latents join the noisy ones."""
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 
 from PIL import Image
 
-from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.errors import ImageRefused
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
 from mezzotint.families.flow.family import Words
-from mezzotint.families.flow.references import with_references
+from mezzotint.families.flow.qwen_parts import QWEN2_5_VL_7B_SEEING, QWEN_AE
 from mezzotint.families.flow.spec import FlowSpec
-from mezzotint.families.qwen_image.family import QwenImage
+from mezzotint.families.qwen_image.family import SCHEDULER, QwenImage
+from mezzotint.families.qwen_image.names import INDEX_TIMESTEP_ZERO
+from mezzotint.families.qwen_image.vision import encoded_with
 from mezzotint.protocol import ModelDefaults
 
-if TYPE_CHECKING:
-    import torch
-
 LEAD = 64  # tokens of the template before the images and the prompt
-MAX_TOKENS = 1024  # of the rest
-SEEN_AREA = 384 * 384  # pixels of an image as the encoder sees it
-KEPT_AREA = 1024 * 1024  # and of its clean latents
-_MULTIPLE = 32  # of their sides
-_IMAGE_PROMPT = "Picture {number}: <|vision_start|>{places}<|vision_end|>"
+MAX_TOKENS = 512  # of the prompt
+KEPT_AREA = 1024 * 1024  # pixels of an image as its latents are made
+SEEN_AREA = {"plus": 384 * 384, "first": 1024 * 1024}  # and as the encoder sees it
+SEEN_TOKENS = {"plus": 3 * 232, "first": 1448}  # at most, of all images with their labels
+_LABEL_TOKENS = 8  # of an image's label
+_MULTIPLE = 32  # of sides
+_MOST_DRAWN_OUT = 200  # times as long as wide; what Qwen2.5-VL's image processor takes
+_LABELS = {"plus": "Picture {number}: ", "first": ""}
 _PLACE = "<|image_pad|>"
+_IMAGE = f"<|vision_start|>{_PLACE}<|vision_end|>"
 _TEMPLATE = (
     "<|im_start|>system\nDescribe the key features of the input image (color, shape, size, texture, objects, "
     "background), then explain how the user's text instruction should alter or modify the image. Generate a new image "
     "that meets the user's requirements while maintaining consistency with the original input where appropriate."
     "<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
 )
+_PLUS = re.compile(r"25\d\d|26\d\d|plus")  # in names of files: 2509, 2511
 
 
 class QwenImageEdit(QwenImage):
-    """Edits an image, or combines several."""
+    """The first model, which edits one image; 2509 and 2511 ("plus"), which combine up to three."""
 
-    original = None
+    needs = (QWEN2_5_VL_7B_SEEING, QWEN_AE)
+    encodes_references = True
 
     spec = FlowSpec(
         name="qwen-image-edit",
         title="Qwen-Image-Edit",
-        pipelines=("QwenImageEditPlusPipeline",),
-        components=("transformer", "vae", "text_encoder", "tokenizer", "processor"),
-        variants={"base": ModelDefaults(width=1024, height=1024, steps=40, guidance_scale=4.0)},
+        pipelines=("QwenImageEditPlusPipeline", "QwenImageEditPipeline"),
+        components=("transformer", "vae", "text_encoder", "tokenizer"),
+        variants={
+            "plus": ModelDefaults(width=1024, height=1024, steps=40, guidance_scale=4.0),
+            "first": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=4.0),
+        },
+        scheduler={"plus": SCHEDULER, "first": SCHEDULER},
         max_tokens=LEAD + MAX_TOKENS,
         template=_TEMPLATE,
         halves=("sequential", "batched"),
+        references=MappingProxyType({"plus": 3, "first": 1}),
     )
 
-    def encode_beside(self, model: LoadedModel, inputs: PromptInputs, images: Sequence[Image.Image]) -> Conditioning:
-        """The prompt, encoded together with the reference images, and their latents."""
-        found = self.conditioned(model, inputs, lambda prompt: self.words_beside(model, prompt, images))
-        return with_references(found, [self._latents(model, image) for image in images])
+    def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:
+        """Whether a file says that it edits: by its name, its title, or the mark of 2511; shapes are Qwen-Image's."""
+        return super().is_in(file, names) and ("edit" in _said(file) or _has_mark(names))
 
-    def words_beside(self, model: LoadedModel, prompt: str, images: Sequence[Image.Image]) -> Words:
+    def variant_of_file(self, file: FileCheckpoint) -> str:
+        """The first model has no number in its name."""
+        return "plus" if _has_mark(file.header.tensors) or _PLUS.search(_said(file)) else "first"
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """As the pipeline's class says."""
+        return "first" if folder.pipeline_class == "QwenImageEditPipeline" else "plus"
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint, the text encoder with its vision tower."""
+        found = super().sources(checkpoint, detected)
+        if not isinstance(checkpoint, FolderCheckpoint):
+            return found
+        config = {**checkpoint.components["text_encoder"].config}
+        config.pop("architectures", None)
+        encoder = replace(found.components["text_encoder"], class_name="Qwen2_5_VLModel", config=config)
+        return replace(found, components={**found.components, "text_encoder": encoder})
+
+    def text_tokens(self, sources: ModelSources) -> int:
+        """The maximum number of tokens of the text, its template, and what the encoder makes of the images."""
+        return self.spec.max_tokens + SEEN_TOKENS[sources.detected.variant]
+
+    def read_tokens(self, sources: ModelSources, encoder: str) -> int:  # noqa: ARG002  there is one
+        """The maximum tokens of a prompt with its template."""
+        return self.spec.max_tokens
+
+    def reference_size(self, width: int, height: int) -> tuple[int, int]:
+        """The size of a reference image in pixels: about a million; ImageRefused for one that is too drawn out."""
+        if max(width, height) > _MOST_DRAWN_OUT * min(width, height):
+            raise ImageRefused(
+                f"a reference image of {width}x{height} is over {_MOST_DRAWN_OUT} times as long as wide; cut it"
+            )
+        return _size(width / height, KEPT_AREA)
+
+    def fit_reference(self, image: Image.Image) -> Image.Image:
+        """A reference image, resized to that size."""
+        return image.resize(self.reference_size(*image.size), Image.Resampling.LANCZOS)
+
+    def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
+        """Encode the prompts, each together with the reference images."""
+        return self.conditioned(model, inputs, partial(self._words_beside, model, inputs.images))
+
+    def _words_beside(self, model: LoadedModel, images: Sequence[Image.Image], prompt: str) -> Words:
         """Qwen2.5-VL's last hidden states, which include the images; without the template's first tokens."""
-        import torch
-
-        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
-        looks = model.tokenizers["processor"]
-        small = [image.resize(_size(image, SEEN_AREA), Image.Resampling.LANCZOS) for image in images]
-        looked = looks(images=small, return_tensors="pt")
-        counts = (looked.image_grid_thw.prod(dim=-1) // looks.merge_size**2).tolist()
-        told = "".join(_IMAGE_PROMPT.format(number=n, places=_PLACE * count) for n, count in enumerate(counts, 1))
-        read = tokenizer([self.spec.template.format(prompt=told + prompt)], return_tensors="pt")
-        with torch.no_grad():
-            seen = encoder(
-                input_ids=read.input_ids.to(encoder.device),
-                attention_mask=read.attention_mask.to(encoder.device),
-                pixel_values=looked.pixel_values.to(encoder.device),
-                image_grid_thw=looked.image_grid_thw.to(encoder.device),
-            ).last_hidden_state[:, LEAD:]
+        variant = model.sources.detected.variant
+        area = SEEN_AREA[variant]
+        small = [image.resize(_size(image.width / image.height, area), Image.Resampling.LANCZOS) for image in images]
+        told = "".join(_LABELS[variant].format(number=number) + _IMAGE for number in range(1, len(images) + 1))
+        ids = model.tokenizers["tokenizer"](
+            [self.spec.template.format(prompt=told + prompt)],
+            max_length=self.spec.max_tokens + len(images) * _LABEL_TOKENS,
+            truncation=True,
+        ).input_ids[0]
+        place = model.tokenizers["tokenizer"].convert_tokens_to_ids(_PLACE)
+        seen = encoded_with(model.networks["text_encoder"], ids, place, small)[:, LEAD:]
         return Words(text=seen, length=seen.shape[1])
 
-    def _latents(self, model: LoadedModel, image: Image.Image) -> "torch.Tensor":
-        import numpy as np
-        import torch
 
-        from mezzotint.families.autoencoder import encode_pixels
-
-        large = image.convert("RGB").resize(_size(image, KEPT_AREA), Image.Resampling.LANCZOS)
-        pixels = torch.from_numpy(np.asarray(large, dtype=np.float32) / 255.0).permute(2, 0, 1)[None]
-        with torch.no_grad():
-            return encode_pixels(model.networks["vae"], 2.0 * pixels - 1.0, None)
+def _said(file: FileCheckpoint) -> str:
+    """What a file says of itself, in lower case: its name, and its title."""
+    titles = (file.header.metadata.get(key, "") for key in ("modelspec.title", "general.name"))
+    return " ".join((file.path.stem, *titles)).lower()
 
 
-def _size(image: Image.Image, area: int) -> tuple[int, int]:
-    """Width and height of about this area, at the image's aspect ratio."""
-    ratio = image.width / image.height
+def _has_mark(names: Collection[str]) -> bool:
+    return any(name.endswith(INDEX_TIMESTEP_ZERO) for name in names)
+
+
+def _size(ratio: float, area: int) -> tuple[int, int]:
+    """Width and height of about this area and this width / height, in multiples."""
     width = math.sqrt(area * ratio)
-    return round(width / _MULTIPLE) * _MULTIPLE, round(width / ratio / _MULTIPLE) * _MULTIPLE
+    across, down = (max(round(side / _MULTIPLE), 1) * _MULTIPLE for side in (width, width / ratio))
+    return across, down

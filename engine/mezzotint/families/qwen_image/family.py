@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from weakref import proxy
 
-from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
@@ -30,9 +30,8 @@ TEMPLATE = (
     "<|im_start|>assistant\n"
 )
 SIZES = 8  # of images, whose rotary embeddings a network keeps: 3.5 MB at 1328 x 1328
-_EDIT_MARK = "__index_timestep_zero__"  # a tensor that ComfyUI's files of Qwen-Image-Edit-2511 have
 _OF_OTHERS = ("guidance_embeds", "use_additional_t_cond", "use_layer3d_rope")  # settings of networks of its class
-_SCHEDULER = flow_scheduler(max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02)
+SCHEDULER = flow_scheduler(max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02)
 
 
 class QwenImage(FlowFamily):
@@ -48,17 +47,11 @@ class QwenImage(FlowFamily):
         pipelines=("QwenImagePipeline", "QwenImageImg2ImgPipeline"),
         components=("transformer", "vae", "text_encoder", "tokenizer"),
         variants={"base": ModelDefaults(width=1328, height=1328, steps=50, guidance_scale=4.0)},
-        scheduler={"base": _SCHEDULER},
+        scheduler={"base": SCHEDULER},
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
         halves=("sequential", "batched"),
     )
-
-    def variant_of_file(self, file: FileCheckpoint) -> str:
-        """The only variant; ModelRefused where the file is of Qwen-Image-Edit, whose shapes are the same."""
-        if "edit" in file.path.stem.lower() or any(name.endswith(_EDIT_MARK) for name in file.header.tensors):
-            raise ModelRefused(f"{file.path}: Qwen-Image-Edit cannot be run; get Qwen-Image, or Qwen-Image-2512")
-        return super().variant_of_file(file)
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """Name the parts of a checkpoint; ModelRefused when one is missing or its network takes further inputs."""

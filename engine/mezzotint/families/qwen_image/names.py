@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
 
 _PATCH = 2
+INDEX_TIMESTEP_ZERO = "__index_timestep_zero__"  # a tensor that ComfyUI's files of Qwen-Image-Edit-2511 have
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
@@ -21,6 +22,7 @@ def _config(shapes: Shapes) -> Mapping[str, object]:
         "num_attention_heads": width // head,
         "joint_attention_dim": shapes["txt_norm.weight"][0],
         "guidance_embeds": False,
+        "zero_cond_t": INDEX_TIMESTEP_ZERO in shapes,
         "axes_dims_rope": [head // 8, head * 7 // 16, head * 7 // 16],
     }
 

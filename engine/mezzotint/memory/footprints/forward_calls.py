@@ -6,6 +6,7 @@ Shapes are those that pipelines give. Classes are known by name: no library is i
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -181,6 +182,24 @@ def _qwen_words(network: Network, tokens: int, batch: int, _: int) -> object:
     return network(input_ids=_integers(network, batch, tokens), use_cache=False)
 
 
+def _qwen_seeing(network: Network, tokens: int, batch: int, _: int) -> object:
+    """As if all of a text were one image: the vision tower has its squares, then the language model has the tokens."""
+    vision, squares = network.visual, tokens * network.visual.spatial_merge_unit
+    whole = np.array([0, squares])  # the ends of images, as numbers: tensors have none in a trace
+    config = vision.config
+    width = config.in_channels * config.temporal_patch_size * config.patch_size**2
+    for _image in range(batch):
+        vision(
+            _numbers(network, squares, width),
+            grid_thw=None,
+            position_ids=_integers(network, squares, 2),
+            window_index=_integers(network, tokens),
+            cu_seqlens=whole,
+            cu_window_seqlens=whole,
+        )
+    return network.language_model(input_ids=_integers(network, batch, tokens), use_cache=False)
+
+
 def _qwen3(network: Network, tokens: int, batch: int, padded: int) -> object:
     mask = _mask(network, batch, tokens).bool() if padded else None
     return network(
@@ -199,6 +218,7 @@ _TEXTS: Mapping[str, Call] = {
     "T5EncoderModel": _t5,
     "Qwen2_5_VLForConditionalGeneration": _qwen_text,
     "Qwen2_5_VLTextModel": _qwen_words,
+    "Qwen2_5_VLModel": _qwen_seeing,
     "Qwen3Model": _qwen3,
     "Qwen3VLTextModel": _qwen3,
     "Gemma2Model": _gemma,

@@ -20,6 +20,7 @@ UNET = "down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
         ({"joint_blocks_0_x_block_attn_qkv": 1536}, "Stable Diffusion 3", "sd3"),
         ({"transformer_blocks_0_attn_add_k_proj": 1536}, "Stable Diffusion 3", "sd3"),
         ({"transformer_blocks_0_img_mlp_net_2": 3072}, "Qwen-Image", "qwen-image"),
+        ({"transformer_blocks_0_img_mlp_net_2": 3072}, "Qwen-Image", "qwen-image-edit"),
         ({"blocks_0_cross_attn_q": 5120}, "Wan", None),
         ({"layers_0_attention_to_q": 3840}, "Z-Image", "z-image"),
         ({"transformer_blocks_0_attn1_to_q": 1152}, "PixArt", "pixart"),
