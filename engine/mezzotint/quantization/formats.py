@@ -141,19 +141,11 @@ class Nf4:
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each block."""
         packed, largest = quantize_nf4(checked(weight))
-        if not self.double:
-            return {"weight": packed, "absmax": largest}
-        nested = nest(largest)
-        scales, offset = nested.scales, nested.offset
-        return {"weight": packed, "absmax": nested.codes, "nested_absmax": scales, "nested_offset": offset}
+        return {"weight": packed, **magnitudes(largest, double=self.double)}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """The weight that they stand for."""
-        largest = tensors["absmax"]
-        if self.double:
-            scales, offset = tensors["nested_absmax"], tensors["nested_offset"]
-            largest = unnest(Nested(codes=largest, scales=scales, offset=offset))
-        return dequantize_nf4(tensors["weight"], largest, shape, dtype)
+        return dequantize_nf4(tensors["weight"], largest_of(tensors), shape, dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
         """x `(..., k)` times the weight's transpose."""
@@ -227,6 +219,22 @@ class LowRank4:
     def _rounded(self, rest: Tensor) -> Tensor:
         packed, group_scale, scale = quantize_int4(rotate(rest, self.group))
         return rotate(to_int8(packed, group_scale) * scale, self.group)
+
+
+def magnitudes(largest: Tensor, *, double: bool) -> dict[str, Tensor]:
+    """The tensors of the magnitudes `(blocks)` of 4-bit blocks, as bitsandbytes has them."""
+    if not double:
+        return {"absmax": largest}
+    nested = nest(largest)
+    return {"absmax": nested.codes, "nested_absmax": nested.scales, "nested_offset": nested.offset}
+
+
+def largest_of(tensors: Tensors) -> Tensor:
+    """The magnitudes `(blocks)` of those tensors."""
+    if "nested_absmax" not in tensors:
+        return tensors["absmax"]
+    scales, offset = tensors["nested_absmax"], tensors["nested_offset"]
+    return unnest(Nested(codes=tensors["absmax"], scales=scales, offset=offset))
 
 
 def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int) -> Tensor:

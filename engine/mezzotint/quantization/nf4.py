@@ -4,6 +4,7 @@ Blocks of 64 numbers, along the flattened weight, share their largest magnitude;
 quantiles of the normal distribution. Doubly quantized, those magnitudes are themselves 8-bit, in blocks of 256.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -52,7 +53,14 @@ def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 def dequantize_nf4(packed: Tensor, largest: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
     """The weight that packed codes and magnitudes `(blocks)` stand for."""
-    pairs = constant(_pairs, device=packed.device, dtype=torch.int64)
+    return dequantize_codes(packed, _pairs, largest, shape, dtype)
+
+
+def dequantize_codes(
+    packed: Tensor, make_pairs: Callable[[], Tensor], largest: Tensor, shape: torch.Size, dtype: torch.dtype
+) -> Tensor:
+    """The same with codes that stand for other values, given as `pairs_of` has them."""
+    pairs = constant(make_pairs, device=packed.device, dtype=torch.int64)
     values = pairs[packed.flatten().to(torch.int32)].view(torch.float32)
     blocks = torch.nn.functional.pad(values, (0, -values.numel() % BLOCK)).view(-1, BLOCK) * largest[:, None]
     return blocks.flatten()[: shape.numel()].view(shape).to(dtype)
@@ -95,9 +103,13 @@ def _values() -> Tensor:
     return torch.tensor(_VALUES)
 
 
+def pairs_of(values: Tensor) -> Tensor:
+    """Of the 16 values of codes both of each byte as one number of 64 bits, to be looked up at once."""
+    return torch.cartesian_prod(values, values).view(torch.int64).flatten()
+
+
 def _pairs() -> Tensor:
-    """Both values of each byte as one number of 64 bits, to be looked up at once."""
-    return torch.cartesian_prod(_values(), _values()).view(torch.int64).flatten()
+    return pairs_of(_values())
 
 
 def _nearest(x: Tensor, values: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ import tiny_z_image
 import torch
 from flow_parity import ours
 from original_files import in_fp8, llama_names, weights, write, write_gguf, write_split
+from packed_layers import KINDS, packed
 from tiny_flow import qwen_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
@@ -74,6 +75,36 @@ def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
         transformer = write_split(tmp_path / str(which), {**files, **changed})
         images.append(ours(transformer, tmp_path, steps=2))
     np.testing.assert_array_equal(*images)
+
+
+@pytest.mark.requires_package("comfy_kitchen")
+@pytest.mark.requires_package("bitsandbytes")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", ["qwen-image"], indirect=True)
+def test_layers_that_other_programs_packed_are_what_they_stand_for(model, tmp_path, kind):
+    _, files = model
+    made = [packed(files[name], kind) for name in files if not name.startswith("vae/")]
+    assert all(len(each) > len(plain) + 5 for each, plain in made)
+    images, schemes = [], []
+    for which in (0, 1):
+        changed = dict(zip(files, (each[which] for each in made), strict=False))
+        transformer = write_split(tmp_path / str(which), {**files, **changed})
+        images.append(ours(transformer, tmp_path, steps=2))
+        schemes.append(Catalog.standard().find(ModelRef(id=str(transformer))).info.scheme)
+    np.testing.assert_allclose(*(image.astype(int) for image in images), rtol=0, atol=1)  # biases are added apart
+    assert schemes == ["int4" if kind == "nf4" else kind, ""]
+
+
+def test_layers_for_kernels_of_another_program_are_refused_by_its_name(tmp_path):
+    files = tiny_qwen_image.split_files(tiny_qwen_image.write_tiny_qwen_image(tmp_path / "folder"))
+    name = next(iter(files))
+    attention = "transformer_blocks.0.attn.to_qkv"
+    files[name] |= {f"{attention}.qweight": torch.zeros(4, 4, dtype=torch.int8), f"{attention}.wscales": torch.ones(4)}
+    with pytest.raises(ModelRefused, match=r"Nunchaku \(SVDQuant\), such as .*qweight, .* get the model in fp8"):
+        Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "models", files))))
+    del files[name][f"{attention}.wscales"]
+    with pytest.raises(ModelRefused, match="GPTQ or AWQ"):
+        Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "others", files))))
 
 
 def test_packed_in_gguf_files(model, tmp_path):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
-from mezzotint.checkpoints.header import TensorSpec
+from mezzotint.checkpoints.header import Header, TensorSpec
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.families.family import ModelSources
@@ -15,7 +15,13 @@ from mezzotint.protocol import ModelPart
 
 _SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank")
 _DENOISERS = ("unet", "transformer")
-_MARKS = {".mezzotint_quant": "int4-lowrank", ".bitsandbytes__nf4": "int4", ".comfy_quant": "int8"}
+_MARKS = {
+    ".mezzotint_quant": "int4-lowrank",
+    ".bitsandbytes__nf4": "int4",
+    ".bitsandbytes__fp4": "fp4",
+    ".SCB": "int8-weight",
+    ".weight_scale_2": "nvfp4",
+}
 _DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _WEIGHT = "weight"
 
@@ -25,9 +31,15 @@ def scheme_of(checkpoint: Checkpoint) -> str:
     if isinstance(checkpoint, FileCheckpoint):
         kinds = {name[name.rfind(".") :] for name in checkpoint.header.tensors}
         found = next((scheme for mark, scheme in _MARKS.items() if mark in kinds), "")
-        floats = any(spec.dtype == "F8_E4M3" for spec in checkpoint.header.tensors.values())
-        return "fp8" if floats else found or ("int8" if "_quantization_metadata" in checkpoint.header.metadata else "")
+        return found or _scheme_of_comfyui(checkpoint.header, kinds)
     return next(filter(None, (_scheme_of_part(checkpoint, name) for name in _DENOISERS)), "")
+
+
+def _scheme_of_comfyui(header: Header, kinds: set[str]) -> str:
+    formats = {spec.dtype for name, spec in header.tensors.items() if name.endswith((".weight", ".weight_scale"))}
+    if "F8_E4M3" in formats:
+        return "mxfp8" if formats & {"F8_E8M0", "U8"} else "fp8"
+    return "int8" if ".comfy_quant" in kinds or "_quantization_metadata" in header.metadata else ""
 
 
 def _scheme_of_part(folder: FolderCheckpoint, name: str) -> str:
@@ -36,7 +48,11 @@ def _scheme_of_part(folder: FolderCheckpoint, name: str) -> str:
     if scheme in _SCHEMES:
         return str(scheme)
     config = folder.components[name].config.get("quantization_config") if name in folder.components else None
-    return "int4" if isinstance(config, Mapping) and config.get("load_in_4bit") is True else ""
+    if not isinstance(config, Mapping):
+        return ""
+    if config.get("load_in_4bit") is True:
+        return "fp4" if config.get("bnb_4bit_quant_type") == "fp4" else "int4"
+    return "int8-weight" if config.get("load_in_8bit") is True else ""
 
 
 def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.weight_file import is_gguf
 
@@ -34,11 +35,16 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     """A layer's rows in that form: a third, or halves swapped; ModelRefused where the format shares between rows."""
     from mezzotint.errors import ModelRefused
     from mezzotint.families.loading.original_names import THIRDS, Placement
-    from mezzotint.quantization.formats import Int8
+    from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+    from mezzotint.quantization.formats import Int8, Nf4
+    from mezzotint.quantization.fp4 import Fp4
     from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.nf4 import BLOCK
 
     rows, parts = whole.shape[0], len(THIRDS) if form in THIRDS else 1
-    if not isinstance(whole.format, Int8 | Fp8) or rows % parts:
+    flat = isinstance(whole.format, Nf4 | Fp4) and whole.shape[1] % BLOCK == 0
+    whole = _by_rows(whole) if flat else whole
+    if not (flat or isinstance(whole.format, Int8 | Fp8 | Mxfp8 | Nvfp4)) or rows % parts:
         raise ModelRefused(
             f"{whole.weight_name} holds in one layer what this program has in several or in another order, quantized "
             f"as {whole.format.scheme}, which cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
@@ -48,7 +54,20 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
         name: placed.take(each).contiguous() if each.ndim and each.shape[0] == rows else each
         for name, each in whole.tensors.items()
     }
+    if flat:
+        tensors = {"weight": tensors["weight"].view(-1, 1), "absmax": tensors["absmax"].flatten()}
     return replace(whole, tensors=tensors, shape=(rows // parts, *whole.shape[1:]), bytes=whole.bytes // parts)
+
+
+def _by_rows(whole: WholeLayer) -> WholeLayer:
+    """A layer of 4-bit blocks, none of which lies in two rows, with its codes and magnitudes row by row."""
+    from mezzotint.quantization.formats import Nf4, largest_of
+    from mezzotint.quantization.fp4 import Fp4
+
+    rows = whole.shape[0]
+    format_ = Nf4(double=False) if isinstance(whole.format, Nf4) else Fp4(double=False)
+    tensors = {"weight": whole.tensors["weight"].view(rows, -1), "absmax": largest_of(whole.tensors).view(rows, -1)}
+    return replace(whole, format=format_, tensors=tensors)
 
 
 class StoredLayers:
@@ -89,6 +108,7 @@ class StoredLayers:
 def logical_header(header: Header) -> Header:
     """A file's header as if nothing in it were quantized: whole shapes, and no tensors that only help to turn back."""
     if not _has_quantized(header.tensors, header.metadata):
+        _check_readable([header.path], header.tensors)
         return header
     layers = find_layers([header.path])
     parts = {name for layer in layers.values() for name in layer.names.values()}
@@ -109,11 +129,27 @@ def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
     for header in headers:
         tensors |= header.tensors
         metadata |= header.metadata
+    _check_readable(files, tensors)
     if not _has_quantized(tensors, metadata):
         return {}
     from mezzotint.quantization.layouts.stored import find_stored_layers
 
     return find_stored_layers(tensors, metadata, _descriptions(files, tensors).__getitem__)
+
+
+def _check_readable(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> None:
+    """ModelRefused for layers that lie as kernels of another program want them."""
+    from mezzotint.errors import ModelRefused
+
+    packed = next((name for name in tensors if name.endswith(".qweight")), None)
+    if packed is None:
+        return
+    nunchaku = any(name.endswith(".wscales") for name in tensors)
+    kind = "Nunchaku (SVDQuant)" if nunchaku else "GPTQ or AWQ"
+    raise ModelRefused(
+        f"{plain(files[0], 300)}: 4-bit layers of {kind}, such as {plain(packed, 100)}, are laid out for kernels of "
+        "their own and cannot be read; get the model in fp8, as a GGUF or in 16 bits"
+    )
 
 
 def _has_quantized(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str]) -> bool:

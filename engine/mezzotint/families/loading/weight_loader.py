@@ -13,6 +13,7 @@ from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEn
 from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
 from mezzotint.memory.host import Source
 from mezzotint.memory.wide_parameters import stays_wide
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import buffer_name
@@ -104,7 +105,7 @@ class WeightLoader:
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
         loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or what networks look into
-        if loose and isinstance(whole.format, Fp8):
+        if loose and isinstance(whole.format, Fp8 | Mxfp8 | Nvfp4):
             self.put(placed, whole.format.dequantize(whole.tensors, torch.Size(whole.shape), self.dtype), file)
             return
         if shape is None or placed.form != "whole" or whole.format.fits(shape) is not None:

@@ -1,31 +1,45 @@
-"""bitsandbytes' NF4 layers: packed `weight`, `absmax`, tables of values, and `quant_state.bitsandbytes__nf4`."""
+"""bitsandbytes' layers.
+
+Of 4 bits: packed `weight`, `absmax`, tables of values, and `quant_state.bitsandbytes__nf4` or `__fp4`. Of 8 bits
+(arXiv 2208.07339): `weight`, and beside it `SCB`, the largest magnitude of each row, which 127 stands for;
+`weight_format` says that rows lie one after the other.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.formats import Format, Nf4
-from mezzotint.quantization.layouts.layout import MARK, Parsed, Specs, described_as, refused
+from mezzotint.quantization.formats import Format, Int8, Nf4
+from mezzotint.quantization.fp4 import Fp4, fp4_values
+from mezzotint.quantization.layouts.layout import MARK, Parsed, Specs, described_as, refused, spec_of
 from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, dynamic_values, nf4_values
 
 _STATE = "quant_state"
 _LARGEST_SIDE = 2**24
+_LARGEST_CODE = 127
 _LARGEST_OFFSET = torch.finfo(torch.float32).max
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BitsAndBytesLayout:
-    """Layers of the format Nf4."""
+    """Layers of the format Nf4, or Fp4."""
 
-    mark = ".weight.quant_state.bitsandbytes__nf4"
+    kind: str = "nf4"
+
+    @property
+    def mark(self) -> str:
+        """How the names end of tensors that describe a layer."""
+        return f".weight.quant_state.bitsandbytes__{self.kind}"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Understand a description; ModelRefused when it makes no sense."""
-        if description.get("quant_type") != "nf4":
-            raise refused(layer, "quant_type", description.get("quant_type"), "nf4")
+        if description.get("quant_type") != self.kind:
+            raise refused(layer, "quant_type", description.get("quant_type"), self.kind)
         if description.get("blocksize") != BLOCK:
             raise refused(layer, "blocksize", description.get("blocksize"), str(BLOCK))
         shape = _sides(description.get("shape"))
@@ -39,14 +53,15 @@ class BitsAndBytesLayout:
         names = {"weight": f"{layer}.weight"}
         for name in ("absmax", "quant_map", *(("nested_absmax", "nested_quant_map") if double else ())):
             names[name] = f"{layer}.weight.{name}"
-        return Parsed(format=Nf4(double=double), shape=shape, names=names)
+        format_ = Nf4(double=double) if self.kind == "nf4" else Fp4(double=double)
+        return Parsed(format=format_, shape=shape, names=names)
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The format's tensors; ModelRefused when codes stand for other values than NF4's."""
-        _check_table(layer, parts["quant_map"], nf4_values())
+        """The format's tensors; ModelRefused when codes stand for other values than they should."""
+        self._check_table(layer, parts["quant_map"], nf4_values() if self.kind == "nf4" else fp4_values())
         tensors = {"weight": parts["weight"].reshape(-1, 1), "absmax": parts["absmax"]}
-        if isinstance(format_, Nf4) and format_.double:
-            _check_table(layer, parts["nested_quant_map"], dynamic_values())
+        if isinstance(format_, Nf4 | Fp4) and format_.double:
+            self._check_table(layer, parts["nested_quant_map"], dynamic_values())
             told = parse_json_object(parts[MARK].numpy().tobytes(), layer)
             tensors |= {"nested_absmax": parts["nested_absmax"], "nested_offset": torch.tensor(_offset(layer, told))}
         return tensors
@@ -55,6 +70,8 @@ class BitsAndBytesLayout:
         self, layer: str, format_: Format, shape: tuple[int, ...], tensors: Mapping[str, Tensor], dtype: torch.dtype
     ) -> dict[str, Tensor]:
         """The file's tensors."""
+        if not isinstance(format_, Nf4):
+            raise TypeError(f"{format_} is only read")
         told: dict[str, object] = {
             "quant_type": "nf4",
             "blocksize": BLOCK,
@@ -67,12 +84,42 @@ class BitsAndBytesLayout:
             f"{weight}.absmax": tensors["absmax"],
             f"{weight}.quant_map": nf4_values().clone(),
         }
-        if isinstance(format_, Nf4) and format_.double:
+        if format_.double:
             told |= {"nested_blocksize": NESTED_BLOCK, "nested_dtype": "float32"}
             told["nested_offset"] = float(tensors["nested_offset"])
             encoded[f"{weight}.nested_absmax"] = tensors["nested_absmax"]
             encoded[f"{weight}.nested_quant_map"] = dynamic_values().clone()
         return {**encoded, layer + self.mark: described_as(json.dumps(told))}
+
+    def _check_table(self, layer: str, table: Tensor, wanted: Tensor) -> None:
+        if table.shape != wanted.shape or not torch.allclose(table.float(), wanted, atol=1e-6):
+            whose = f"{self.kind.upper()}'s"
+            raise ModelRefused(
+                f"the codes of the quantized layer {layer} stand for values that are not {whose}; it is damaged"
+            )
+
+
+class RowsOf8Bits:
+    """Layers of the format Int8, known by a tensor and not described."""
+
+    mark = ".SCB"
+
+    def parse(self, layer: str, tensors: Specs) -> Parsed:
+        """Understand a layer; ModelRefused when it makes no sense."""
+        weight, scale = (spec_of(layer, f"{layer}.{name}", tensors) for name in ("weight", "SCB"))
+        if weight.dtype != "I8" or len(weight.shape) != 2:
+            raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "I8 of 2 dimensions")
+        if scale.shape != weight.shape[:1]:
+            raise refused(layer, "the shape of its SCB is", scale.shape, str(weight.shape[:1]))
+        names = {name: f"{layer}.{name}" for name in ("weight", "SCB", "weight_format") if f"{layer}.{name}" in tensors}
+        return Parsed(format=Int8(dynamic=False), shape=weight.shape, names=names)
+
+    def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
+        """The format's tensors; ModelRefused when rows lie in another order."""
+        order = parts.get("weight_format")
+        if order is not None and bool(order.any()):
+            raise refused(layer, "weight_format", order.flatten()[0].item(), "0, row by row")
+        return {"weight": parts["weight"], "weight_scale": parts["SCB"].float()[:, None] / _LARGEST_CODE}
 
 
 def diffusers_config(*, double: bool, kept: Sequence[str]) -> dict[str, object]:
@@ -94,13 +141,6 @@ def _offset(layer: str, description: Mapping[str, object]) -> float:
     if not isinstance(value, int | float) or not abs(value) <= _LARGEST_OFFSET:
         raise refused(layer, "nested_offset", value, "a number of 32 bits")
     return float(value)
-
-
-def _check_table(layer: str, table: Tensor, wanted: Tensor) -> None:
-    if table.shape != wanted.shape or not torch.allclose(table.float(), wanted, atol=1e-6):
-        raise ModelRefused(
-            f"the codes of the quantized layer {layer} stand for values that are not NF4's; it is damaged"
-        )
 
 
 def _sides(shape: object) -> tuple[int, ...] | None:

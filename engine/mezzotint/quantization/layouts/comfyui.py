@@ -1,10 +1,14 @@
-"""ComfyUI's layers of the format int8_tensorwise, with or without ConvRot: `weight`, `weight_scale`, `comfy_quant`.
+"""ComfyUI's layers: `weight`, `weight_scale`, `comfy_quant`; of int8_tensorwise with or without ConvRot.
+
+Scales of blocks (mxfp8, nvfp4) lie in tiles, and nvfp4 has one of all of them in `weight_scale_2`: comfy-kitchen 0.2,
+tensor/mxfp8.py and tensor/nvfp4.py.
 
 Rows may share one scale (then it is spread to all) or have one each. `full_precision_matrix_mult` says that the weight
 alone is quantized. Files may say the same of all layers at once, in `_quantization_metadata`.
 """
 
 import json
+import math
 from collections.abc import Mapping
 
 import torch
@@ -12,6 +16,7 @@ from torch import Tensor
 
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
+from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled_size, untiled
 from mezzotint.quantization.formats import Format, Int8
 from mezzotint.quantization.fp8 import Fp8, decoded
 from mezzotint.quantization.layouts.layout import Parsed, Specs, described_as, flag, refused, spec_of
@@ -19,13 +24,16 @@ from mezzotint.quantization.rotation import GROUPS
 
 FORMAT = "int8_tensorwise"
 FP8_FORMAT = "float8_e4m3fn"
+_BLOCK_FORMATS: Mapping[object, Format] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
+_BYTES = ("U8", "F8_E8M0")  # of exponents
 _METADATA = "_quantization_metadata"
 _VERSION = "1.0"
 _USUAL_GROUP = 256
+_NOT_A_NUMBER = 255  # of exponents
 
 
 class ComfyUiLayout:
-    """Layers of the format Int8."""
+    """Layers of the formats Int8, Fp8, Mxfp8 and Nvfp4."""
 
     mark = ".comfy_quant"
 
@@ -33,8 +41,10 @@ class ComfyUiLayout:
         """Understand a description; ModelRefused when it makes no sense."""
         if description.get("format") == FP8_FORMAT:
             return fp8_layer(layer, f"{layer}.weight_scale", tensors)
-        if description.get("format") != FORMAT:
-            raise refused(layer, "format", description.get("format"), f"{FORMAT} or {FP8_FORMAT}")
+        if isinstance(described := description.get("format"), str) and described in _BLOCK_FORMATS:
+            return _block_layer(layer, _BLOCK_FORMATS[described], description, tensors)
+        if described != FORMAT:
+            raise refused(layer, "format", described, ", ".join((FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))))
         group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
         if type(group) is not int or group not in (0, *GROUPS):
             raise refused(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
@@ -52,6 +62,10 @@ class ComfyUiLayout:
         """The format's tensors."""
         if isinstance(format_, Fp8):
             return decoded(parts)
+        if isinstance(format_, Mxfp8):
+            return _decoded_mxfp8(layer, parts)
+        if isinstance(format_, Nvfp4):
+            return _decoded_nvfp4(parts)
         weight, scale = parts["weight"], parts["weight_scale"]
         if not scale.is_floating_point():
             raise refused(layer, "the type of its weight_scale is", scale.dtype, "a floating-point format")
@@ -81,6 +95,42 @@ def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
             raise refused(layer, "the shape of its scale is", found.shape, "a single number")
         names["weight_scale"] = scale
     return Parsed(format=Fp8(), shape=weight.shape, names=names)
+
+
+def _block_layer(layer: str, format_: Format, description: Mapping[str, object], tensors: Specs) -> Parsed:
+    """A layer whose blocks share scales; ModelRefused when it makes no sense."""
+    if flag(layer, description, "convrot"):
+        raise refused(layer, "convrot", description["convrot"], f"{format_.scheme} that is not rotated")
+    names = {"weight": f"{layer}.weight", "tiled_scale": f"{layer}.weight_scale"}
+    weight, scale = (spec_of(layer, name, tensors) for name in names.values())
+    packed, block, scales = (2, NV_BLOCK, ("F8_E4M3",)) if isinstance(format_, Nvfp4) else (1, MX_BLOCK, _BYTES)
+    dtype = "U8" if packed == 2 else "F8_E4M3"
+    if weight.dtype != dtype or len(weight.shape) != 2:
+        raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", f"{dtype} of 2 dimensions")
+    shape = (weight.shape[0], weight.shape[1] * packed)
+    wanted = tiled_size(shape[0], shape[1] // block)
+    if scale.dtype not in scales or math.prod(scale.shape) != wanted:
+        raise refused(layer, "its weight_scale is", f"{scale.dtype} {scale.shape}", f"{wanted} of {scales[0]}")
+    if isinstance(format_, Nvfp4):
+        names["weight_scale_2"] = f"{layer}.weight_scale_2"
+        if (found := spec_of(layer, names["weight_scale_2"], tensors)).shape not in {(), (1,)}:
+            raise refused(layer, "the shape of its weight_scale_2 is", found.shape, "a single number")
+    return Parsed(format=format_, shape=shape, names=names)
+
+
+def _decoded_mxfp8(layer: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    rows, columns = parts["weight"].shape
+    exponent = untiled(parts["tiled_scale"].view(torch.uint8), rows, columns // MX_BLOCK)
+    if bool((exponent == _NOT_A_NUMBER).any()):
+        raise refused(layer, "the exponent of a block is", _NOT_A_NUMBER, "0 to 254")
+    return {"weight": parts["weight"], "weight_exponent": exponent}
+
+
+def _decoded_nvfp4(parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    rows, pairs = parts["weight"].shape
+    scale = untiled(parts["tiled_scale"], rows, 2 * pairs // NV_BLOCK)
+    whole = parts["weight_scale_2"].float().reshape(1)
+    return {"weight": parts["weight"], "weight_scale": scale, "weight_scale_2": whole}
 
 
 def description_of(format_: Format) -> dict[str, object]:

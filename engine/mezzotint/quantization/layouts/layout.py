@@ -23,8 +23,15 @@ class Parsed(NamedTuple):
     names: dict[str, str]
 
 
-class Layout(Protocol):
-    """One way of keeping quantized layers in a file."""
+class Decoder(Protocol):
+    """One way of reading quantized layers from a file."""
+
+    def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The format's tensors, of the file's under the names that `parse` gave."""
+
+
+class Layout(Decoder, Protocol):
+    """One way of keeping quantized layers in a file, each with a tensor that describes it."""
 
     @property
     def mark(self) -> str:
@@ -32,9 +39,6 @@ class Layout(Protocol):
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Understand a description; ModelRefused when it makes no sense."""
-
-    def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The format's tensors, of the file's under the names that `parse` gave."""
 
     def encode(
         self, layer: str, format_: Format, shape: tuple[int, ...], tensors: Mapping[str, Tensor], dtype: torch.dtype

@@ -3,7 +3,7 @@
 A layer called `m` has its weight in `m.weight`, and beside it a tensor of bytes that holds JSON and says what that is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,16 +14,16 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
-from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, diffusers_config
+from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, RowsOf8Bits, diffusers_config
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
-from mezzotint.quantization.layouts.layout import MARK, Layout, Parsed
+from mezzotint.quantization.layouts.layout import MARK, Decoder, Layout, Parsed
 from mezzotint.quantization.layouts.own import OwnLayout
 
 Read = Callable[[str], Tensor]
 LARGEST_DESCRIPTION = 4096  # bytes
 FP8 = "F8_E4M3"
-_COMFYUI, _OWN, _BITSANDBYTES = ComfyUiLayout(), OwnLayout(), BitsAndBytesLayout()
-_LAYOUTS: tuple[Layout, ...] = (_COMFYUI, _OWN, _BITSANDBYTES)
+_COMFYUI, _OWN, _BITSANDBYTES, _ROWS = ComfyUiLayout(), OwnLayout(), BitsAndBytesLayout(), RowsOf8Bits()
+_LAYOUTS: tuple[Layout, ...] = (_COMFYUI, _OWN, _BITSANDBYTES, BitsAndBytesLayout(kind="fp4"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class StoredLayer:
     format: Format
     shape: tuple[int, ...]  # of the weight
     names: Mapping[str, str]  # from what the layout calls a tensor to its name in the file
+    decoder: Decoder
 
 
 def find_stored_layers(
@@ -50,26 +51,32 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
             if name.endswith(layout.mark):
                 layer = name.removesuffix(layout.mark)
                 told_at_once.pop(layer, None)
-                yield _checked(layer, layout.parse(layer, _description(name, tensors, read), tensors), tensors, name)
-    for layer, told in told_at_once.items():
+                told = layout.parse(layer, _description(name, tensors, read), tensors)
+                yield _checked(layer, told, tensors, layout, name)
+        if name.endswith(_ROWS.mark):
+            layer = name.removesuffix(_ROWS.mark)
+            yield _checked(layer, _ROWS.parse(layer, tensors), tensors, _ROWS)
+    for layer, description in told_at_once.items():
         if f"{layer}.weight" in tensors:
-            yield _checked(layer, _COMFYUI.parse(layer, told, tensors), tensors, None)
-    yield from _floats(tensors)
+            yield _checked(layer, _COMFYUI.parse(layer, description, tensors), tensors, _COMFYUI)
+    yield from _floats(tensors, told_at_once)
     for name in tensors:
-        kind = name.rpartition(".")[2]
-        if kind == "SCB" or (".quant_state." in name and not name.endswith(_BITSANDBYTES.mark)):
-            raise ModelRefused(f"{plain(name, 200)}: layers of the kind {plain(kind, 40)} cannot be read; nf4 can")
+        if ".quant_state." in name and not name.endswith(tuple(layout.mark for layout in _LAYOUTS)):
+            kind = plain(name.rpartition(".")[2], 40)
+            raise ModelRefused(f"{plain(name, 200)}: layers of the kind {kind} cannot be read; nf4 and fp4 can")
 
 
-def _floats(tensors: Mapping[str, TensorSpec]) -> Iterator[StoredLayer]:
+def _floats(tensors: Mapping[str, TensorSpec], told: Collection[str]) -> Iterator[StoredLayer]:
     """Layers of 8-bit floats that no description tells of: with a scale beside them, or without one."""
     for name, spec in tensors.items():
         layer = name.removesuffix(".weight")
-        if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name or f"{layer}{_COMFYUI.mark}" in tensors:
+        if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name:
+            continue
+        if layer in told or f"{layer}{_COMFYUI.mark}" in tensors:
             continue
         scales = (f"{layer}.scale_weight", f"{layer}.weight_scale")
         scale = next((each for each in scales if each in tensors), None)
-        yield _checked(layer, fp8_layer(layer, scale, tensors), tensors, None)
+        yield _checked(layer, fp8_layer(layer, scale, tensors), tensors, _COMFYUI)
 
 
 def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
@@ -79,7 +86,9 @@ def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> di
     return parse_json_object(read(name).numpy().tobytes(), name)
 
 
-def _checked(layer: str, parsed: Parsed, tensors: Mapping[str, TensorSpec], mark: str | None) -> StoredLayer:
+def _checked(
+    layer: str, parsed: Parsed, tensors: Mapping[str, TensorSpec], decoder: Decoder, mark: str | None = None
+) -> StoredLayer:
     missing = [name for name in parsed.names.values() if name not in tensors]
     if missing:
         raise ModelRefused(
@@ -89,13 +98,13 @@ def _checked(layer: str, parsed: Parsed, tensors: Mapping[str, TensorSpec], mark
     if why is not None:
         raise ModelRefused(f"the quantized layer {plain(layer, 200)} cannot be what it says: {why}")
     names = parsed.names if mark is None else {**parsed.names, MARK: mark}
-    return StoredLayer(name=layer, format=parsed.format, shape=parsed.shape, names=names)
+    return StoredLayer(name=layer, format=parsed.format, shape=parsed.shape, names=names, decoder=decoder)
 
 
 def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The format's tensors, from the file's; ModelRefused when they do not fit each other."""
     told = {ours: parts[name] for ours, name in layer.names.items()}
-    tensors = _layout_of(layer.format).decode(layer.name, layer.format, told)
+    tensors = layer.decoder.decode(layer.name, layer.format, told)
     for name, wanted in layer.format.described(layer.shape).items():
         found = tensors[name]
         if tuple(found.shape) != wanted.shape or found.dtype != wanted.dtype:

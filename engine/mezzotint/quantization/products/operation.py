@@ -13,7 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.dispatch.library import Preparation
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients, with_branch
 
@@ -25,6 +27,9 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
     "int8": lambda dynamic, group: Int8(dynamic=bool(dynamic), group=group),
     "nf4": lambda double: Nf4(double=bool(double)),
     "fp8": Fp8,
+    "mxfp8": Mxfp8,
+    "nvfp4": Nvfp4,
+    "fp4": lambda double: Fp4(double=bool(double)),
     "lowrank4": lambda rank, group, dynamic: LowRank4(rank=rank, group=group, dynamic=bool(dynamic)),
 }
 
@@ -87,8 +92,10 @@ def _told(format_: Format) -> tuple[str, list[int]]:
         return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
     if isinstance(format_, Nf4):
         return "nf4", [int(format_.double)]
-    if isinstance(format_, Fp8):
-        return "fp8", []
+    if isinstance(format_, Fp4):
+        return "fp4", [int(format_.double)]
+    if isinstance(format_, Fp8 | Mxfp8 | Nvfp4):
+        return format_.scheme, []
     raise TypeError(f"{format_} is no format that compiled code knows")
 
 

@@ -48,6 +48,21 @@ def test_a_model_that_is_not_quantized(pixart):
     assert parts["transformer"].bytes == stored(pixart / TRANSFORMER)
 
 
+@pytest.mark.parametrize(
+    ("said", "scheme"),
+    [
+        ({"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}, "int4"),
+        ({"load_in_4bit": True, "bnb_4bit_quant_type": "fp4"}, "fp4"),
+        ({"load_in_8bit": True}, "int8-weight"),
+        ({"quant_method": "other"}, ""),
+    ],
+)
+def test_what_bitsandbytes_says_of_a_folder(pixart, said, scheme):
+    place = pixart / "transformer" / "config.json"
+    place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | {"quantization_config": said}), "utf-8")
+    assert scheme_of(open_checkpoint(pixart)) == scheme
+
+
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_of_a_folder(tiny_sdxl_folder, tmp_path, scheme):

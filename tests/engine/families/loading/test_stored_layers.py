@@ -115,7 +115,7 @@ def described(**told):
         ({"a.q.comfy_quant": torch.zeros(5000, dtype=torch.uint8)}, "takes 5000 bytes of U8; it describes no layer"),
         ({"a.q.comfy_quant": torch.zeros(8)}, "of F32; it describes no layer"),
         ({"a.q.comfy_quant": torch.zeros(0, dtype=torch.uint8)}, "not proper JSON"),
-        ({"z.SCB": torch.zeros(8)}, "z.SCB: layers of the kind SCB cannot be read"),
+        ({"z.SCB": torch.zeros(8)}, "z lacks z.weight"),
         ({"e.out.weight_down": None}, "e.out lacks e.out.weight_down"),
         ({"c.k.weight.absmax": None}, r"c\.k lacks c\.k\.weight\.absmax"),
     ],

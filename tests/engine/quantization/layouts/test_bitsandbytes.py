@@ -4,12 +4,15 @@ import json
 
 import pytest
 import torch
+from packed_layers import in_8_bits
 from quantized_weights import seeded
 from skip_rules import skip_module_without
 
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.quantization.formats import Nf4
+from mezzotint.errors import ModelRefused
+from mezzotint.quantization.formats import Int8, Nf4
+from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.layouts.stored import (
     decode_layer,
     diffusers_quantization_config,
@@ -60,6 +63,56 @@ def test_we_read_what_it_writes(double, dtype, tmp_path):
     found = decode_layer(stored, tensors)
     theirs = dequantize_4bit(layer.weight.data, layer.weight.quant_state)
     assert stored.format.dequantize(found, torch.Size((96, 320)), dtype).equal(theirs)
+
+
+@TWICE
+def test_its_4_bit_floats_are_read(double, tmp_path):
+    from bitsandbytes.functional import dequantize_4bit
+    from bitsandbytes.nn import Linear4bit
+
+    layer = Linear4bit(320, 96, bias=False, compress_statistics=double, quant_type="fp4")
+    layer.load_state_dict({"weight": seeded(96, 320)})
+    layer = layer.to("cpu")
+    stored, found = read_back(layer.state_dict(), tmp_path)
+    assert stored.format == Fp4(double=double) and stored.shape == (96, 320)
+    theirs = dequantize_4bit(layer.weight.data, layer.weight.quant_state)
+    assert stored.format.dequantize(found, torch.Size((96, 320)), torch.float32).equal(theirs)
+
+
+def test_its_rows_of_8_bits_are_read(tmp_path):
+    from bitsandbytes.functional import int8_vectorwise_dequant
+
+    parts, _ = in_8_bits(seeded(96, 320))
+    assert parts.keys() == {"weight", "SCB", "weight_format"}
+    stored, found = read_back(parts, tmp_path)
+    assert stored.format == Int8(dynamic=False) and set(stored.names.values()) == {f"{LAYER}.{name}" for name in parts}
+    theirs = int8_vectorwise_dequant(parts["weight"], parts["SCB"])
+    torch.testing.assert_close(stored.format.dequantize(found, torch.Size((96, 320)), torch.float32), theirs)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "why"),
+    [
+        ("weight_format", torch.tensor(1, dtype=torch.uint8), "weight_format 1; what can be read is 0"),
+        ("SCB", torch.ones(95), "the shape of its SCB"),
+        ("SCB", torch.full((96,), float("inf")), "not finite"),
+        ("weight", seeded(96, 320), "its weight is F32"),
+    ],
+)
+def test_rows_of_8_bits_that_cannot_be_are_refused(name, part, why, tmp_path):
+    with pytest.raises(ModelRefused, match=why):
+        read_back(in_8_bits(seeded(96, 320))[0] | {name: part}, tmp_path)
+
+
+def read_back(parts, folder):
+    """A layer and its tensors, of a file that holds these parts."""
+    from safetensors.torch import save_file
+
+    save_file({f"{LAYER}.{name}": part.contiguous() for name, part in parts.items()}, folder / "theirs.safetensors")
+    header = read_header(folder / "theirs.safetensors")
+    tensors = dict(read_tensors([folder / "theirs.safetensors"], on_bytes=lambda _: None, cancelled=lambda: False))
+    stored = find_stored_layers(header.tensors, header.metadata, tensors.__getitem__)[LAYER]
+    return stored, decode_layer(stored, tensors)
 
 
 def transformer():

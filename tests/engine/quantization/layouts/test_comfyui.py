@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from packed_layers import KINDS
 from quantized_weights import relative, seeded
 from skip_rules import skip_module_without
 
@@ -116,3 +117,71 @@ def test_a_scale_for_the_whole_weight_is_read(tmp_path):
     layer, tensors = from_file(tmp_path / "theirs.safetensors")
     turned_back = layer.format.dequantize(decode_layer(layer, tensors), weight.shape, torch.float32)
     assert relative(turned_back, quantized.dequantize()) < 1e-6
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("kind", ["mxfp8", "nvfp4"])
+def test_floats_of_blocks_are_what_its_library_says(kind, at_once, tmp_path):
+    from safetensors.torch import save_file
+
+    parts, theirs = KINDS[kind](seeded(*SHAPE) / 10)
+    metadata = {}
+    if at_once:
+        del parts["comfy_quant"]
+        layers = {LAYER: {"format": kind}}
+        metadata["_quantization_metadata"] = json.dumps({"format_version": "1.0", "layers": layers})
+    save_file({f"{LAYER}.{name}": part for name, part in parts.items()}, tmp_path / "a.safetensors", metadata=metadata)
+    layer, tensors = from_file(tmp_path / "a.safetensors")
+    assert (layer.format.scheme, layer.shape) == (kind, SHAPE)
+    assert layer.format.dequantize(decode_layer(layer, tensors), torch.Size(SHAPE), torch.float32).equal(theirs)
+
+
+def test_exponents_may_be_bytes(tmp_path):
+    from safetensors.torch import save_file
+
+    parts, theirs = KINDS["mxfp8"](seeded(*SHAPE))
+    parts["weight_scale"] = parts["weight_scale"].view(torch.uint8)
+    save_file({f"{LAYER}.{name}": part for name, part in parts.items()}, tmp_path / "a.safetensors")
+    layer, tensors = from_file(tmp_path / "a.safetensors")
+    assert layer.format.dequantize(decode_layer(layer, tensors), torch.Size(SHAPE), torch.float32).equal(theirs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "why"),
+    [
+        ("mxfp8", "weight_scale", lambda one: one.view(torch.uint8)[:128], "its weight_scale is U8 .128, 16."),
+        ("mxfp8", "weight_scale", lambda one: torch.full_like(one.view(torch.uint8), 255), "block is 255"),
+        ("mxfp8", "weight", lambda one: one.view(torch.int8), "its weight is I8"),
+        ("nvfp4", "weight_scale", lambda one: one.float(), "its weight_scale is F32"),
+        (
+            "nvfp4",
+            "weight_scale",
+            lambda one: torch.full_like(one.view(torch.uint8), 0x7F).view(one.dtype),
+            "not finite",
+        ),
+        ("nvfp4", "weight_scale_2", lambda one: one.expand(3).clone(), "the shape of its weight_scale_2"),
+        ("nvfp4", "weight_scale_2", lambda one: one * float("nan"), "not finite"),
+        ("nvfp4", "weight_scale_2", None, "lacks .*weight_scale_2"),
+        ("nvfp4", "weight", lambda one: one[:, :-4].contiguous(), "no multiple of 16|weight_scale is"),
+        (
+            "nvfp4",
+            "comfy_quant",
+            lambda _: torch.tensor(list(b'{"format": "nvfp4", "convrot": true}'), dtype=torch.uint8),
+            "nvfp4 that is not rotated",
+        ),
+    ],
+)
+def test_floats_of_blocks_that_cannot_be_are_refused(kind, name, change, why, tmp_path):
+    from safetensors.torch import save_file
+
+    from mezzotint.errors import ModelRefused
+
+    parts, _ = KINDS[kind](seeded(*SHAPE))
+    if change is None:
+        del parts[name]
+    else:
+        parts[name] = change(parts[name])
+    save_file({f"{LAYER}.{end}": part for end, part in parts.items()}, tmp_path / "a.safetensors")
+    with pytest.raises(ModelRefused, match=why):
+        layer, tensors = from_file(tmp_path / "a.safetensors")
+        decode_layer(layer, tensors)

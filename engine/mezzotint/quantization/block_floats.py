@@ -1,0 +1,154 @@
+"""Floats of 8 and 4 bits whose blocks share a scale: MXFP8 (arXiv 2310.10537) and NVFP4 (arXiv 2509.25149)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.quantization.constants import constant
+from mezzotint.quantization.formats import Described, Tensors, checked, misfit
+from mezzotint.quantization.fp8 import LARGEST
+from mezzotint.quantization.nf4 import pairs_of
+
+MX_BLOCK, NV_BLOCK = 32, 16
+_BIAS = 127  # of exponents: a scale is 2 to the power of its byte less this
+_TINY = torch.finfo(torch.float32).tiny
+# Of E2M1: a sign, two bits of exponent, one of fraction.
+_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+TILE_ROWS, TILE_COLUMNS = 128, 4
+_PART = 32  # rows of a tile of which one lies beside the same row of the next part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mxfp8:
+    """Floats of 4 bits of exponent and 3 of fraction; 32 of a row share a power of two. Dequantized to multiply."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+        return "mxfp8"
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+        return _misfit(shape, MX_BLOCK)
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape."""
+        n, k = shape
+        return {
+            "weight": Described(shape=(n, k), dtype=torch.float8_e4m3fn),
+            "weight_exponent": Described(shape=(n, k // MX_BLOCK), dtype=torch.uint8),
+        }
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
+        """The least powers of two with which blocks have room."""
+        blocks = _blocks(checked(weight), MX_BLOCK)
+        needed = torch.log2((blocks.abs().amax(dim=2) / LARGEST).clamp_min(_TINY)).ceil()
+        exponent = (needed + _BIAS).clamp(1, 254).to(torch.uint8)
+        rounded = (blocks / _powers(exponent)[..., None]).to(torch.float8_e4m3fn)
+        return {"weight": rounded.flatten(1), "weight_exponent": exponent}
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+        blocks = _blocks(tensors["weight"].float(), MX_BLOCK)
+        return (blocks * _powers(tensors["weight_exponent"])[..., None]).view(shape).to(dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose."""
+        return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nvfp4:
+    """Floats of 2 bits of exponent and 1 of fraction, two in a byte, the first high; dequantized to multiply.
+
+    16 of a row share a scale of 8 bits, and all of them one of float32.
+    """
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+        return "nvfp4"
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+        return _misfit(shape, NV_BLOCK)
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape."""
+        n, k = shape
+        return {
+            "weight": Described(shape=(n, k // 2), dtype=torch.uint8),
+            "weight_scale": Described(shape=(n, k // NV_BLOCK), dtype=torch.float8_e4m3fn),
+            "weight_scale_2": Described(shape=(1,), dtype=torch.float32),
+        }
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
+        """The largest number becomes the largest float times the largest scale."""
+        blocks = _blocks(checked(weight), NV_BLOCK)
+        whole = (blocks.abs().amax() / (LARGEST * _VALUES[-1])).clamp_min(_TINY)
+        scale = (blocks.abs().amax(dim=2) / _VALUES[-1] / whole).clamp_max(LARGEST).to(torch.float8_e4m3fn)
+        relative = blocks / (scale.float() * whole).clamp_min(_TINY)[..., None]
+        values = constant(_positive, device=weight.device)
+        codes = torch.bucketize(relative.abs(), (values[1:] + values[:-1]) / 2).to(torch.uint8)
+        codes = (codes | (relative < 0).to(torch.uint8) << 3).flatten(1)
+        return {
+            "weight": codes[:, 0::2] << 4 | codes[:, 1::2],
+            "weight_scale": scale,
+            "weight_scale_2": whole.reshape(1),
+        }
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+        pairs = constant(_pairs, device=tensors["weight"].device, dtype=torch.int64)
+        blocks = _blocks(pairs[tensors["weight"].to(torch.int32)].view(torch.float32), NV_BLOCK)
+        scale = tensors["weight_scale"].float() * tensors["weight_scale_2"]
+        return (blocks * scale[..., None]).view(shape).to(dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose."""
+        return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+
+
+def tiled_size(rows: int, columns: int) -> int:
+    """How many scales there are in tiles for so many blocks."""
+    return math.ceil(rows / TILE_ROWS) * TILE_ROWS * math.ceil(columns / TILE_COLUMNS) * TILE_COLUMNS
+
+
+def untiled(scales: Tensor, rows: int, columns: int) -> Tensor:
+    """Scales `(rows, columns)` of blocks, from tiles of 128 x 4 as cuBLAS takes them.
+
+    In a tile that of row r and column c is number `16 (r mod 32) + 4 (r div 32) + c`:
+    https://docs.nvidia.com/cuda/cublas/index.html#d-block-scaling-factors-layout
+    """
+    down, across = math.ceil(rows / TILE_ROWS), math.ceil(columns / TILE_COLUMNS)
+    tiles = scales.reshape(down, across, _PART, TILE_ROWS // _PART, TILE_COLUMNS)
+    whole = tiles.permute(0, 3, 2, 1, 4).reshape(down * TILE_ROWS, across * TILE_COLUMNS)
+    return whole[:rows, :columns].contiguous()
+
+
+def _misfit(shape: tuple[int, ...], block: int) -> str | None:
+    why = misfit(shape, group=0)
+    if why is None and shape[1] % block:
+        return f"{shape[1]} columns are no multiple of {block}, which share a scale"
+    return why
+
+
+def _blocks(weight: Tensor, block: int) -> Tensor:
+    """Of a weight `(n, k)` its blocks `(n, k / block, block)`."""
+    return weight.reshape(weight.shape[0], -1, block)
+
+
+def _powers(exponent: Tensor) -> Tensor:
+    """Two to the power of bytes less the bias: they are a float32's own exponent."""
+    return (exponent.to(torch.int32) << 23).view(torch.float32)
+
+
+def _positive() -> Tensor:
+    return torch.tensor(_VALUES)
+
+
+def _pairs() -> Tensor:
+    return pairs_of(torch.tensor([*_VALUES, *(-value for value in _VALUES)]))

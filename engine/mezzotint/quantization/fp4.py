@@ -1,0 +1,67 @@
+"""The 4-bit float of bitsandbytes, which lies as its NF4 does: what the 16 codes stand for differs.
+
+The values are those that bitsandbytes 0.50 has in `get_4bit_type("fp4")`, functional.py.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.quantization.constants import constant
+from mezzotint.quantization.formats import Described, Nf4, Tensors, checked, largest_of, magnitudes
+from mezzotint.quantization.nf4 import BLOCK, dequantize_codes, pairs_of
+
+_LARGEST = 12.0
+_VALUES = (0.0, 0.0625, 8.0, 12.0, 4.0, 6.0, 2.0, 3.0)  # of codes 0 to 7; those of 8 to 15 are negative
+_TINY = torch.finfo(torch.float32).tiny
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fp4:
+    """Floats of 4 bits in blocks of 64; `double`: magnitudes of blocks in 8 bits. Dequantized to multiply."""
+
+    double: bool = True
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+        return "fp4"
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+        return Nf4(double=self.double).fits(shape)
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape."""
+        return Nf4(double=self.double).described(shape)
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
+        """Round each block."""
+        flat = checked(weight).flatten()
+        blocks = functional.pad(flat, (0, -flat.numel() % BLOCK)).view(-1, BLOCK)
+        largest = blocks.abs().amax(dim=1)
+        relative = (blocks / largest.clamp_min(_TINY)[:, None]).flatten()[: flat.numel() + flat.numel() % 2]
+        values, order = constant(fp4_values, device=flat.device)[: len(_VALUES)].sort()
+        codes = order[torch.bucketize(relative.abs(), (values[1:] + values[:-1]) / 2)].to(torch.uint8)
+        codes |= (relative < 0).to(torch.uint8) << 3
+        return {"weight": (codes[0::2] << 4 | codes[1::2]).view(-1, 1), **magnitudes(largest, double=self.double)}
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+        return dequantize_codes(tensors["weight"], _pairs, largest_of(tensors), shape, dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose."""
+        return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+
+
+def fp4_values() -> Tensor:
+    """What the 16 codes stand for, float32."""
+    values = torch.tensor(_VALUES) / _LARGEST
+    return torch.cat([values, -values])
+
+
+def _pairs() -> Tensor:
+    return pairs_of(fp4_values())
