@@ -33,7 +33,7 @@ _KEPT = {
     "Gemma2Model": r"embed_tokens",
     "Qwen3Model": r"embed_tokens",
     "Qwen2_5_VLTextModel": r"embed_tokens",
-    "Qwen2_5_VLModel": r"language_model\.embed_tokens|visual\..*",
+    "Qwen2_5_VLModel": r"language_model\.embed_tokens|visual\.(?!blocks\.).*",
     "Qwen3VLTextModel": r"embed_tokens",
 }
 _TRANSFORMER = "Transformer2DModel"  # how the names of classes end whose blocks lie in lists

@@ -10,7 +10,7 @@ import torch
 from card_jobs import pixels, run
 from fake_card.install import fake_card
 from flow_parity import NEGATIVE, PROMPT, SIDE, generator, loaded, ours, pipeline, request_of, same
-from original_files import weights, write, write_split
+from original_files import in_fp8, weights, write, write_split
 from PIL import Image
 from tiny_flow import qwen_tokenizer
 from tiny_qwen_image import Looks, split_files, write_tiny_edit
@@ -20,10 +20,12 @@ from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.errors import ImageRefused, ModelRefused, UsageError
 from mezzotint.families import tokenizers
 from mezzotint.families.detection import detect
-from mezzotint.families.family import PromptInputs
+from mezzotint.families.family import LoadedModel, PromptInputs
+from mezzotint.families.loading.networks import load_components
 from mezzotint.families.qwen_image import edit
 from mezzotint.families.qwen_image.edit import QwenImageEdit
 from mezzotint.protocol import ModelRef
+from mezzotint.quantization.swap import quantized_layers
 
 PLUS, FIRST = "QwenImageEditPlusPipeline", "QwenImageEditPipeline"
 STEPS = 2
@@ -166,6 +168,23 @@ def test_files_make_the_very_image_of_the_folder(plus, images, tmp_path, small_v
         file = write_split(tmp_path / "models", files)
     asked = {"references": [path for path, _ in images[:2]], "steps": STEPS}
     np.testing.assert_array_equal(ours(plus, tmp_path, **asked), ours(file, tmp_path, **asked))
+
+
+def test_an_encoder_in_fp8_stays_so_with_its_vision_tower(plus, images, tmp_path, small_vocabulary):
+    files = split_files(plus, "qwen_image_edit_2509_bf16")
+    name = "text_encoders/qwen_2.5_vl_7b.safetensors"
+    made, asked = [], {"references": [images[0][0]], "steps": STEPS}
+    for which, tensors in enumerate(in_fp8(files[name], "scaled")):
+        file = write_split(tmp_path / str(which), {**files, name: tensors})
+        made.append(ours(file, tmp_path, **asked).astype(int))
+    np.testing.assert_allclose(*made, rtol=0, atol=1)  # biases are added apart
+    found = Catalog.standard().find(ModelRef(id=str(tmp_path / "0" / "diffusion_models" / file.name)))
+    sources = QwenImageEdit().sources(found.checkpoint, found.detected)
+    model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
+    load_components(model, ["text_encoder"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    layers = {name for name, _ in quantized_layers(model.networks["text_encoder"])}
+    assert "visual.blocks.0.attn.qkv" in layers and "language_model.layers.0.mlp.up_proj" in layers
+    assert not any("merger" in layer or "embed" in layer for layer in layers)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from tiny_qwen_image import write_tiny_qwen_image
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
-from mezzotint.families.family import Conditioning
+from mezzotint.families.family import ComponentSource, Conditioning
+from mezzotint.families.flow.qwen_parts import QWEN2_5_VL_SEEING
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
 from mezzotint.families.loading.routing import route
@@ -117,3 +118,35 @@ def test_its_encoder_s_memory_is_known_without_tracing():
             "layer_types": ["full_attention"] * 28, "sliding_window": None, "use_sliding_window": False,
             "rope_scaling": {"mrope_section": [16, 24, 24], "type": "default"}}  # fmt: skip
     assert known_graph(graph_hash("Qwen2_5_VLTextModel", told, 0)) is not None
+
+
+def test_every_tensor_of_the_published_encoder_has_a_place():
+    """Those of Qwen2.5-VL-7B-Instruct, as the configuration of its hub says, without memory for them."""
+    eyes = {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "in_chans": 3,
+            "out_hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "window_size": 112,
+            "fullatt_block_indexes": [7, 15, 23, 31], "tokens_per_second": 2, "temporal_patch_size": 2}  # fmt: skip
+    told = {"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+            "num_key_value_heads": 4, "vocab_size": 152064, "rope_theta": 1000000.0, "vision_config": eyes,
+            "rope_scaling": {"mrope_section": [16, 24, 24], "type": "mrope"}, "use_sliding_window": False}  # fmt: skip
+    wanted = encoder_shapes(told)
+    for words, seen in (("model.", "visual."), ("model.language_model.", "model.visual.")):
+        names = {name.replace("language_model.", words, 1) if "visual" not in name else name: name for name in wanted}
+        names = {old.replace("visual.", seen, 1) if old == new else old: new for old, new in names.items()}
+        file = {old: wanted[new] for old, new in names.items()} | {"lm_head.weight": (152064, 3584)}
+        assert QWEN2_5_VL_SEEING.prefix_in(file) == ""
+        placed = {old: tuple(new for new, _ in QWEN2_5_VL_SEEING.place(old)) for old in file}
+        assert placed == {old: (new,) for old, new in names.items()} | {"lm_head.weight": ()}
+        assert encoder_shapes(QWEN2_5_VL_SEEING.config(file)) == wanted
+
+
+def encoder_shapes(config):
+    source = ComponentSource(
+        name="text_encoder",
+        library="transformers",
+        class_name="Qwen2_5_VLModel",
+        config=config,
+        folder=None,
+        files=(),
+        bytes=0,
+    )
+    return {name: tuple(each.shape) for name, each in empty_network(source).state_dict().items()}
