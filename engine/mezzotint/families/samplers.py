@@ -161,6 +161,8 @@ def set_steps(
     laid: dict[str, object] = {}
     if flow is not None and type(scheduler).__name__ == _FLOW_EULER:  # the others lay out their own, alike shifted
         laid = {"mu": flow.mu} if flow.sigmas is None else {"mu": flow.mu, "sigmas": list(flow.sigmas)}
+        if steps == 1:  # of pure noise: there is nothing to be stretched down to the last step's
+            scheduler.register_to_config(shift_terminal=None)
     try:
         scheduler.set_timesteps(steps, device=device, **laid)
     except (ValueError, IndexError, ZeroDivisionError) as error:

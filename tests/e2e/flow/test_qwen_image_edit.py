@@ -17,6 +17,7 @@ from tiny_qwen_image import Looks, split_files, write_tiny_edit
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.engine import Engine
 from mezzotint.errors import ImageRefused, ModelRefused, UsageError
 from mezzotint.families import tokenizers
 from mezzotint.families.detection import detect
@@ -24,7 +25,7 @@ from mezzotint.families.family import LoadedModel, PromptInputs
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.qwen_image import edit
 from mezzotint.families.qwen_image.edit import QwenImageEdit
-from mezzotint.protocol import ModelRef
+from mezzotint.protocol import GenerateManyRequest, ModelRef, Output
 from mezzotint.quantization.swap import quantized_layers
 
 PLUS, FIRST = "QwenImageEditPlusPipeline", "QwenImageEditPipeline"
@@ -111,6 +112,34 @@ def test_the_encoder_sees_the_image(plus, images):
     texts = [QwenImageEdit().encode(model, replace(inputs, images=each)).tensors["text"] for each in shown]
     assert [each.shape[1] for each in texts] == sorted(each.shape[1] for each in texts)
     assert all(not torch.equal(one[:, -5:], other[:, -5:]) for one, other in combinations(texts, 2))
+
+
+def test_what_is_known_of_a_prompt_is_known_of_its_images_alone(plus, images, tmp_path):
+    shown = [images[0][0], images[1][0], images[0][0]]
+    asked = [request_of(plus, tmp_path, references=[path], steps=STEPS, guidance_scale=1.0) for path in shown]
+    engine = Engine(Catalog.standard())
+    made = [np.array(Image.open(engine.generate(one).images[0].path)) for one in asked]
+    np.testing.assert_array_equal(made[0], made[2])
+    np.testing.assert_array_equal(made[1], ours(plus, tmp_path, references=shown[1:2], steps=STEPS, guidance_scale=1.0))
+    assert not np.array_equal(made[0], made[1])
+
+
+def test_prompts_are_denoised_together_where_references_are_of_one_size(plus, images, tmp_path):
+    requests = [
+        replace(
+            request_of(plus, tmp_path, references=[images[0][0]], steps=STEPS, prompt=prompt),
+            output=Output(path=f"{tmp_path}/out/{number}.png"),
+        )
+        for number, prompt in enumerate((PROMPT, "snow"))
+    ]
+    engine = Engine(Catalog.standard())
+    outcomes = engine.generate_many(GenerateManyRequest(requests=tuple(requests)), lambda _: None, lambda: False)
+    assert [outcome.result.together for outcome in outcomes.outcomes] == [2, 2]
+    for number, one in enumerate(requests):
+        alone = engine.generate(replace(one, output=Output(path=f"{tmp_path}/alone.png", overwrite=True)))
+        files = (f"{tmp_path}/out/{number}.png", alone.images[0].path)
+        expected, found = (np.array(Image.open(path)).astype(int) for path in files)
+        assert np.abs(expected - found).max() <= 2
 
 
 def test_a_prompt_with_the_mark_of_an_image_has_no_more_of_them(plus, images, tmp_path):

@@ -65,6 +65,19 @@ def test_noise_is_shifted_by_the_image_s_size_and_ends_at_a_fiftieth(folder, sid
     assert scheduler.sigmas[0] == 1 and scheduler.sigmas[-2] == pytest.approx(0.02)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_few_steps_are_of_finite_noise(folder, steps):
+    sources = sources_of(folder)
+    flow = QwenImage().flow_steps(sources, 256, 256, steps)
+    resolved = resolve_scheduler(
+        sources.scheduler, sampler=None, schedule=None, prediction_type=None, zero_terminal_snr=None, flow=flow
+    )
+    scheduler = build_scheduler(resolved)
+    set_steps(scheduler, steps, flow=flow)
+    assert scheduler.sigmas[0] == 1 and len(scheduler.timesteps) == steps
+    assert bool(torch.isfinite(scheduler.sigmas).all())
+
+
 @pytest.mark.parametrize("setting", ["guidance_embeds", "use_additional_t_cond", "use_layer3d_rope"])
 def test_a_network_that_wants_to_be_told_more_is_refused(tmp_path, folder, setting):
     written = write_tiny_qwen_image(tmp_path / "model")
