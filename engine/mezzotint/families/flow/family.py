@@ -73,6 +73,7 @@ class FlowFamily(ABC):
     original: "OriginalNetwork | None" = None  # the transformer in single files; None: only folders are read
     needs: "tuple[PartNeeded, ...]" = ()  # the other parts of a model in single files
     bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, for single files
+    pad_tokens: Mapping[str, str] = MappingProxyType({})  # of those of CLIP
 
     def detect(self, checkpoint: Checkpoint) -> Detected:
         """The variant of a folder or file, and its defaults."""

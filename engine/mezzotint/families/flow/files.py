@@ -28,6 +28,7 @@ class FiledFamily(Protocol):
     original: "OriginalNetwork | None"
     needs: "tuple[PartNeeded, ...]"
     bundled_tokenizers: Mapping[str, str]
+    pad_tokens: Mapping[str, str]
 
 
 def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
@@ -42,7 +43,13 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
         components[needed.component] = _needed(needed, checkpoint, denoiser)
     for name, class_name in family.bundled_tokenizers.items():
         components[name] = ComponentSource(
-            name=name, library="transformers", class_name=class_name, config={}, folder=None, files=(), bytes=0
+            name=name,
+            library="transformers",
+            class_name=class_name,
+            config={"pad_token": family.pad_tokens[name]} if name in family.pad_tokens else {},
+            folder=None,
+            files=(),
+            bytes=0,
         )
     return ModelSources(
         family=family.spec.name,
@@ -89,7 +96,7 @@ def part_needed(needed: "PartNeeded", header: Header) -> ComponentSource | None:
 def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource) -> bool:
     """Whether a part's width is the one that the transformer takes."""
     if part.library == "transformers":
-        return not needed.width or part.config.get("hidden_size") == _width(needed, denoiser)
+        return not needed.width or _own_width(part) == _width(needed, denoiser)
     channels = latent_layout({**part.config, "_class_name": part.class_name}).channels
     return denoiser.config.get("in_channels") in (channels, 4 * channels)
 
@@ -110,13 +117,18 @@ def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: Componen
             f"fits it: put {name} beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
         )
     if not fits(needed, part, denoiser):
-        width = f" of width {part.config.get('hidden_size')}" if needed.width else ""
+        width = f" of width {_own_width(part)}" if needed.width else ""
         wanted = f" one of width {_width(needed, denoiser)}:" if needed.width else " another:"
         raise ModelRefused(
             f"{plain(path, 300)} is {needed.networks[0].name}{width}, and this transformer takes{wanted} put {name} "
             f"beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
         )
     return part
+
+
+def _own_width(part: ComponentSource) -> object:
+    """A text encoder's, which T5 has under a name of its own."""
+    return part.config.get("d_model", part.config.get("hidden_size"))
 
 
 def _width(needed: "PartNeeded", denoiser: ComponentSource) -> object:

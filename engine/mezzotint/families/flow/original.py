@@ -28,7 +28,7 @@ class OriginalNetwork:
     architectures: tuple[str, ...] = ()  # general.architecture of a GGUF; empty: any or none
     config: Callable[[Shapes], Mapping[str, object]]  # by shapes; KeyError, IndexError or ValueError: another kind
     renames: Sequence[tuple[str, str]] = ()  # patterns of its names and what they become, one after the other
-    joined: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)  # ends of names that hold three in one
+    joined: Mapping[str, Parameters] = field(default_factory=dict)  # parts of names that hold several in one
     forms: Mapping[str, Form] = field(default_factory=dict)  # patterns of names then that are not whole
     dropped: tuple[str, ...] = ()  # beginnings of names that are not used
     placed: Callable[[str], Parameters] | None = None  # in the place of these three, where patterns say too little
@@ -45,7 +45,7 @@ class OriginalNetwork:
     def place_flat(self, layer: str) -> Parameters:
         """The same for a layer whose path is written with underscores, as those of some LoRAs are."""
         renames = [(pattern.replace(r"\.", "_"), new.replace(".", "_")) for pattern, new in self.renames]
-        joined = {flat(old): tuple(map(flat, parts)) for old, parts in self.joined.items()}
+        joined = {flat(old): tuple((flat(part), form) for part, form in parts) for old, parts in self.joined.items()}
         forms = {pattern.replace(r"\.", "_"): form for pattern, form in self.forms.items()}
         placed = formed(renamed(f"{layer}_", renames, joined), forms)
         return tuple((name.rstrip("_"), form) for name, form in placed)
@@ -74,15 +74,20 @@ def flat(path: str) -> str:
 
 
 def renamed(
-    name: str, renames: Sequence[tuple[str, str]], joined: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    name: str, renames: Sequence[tuple[str, str]], joined: Mapping[str, Parameters] = MappingProxyType({})
 ) -> Parameters:
-    """A tensor's name by patterns and what they become, one after the other; `joined` ends hold three in one."""
+    """A tensor's name by patterns and what they become, one after the other; `joined` hold several in one."""
     for pattern, new in renames:
         name = re.sub(pattern, new, name)
     for old, parts in joined.items():
         if old in name:
-            return tuple((name.replace(old, part), form) for part, form in zip(parts, THIRDS, strict=True))
+            return tuple((name.replace(old, part), form) for part, form in parts)
     return ((name, "whole"),)
+
+
+def thirds(query: str, key: str, value: str) -> Parameters:
+    """What holds queries, keys and values on top of one another."""
+    return tuple(zip((query, key, value), THIRDS, strict=True))
 
 
 def formed(placed: Parameters, forms: Mapping[str, Form]) -> Parameters:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, thirds
 
 _RENAMES = (
     (r"^img_in\.", "x_embedder."),
@@ -32,8 +32,8 @@ _RENAMES = (
     (r"\.linear2\.", ".attn.to_out."),
 )
 _JOINED = {
-    ".img_attn.qkv.": (".attn.to_q.", ".attn.to_k.", ".attn.to_v."),
-    ".txt_attn.qkv.": (".attn.add_q_proj.", ".attn.add_k_proj.", ".attn.add_v_proj."),
+    ".img_attn.qkv.": thirds(".attn.to_q.", ".attn.to_k.", ".attn.to_v."),
+    ".txt_attn.qkv.": thirds(".attn.add_q_proj.", ".attn.add_k_proj.", ".attn.add_v_proj."),
 }
 GUIDANCE = "guidance_embeds"
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import torch
@@ -15,8 +15,33 @@ SECOND_ENCODER = "conditioner.embedders.1.model."
 REFINER_ENCODER = "conditioner.embedders.0.model."
 SD15_ENCODER = "cond_stage_model.transformer."
 
-Form = Literal["whole", "query", "key", "value", "swapped", "six_rows", "transposed", "matrix"]
-THIRDS: tuple[Form, ...] = ("query", "key", "value")  # of the rows of what holds all three
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a tensor that holds several parameters on top of one another, as shares of the whole."""
+
+    first: int  # share
+    count: int  # shares
+    of: int  # shares of the whole
+
+    def take(self, tensor: "torch.Tensor") -> "torch.Tensor":
+        """These rows, as a view."""
+        if not tensor.ndim:
+            return tensor
+        rows = tensor.shape[0]
+        return tensor[rows * self.first // self.of : rows * (self.first + self.count) // self.of]
+
+    def share(self, rows: int) -> int:
+        """How many of so many rows these are."""
+        return rows * self.count // self.of
+
+    def whole(self, rows: int) -> int:
+        """The rows of the tensor, where these are so many."""
+        return rows * self.of // self.count
+
+
+Form: TypeAlias = Literal["whole", "swapped", "six_rows", "transposed", "matrix"] | Rows
+THIRDS = (Rows(0, 1, 3), Rows(1, 1, 3), Rows(2, 1, 3))  # queries, keys and values
 
 _UNET_ENDS = {
     "time_embed.0": "time_embedding.linear_1",
@@ -58,7 +83,7 @@ _OPEN_CLIP_LAYER = {
     "mlp.c_fc": "mlp.fc1",
     "mlp.c_proj": "mlp.fc2",
 }
-_JOINED: tuple[tuple[Form, str], ...] = (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj"))
+_JOINED = tuple(zip(THIRDS, ("q_proj", "k_proj", "v_proj"), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +103,10 @@ class Placement:
     form: Form
 
     def take(self, tensor: "torch.Tensor") -> "torch.Tensor":
-        """The parameter out of the file's tensor: a third of its rows, its halves swapped, its transpose, two axes."""
+        """The parameter out of the file's tensor: some of its rows, its halves swapped, its transpose, two axes."""
         match self.form:
-            case "query" | "key" | "value":
-                return tensor.chunk(3)[THIRDS.index(self.form)]
+            case Rows():
+                return self.form.take(tensor)
             case "swapped":
                 return swapped(tensor)
             case "six_rows":  # a table that is written row after row

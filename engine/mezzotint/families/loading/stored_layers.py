@@ -32,19 +32,22 @@ class WholeLayer:
 
 
 def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
-    """A layer's rows in that form: a third, or halves swapped; ModelRefused where the format shares between rows."""
+    """A layer's rows in that form: some, or halves swapped; ModelRefused where the format shares between rows."""
     from mezzotint.errors import ModelRefused
-    from mezzotint.families.loading.original_names import THIRDS, Placement
+    from mezzotint.families.loading.original_names import Placement, Rows
     from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
     from mezzotint.quantization.formats import Int8, Nf4
     from mezzotint.quantization.fp4 import Fp4
     from mezzotint.quantization.fp8 import Fp8
     from mezzotint.quantization.nf4 import BLOCK
 
-    rows, parts = whole.shape[0], len(THIRDS) if form in THIRDS else 1
+    rows = whole.shape[0]
+    taken = form.share(rows) if isinstance(form, Rows) else rows
     flat = isinstance(whole.format, Nf4 | Fp4) and whole.shape[1] % BLOCK == 0
     whole = _by_rows(whole) if flat else whole
-    if not (flat or isinstance(whole.format, Int8 | Fp8 | Mxfp8 | Nvfp4)) or rows % parts:
+    if not (flat or isinstance(whole.format, Int8 | Fp8 | Mxfp8 | Nvfp4)) or (
+        isinstance(form, Rows) and rows % form.of
+    ):
         raise ModelRefused(
             f"{whole.weight_name} holds in one layer what this program has in several or in another order, quantized "
             f"as {whole.format.scheme}, which cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
@@ -56,7 +59,7 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     }
     if flat:
         tensors = {"weight": tensors["weight"].view(-1, 1), "absmax": tensors["absmax"].flatten()}
-    return replace(whole, tensors=tensors, shape=(rows // parts, *whole.shape[1:]), bytes=whole.bytes // parts)
+    return replace(whole, tensors=tensors, shape=(taken, *whole.shape[1:]), bytes=whole.bytes * taken // max(1, rows))
 
 
 def _by_rows(whole: WholeLayer) -> WholeLayer:

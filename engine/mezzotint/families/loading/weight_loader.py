@@ -8,7 +8,7 @@ import torch
 
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, Network
-from mezzotint.families.loading.original_names import THIRDS, Placement
+from mezzotint.families.loading.original_names import Placement, Rows
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
 from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
 from mezzotint.memory.host import Source
@@ -100,7 +100,7 @@ class WeightLoader:
 
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
-        if placed.form in (*THIRDS, "swapped"):
+        if placed.form == "swapped" or isinstance(placed.form, Rows):
             whole, placed = rows_of(whole, placed.form), replace(placed, form="whole")
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)

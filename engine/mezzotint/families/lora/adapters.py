@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, StorageError
-from mezzotint.families.loading.original_names import THIRDS, swapped
+from mezzotint.families.loading.original_names import Rows, swapped
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.matching import Fit, Target
 from mezzotint.quantization.branched import set_branches
@@ -125,8 +125,8 @@ def _branch(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[s
     down, up = tensors[layer.names["down"]], tensors[layer.names["up"]]
     if "mid" in layer.names:  # the window's own factor, of a CP decomposition (LyCORIS, arXiv 2309.14859)
         down = torch.einsum("orhw,rc->ochw", tensors[layer.names["mid"]].float(), down.flatten(1).float())
-    if target.form in THIRDS:
-        up = up.chunk(len(THIRDS))[THIRDS.index(target.form)]
+    if isinstance(target.form, Rows):
+        up = target.form.take(up)
     elif target.form == "swapped":
         up = swapped(up)
     is_convolution = len(target.shape) == 4

@@ -8,7 +8,7 @@ from torch import nn
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.families.flow.original import OriginalNetwork
-from mezzotint.families.loading.original_names import THIRDS, Form
+from mezzotint.families.loading.original_names import Form, Rows
 from mezzotint.families.lora.file import LoraFile, LoraLayer
 from mezzotint.families.lora.keys import Place, flat, from_original
 from mezzotint.quantization.branched import branchable_layers, weight_shape
@@ -26,9 +26,9 @@ class Target:
     form: Form = "whole"  # which part of the rows of what a LoRA adds is for it
 
     def is_meant(self, layer: LoraLayer) -> bool:
-        """Whether the LoRA's layer is for a weight of this shape, or for three such on top of one another."""
+        """Whether the LoRA's layer is for a weight of this shape, or for several on top of one another."""
         rows, *others = self.shape
-        return layer.fits((3 * rows if self.form in THIRDS else rows, *others))
+        return layer.fits((self.form.whole(rows) if isinstance(self.form, Rows) else rows, *others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class LayerIndex:
         self._layers_per_block = _layers_per_block(networks[denoiser])
 
     def find(self, place: Place, layer: str) -> tuple[Target, ...]:
-        """The layer of that flat name, in today's or the original naming, in which one may be three of today's."""
+        """The layer of that flat name, in today's or the original naming, in which one may be several of today's."""
         found = self._targets.get((place, layer)) or self._targets.get((place, layer.removesuffix("_0")))
         if found is not None or place != "denoiser":
             return () if found is None else (found,)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, thirds
 
 _RENAMES = (
     (r"^x_embedder\.", "all_x_embedder.2-1."),
@@ -10,7 +10,7 @@ _RENAMES = (
     (r"\.attention\.out\.", ".attention.to_out.0."),
     (r"\.attention\.([qk])_norm\.", r".attention.norm_\1."),
 )
-_JOINED = {".attention.qkv.": (".attention.to_q.", ".attention.to_k.", ".attention.to_v.")}
+_JOINED = {".attention.qkv.": thirds(".attention.to_q.", ".attention.to_k.", ".attention.to_v.")}
 _PATCH = 2
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from tiny_sdxl import LAYERS
 
-from mezzotint.families.loading.original_names import Layout, Placement, layout_of, place
+from mezzotint.families.loading.original_names import Layout, Placement, Rows, layout_of, place
 
 LAYOUT = Layout(unet_layers=2, vae_levels=4)
 
@@ -104,3 +104,12 @@ def test_what_is_not_used_goes_nowhere(name):
 def test_any_name_can_be_asked(name, prefix):
     layout = layout_of([prefix + name])
     assert all(placement.component for placement in place(prefix + name, layout))
+
+
+def test_rows_of_unequal_shares_make_up_the_whole():
+    whole = torch.arange(28.0).reshape(14, 2)
+    parts = [Rows(0, 1, 7), Rows(1, 1, 7), Rows(2, 1, 7), Rows(3, 4, 7)]
+    taken = [part.take(whole) for part in parts]
+    assert torch.equal(torch.cat(taken), whole)
+    assert [part.share(14) for part in parts] == [len(each) for each in taken] == [2, 2, 2, 8]
+    assert {part.whole(len(each)) for part, each in zip(parts, taken, strict=True)} == {14}
