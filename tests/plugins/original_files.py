@@ -1,6 +1,6 @@
 """Small flow models as files under the names of their first publication: split as ComfyUI has them, or all in one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ def weights(folder: Path, component: str) -> dict[str, Any]:
     return {name: each for path in (folder / component).glob("*.safetensors") for name, each in load_file(path).items()}
 
 
-def joined(tensors: Tensors, parts: tuple[str, str, str], whole: str) -> dict[str, Any]:
-    """With queries, keys and values in one, `parts` of each name being `whole` then."""
+def joined(tensors: Tensors, parts: Sequence[str], whole: str) -> dict[str, Any]:
+    """With several in one, such as queries, keys and values: `parts` of each name are `whole` then."""
     import torch
 
     made: dict[str, Any] = {}
     for name, tensor in tensors.items():
         if parts[0] in name:
-            three = [tensors[name.replace(parts[0], part)] for part in parts]
-            made[name.replace(parts[0], whole)] = torch.cat(three)
+            several = [tensors[name.replace(parts[0], part)] for part in parts]
+            made[name.replace(parts[0], whole)] = torch.cat(several)
         elif not any(part in name for part in parts[1:]):
             made[name] = tensor
     return made
@@ -153,6 +153,16 @@ def write_gguf(path: Path, tensors: Tensors, kind: str = "F16", architecture: st
 def llama_names(tensors: Tensors) -> dict[str, Any]:
     """A language model's tensors as llama.cpp names them."""
     renames = {
+        "shared.": "token_embd.",
+        "encoder.final_layer_norm.": "enc.output_norm.",
+        "encoder.block.": "enc.blk.",
+        "layer.0.SelfAttention.relative_attention_bias": "attn_rel_b",
+        **{f"layer.0.SelfAttention.{part}": f"attn_{part}" for part in "qkvo"},
+        "layer.0.layer_norm": "attn_norm",
+        "layer.1.layer_norm": "ffn_norm",
+        "layer.1.DenseReluDense.wi_0": "ffn_gate",
+        "layer.1.DenseReluDense.wi_1": "ffn_up",
+        "layer.1.DenseReluDense.wo": "ffn_down",
         "model.embed_tokens.": "token_embd.",
         "model.norm.": "output_norm.",
         "model.layers.": "blk.",

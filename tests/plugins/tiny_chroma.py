@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from original_files import ldm_vae, weights
 from tiny_flow import kl_autoencoder, t5, t5_tokenizer
+from tiny_flux1 import original_transformer
 
 
 def write_tiny_chroma(folder: Path, *, seed: int = 0, **scheduler: object) -> Path:
@@ -40,3 +42,12 @@ def transformer() -> Any:
         approximator_hidden_dim=32,
         approximator_layers=1,
     ).eval()
+
+
+def split_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """By the names that they have in ComfyUI's folders."""
+    return {
+        "diffusion_models/Chroma1-HD.safetensors": original_transformer(folder),
+        "text_encoders/t5xxl_fp16.safetensors": weights(folder, "text_encoder"),
+        "vae/ae.safetensors": ldm_vae(folder),
+    }

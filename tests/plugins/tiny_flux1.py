@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from original_files import joined, ldm_vae, weights
 from tiny_flow import kl_autoencoder, lively
 from tiny_pixart import t5_encoder, t5_tokenizer
 
@@ -59,8 +60,72 @@ def clip_encoder() -> Any:
         hidden_size=CLIP_WIDTH,
         intermediate_size=2 * CLIP_WIDTH,
         num_hidden_layers=2,
-        num_attention_heads=2,
+        num_attention_heads=1,
         bos_token_id=VOCABULARY_SIZE - 2,
         eos_token_id=VOCABULARY_SIZE - 1,
     )
     return CLIPTextModel(config).eval()
+
+
+def split_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """By the names that they have in ComfyUI's folders."""
+    return {
+        "diffusion_models/flux1-dev.safetensors": original_transformer(folder),
+        "text_encoders/t5xxl_fp16.safetensors": weights(folder, "text_encoder_2"),
+        "text_encoders/clip_l.safetensors": {
+            f"text_model.{name}": each for name, each in weights(folder, "text_encoder").items()
+        },
+        "vae/ae.safetensors": ldm_vae(folder),
+    }
+
+
+def original_transformer(folder: Path) -> dict[str, Any]:
+    """The transformer, or Chroma's, under the names of its first publication."""
+    import torch
+
+    whole = dict(weights(folder, "transformer"))
+    single = {name: each for name, each in whole.items() if name.startswith("single_")}
+    double = {name: each for name, each in whole.items() if name not in single}
+    for stream, parts in {"img": ("to_q", "to_k", "to_v"), "txt": ("add_q_proj", "add_k_proj", "add_v_proj")}.items():
+        double = joined(double, tuple(f".attn.{part}." for part in parts), f".{stream}_attn.qkv.")
+    single = joined(single, (".attn.to_q.", ".attn.to_k.", ".attn.to_v.", ".proj_mlp."), ".linear1.")
+    for name in [name for name in double if name.startswith("norm_out.")]:
+        double[name] = torch.cat(double[name].chunk(2)[::-1])
+    return {_first_name(name): each for name, each in (double | single).items()}
+
+
+_FIRST_NAMES = {  # in this order
+    "single_transformer_blocks.": "single_blocks.",
+    "transformer_blocks.": "double_blocks.",
+    "x_embedder.": "img_in.",
+    "context_embedder.": "txt_in.",
+    "time_text_embed.timestep_embedder.": "time_in.",
+    "time_text_embed.text_embedder.": "vector_in.",
+    "time_text_embed.guidance_embedder.": "guidance_in.",
+    ".linear_1.": ".in_layer.",
+    ".linear_2.": ".out_layer.",
+    "norm_out.linear.": "final_layer.adaLN_modulation.1.",
+    ".norm1.linear.": ".img_mod.lin.",
+    ".norm1_context.linear.": ".txt_mod.lin.",
+    ".norm.linear.": ".modulation.lin.",
+    ".attn.to_out.0.": ".img_attn.proj.",
+    ".attn.to_add_out.": ".txt_attn.proj.",
+    ".attn.norm_added_q.weight": ".txt_attn.norm.query_norm.scale",
+    ".attn.norm_added_k.weight": ".txt_attn.norm.key_norm.scale",
+    ".ff.net.0.proj.": ".img_mlp.0.",
+    ".ff.net.2.": ".img_mlp.2.",
+    ".ff_context.net.0.proj.": ".txt_mlp.0.",
+    ".ff_context.net.2.": ".txt_mlp.2.",
+}
+
+
+def _first_name(name: str) -> str:
+    alone = name.startswith("single_")
+    for part, word in (("q", "query"), ("k", "key")):
+        name = name.replace(f".attn.norm_{part}.weight", f".{'' if alone else 'img_attn.'}norm.{word}_norm.scale")
+    name = name.replace(".proj_out.", ".linear2.") if alone else name.replace("proj_out.", "final_layer.linear.")
+    if name.startswith("distilled_guidance_layer.norms."):
+        name = name.replace(".weight", ".scale")
+    for new, old in _FIRST_NAMES.items():
+        name = name.replace(new, old)
+    return name

@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+import tiny_chroma
+import tiny_flux1
 import tiny_flux2
 import tiny_krea2
 import tiny_qwen_image
@@ -13,7 +15,7 @@ import tiny_z_image
 import torch
 from flow_parity import ours
 from original_files import weights, write, write_split
-from tiny_flow import qwen_tokenizer
+from tiny_flow import qwen_tokenizer, t5_tokenizer
 
 from mezzotint.errors import ModelRefused
 from mezzotint.families import tokenizers
@@ -41,6 +43,16 @@ FAMILIES = {  # how a folder is written, how its files, and layers by their firs
         tiny_qwen_image.split_files,
         r"transformer_blocks\.\d\.(attn|img_mlp|txt_mlp|img_mod)\..*|img_in|proj_out",
     ),
+    "flux": (
+        tiny_flux1.write_tiny_flux,
+        tiny_flux1.split_files,
+        r"(double|single)_blocks\.\d\.(?!norm).*|img_in|txt_in|(time|vector|guidance)_in\..*|final_layer\..*",
+    ),
+    "chroma": (
+        partial(tiny_chroma.write_tiny_chroma, use_dynamic_shifting=False, shift=1.0),
+        tiny_chroma.split_files,
+        r"(double|single)_blocks\.\d\.(?!norm).*|img_in|txt_in|distilled_guidance_layer\..*|final_layer\..*",
+    ),
 }
 
 
@@ -62,6 +74,7 @@ def files(model):
 @pytest.fixture(autouse=True)
 def small_vocabulary(monkeypatch):
     monkeypatch.setattr(tokenizers, "qwen_tokenizer", qwen_tokenizer)
+    monkeypatch.setattr(tokenizers, "t5_tokenizer", t5_tokenizer)
 
 
 def factors(weight, seed):

@@ -1,10 +1,14 @@
 """FLUX.1: what images that agree with another program's cannot show."""
 
 import pytest
+import torch
+from original_files import write
 from tiny_flux1 import write_tiny_flux
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.folder import open_folder
+from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
 from mezzotint.families.flux1.family import MAX_TOKENS, Flux1
 from mezzotint.families.footprints import _tokens_for, footprint_of
@@ -30,6 +34,34 @@ def test_the_variant_is_told_by_layers_for_guidance(model):
     found = detect(open_folder(folder))
     assert (found.family, found.variant) == ("flux", variant)
     assert (found.defaults.steps, found.defaults.guidance_scale) == DEFAULTS[variant]
+
+
+def file_of(path, *, channels=64, guidance=True):
+    shapes = {"img_in.weight": (48, channels), "vector_in.in_layer.weight": (48, 16)}
+    shapes["single_blocks.0.modulation.lin.weight"] = (144, 48)
+    shapes |= {"guidance_in.in_layer.weight": (48, 256)} if guidance else {}
+    return open_checkpoint(write(path, {name: torch.zeros(shape) for name, shape in shapes.items()}))
+
+
+@pytest.mark.parametrize(
+    ("name", "guidance", "variant"),
+    [
+        ("flux1-dev", True, "dev"),
+        ("flux1-krea-dev_fp8_scaled", True, "dev"),
+        ("flux1-dev-kontext_fp8_scaled", True, "kontext"),
+        ("flux1-schnell", False, "schnell"),
+    ],
+)
+def test_the_variant_of_a_file_is_told_by_layers_and_its_name(name, guidance, variant, tmp_path):
+    found = detect(file_of(tmp_path / f"{name}.safetensors", guidance=guidance))
+    assert (found.family, found.variant) == ("flux", variant)
+    assert (found.defaults.steps, found.defaults.guidance_scale) == DEFAULTS[variant]
+
+
+@pytest.mark.parametrize("channels", [128, 384])
+def test_a_transformer_with_further_channels_is_refused(channels, tmp_path):
+    with pytest.raises(ModelRefused, match=f"{channels} input channels, as FLUX.1 Fill, Canny or Depth .* get one wi"):
+        detect(file_of(tmp_path / "flux1.safetensors", channels=channels))
 
 
 @pytest.mark.parametrize("tokens", [16, 256, 1024, 4096, 8192])

@@ -2,21 +2,31 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
+from mezzotint.families.chroma.names import TRANSFORMER
 from mezzotint.families.family import Conditioning, LoadedModel, Network
+from mezzotint.families.flow.clip_t5_parts import T5_XXL
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.packing import SIDE, packed, unpacked
-from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flow.parts import AE
+from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
     import torch
 
+_SCHEDULER = flow_scheduler(use_dynamic_shifting=False, max_image_seq_len=4096)
+
 
 class Chroma(FlowFamily):
     """Chroma1-HD, Base, and Flash, which is guidance-distilled."""
+
+    original = TRANSFORMER
+    needs = (T5_XXL, AE)
+    bundled_tokenizers = MappingProxyType({"tokenizer": "T5Tokenizer"})
 
     spec = FlowSpec(
         name="chroma",
@@ -28,6 +38,7 @@ class Chroma(FlowFamily):
             "base": ModelDefaults(width=512, height=512, steps=35, guidance_scale=5.0),
             "flash": ModelDefaults(width=1024, height=1024, steps=8, guidance_scale=1.0),
         },
+        scheduler=dict.fromkeys(("hd", "base", "flash"), _SCHEDULER),  # huggingface/diffusers#12112
         max_tokens=512,
         limits={"text_encoder": 511},  # the last one is the end token
         halves=("sequential",),

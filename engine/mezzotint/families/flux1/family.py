@@ -1,14 +1,23 @@
 """FLUX.1: T5's text tokens, CLIP's pooled embedding, and a guidance scale that the network embeds."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ModelRefused
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
+from mezzotint.families.flow.clip_t5_parts import CLIP_L, SECOND_T5_XXL
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.packing import packed, unpacked
+from mezzotint.families.flow.parts import AE
 from mezzotint.families.flow.references import closest, with_tokens
-from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
+from mezzotint.families.flux1.names import GUIDANCE, TRANSFORMER
+from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.tokenizers import END
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
@@ -20,11 +29,18 @@ _CLIP_TOKENS = 77
 _WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
 # Those that Kontext (arXiv 2506.15742) was trained in, in pixels: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
 _KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _WIDE))
+_SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
+_CHANNELS = 64  # of the tokens that the transformer takes: 16 latents times two by two
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
 
 class Flux1(FlowFamily):
     """Dev, guidance-distilled; Kontext, which edits a reference image; schnell, for four steps without guidance."""
+
+    original = TRANSFORMER
+    needs = (CLIP_L, SECOND_T5_XXL, AE)
+    bundled_tokenizers = MappingProxyType({"tokenizer": "CLIPTokenizer", "tokenizer_2": "T5Tokenizer"})
+    pad_tokens = MappingProxyType({"tokenizer": END})
 
     spec = FlowSpec(
         name="flux",
@@ -35,6 +51,11 @@ class Flux1(FlowFamily):
             "dev": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
             "kontext": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=2.5),
             "schnell": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
+        },
+        scheduler={
+            "dev": _SCHEDULER,
+            "kontext": _SCHEDULER,
+            "schnell": flow_scheduler(use_dynamic_shifting=False, max_image_seq_len=4096),
         },
         max_tokens=max(MAX_TOKENS.values()),
         guidance="embedded",
@@ -47,6 +68,19 @@ class Flux1(FlowFamily):
         if folder.pipeline_class == "FluxKontextPipeline":
             return "kontext"
         return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
+
+    def variant_of_file(self, file: FileCheckpoint) -> str:
+        """By layers for guidance, and Kontext by the file's name; ModelRefused for models with further channels."""
+        tensors = logical_header(file.header).tensors
+        channels = next(spec.shape[-1] for name, spec in tensors.items() if name.endswith("img_in.weight"))
+        if channels != _CHANNELS:
+            raise ModelRefused(
+                f"{plain(file.path, 300)}: a transformer with {channels} input channels, as FLUX.1 Fill, Canny or "
+                f"Depth has, cannot be run; get one with {_CHANNELS}: dev, Krea-dev, Kontext or schnell"
+            )
+        if not any(name.endswith(GUIDANCE) for name in tensors):
+            return "schnell"
+        return "kontext" if "kontext" in file.path.stem.lower() else "dev"
 
     def text_tokens(self, sources: ModelSources) -> int:
         """The maximum number of text tokens: T5's."""
