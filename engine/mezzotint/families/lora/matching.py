@@ -60,6 +60,8 @@ class LayerIndex:
     def find(self, place: Place, layer: str) -> tuple[Target, ...]:
         """The layer of that flat name, in today's or the original naming, in which one may be several of today's."""
         found = self._targets.get((place, layer)) or self._targets.get((place, layer.removesuffix("_0")))
+        if found is None and place == "text_encoder_3":  # kohya's for T5, which is FLUX.1's second
+            found = self._targets.get(("text_encoder_2", layer))
         if found is not None or place != "denoiser":
             return () if found is None else (found,)
         if self._original is not None:

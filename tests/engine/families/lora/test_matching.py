@@ -55,6 +55,15 @@ def test_a_transformer_has_no_original_names():
     assert LayerIndex({"transformer": Small()}, "transformer").find("denoiser", "input_blocks_0_0") == ()
 
 
+def test_what_is_for_the_third_encoder_is_for_t5_where_that_is_the_second():
+    t5 = nn.ModuleDict({"encoder": nn.ModuleDict({"q": nn.Linear(5, 7)})})
+    index = LayerIndex({"transformer": Small(), "text_encoder_2": t5}, "transformer")
+    (found,) = index.find("text_encoder_3", "encoder_q")
+    assert (found.component, found.name) == ("text_encoder_2", "encoder.q")
+    both = LayerIndex({"transformer": Small(), "text_encoder_2": t5, "text_encoder_3": t5}, "transformer")
+    assert [one.component for one in both.find("text_encoder_3", "encoder_q")] == ["text_encoder_3"]
+
+
 def test_other_shapes_are_of_another_model(index, tmp_path):
     file = lora(tmp_path, lora_unet_conv_in=(8, 4, 3, 3), lora_unet_mid_block_attentions_0_proj_in=(6, 9))
     why = why_not(file, fit(file, index), "small")
