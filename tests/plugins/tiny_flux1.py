@@ -15,18 +15,19 @@ T5_WIDTH, CLIP_WIDTH = 32, 16
 def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Path:
     """Write a whole diffusers folder."""
     import torch
-    from diffusers import FlowMatchEulerDiscreteScheduler, FluxKontextPipeline, FluxPipeline
+    from diffusers import FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxKontextPipeline, FluxPipeline
 
     torch.manual_seed(seed)
     schnell = variant == "schnell"
-    pipeline = (FluxKontextPipeline if variant == "kontext" else FluxPipeline)(
+    channels = {"in_channels": 384, "out_channels": 64} if variant == "fill" else {}
+    pipeline = {"kontext": FluxKontextPipeline, "fill": FluxFillPipeline}.get(variant, FluxPipeline)(
         scheduler=FlowMatchEulerDiscreteScheduler(shift=1.0 if schnell else 3.0, use_dynamic_shifting=not schnell),
         vae=kl_autoencoder(),
         text_encoder=clip_encoder(),
         tokenizer=clip_tokenizer(pad_token=END),
         text_encoder_2=t5_encoder().eval(),
         tokenizer_2=t5_tokenizer(folder),
-        transformer=transformer(guidance_embeds=not schnell),
+        transformer=transformer(guidance_embeds=not schnell, **channels),
     )
     pipeline.save_pretrained(folder)
     return folder
@@ -38,7 +39,6 @@ def transformer(**others: object) -> Any:
 
     return lively(
         FluxTransformer2DModel(
-            in_channels=64,
             num_layers=2,
             num_single_layers=2,
             attention_head_dim=16,
@@ -46,7 +46,7 @@ def transformer(**others: object) -> Any:
             joint_attention_dim=T5_WIDTH,
             pooled_projection_dim=CLIP_WIDTH,
             axes_dims_rope=(4, 6, 6),
-            **others,
+            **{"in_channels": 64} | others,
         )
     )
 

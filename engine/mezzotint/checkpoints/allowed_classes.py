@@ -163,6 +163,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "SanaPipeline": _SANA,
     "StableDiffusion3Pipeline": _SD3,
     "StableDiffusion3Img2ImgPipeline": _SD3,
+    "FluxFillPipeline": _FLUX,
     "FluxKontextPipeline": _FLUX,
 }
 

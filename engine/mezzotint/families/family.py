@@ -75,8 +75,16 @@ class ModelSources:
     @property
     def takes_mask(self) -> bool:
         """Whether the denoiser sees a mask and the latents of the masked image beside the sample, to inpaint."""
-        network = self.components.get("unet")
-        return network is not None and network.config.get("in_channels") == 2 * self.latent_channels + 1
+        return self.mask_channels > 0
+
+    @property
+    def mask_channels(self) -> int:
+        """Channels of that mask: one, or a pixel of a latent's square each (FLUX.1 Fill); 0: the denoiser sees none."""
+        if "unet" in self.components:
+            return int(self.components["unet"].config.get("in_channels") == 2 * self.latent_channels + 1)
+        network, pixels = self.components.get("transformer"), self.vae_factor**2
+        beside = 4 * (2 * self.latent_channels + pixels)
+        return pixels if network is not None and network.config.get("in_channels") == beside else 0
 
     @property
     def _latents(self) -> LatentLayout:

@@ -1,9 +1,15 @@
 """FLUX.1: bit for bit what the pipelines of diffusers make."""
 
+import numpy as np
 import pytest
+import torch
 from flow_parity import PROMPT, SIDE, generator, ours, pipeline, same
+from inpaint_requests import HOLE, save_mask, save_noise
 from PIL import Image
 from tiny_flux1 import write_tiny_flux
+
+from mezzotint.families.flow.packing import packed
+from mezzotint.protocol import Inpaint
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -30,6 +36,26 @@ def test_schnell(schnell, tmp_path):
         PROMPT, height=SIDE, width=SIDE, num_inference_steps=4, max_sequence_length=256, generator=generator()
     )
     same(made.images[0], ours(schnell, tmp_path))
+
+
+def test_fill(tmp_path):
+    fill = write_tiny_flux(tmp_path / "FLUX.1-Fill-dev", variant="fill")
+    image, mask = save_noise(tmp_path), save_mask(tmp_path)
+    drawn = generator()
+    noise = torch.randn(1, 16, SIDE // 8, SIDE // 8, generator=drawn)
+    made = pipeline("FluxFillPipeline", fill)(
+        PROMPT,
+        image=Image.open(image.path),
+        mask_image=Image.open(mask.path),
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=4,
+        guidance_scale=30.0,
+        latents=packed(noise),
+        generator=drawn,
+    )
+    mine = ours(fill, tmp_path, images=(image, mask), inpaint=Inpaint(feather=0), steps=4)
+    same(made.images[0].crop(HOLE), np.array(Image.fromarray(mine).crop(HOLE)))
 
 
 def test_of_an_image(folder, tmp_path, every_device):

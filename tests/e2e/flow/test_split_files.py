@@ -150,6 +150,12 @@ def test_a_language_model_that_only_reads_is_no_other(tmp_path):
         Catalog.standard().find(ModelRef(id=str(transformer)))
 
 
+def test_fill_of_flux1_makes_the_very_image_of_its_folder(tmp_path):
+    folder = tiny_flux1.write_tiny_flux(tmp_path / "folder", variant="fill")
+    transformer = write_split(tmp_path / "models", tiny_flux1.split_files(folder))
+    np.testing.assert_array_equal(ours(folder, tmp_path, steps=1), ours(transformer, tmp_path, steps=1))
+
+
 def test_a_t5_of_other_languages_is_no_other(tmp_path):
     """UMT5, which has a bias of positions in every layer, is as wide as T5."""
     files = tiny_chroma.split_files(tiny_chroma.write_tiny_chroma(tmp_path / "folder"))

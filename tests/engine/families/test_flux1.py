@@ -15,7 +15,7 @@ from mezzotint.families.footprints import _tokens_for, footprint_of
 from mezzotint.library.tokens import TokenCounter
 from mezzotint.library_protocol import TokenRequest
 
-DEFAULTS = {"dev": (28, 3.5), "kontext": (28, 2.5), "schnell": (4, 1.0)}  # steps and guidance
+DEFAULTS = {"dev": (28, 3.5), "kontext": (28, 2.5), "schnell": (4, 1.0), "fill": (50, 30.0)}  # steps and guidance
 
 
 @pytest.fixture(scope="module", params=["dev", "kontext", "schnell"])
@@ -44,24 +44,30 @@ def file_of(path, *, channels=64, guidance=True):
 
 
 @pytest.mark.parametrize(
-    ("name", "guidance", "variant"),
+    ("name", "shapes", "variant"),
     [
-        ("flux1-dev", True, "dev"),
-        ("flux1-krea-dev_fp8_scaled", True, "dev"),
-        ("flux1-dev-kontext_fp8_scaled", True, "kontext"),
-        ("flux1-schnell", False, "schnell"),
+        ("flux1-dev", {}, "dev"),
+        ("flux1-krea-dev_fp8_scaled", {}, "dev"),
+        ("flux1-dev-kontext_fp8_scaled", {}, "kontext"),
+        ("flux1-fill-dev", {"channels": 384}, "fill"),
+        ("flux1-schnell", {"guidance": False}, "schnell"),
     ],
 )
-def test_the_variant_of_a_file_is_told_by_layers_and_its_name(name, guidance, variant, tmp_path):
-    found = detect(file_of(tmp_path / f"{name}.safetensors", guidance=guidance))
+def test_the_variant_of_a_file_is_told_by_shapes_and_its_name(name, shapes, variant, tmp_path):
+    found = detect(file_of(tmp_path / f"{name}.safetensors", **shapes))
     assert (found.family, found.variant) == ("flux", variant)
     assert (found.defaults.steps, found.defaults.guidance_scale) == DEFAULTS[variant]
 
 
-@pytest.mark.parametrize("channels", [128, 384])
-def test_a_transformer_with_further_channels_is_refused(channels, tmp_path):
-    with pytest.raises(ModelRefused, match=f"{channels} input channels, as FLUX.1 Fill, Canny or Depth .* get one wi"):
-        detect(file_of(tmp_path / "flux1.safetensors", channels=channels))
+def test_fill_sees_each_pixel_of_a_mask(tmp_path):
+    sources = sources_of(write_tiny_flux(tmp_path / "fill", variant="fill"))
+    assert (sources.detected.variant, sources.takes_mask, sources.mask_channels) == ("fill", True, 64)
+    assert not footprint_of(sources, model_id="flux").guided
+
+
+def test_a_transformer_with_other_channels_is_refused(tmp_path):
+    with pytest.raises(ModelRefused, match="128 input channels, as FLUX.1 Canny or Depth has, .* get one wi"):
+        detect(file_of(tmp_path / "flux1.safetensors", channels=128))
 
 
 @pytest.mark.parametrize("tokens", [16, 256, 1024, 4096, 8192])

@@ -237,10 +237,16 @@ class FlowFamily(ABC):
                 return torch.empty(shape, dtype=like.dtype, device=like.device)
 
             tensors = {name: numbers(*shape) for name, shape in self.blank(config, rows, tokens).items()}
+            beside = self.seen_beside(config, channels).items()
+            tensors |= {name: numbers(rows, several, side, side) for name, several in beside}
             conditioning = Conditioning(guided=False, tensors=tensors, lengths=(tokens,) * rows)
             return self.ask(network, numbers(rows, channels, side, side), numbers(rows), conditioning)
 
         return call
+
+    def seen_beside(self, config: Mapping[str, object], channels: int) -> Mapping[str, int]:  # noqa: ARG002  for some
+        """Channels of what the network sees beside latents of so many channels."""
+        return {}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
         """Combine `(2b, c, h, w)`, unconditional half first, into `(b, c, h, w)`."""

@@ -98,7 +98,8 @@ def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource)
     if part.library == "transformers":
         return not needed.width or _own_width(part) == _width(needed, denoiser)
     channels = latent_layout({**part.config, "_class_name": part.class_name}).channels
-    return denoiser.config.get("in_channels") in (channels, 4 * channels)
+    made = denoiser.config.get("out_channels", denoiser.config.get("in_channels"))
+    return made in (channels, 4 * channels)
 
 
 def usual_name(needed: "PartNeeded", denoiser: ComponentSource) -> str:

@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-MAX_TOKENS = {"dev": 512, "kontext": 512, "schnell": 256}  # of T5
+MAX_TOKENS = {"dev": 512, "kontext": 512, "fill": 512, "schnell": 256}  # of T5
 _CLIP_TOKENS = 77
 _WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
 # Those that Kontext (arXiv 2506.15742) was trained in, in pixels: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
 _KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _WIDE))
 _SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
 _CHANNELS = 64  # of the tokens that the transformer takes: 16 latents times two by two
+_FILL_CHANNELS = 384  # those, the masked image's, and a mask of 8 x 8 pixels for each latent
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
 
 class Flux1(FlowFamily):
-    """Dev, guidance-distilled; Kontext, which edits a reference image; schnell, for four steps without guidance."""
+    """Dev, guidance-distilled; Kontext, that edits a reference image; Fill, that inpaints; schnell, for four steps."""
 
     original = TRANSFORMER
     needs = (CLIP_L, SECOND_T5_XXL, AE)
@@ -45,16 +46,18 @@ class Flux1(FlowFamily):
     spec = FlowSpec(
         name="flux",
         title="FLUX.1",
-        pipelines=("FluxPipeline", "FluxImg2ImgPipeline", "FluxKontextPipeline"),
+        pipelines=("FluxPipeline", "FluxImg2ImgPipeline", "FluxKontextPipeline", "FluxFillPipeline"),
         components=("transformer", "vae", "text_encoder", "tokenizer", "text_encoder_2", "tokenizer_2"),
         variants={
             "dev": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
             "kontext": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=2.5),
+            "fill": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=30.0),
             "schnell": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
         },
         scheduler={
             "dev": _SCHEDULER,
             "kontext": _SCHEDULER,
+            "fill": _SCHEDULER,
             "schnell": flow_scheduler(use_dynamic_shifting=False, max_image_seq_len=4096),
         },
         max_tokens=max(MAX_TOKENS.values()),
@@ -65,6 +68,8 @@ class Flux1(FlowFamily):
 
     def variant(self, folder: FolderCheckpoint) -> str:
         """Schnell has no guidance embedder; Kontext has the shapes of dev."""
+        if folder.components["transformer"].config.get("in_channels") == _FILL_CHANNELS:
+            return "fill"
         if folder.pipeline_class == "FluxKontextPipeline":
             return "kontext"
         return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
@@ -73,10 +78,13 @@ class Flux1(FlowFamily):
         """By layers for guidance, and Kontext by the file's name; ModelRefused for models with further channels."""
         tensors = logical_header(file.header).tensors
         channels = next(spec.shape[-1] for name, spec in tensors.items() if name.endswith("img_in.weight"))
+        if channels == _FILL_CHANNELS:
+            return "fill"
         if channels != _CHANNELS:
             raise ModelRefused(
-                f"{plain(file.path, 300)}: a transformer with {channels} input channels, as FLUX.1 Fill, Canny or "
-                f"Depth has, cannot be run; get one with {_CHANNELS}: dev, Krea-dev, Kontext or schnell"
+                f"{plain(file.path, 300)}: a transformer with {channels} input channels, as FLUX.1 Canny or Depth "
+                f"has, cannot be run; get one with {_CHANNELS} (dev, Krea-dev, Kontext, schnell) or {_FILL_CHANNELS} "
+                "(Fill)"
             )
         if not any(name.endswith(GUIDANCE) for name in tensors):
             return "schnell"
@@ -116,9 +124,13 @@ class Flux1(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Latents are packed into tokens of two by two."""
+        """Latents are packed into tokens of two by two, beside which Fill sees the masked image and the mask."""
+        import torch
+
         tensors = conditioning.tensors
         tokens, places = with_tokens(rows, conditioning, packed, _places)
+        if "mask" in tensors:
+            tokens = torch.cat([tokens, packed(tensors["masked"]), packed(tensors["mask"])], dim=2)
         seen = network(
             hidden_states=tokens,
             encoder_hidden_states=tensors["text"],
@@ -139,6 +151,11 @@ class Flux1(FlowFamily):
             "pooled": (rows, pooled if isinstance(pooled, int) else 768),
             "guidance": (rows,),
         }
+
+    def seen_beside(self, config: Mapping[str, object], channels: int) -> Mapping[str, int]:
+        """Fill's masked image and mask."""
+        fill = config.get("in_channels") == _FILL_CHANNELS
+        return {"masked": channels, "mask": _FILL_CHANNELS // 4 - 2 * channels} if fill else {}
 
 
 def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":

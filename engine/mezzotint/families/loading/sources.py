@@ -53,11 +53,12 @@ def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Seq
 def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentSource]) -> None:
     """Parts of unlike models would fail only after minutes of work."""
     vae = components["vae"]
-    channels = latent_layout({**vae.config, "_class_name": vae.class_name}).channels
+    layout = latent_layout({**vae.config, "_class_name": vae.class_name})
+    channels = layout.channels
     for name in ("unet", "transformer"):
         found = components[name].config.get("in_channels", 4) if name in components else channels
         # Latents may come in patches of two by two, or with a mask and the latents of a masked image beside them.
-        if found not in (channels, 4 * channels, 2 * channels + 1):
+        if found not in (channels, 4 * channels, 2 * channels + 1, 4 * (2 * channels + layout.factor**2)):
             raise ModelRefused(
                 f"{checkpoint.path}: {name} takes {found} channels, its vae makes {channels}; the parts belong to "
                 "different models"

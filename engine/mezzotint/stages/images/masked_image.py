@@ -1,7 +1,8 @@
 """What an inpainting network sees beside the sample: the mask, and the latents of the image without what it hides.
 
-As in diffusers' inpainting pipelines: hidden pixels are grey, and a latent is masked where its first pixel is. Without
-a mask all is hidden, as A1111 and ComfyUI have it, so that such a model makes whole images, too.
+As in diffusers' inpainting pipelines: hidden pixels are grey, and a latent is masked where its first pixel is, or has
+a channel for each of its pixels. Without a mask all is hidden, as A1111 and ComfyUI have it, so that such a model makes
+whole images, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,15 +23,16 @@ Encode = Callable[[Image.Image, Image.Image], torch.Tensor]  # latents of an ima
 class MaskedImage:
     """Of n images that are denoised together."""
 
-    mask: torch.Tensor  # (n, 1, h, w), 1 where it is painted anew
+    mask: torch.Tensor  # (n, 1 or pixels of a latent, h, w), 1 where it is painted anew
     latents: torch.Tensor  # (n, c, h, w)
 
     @classmethod
-    def of(cls, sheet: CanvasCrop, encode: Encode, factor: int) -> "MaskedImage":
-        """What is seen of a sheet; `factor`: pixels of a latent's side."""
+    def of(cls, sheet: CanvasCrop, encode: Encode, factor: int, channels: int) -> "MaskedImage":
+        """What is seen of a sheet; `factor`: pixels of a latent's side; `channels`: of the mask."""
         latents = encode(sheet.image, sheet.anew)
-        mask = np.asarray(sheet.anew)[::factor, ::factor] >= 128
-        return cls(mask=torch.from_numpy(mask)[None, None].to(latents), latents=latents)
+        mask = torch.from_numpy(np.asarray(sheet.anew) >= 128)[None, None].to(latents)
+        pixels = torch.nn.functional.pixel_unshuffle(mask, factor)  # (1, factor x factor, h, w)
+        return cls(mask=pixels[:, :channels], latents=latents)
 
     @classmethod
     def together(cls, seen: "Sequence[MaskedImage]") -> "MaskedImage":

@@ -80,4 +80,4 @@ class StartLatents:
             return self._to_latents(model, image, generator, hidden)
 
         sheet = all_hidden(size) if canvas is None else canvas.sheet(size)
-        return MaskedImage.of(sheet, encode, stage.sources.vae_factor)
+        return MaskedImage.of(sheet, encode, stage.sources.vae_factor, stage.sources.mask_channels)

@@ -10,14 +10,14 @@ from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
 LATENTS = torch.arange(8.0).reshape(1, 2, 2, 2)
 
 
-def seen_of(sheet):
+def seen_of(sheet, channels=1):
     asked = []
 
     def encode(image, hidden):
         asked.append((image, hidden))
         return LATENTS
 
-    return MaskedImage.of(sheet, encode, 4), asked
+    return MaskedImage.of(sheet, encode, 4, channels), asked
 
 
 def test_a_latent_is_masked_where_its_first_pixel_is():
@@ -28,6 +28,14 @@ def test_a_latent_is_masked_where_its_first_pixel_is():
     assert seen.mask.tolist() == [[[[0.0, 0.0], [0.0, 1.0]]]]
     assert seen.latents is LATENTS
     assert asked == [(sheet.image, anew)]
+
+
+def test_a_latent_may_have_a_channel_for_each_pixel():
+    anew = Image.new("L", (8, 8))
+    anew.putpixel((6, 1), 255)  # in the latent of row 0 and column 1, the pixel of row 1 and column 2
+    seen, _ = seen_of(CanvasCrop(image=Image.new("RGB", (8, 8), "red"), anew=anew, shown=anew), channels=16)
+    assert seen.mask.shape == (1, 16, 2, 2)
+    assert seen.mask.nonzero().tolist() == [[0, 4 + 2, 0, 1]]
 
 
 def test_without_a_mask_all_is_hidden():
