@@ -45,13 +45,18 @@ def with_tokens(
     )
 
 
-def within(image: "Image.Image", area: int, multiple: int) -> "Image.Image":
-    """An image of no more pixels, cut at its edges to sides of multiples."""
+def resized(image: "Image.Image", size: tuple[int, int]) -> "Image.Image":
+    """An image of another size, by Lanczos."""
     from PIL import Image
 
+    return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def within(image: "Image.Image", area: int, multiple: int) -> "Image.Image":
+    """An image of no more pixels, cut at its edges to sides of multiples."""
     size = scaled(*image.size, area)
     if image.size != size:
-        image = image.resize(size, Image.Resampling.LANCZOS)
+        image = resized(image, size)
     width, height = cropped(*size, multiple)
     left, top = (image.width - width) // 2, (image.height - height) // 2
     return image.crop((left, top, left + width, top + height))

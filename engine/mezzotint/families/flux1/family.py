@@ -13,7 +13,7 @@ from mezzotint.families.flow.clip_t5_parts import CLIP_L, SECOND_T5_XXL
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.packing import packed, unpacked
 from mezzotint.families.flow.parts import AE
-from mezzotint.families.flow.references import closest, with_tokens
+from mezzotint.families.flow.references import closest, resized, with_tokens
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.flux1.names import GUIDANCE, TRANSFORMER
 from mezzotint.families.loading.stored_layers import logical_header
@@ -105,9 +105,7 @@ class Flux1(FlowFamily):
 
     def fit_reference(self, image: "Image.Image") -> "Image.Image":
         """A reference image, resized to that size."""
-        from PIL import Image
-
-        return image.resize(self.reference_size(*image.size), Image.Resampling.LANCZOS)
+        return resized(image, self.reference_size(*image.size))
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
         """T5's last hidden states, padding included, and CLIP's pooled embedding."""

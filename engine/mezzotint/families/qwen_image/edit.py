@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-
-from PIL import Image
+from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
@@ -16,11 +15,15 @@ from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
 from mezzotint.families.flow.family import Words
 from mezzotint.families.flow.qwen_parts import QWEN2_5_VL_7B_SEEING, QWEN_AE
+from mezzotint.families.flow.references import resized
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.qwen_image.family import SCHEDULER, QwenImage
 from mezzotint.families.qwen_image.names import INDEX_TIMESTEP_ZERO
 from mezzotint.families.qwen_image.vision import encoded_with
 from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 LEAD = 64  # tokens of the template before the images and the prompt
 MAX_TOKENS = 512  # of the prompt
@@ -102,19 +105,19 @@ class QwenImageEdit(QwenImage):
             )
         return _size(width / height, KEPT_AREA)
 
-    def fit_reference(self, image: Image.Image) -> Image.Image:
+    def fit_reference(self, image: "Image.Image") -> "Image.Image":
         """A reference image, resized to that size."""
-        return image.resize(self.reference_size(*image.size), Image.Resampling.LANCZOS)
+        return resized(image, self.reference_size(*image.size))
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Encode the prompts, each together with the reference images."""
         return self.conditioned(model, inputs, partial(self._words_beside, model, inputs.images))
 
-    def _words_beside(self, model: LoadedModel, images: Sequence[Image.Image], prompt: str) -> Words:
+    def _words_beside(self, model: LoadedModel, images: "Sequence[Image.Image]", prompt: str) -> Words:
         """Qwen2.5-VL's last hidden states, which include the images; without the template's first tokens."""
         variant = model.sources.detected.variant
         area = SEEN_AREA[variant]
-        small = [image.resize(_size(image.width / image.height, area), Image.Resampling.LANCZOS) for image in images]
+        small = [resized(image, _size(image.width / image.height, area)) for image in images]
         told = "".join(_LABELS[variant].format(number=number) + _IMAGE for number in range(1, len(images) + 1))
         ids = model.tokenizers["tokenizer"](
             [self.spec.template.format(prompt=told + prompt)],
