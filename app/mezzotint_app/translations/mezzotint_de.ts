@@ -4330,7 +4330,7 @@ und {n} weitere</translation>
 <context>
     <name>Preflight</name>
     <message>
-        <source>Planning memory...</source>
+        <source>Planning memory…</source>
         <translation>Speicher wird geplant...</translation>
     </message>
     <message>
@@ -4345,12 +4345,12 @@ und {n} weitere</translation>
 <context>
     <name>Preview</name>
     <message>
-        <source>Canceling…</source>
-        <translation>Wird abgebrochen…</translation>
-    </message>
-    <message>
         <source>Cancelled.</source>
         <translation>Abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Wird abgebrochen…</translation>
     </message>
     <message>
         <source>{words}, {left}</source>
@@ -4967,16 +4967,16 @@ und {n} weitere</translation>
 <context>
     <name>SeedBox</name>
     <message>
-        <source>Draw a random seed and lock it</source>
-        <translation>Einen zufälligen Seed ziehen und sperren</translation>
-    </message>
-    <message>
         <source>Lock the seed</source>
         <translation>Seed sperren</translation>
     </message>
     <message>
         <source>Lock the seed of the last image</source>
         <translation>Seed des letzten Bildes sperren</translation>
+    </message>
+    <message>
+        <source>Pick a random seed and lock it</source>
+        <translation>Einen zufälligen Seed ziehen und sperren</translation>
     </message>
     <message>
         <source>Random</source>
@@ -5170,7 +5170,7 @@ und {n} weitere</translation>
         <translation>Keine Grenze</translation>
     </message>
     <message>
-        <source>Nothing leaves this machine. Mezzotint uses the net only when you press “Check” or “Download” for a model, and sends nothing about you or your images.</source>
+        <source>Nothing leaves this machine. Mezzotint goes online only when you press “Check” or “Download” for a model, and sends nothing about you or your images.</source>
         <translation>Nichts verlässt diesen Rechner. Mezzotint nutzt das Netz nur, wenn für ein Modell auf „Prüfen“ oder „Herunterladen“ geklickt wird, und sendet nichts über Personen oder Bilder.</translation>
     </message>
     <message>
@@ -5272,8 +5272,8 @@ und {n} weitere</translation>
 <context>
     <name>Shortcuts</name>
     <message>
-        <source>All stars, or those before</source>
-        <translation>Alle Sterne oder die vorigen</translation>
+        <source>All pages</source>
+        <translation>Überall</translation>
     </message>
     <message>
         <source>Apply</source>
@@ -5328,10 +5328,6 @@ und {n} weitere</translation>
         <translation>Duplizieren</translation>
     </message>
     <message>
-        <source>Everywhere</source>
-        <translation>Überall</translation>
-    </message>
-    <message>
         <source>First, last image</source>
         <translation>Erstes, letztes Bild</translation>
     </message>
@@ -5364,8 +5360,8 @@ und {n} weitere</translation>
         <translation>Pinsel halten oder loslassen</translation>
     </message>
     <message>
-        <source>How it was made</source>
-        <translation>Wie es erstellt wurde</translation>
+        <source>Image details</source>
+        <translation>Bilddetails</translation>
     </message>
     <message>
         <source>Images</source>
@@ -5382,10 +5378,6 @@ und {n} weitere</translation>
     <message>
         <source>Load settings in Create</source>
         <translation>Einstellungen in „Erstellen“ laden</translation>
-    </message>
-    <message>
-        <source>Make what is missing</source>
-        <translation>Fehlendes generieren</translation>
     </message>
     <message>
         <source>Mark for comparison</source>
@@ -5468,6 +5460,10 @@ und {n} weitere</translation>
         <translation>Aus dem Papierkorb wiederherstellen</translation>
     </message>
     <message>
+        <source>Retry</source>
+        <translation>Wiederholen</translation>
+    </message>
+    <message>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
@@ -5506,6 +5502,10 @@ und {n} weitere</translation>
     <message>
         <source>This list</source>
         <translation>Diese Liste</translation>
+    </message>
+    <message>
+        <source>Toggle star</source>
+        <translation>Stern umschalten</translation>
     </message>
     <message>
         <source>Undo, redo</source>
@@ -5574,16 +5574,16 @@ und {n} weitere</translation>
         <translation>Breite in Pixeln</translation>
     </message>
     <message>
-        <source>square</source>
-        <translation>quadratisch</translation>
+        <source>landscape</source>
+        <translation>Querformat</translation>
     </message>
     <message>
-        <source>upright</source>
+        <source>portrait</source>
         <translation>Hochformat</translation>
     </message>
     <message>
-        <source>wide</source>
-        <translation>Querformat</translation>
+        <source>square</source>
+        <translation>quadratisch</translation>
     </message>
     <message>
         <source>{shape}, {pixels} megapixels</source>

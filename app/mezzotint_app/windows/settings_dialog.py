@@ -161,7 +161,7 @@ class SettingsDialog(QDialog):
     def _privacy(self) -> QFormLayout:
         form = _form()
         words = self.tr(
-            "Nothing leaves this machine. Mezzotint uses the net only when you press “Check” or “Download” for a "
+            "Nothing leaves this machine. Mezzotint goes online only when you press “Check” or “Download” for a "
             "model, and sends nothing about you or your images."
         )
         form.addRow(plain_label(words, wrap=True))

@@ -11,7 +11,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """Groups of keys and what they do; several keys are apart by a comma."""
     return (
         (
-            QCoreApplication.translate("Shortcuts", "Everywhere"),
+            QCoreApplication.translate("Shortcuts", "All pages"),
             (
                 ("Ctrl+1", QCoreApplication.translate("Shortcuts", "Create")),
                 ("Ctrl+2", QCoreApplication.translate("Shortcuts", "Queue")),
@@ -58,7 +58,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Home, End", QCoreApplication.translate("Shortcuts", "First, last image")),
                 ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars")),
                 ("C", QCoreApplication.translate("Shortcuts", "Mark for comparison")),
-                ("I", QCoreApplication.translate("Shortcuts", "How it was made")),
+                ("I", QCoreApplication.translate("Shortcuts", "Image details")),
                 ("Z", QCoreApplication.translate("Shortcuts", "Fit to window, or actual size")),
                 ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the image")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
@@ -93,13 +93,13 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
             (
                 ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
                 ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Rating; 0 clears it")),
-                (".", QCoreApplication.translate("Shortcuts", "All stars, or those before")),
+                (".", QCoreApplication.translate("Shortcuts", "Toggle star")),
                 ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Zoom in, zoom out")),
                 ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Load settings")),
                 ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Use as init image")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
                 ("Ctrl+F", QCoreApplication.translate("Shortcuts", "Search")),
-                ("Ctrl+I", QCoreApplication.translate("Shortcuts", "How it was made")),
+                ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Image details")),
                 ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the image")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
                 ("C", QCoreApplication.translate("Shortcuts", "Compare two")),
@@ -114,7 +114,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Move up, move down")),
                 ("Ctrl+Home", QCoreApplication.translate("Shortcuts", "Move to front")),
                 ("Ctrl+Backspace", QCoreApplication.translate("Shortcuts", "Cancel")),
-                ("Ctrl+R", QCoreApplication.translate("Shortcuts", "Make what is missing")),
+                ("Ctrl+R", QCoreApplication.translate("Shortcuts", "Retry")),
                 ("Ctrl+D", QCoreApplication.translate("Shortcuts", "Duplicate")),
                 ("F2", QCoreApplication.translate("Shortcuts", "Load settings in Create")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Open the output folder")),

@@ -67,17 +67,17 @@ def pages(window, program, asked, qtbot):
     keys = {name: bound(page) for name, page in of.items()}
     theirs = {id(one) for page in keys.values() for many in page.values() for one in many}
     everywhere = {key: [one for one in many if id(one) not in theirs] for key, many in bound(window).items()}
-    return keys | {"Everywhere": {key: many for key, many in everywhere.items() if many}}
+    return keys | {"All pages": {key: many for key, many in everywhere.items() if many}}
 
 
 def test_every_key_of_the_window_is_listed(pages):
     for name, keys in pages.items():
-        known = set(LISTED[name]) | set(LISTED["Everywhere"])
+        known = set(LISTED[name]) | set(LISTED["All pages"])
         assert {SAME.get(key, key) for key in keys} <= known, name
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("name", ["Everywhere", "Create", "Queue", "Gallery"])
+@pytest.mark.parametrize("name", ["All pages", "Create", "Queue", "Gallery"])
 def test_every_listed_key_of_the_window_arrives(qtbot, window, pages, name):
     window.activateWindow()
     place = {"Create": window.create_page.prompts.prompt, "Queue": window.queue_page.list}.get(

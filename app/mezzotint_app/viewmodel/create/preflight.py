@@ -91,7 +91,7 @@ class Preflight(QObject):
             return self._problem
         if self._plan is not None and state != "nothing":
             return plan_line(self._plan, card=self.has_card(), seconds=self._seconds(self._plan))
-        return self.tr("Planning memory...") if state == "asking" else ""
+        return self.tr("Planning memory…") if state == "asking" else ""
 
     def expect(self, images: int, learned: float | None) -> None:
         """How many are wanted, and how long earlier ones like them took; None: there were none."""

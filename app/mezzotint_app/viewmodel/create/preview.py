@@ -131,7 +131,7 @@ class Preview(QObject):
         if self._task is None:
             return self._failure
         if self._stopping:
-            return self.tr("Canceling…")
+            return self.tr("Cancelling…")
         left = left_text(self._seconds_left())
         words = self._progress.words() if self._running is None else self._running.words()
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words

@@ -24,7 +24,7 @@ class SeedBox(QWidget):
         self._line.setAccessibleName(self.tr("Seed"))
         self._line.setToolTip(self.tr("The same seed and settings make the same image again. Empty: random"))
         self._keep = icon_button("unlock", self.tr("Lock the seed"), checkable=True)
-        self._roll = icon_button("dice", self.tr("Draw a random seed and lock it"))
+        self._roll = icon_button("dice", self.tr("Pick a random seed and lock it"))
         self._reuse = icon_button("reuse", self.tr("Lock the seed of the last image"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -99,7 +99,7 @@ class SizePicker(QWidget):
 
     def _named(self, preset: SizePreset) -> str:
         across = preset.width - preset.height
-        words = self.tr("wide") if across > 0 else self.tr("upright") if across < 0 else self.tr("square")
+        words = self.tr("landscape") if across > 0 else self.tr("portrait") if across < 0 else self.tr("square")
         return f"{preset.name} {words}: {preset.width} × {preset.height}"
 
     def _chosen(self, value: object) -> None:

@@ -36,7 +36,7 @@ def test_progress_and_cancel(kit, page):
     assert page.result.progress_words().startswith("Image 1 of 1: step 2 of 8")
     clicked(page.result.cancel_button())
     assert kit.runner.stopped == 1
-    assert page.result.progress_words() == "Canceling…"  # at once, whenever the engine hears of it
+    assert page.result.progress_words() == "Cancelling…"  # at once, whenever the engine hears of it
     assert not page.result.cancel_button().isEnabled()
     kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
     assert page.result.progress_words() == "Cancelled."
@@ -60,7 +60,7 @@ def test_the_image_that_is_made_is_skipped_while_another_follows(kit, page):
     running(kit)
     clicked(page.result.skip_button())
     assert (kit.runner.skipped, kit.runner.stopped) == (1, 0)
-    assert page.result.progress_words() == "Canceling…"
+    assert page.result.progress_words() == "Cancelling…"
     assert page.result.skip_button().isHidden()
     kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
     kit.create.chosen.change(count=1)
