@@ -52,7 +52,7 @@ class DryRow:
     input: str | None
     output: str | None
     why: str = ""
-    kind: str = ""  # of the reason, where it is passed over or refused
+    kind: str = ""  # of the reason, where it is skipped or refused
     prompt: str = ""
     seed: int | None = None
     width: int | None = None

@@ -207,7 +207,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizeRequest:
-    """A smaller copy of a model."""
+    """A quantized copy of a model."""
 
     model: str
     scheme: Quantization

@@ -1,6 +1,6 @@
 """The boundary: what a person asks for, what happens on the way, what was used. Standard library only.
 
-Request types hold what was asked: `None` means "not said, take the model's own". Result types hold what was used,
+Request types hold what was asked: `None` means "not said, use the model default". Result types hold what was used,
 every field of it, so that a result (with the files it names by sha256) makes the same image again.
 """
 

@@ -1,6 +1,6 @@
 """The boundary's part about requests: what a person asks for. Each option is declared where its value stands.
 
-`None` means "not said, take the model's own". Standard library only.
+`None` means "not said, use the model default". Standard library only.
 """
 
 import math

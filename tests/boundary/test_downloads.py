@@ -39,7 +39,7 @@ class Asking:
         return json.loads(self.process.stdout.readline())
 
     def answer(self, call):
-        """That of a call; events on the way are passed over."""
+        """That of a call; events on the way are skipped."""
         while (message := self.hear()).get("id") != call:
             assert message, "the librarian has ended"
         return message

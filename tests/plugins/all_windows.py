@@ -346,7 +346,7 @@ class Windows:
         return dialog
 
     def quantize(self):
-        """A smaller copy."""
+        """A quantized copy."""
         self.main.dialogs.quantize("base")
         return self._dialog("quantize")
 

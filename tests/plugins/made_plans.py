@@ -51,7 +51,7 @@ def plan(**fields):
             "seconds_resident": 35.0,
             "smallest_vram_bytes": 2 * GB,
             "smallest_ram_bytes": 3 * GB,
-            "reasons": ("needs 9.1 GB with everything in place",),
+            "reasons": ("needs 9.1 GB with everything loaded",),
             **fields,
         }
     )

@@ -81,7 +81,7 @@ class BatchProcess(QObject):
                 self._process.waitForFinished(1000)
 
     def log(self) -> tuple[str, ...]:
-        """The last lines of what it said to people, and of what nobody understands."""
+        """The last lines of what it said to people, and of what cannot be parsed."""
         return tuple(self._log)
 
     def _say_stop(self) -> None:

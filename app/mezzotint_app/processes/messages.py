@@ -18,7 +18,7 @@ _ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooLong:
-    """A line that was passed over for its length."""
+    """A line that was skipped for its length."""
 
     head: bytes
 
@@ -59,7 +59,7 @@ Message = Answer | Refusal | Told | Garbage
 
 
 class LineBuffer:
-    """Bytes as they come, to lines; a line that is too long is passed over without being kept."""
+    """Bytes as they come, to lines; a line that is too long is skipped without being kept."""
 
     def __init__(self, most: int = MAX_LINE) -> None:
         self._most = most

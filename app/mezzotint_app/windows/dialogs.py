@@ -96,7 +96,7 @@ class Dialogs(QObject):
         self._show("get", self._make_get_model)
 
     def quantize(self, identity: str) -> None:
-        """A smaller copy."""
+        """A quantized copy."""
         model = self._program.library.model(identity)
         if model is not None:
             self._show("quantize", lambda: self._make_quantize(model))

@@ -34,7 +34,9 @@ def add(commands: "Commands") -> None:
         help="an id of `mezzotint models list`, a path, or a known model: sdxl, sdxl+refiner, pixart, sd3.5-large, "
         "flux, qwen-image",
     )
-    parser.add_argument("--size", type=size, metavar="WxH", help="of the image in pixels (default: the model's own)")
+    parser.add_argument(
+        "--size", type=size, metavar="WxH", help="of the image in pixels (default: the model's default)"
+    )
     parser.add_argument(
         "--reference",
         type=size,
@@ -43,7 +45,7 @@ def add(commands: "Commands") -> None:
         metavar="WxH",
         help="plan for a reference image of this size, for models that take them (may be repeated)",
     )
-    parser.add_argument("--steps", type=integer(1, 1000, 30), metavar="N", help="in all (default: the model's own)")
+    parser.add_argument("--steps", type=integer(1, 1000, 30), metavar="N", help="in all (default: the model's default)")
     parser.add_argument(
         "--memory",
         choices=get_args(MemoryPolicy),

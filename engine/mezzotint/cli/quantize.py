@@ -1,4 +1,4 @@
-"""`mezzotint quantize`: a smaller copy of a model, and what it lost."""
+"""`mezzotint quantize`: a quantized copy of a model, and what it lost."""
 
 import argparse
 from pathlib import Path
@@ -39,7 +39,7 @@ The model is read and written tensor by tensor. The original stays as it is; a t
 
 def add(commands: "Commands") -> None:
     """The command and its options."""
-    summary = "Make a smaller copy of a model, its weights in 8 or 4 bits."
+    summary = "Quantize a model: make a copy with its weights in 8 or 4 bits."
     parser = add_command(commands, "quantize", summary, run, _EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
     parser.add_argument("--scheme", choices=SCHEMES, required=True, help="of the network that makes images; see below")

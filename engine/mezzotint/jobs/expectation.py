@@ -46,7 +46,7 @@ def key_id(database: Database, key: RunKey) -> int:
 
 
 def remember(database: Database, key: int, seconds: PhaseSeconds) -> None:
-    """Learn from a run; inside `writing()`. Times that cannot be are passed over."""
+    """Learn from a run; inside `writing()`. Times that cannot be are skipped."""
     times = (seconds.load, seconds.encode, seconds.step, seconds.decode, seconds.save)
     if not all(math.isfinite(time) and time >= 0 for time in times):
         return

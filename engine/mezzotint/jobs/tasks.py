@@ -70,7 +70,7 @@ class RunKey:
 
     model: str  # of all stages
     quantization: str
-    width: int  # pixels; 0: the model's own
+    width: int  # pixels; 0: model default
     height: int
     device: str
 

@@ -23,7 +23,7 @@ def decode_image(
 ) -> tuple[Image.Image, tuple[int, int]]:
     """The first frame as RGB or, where parts are transparent, RGBA; and the image's own upright size.
 
-    A profile that is broken, or for other colours than the image has, is passed over: its numbers are then sRGB.
+    A profile that is broken, or for other colours than the image has, is skipped: its numbers are then sRGB.
     """
     with open_image(path) as image, refused_if_broken(path):
         size = upright_size(image)

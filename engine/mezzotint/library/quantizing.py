@@ -1,4 +1,4 @@
-"""A smaller copy of a model, made by the command line in a process of its own: torch stays out of this one."""
+"""A quantized copy of a model, made by the command line in a process of its own: torch stays out of this one."""
 
 import re
 from collections.abc import Callable, Sequence

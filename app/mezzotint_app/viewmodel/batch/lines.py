@@ -16,7 +16,7 @@ from mezzotint.codec import decode, parse_json
 from mezzotint.errors import MezzotintError
 from mezzotint_app.processes.messages import TooLong
 
-_SHOWN = 160  # characters of a line that nobody understands
+_SHOWN = 160  # characters of a line that cannot be parsed
 
 Told = BatchBegun | BatchProgress | BatchStep | BatchTaskRow | BatchNotice | BatchEnded | BatchError
 _KINDS: dict[str, type[Told]] = {

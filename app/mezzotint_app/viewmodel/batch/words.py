@@ -59,7 +59,7 @@ def is_whole(batch: Batch) -> bool:
 
 
 def is_empty(batch: Batch) -> bool:
-    """Whether it came to its end and has no image: all was passed over, or nothing was found."""
+    """Whether it came to its end and has no image: all was skipped, or nothing was found."""
     return batch.status is not None and is_whole(batch) and not batch.status.done
 
 
@@ -158,7 +158,7 @@ def status_words(status: BatchStatus) -> str:
     """What a folder holds."""
     done, total = number(status.done), status.total
     if total is not None:
-        total = max(status.done, total - status.skipped)  # what was passed over is none of what is to be made
+        total = max(status.done, total - status.skipped)  # what was skipped is none of what is to be made
     line = (
         translate("Batch", "{done} of {total} generated").format(done=done, total=number(total))
         if total is not None

@@ -45,7 +45,7 @@ class ImageInputModel(QObject):
 
     changed = Signal()
     given = Signal()  # another image to begin from, from wherever it came
-    told = Signal(str)  # what did not work, in words
+    told = Signal(str)  # what failed, in words
     size_wanted = Signal(int, int)  # the person wants images of this size
 
     def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
@@ -227,7 +227,7 @@ class ImageInputModel(QObject):
         return self.decides_size() or (inpaints and self._painting.area == "masked")
 
     def set_target(self, width: int | None, height: int | None) -> None:
-        """The size that is asked for; None: the model's own."""
+        """The size that is asked for; None: model default."""
         target = None if width is None or height is None else (width, height)
         if target != self._target:
             self._target = target

@@ -14,7 +14,7 @@ translate = QCoreApplication.translate
 
 SegmentKind = Literal["weights", "activations", "other", "free", "missing"]
 
-_SLOWER = 1.1  # times the time with everything in place, from which on that is worth telling
+_SLOWER = 1.1  # times the time with everything loaded, from which on that is worth telling
 _GB = 1 << 30
 
 

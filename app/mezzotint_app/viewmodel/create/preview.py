@@ -137,7 +137,7 @@ class Preview(QObject):
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words
 
     def notices(self) -> tuple[str, ...]:
-        """What was done otherwise than asked in the last job, in its order: foreign text."""
+        """What was adjusted in the last job, in its order: foreign text."""
         return self._notices
 
     def _seconds_left(self) -> float | None:

@@ -60,7 +60,7 @@ class PromptHistory:
 
 
 def bounded(prompts: Sequence[str]) -> tuple[str, ...]:
-    """As many of the newest as are kept; one that is longer than all may be is passed over."""
+    """As many of the newest as are kept; one that is longer than all may be is skipped."""
     kept: list[str] = []
     room = MOST_CHARACTERS
     for prompt in prompts:

@@ -43,7 +43,7 @@ def own_size(info: ModelInfo | None) -> tuple[int, int]:
 
 
 def presets(info: ModelInfo | None) -> tuple[SizePreset, ...]:
-    """Landscape sizes from square to wide, then the same upright, all of about the model's own area."""
+    """Landscape sizes from square to wide, then the same upright, all of about the area of the model default."""
     wide = [(ratio, _size(ratio, info)) for ratio in _RATIOS]
     named = [SizePreset(name=f"{r[0]}:{r[1]}", width=w, height=h) for r, (w, h) in wide]
     upright = [SizePreset(name=f"{r[1]}:{r[0]}", width=h, height=w) for r, (w, h) in wide if r[0] != r[1]]

@@ -34,7 +34,7 @@ class LoraChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSettings(Sampling):
-    """What a person has set for one model; `None` is the model's own."""
+    """What a person has set for one model; `None` is the model default."""
 
     width: int | None = None
     height: int | None = None
@@ -131,7 +131,7 @@ def with_settings(state: CreateState, model: str, settings: CreateSettings) -> d
 
 
 def without(settings: CreateSettings, names: Iterable[str]) -> CreateSettings:
-    """The settings with these fields back to the model's own."""
+    """The settings with these fields back to the model default."""
     values: dict[str, Any] = {name: getattr(_UNSET, name) for name in names}
     return replace(settings, **values)
 

@@ -30,7 +30,7 @@ class Images:
 def images_in(folder: str, *, scan: Scan = os.scandir) -> Images:
     """In it and in the folders in it, in the order that people count; off the window's thread.
 
-    Links and what is hidden are passed over, and so are folders within it that cannot be read. Raises a StorageError
+    Links and what is hidden are skipped, and so are folders within it that cannot be read. Raises a StorageError
     where the folder itself cannot be.
     """
     found: list[str] = []

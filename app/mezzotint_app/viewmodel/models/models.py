@@ -34,7 +34,7 @@ class ModelLibrary(QObject):
     need_changed = Signal(str)  # of a model's id: how it would use this machine
     details_changed = Signal(str)
     job_changed = Signal(int)
-    told = Signal(str)  # something that did not work, in words
+    told = Signal(str)  # something that failed, in words
     added = Signal(str)  # a model's id: new by a download or a conversion
     found = Signal(tuple)  # of ModelInfo, that a place has brought that a person has added; empty: all were there
     hidden_changed = Signal()
@@ -159,7 +159,7 @@ class ModelLibrary(QObject):
         return self._begin("get", "get", request, request.source, ModelInfo)
 
     def quantize(self, identity: str, scheme: Quantization) -> int:
-        """Make a smaller copy."""
+        """Make a quantized copy."""
         request = QuantizeRequest(model=identity, scheme=scheme)
         return self._begin("quantize", "quantize", request, f"{identity} ({scheme})", ModelInfo)
 
@@ -172,7 +172,7 @@ class ModelLibrary(QObject):
         self._librarian.cancel(call)
 
     def again(self, call: int) -> int | None:
-        """Begin a job anew that was stopped or did not work; what was fetched or made is resumed."""
+        """Begin a job anew that was stopped or failed; what was fetched or made is resumed."""
         if self._jobs[call].state not in ("failed", "cancelled"):
             return None
         begin = self._begun[call]

@@ -80,16 +80,16 @@ class ModelSettings(QObject):
         self._state.change(count=settings.count, per_model=own)
 
     def reset(self, names: Iterable[str]) -> None:
-        """Some fields back to the model's own."""
+        """Some fields back to the model default."""
         self.replace(without(self.settings(), names))
 
     def reset_all(self) -> None:
-        """All fields back to the model's own."""
+        """All fields back to the model default."""
         self._ratio = None
         self.reset(names_of_settings())
 
     def is_set(self, *names: str) -> bool:
-        """Whether any of these fields is other than the model's own."""
+        """Whether any of these fields is other than the model default."""
         unset = CreateSettings()
         return any(getattr(self.settings(), name) != getattr(unset, name) for name in names)
 
@@ -101,7 +101,7 @@ class ModelSettings(QObject):
     # ---- its size
 
     def size(self) -> tuple[int, int]:
-        """Width and height, the model's own where none is set."""
+        """Width and height, the model default where none is set."""
         own = own_size(self.info())
         settings = self.settings()
         return settings.width or own[0], settings.height or own[1]

@@ -1,4 +1,4 @@
-"""A control with its name, the way back to the model's own value, and what is wrong with it."""
+"""A control with its name, the way back to the model default, and what is wrong with it."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -45,7 +45,7 @@ class Field(QWidget):
         self.set_problem("")
 
     def set_own(self, own: bool) -> None:
-        """Whether the value is the model's own."""
+        """Whether the value is the model default."""
         self._own.setVisible(self._resettable and own)
         self._back.setVisible(self._resettable and not own)
 
@@ -73,7 +73,7 @@ class Field(QWidget):
         self._control.setFocus()
 
     def back_button(self) -> QWidget:
-        """The way back to the model's own value."""
+        """The way back to the model default."""
         return self._back
 
     def _go_back(self) -> None:

@@ -11,7 +11,7 @@ _NUMBER = 96  # pixels of the field: the same in all rows
 
 
 class SliderSpin(QWidget):
-    """Shows a value, or the model's own in its place; `edited` tells what a person chose."""
+    """Shows a value, or the model default in its place; `edited` tells what a person chose."""
 
     edited = Signal(float)
 

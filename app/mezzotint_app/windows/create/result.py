@@ -76,7 +76,7 @@ class CreateResult(QWidget):
         return self._follow
 
     def notices(self) -> str:
-        """What was done otherwise than asked."""
+        """What was adjusted."""
         return "" if self._notices.isHidden() else self._notices.text()
 
     def progress_words(self) -> str:

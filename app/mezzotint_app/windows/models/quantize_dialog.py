@@ -1,4 +1,4 @@
-"""Which smaller copy of a model to make."""
+"""Which quantized copy of a model to make."""
 
 from typing import cast
 

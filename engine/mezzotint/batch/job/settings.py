@@ -74,7 +74,7 @@ def _cascade(options: Options, base: Cascade) -> Cascade:
     first = replace(first, until=None)
     stages, transitions = [first], []
     if options.hires is not None:
-        # Said again, since a stage that names none takes its model's own; the sizes follow from the scale.
+        # Said again, since a stage that names none takes its model's default; the sizes follow from the scale.
         stages.append(replace(first, width=None, height=None))
         transitions.append(Transition(**{"strength": HIRES_STRENGTH} | options.of(Transition)))
     if options.refiner is not None:

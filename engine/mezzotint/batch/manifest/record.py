@@ -83,7 +83,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[ReadLine]:
 def _lines(file: BinaryIO, end: int) -> Iterator[ReadLine]:
     while line := file.readline(_LONGEST_LINE):
         length, is_whole = len(line), line.endswith(b"\n")
-        while not is_whole and (rest := file.readline(_LONGEST_LINE)):  # not of ours: passed over, and not kept
+        while not is_whole and (rest := file.readline(_LONGEST_LINE)):  # not of ours: skipped, and not kept
             length, line, is_whole = length + len(rest), b"-", rest.endswith(b"\n")
         if not is_whole:
             return

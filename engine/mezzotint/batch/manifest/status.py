@@ -124,7 +124,7 @@ def _of_how_many(status: BatchStatus) -> str:
     if status.total is None:
         return ""
     ended, wanted = status.done + status.failed + status.set_aside, status.total - status.skipped
-    return "" if ended > wanted else f" of {wanted}"  # what was passed over is none of what is to be made
+    return "" if ended > wanted else f" of {wanted}"  # what was skipped is none of what is to be made
 
 
 def _words_of(owner: BatchOwner) -> str:

@@ -60,7 +60,7 @@ def _next_line(file: BinaryIO, path: Path) -> bytes:
     try:
         line = file.readline(_MOST_LINE)
         rest = line
-        while len(rest) == _MOST_LINE and not rest.endswith(b"\n"):  # what is longer is passed over, not kept
+        while len(rest) == _MOST_LINE and not rest.endswith(b"\n"):  # what is longer is skipped, not kept
             rest = file.readline(_MOST_LINE)
     except OSError as error:
         raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None

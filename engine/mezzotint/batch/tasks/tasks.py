@@ -58,7 +58,7 @@ class Shard:
 def tasks_of(
     job: JobFile, *, base: Path, shard: Shard | None = None, listdir: Listdir | None = None
 ) -> Iterator[BatchTask | Skipped]:
-    """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and passed over.
+    """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and skipped.
 
     UsageError at once for a job that cannot be; StorageError while it is read, where a folder or table is gone. All
     shards give the same names to the same tasks, and none reads the images of another.

@@ -201,7 +201,9 @@ def batch_size(words: str) -> int | Literal["auto"]:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """How a batch is run, whatever it makes."""
     group = parser.add_argument_group("run")
-    group.add_argument("--dry-run", action="store_true", help="only show what would be made")
+    group.add_argument(
+        "--dry-run", action="store_true", help="preview: list what would be generated, and generate nothing"
+    )
     group.add_argument(
         "--retry-failed", action="store_true", help="also retry what failed or was skipped after crashes"
     )

@@ -107,7 +107,7 @@ def _told(record: Record) -> str:
 
 
 def summary(progress: Progress) -> str:
-    """The figures in words: `12 made, 3 failed, 2 passed over, 80 made before`."""
+    """The figures in words: `12 made, 3 failed, 2 skipped, 80 made before`."""
     parts = [
         (progress.done, "made"),
         (progress.failed, "failed"),

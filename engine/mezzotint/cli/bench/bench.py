@@ -78,7 +78,7 @@ def add(commands: "Commands") -> None:
         default=PROMPTS,
         help=f"how many images of each model (default: {PROMPTS})",
     )
-    parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's own)")
+    parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's default)")
     parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
     parser.add_argument(
         "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"

@@ -29,7 +29,7 @@ class StarJournal:
             raise storage_error("read", self._path, error) from error
 
     def read(self) -> dict[str, int]:
-        """All stars; lines that make no sense, such as one that a power failure cut, are passed over."""
+        """All stars; lines that make no sense, such as one that a power failure cut, are skipped."""
         try:
             with open(self._path, "rb") as file:
                 lines = file.read(_LARGEST_FILE).split(b"\n")

@@ -36,7 +36,7 @@ class Walked:
 
 
 def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) -> Walked:
-    """Every file that is named as an image; hidden and temporary ones are passed over."""
+    """Every file that is named as an image; hidden and temporary ones are skipped."""
     walked = Walked()
     for folder in _apart(folders):
         pending = [(folder, 0)]

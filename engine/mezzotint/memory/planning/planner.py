@@ -4,7 +4,7 @@ Lexicographic: it fits the device; it fits RAM and what may be page-locked; its 
 (precision, tiles) rests on what the machine has and is expected to take, never on what is free at the moment nor on how
 long earlier jobs took; the rest is chosen within what is free, by the times that are known. More memory never gives a
 lower tier, nor a slower plan of the same tier: a tier is taken when it takes at most so many times what the fastest
-tier would take with everything in place (or hardly more than it would take so itself), and that bound does not depend
+tier would take with everything loaded (or hardly more than it would take so itself), and that bound does not depend
 on memory.
 """
 
@@ -26,9 +26,9 @@ from mezzotint.protocol import MemoryPolicy, Plan, Quantization
 
 _DEVICE_HEADROOM = 10  # the part of a card that is left to the desktop and to others, as a divisor
 _RAM_HEADROOM = 8
-# How many times what the fastest precision would take with everything in place a better one may take.
+# How many times what the fastest precision would take with everything loaded a better one may take.
 PATIENCE = {"auto": 2.0, "balanced": 1.25}
-_HARDLY_MORE = 1.1  # times its own time with everything in place: then the better precision is taken in any case
+_HARDLY_MORE = 1.1  # times its own time with everything loaded: then the better precision is taken in any case
 
 _DENOISERS: dict[MemoryPolicy, tuple[Scheme, ...]] = {
     "auto": ("none", "int8", "int4-lowrank"),

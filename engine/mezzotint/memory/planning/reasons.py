@@ -24,7 +24,7 @@ def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fit
 def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
     need, have = size(everything(problem)), size(plan.vram_bytes)
     moving = any(placed.arrivals for placed in solution.placed)
-    begun = f"needs {need} with everything in place; you have {have}"
+    begun = f"needs {need} with everything loaded; you have {have}"
     denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
     choices = list(_choices(problem, plan, denoisers))
     if not choices:

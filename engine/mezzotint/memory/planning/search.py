@@ -63,7 +63,7 @@ def fastest(
                 least = best.seconds if best else below
                 best = _fastest(problem, precision, tile, guidance, hosts, rooms, least) or best
         if best is not None and all(not each.arrivals and not each.layout.slots for each in best.placed):
-            break  # with everything in place the halves of the guidance come as is best for the model
+            break  # with everything loaded the halves of the guidance come as is best for the model
     return best
 
 

@@ -37,7 +37,7 @@ def test_the_newest_is_planned_after_a_moment(preflight, service, qtbot):
     service.answer(plan())
     assert preflight.state() == "planned"
     assert preflight.line().startswith("Needs 3.6 GB of 8.0 GB VRAM")
-    assert preflight.reasons() == ("needs 9.1 GB with everything in place",)
+    assert preflight.reasons() == ("needs 9.1 GB with everything loaded",)
     assert preflight.fits()
     preflight.set(wanted(80))
     assert len(service.asked) == 1

@@ -14,7 +14,7 @@ def test_the_first_sentence_says_what_is_needed_what_there_is_and_what_is_done()
         component("vae", "vae", [], outside=80 * MB, live=5e4),
     )
     first = plan(task(heavy, steps=30, vae_tile=512), card(2 * GB, 32 * GB)).reasons[0]
-    assert first.startswith("needs 3.6 GB with everything in place; you have 2.0 GB: will use int8 for transformer")
+    assert first.startswith("needs 3.6 GB with everything loaded; you have 2.0 GB: will use int8 for transformer")
     assert "VAE in tiles of 512" in first
     assert first.endswith((" % time", "no slower"))
 
