@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from mezzotint.memory.weights import Weight
 from mezzotint.quantization.branched import merge, merged_branches, same_branches
-from mezzotint.quantization.linear import Branch
+from mezzotint.quantization.lycoris import Delta
 
 Arrived = Sequence[tuple[Weight, Tensor]]  # weights, and where each lies on the device
 
@@ -16,8 +16,8 @@ class Merging:
     """The branches of a network's weights during one stay on a device."""
 
     def __init__(self) -> None:
-        self._wanted: Mapping[str, tuple[Branch, ...]] = {}
-        self._merged: dict[str, tuple[Branch, ...] | None] = {}  # of what stays; None: broken off half-way
+        self._wanted: Mapping[str, tuple[Delta, ...]] = {}
+        self._merged: dict[str, tuple[Delta, ...] | None] = {}  # of what stays; None: broken off half-way
 
     def look(self, network: nn.Module) -> bool:
         """See what is to be merged now; whether that is something else than before."""
@@ -45,13 +45,13 @@ class Merging:
                 _merge(target, branches)
             self._merged[weight.name] = branches
 
-    def _branches(self, weight: Weight) -> tuple[Branch, ...]:
+    def _branches(self, weight: Weight) -> tuple[Delta, ...]:
         branches = self._wanted.get(weight.name, ())
         if branches and len(weight.places) > 1:
             raise ValueError(f"{weight.name} is shared by {len(weight.places)} layers, of which one has branches")
         return branches
 
 
-def _merge(target: Tensor, branches: Sequence[Branch]) -> None:
+def _merge(target: Tensor, branches: Sequence[Delta]) -> None:
     with torch.no_grad():
         merge(target, target, branches)

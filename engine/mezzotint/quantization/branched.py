@@ -5,6 +5,7 @@ the same hooks. What is merged is merged into a copy: where no branches are want
 weight that it had, so that the network is what it was, bit for bit.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLayer, QuantizedLinear
 from mezzotint.quantization.linear import Branch, joined
+from mezzotint.quantization.lycoris import Delta, Hadamard, Kronecker
 
 _AT_ONCE = 2**20  # numbers of a weight that are merged at a time, which bounds what that takes beside it
 
@@ -22,7 +24,7 @@ class MergedLinear(nn.Linear):
 
     merges = True
 
-    def __init__(self, plain: nn.Linear, branches: tuple[Branch, ...]) -> None:
+    def __init__(self, plain: nn.Linear, branches: tuple[Delta, ...]) -> None:
         vars(self).update(vars(plain))
         self.branches = branches
         self.plain = (plain,)  # in a tuple it is no part of the network
@@ -33,7 +35,7 @@ class MergedConv2d(nn.Conv2d):
 
     merges = True
 
-    def __init__(self, plain: nn.Conv2d, branches: tuple[Branch, ...]) -> None:
+    def __init__(self, plain: nn.Conv2d, branches: tuple[Delta, ...]) -> None:
         vars(self).update(vars(plain))
         self.branches = branches
         self.plain = (plain,)
@@ -54,7 +56,7 @@ def weight_shape(layer: BranchableLayer) -> tuple[int, ...]:
     return tuple(layer.shape if isinstance(layer, QuantizedLayer) else layer.weight.shape)
 
 
-def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Branch]], *, at_rest: bool = True) -> None:
+def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *, at_rest: bool = True) -> None:
     """Have these branches, by the names of layers, and no others; layers whose branches stay are left alone.
 
     `at_rest`: weights compute where they lie, so plain ones are merged here, each into a copy. Otherwise they are
@@ -63,46 +65,44 @@ def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Branch]], *
     for name, layer in list(branchable_layers(network)):
         wanted = tuple(branches.get(name, ()))
         if isinstance(layer, QuantizedLayer):
-            branch = joined(wanted)
-            layer.branches = () if branch is None else (branch,)
+            layer.branches = _beside(wanted)
         elif not same_branches(wanted, getattr(layer, "branches", ())):
             plain = layer.plain[0] if isinstance(layer, MergedLinear | MergedConv2d) else layer
             _put(network, name, _merged(plain, wanted, at_rest=at_rest) if wanted else plain)
 
 
-def merged_branches(network: nn.Module) -> dict[str, tuple[Branch, ...]]:
+def merged_branches(network: nn.Module) -> dict[str, tuple[Delta, ...]]:
     """By the names of weights, what is to be merged into them; also of layers that something else stands for now."""
     return {
         f"{name}.weight": module.branches for name, module in network.named_modules() if getattr(module, "merges", None)
     }
 
 
-def same_branches(a: Sequence[Branch], b: Sequence[Branch]) -> bool:
+def same_branches(a: Sequence[Delta], b: Sequence[Delta]) -> bool:
     """Whether they add the same: the very same factors, at the same scale."""
     return len(a) == len(b) and all(
-        x.down is y.down and x.up is y.up and x.scale == y.scale for x, y in zip(a, b, strict=True)
+        type(x) is type(y) and x.scale == y.scale and all(map(operator.is_, x.factors, y.factors))
+        for x, y in zip(a, b, strict=True)
     )
 
 
-def merge(target: Tensor, weight: Tensor, branches: Sequence[Branch]) -> None:
-    """Fill target with weight `(n, ...)` plus each branch's `scale up down`.
+def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
+    """Fill target with weight `(n, ...)` plus what each branch adds.
 
     Summed in float32 at least, one branch after the other, and rounded once; target may be the weight itself.
     """
     dtype = torch.promote_types(weight.dtype, torch.float32)
-    factors = [(each.up.flatten(1).to(dtype), each.down.flatten(1).to(dtype), each.scale) for each in branches]
+    exact = [each.moved(lambda factor: factor.to(dtype)) for each in branches]
     step = max(1, _AT_ONCE // max(1, weight[0].numel()))
     for start in range(0, weight.shape[0], step):
         rows = slice(start, start + step)
         total = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
-        for up, down, scale in factors:
-            total.addmm_(up[rows], down, alpha=scale)
+        for each in exact:
+            each.add_rows(total, rows)
         target[rows].copy_(total.view_as(weight[rows]))
 
 
-def _merged(
-    plain: nn.Linear | nn.Conv2d, branches: tuple[Branch, ...], *, at_rest: bool
-) -> MergedLinear | MergedConv2d:
+def _merged(plain: nn.Linear | nn.Conv2d, branches: tuple[Delta, ...], *, at_rest: bool) -> MergedLinear | MergedConv2d:
     layer = (MergedConv2d if isinstance(plain, nn.Conv2d) else MergedLinear)(plain, branches)  # type: ignore[arg-type]
     if at_rest:
         with torch.inference_mode(False), torch.no_grad():
@@ -110,6 +110,19 @@ def _merged(
             merge(weight, plain.weight, branches)
             vars(layer)["_parameters"] = {**plain._parameters, "weight": nn.Parameter(weight, requires_grad=False)}
     return layer
+
+
+def _beside(branches: Sequence[Delta]) -> tuple[Branch | Kronecker, ...]:
+    """What a quantized layer computes: all that is of low rank in one product, and the others."""
+    low_rank = joined(
+        [
+            each.as_branch() if isinstance(each, Hadamard) else each
+            for each in branches
+            if not isinstance(each, Kronecker)
+        ]
+    )
+    kroneckers = tuple(each for each in branches if isinstance(each, Kronecker))
+    return kroneckers if low_rank is None else (low_rank, *kroneckers)
 
 
 def _put(network: nn.Module, name: str, layer: nn.Module) -> None:

@@ -1,6 +1,6 @@
 """Layers that take the place of torch's own where a weight is quantized or has branches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from torch.nn import functional
 from mezzotint.quantization.convolution import convolved
 from mezzotint.quantization.formats import Format, Int8, LowRank4
 from mezzotint.quantization.linear import Branch, Kernels, QuantizedWeight, linear
+from mezzotint.quantization.lycoris import Kronecker
 
 _PREFIX = "quantized_"
 
@@ -27,7 +28,7 @@ class QuantizedLayer(nn.Module):
         super().__init__()
         self.format = format_
         self.shape = torch.Size(shape)
-        self.branches: tuple[Branch, ...] = ()
+        self.branches: tuple[Branch | Kronecker, ...] = ()
         for name, tensor in format_.described(shape).items():
             empty = torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
             self.register_buffer(_PREFIX + name, empty)
@@ -67,7 +68,11 @@ class QuantizedLinear(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(..., k)` to `(..., n)`."""
-        return linear(x, self.weight, self.bias, self.branches, self.products)
+        low_rank, kroneckers = _split(self.branches)
+        y = linear(x, self.weight, self.bias, low_rank, self.products)
+        for each in kroneckers:
+            y = y + each.of(x)
+        return y
 
 
 class QuantizedConv2d(QuantizedLayer):
@@ -82,4 +87,13 @@ class QuantizedConv2d(QuantizedLayer):
         """x `(b, c, h, w)` to the image that the convolution makes of it."""
         weight = self.weight.dequantized(x.dtype)
         y = functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-        return convolved(y, x, self.branches, self)
+        low_rank, kroneckers = _split(self.branches)
+        y = convolved(y, x, low_rank, self)
+        for each in kroneckers:
+            y = y + each.convolved(x, self)
+        return y
+
+
+def _split(branches: Sequence[Branch | Kronecker]) -> tuple[list[Branch], list[Kronecker]]:
+    low_rank = [each for each in branches if isinstance(each, Branch)]
+    return low_rank, [each for each in branches if isinstance(each, Kronecker)]

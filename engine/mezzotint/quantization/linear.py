@@ -1,7 +1,7 @@
 """The linear operation: a weight, quantized or not, with branches of low rank on the input as it comes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -34,6 +34,23 @@ class Branch:
     down: Tensor
     up: Tensor
     scale: float = 1.0
+
+    @property
+    def factors(self) -> tuple[Tensor, ...]:
+        """Both."""
+        return self.down, self.up
+
+    def moved(self, move: Callable[[Tensor], Tensor]) -> "Branch":
+        """The same of other tensors."""
+        return replace(self, down=move(self.down), up=move(self.up))
+
+    def taken(self, take: Callable[[Tensor], Tensor]) -> "Branch":
+        """That of some rows of the weight."""
+        return replace(self, up=take(self.up))
+
+    def add_rows(self, total: Tensor, rows: slice) -> None:
+        """Add to these rows of a flat weight."""
+        total.addmm_(self.up.flatten(1)[rows], self.down.flatten(1), alpha=self.scale)
 
 
 class Kernels(Protocol):

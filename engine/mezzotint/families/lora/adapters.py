@@ -16,12 +16,15 @@ from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.loading.original_names import Rows, swapped
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
+from mezzotint.families.lora.keys import Part
+from mezzotint.families.lora.lycoris import added_by, is_lycoris
 from mezzotint.families.lora.matching import Fit, Target
 from mezzotint.quantization.branched import set_branches
 from mezzotint.quantization.layers import QuantizedLayer
 from mezzotint.quantization.linear import Branch
+from mezzotint.quantization.lycoris import Delta, Hadamard
 
-_Branches = Mapping[str, Mapping[str, Branch]]  # by component and layer
+_Branches = Mapping[str, Mapping[str, Delta]]  # by component and layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ class Adapters:
             return
         self._on = None
         for component, network in self._networks.items():
-            branches: dict[str, list[Branch]] = {}
+            branches: dict[str, list[Delta]] = {}
             for stamp, weight in wanted:
                 for name, branch in self._held[stamp].get(component, {}).items():
                     branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
@@ -93,49 +96,57 @@ class Adapters:
         for name, tensor in tensors.items():
             if not bool(torch.isfinite(tensor).all()):
                 raise _damaged(path, f"'{plain(name, 80)}' holds numbers that are not finite")
-        branches: dict[str, dict[str, Branch]] = {}
+        branches: dict[str, dict[str, Delta]] = {}
         for layer, target in lora.fit.pairs:
-            branch = self._placed(_branch(lora.file, layer, target, tensors), target)
-            if branch is None:
+            delta = self._placed(_delta(lora.file, layer, target, tensors), target)
+            if delta is None:
                 raise ModelRefused(
                     f"{plain(path, 300)}: '{plain(layer.layer, 80)}' is too large for the network's numbers; "
                     "try --dtype float32"
                 )
-            branches.setdefault(target.component, {})[target.name] = branch
+            branches.setdefault(target.component, {})[target.name] = delta
         return branches
 
-    def _placed(self, branch: Branch, target: Target) -> Branch | None:
+    def _placed(self, delta: Delta, target: Target) -> Delta | None:
         """Where it is used: in the network's numbers beside a quantized weight, else as exact as it is in the file.
 
         None: its numbers are too large for the network's.
         """
         network = self._networks[target.component]
         like = next(each for each in network.parameters() if each.is_floating_point())
-        rounded = [factor.to(like.dtype) for factor in (branch.down, branch.up)]
-        if not all(bool(torch.isfinite(factor).all()) for factor in rounded):
-            return None
         beside = isinstance(network.get_submodule(target.name), QuantizedLayer)
-        factors = rounded if beside else [branch.down, branch.up]
-        down, up = (factor.to(self._device or like.device).contiguous() for factor in factors)
-        return replace(branch, down=down, up=up)
+        if beside and isinstance(delta, Hadamard):  # multiplied before it is rounded
+            delta = delta.moved(Tensor.float).as_branch()
+        rounded = delta.moved(lambda factor: factor.to(like.dtype))
+        if not all(bool(torch.isfinite(factor).all()) for factor in rounded.factors):
+            return None
+        used = rounded if beside else delta
+        return used.moved(lambda factor: factor.to(self._device or like.device).contiguous())
 
 
-def _branch(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Branch:
-    """A layer's factors in the shape of the weight that they are beside."""
-    down, up = tensors[layer.names["down"]], tensors[layer.names["up"]]
-    if "mid" in layer.names:  # the window's own factor, of a CP decomposition (LyCORIS, arXiv 2309.14859)
-        down = torch.einsum("orhw,rc->ochw", tensors[layer.names["mid"]].float(), down.flatten(1).float())
+def _delta(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Delta:
+    """What a layer adds, in the shape of the weight that it is beside."""
+    parts = {part: tensors[name] for part, name in layer.names.items()}
+    scale = _scale(file, layer, tensors)
+    delta = added_by(parts, target.shape[2:], scale) if is_lycoris(parts) else _branch(layer, target, parts, scale)
     if isinstance(target.form, Rows):
-        up = target.form.take(up)
-    elif target.form == "swapped":
-        up = swapped(up)
+        return delta.taken(target.form.take)
+    return delta.taken(swapped) if target.form == "swapped" else delta
+
+
+def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:
+    down, up = parts["down"], parts["up"]
+    if "mid" in parts:  # the window's own factor, of a CP decomposition (LyCORIS, arXiv 2309.14859)
+        down = torch.einsum("orhw,rc->ochw", parts["mid"].float(), down.flatten(1).float())
     is_convolution = len(target.shape) == 4
     down = down.reshape(layer.rank, *target.shape[1:])
     up = up.reshape(-1, layer.rank, 1, 1) if is_convolution else up.reshape(-1, layer.rank)
-    return Branch(down=down, up=up, scale=_scale(file, layer, tensors))
+    return Branch(down=down, up=up, scale=scale)
 
 
 def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> float:
+    if not layer.rank:  # a LoKr of two whole matrices
+        return 1.0
     if "alpha" in layer.names:
         return float(tensors[layer.names["alpha"]].double().item()) / layer.rank
     written = file.alphas.get(layer.place)

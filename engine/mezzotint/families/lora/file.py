@@ -1,5 +1,9 @@
-"""A LoRA file: its layers by name and shape, checked before a tensor is read (LoRA, arXiv 2106.09685)."""
+"""A LoRA file: its layers by name and shape, checked before a tensor is read (LoRA, arXiv 2106.09685).
 
+LoHas and LoKrs are files of the same kind (LyCORIS, arXiv 2309.14859).
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +17,7 @@ from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas
 from mezzotint.families.lora.keys import Part, Place, parse_key
 from mezzotint.families.lora.kinds import Base, base_of, refused_kind
+from mezzotint.families.lora.lycoris import is_lycoris, shape_of
 
 LARGEST_FILE = 8 * 2**30  # bytes; those of the largest models, with a rank of 256, are under four
 LARGEST_RANK = 4096
@@ -25,16 +30,22 @@ Stamp = tuple[str, int, int]  # path, size, time: other when the file is replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraLayer:
-    """What is added to one layer: tensors by part, and the shape `(n, k)` or `(n, c, kh, kw)` of the weight meant."""
+    """What is added to one layer: tensors by part, and the shape `(n, k)` or `(n, c, kh, kw)` of the weight meant.
+
+    `rank`: what alpha is divided by; 0 where nothing is scaled. `is_flat`: k holds the window of a convolution, too.
+    """
 
     place: Place
     layer: str
     rank: int
     shape: tuple[int, ...]
     names: Mapping[Part, str]
+    is_flat: bool = False
 
     def fits(self, shape: Sequence[int]) -> bool:
         """Whether a weight of that shape can have it; a linear layer and a 1x1 convolution are written alike."""
+        if self.is_flat:
+            return self.shape == (shape[0], math.prod(shape[1:]))
         return _without_window(self.shape) == _without_window(tuple(shape))
 
 
@@ -113,22 +124,38 @@ def _parts(header: Header) -> tuple[dict[tuple[Place, str], dict[Part, str]], tu
 
 
 def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) -> LoraLayer:
-    for part in ("down", "up"):
-        if part not in names:
-            raise _refused(header.path, f"'{plain(next(iter(names.values())), 80)}' has no '{part}' beside it")
     specs = {part: header.tensors[name] for part, name in names.items()}
     for part, spec in specs.items():
         _check_spec(header.path, names[part], part, spec)
-    down, up, mid = specs["down"].shape, specs["up"].shape, specs["mid"].shape if "mid" in specs else None
+    shapes: dict[Part, tuple[int, ...]] = {part: spec.shape for part, spec in specs.items() if part != "alpha"}
+    first = plain(names[next(iter(shapes))], 80)
+    if len({part.partition("_")[0] if is_lycoris([part]) else "lora" for part in shapes}) > 1:
+        raise _refused(header.path, f"'{first}' has factors of another kind beside it; it may hold two LoRAs")
+    is_lycoris_layer = is_lycoris(shapes)
+    try:
+        rank, shape = shape_of(shapes) if is_lycoris_layer else _lora_shape(shapes)
+    except KeyError as missing:
+        raise _refused(header.path, f"'{first}' has no {missing} beside it") from None
+    except ValueError:
+        written = " x ".join(map(str, shapes.values()))
+        raise _refused(header.path, f"the factors of '{first}' do not fit together: {written}") from None
+    if rank > LARGEST_RANK:
+        raise _refused(header.path, f"'{first}' has the rank {rank}; a LoRA has a rank up to {LARGEST_RANK}")
+    is_flat = is_lycoris_layer and len(shape) == 2
+    return LoraLayer(place=place, layer=layer, rank=rank, shape=shape, names=names, is_flat=is_flat)
+
+
+def _lora_shape(shapes: Mapping[Part, tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
+    """The rank and the shape of the weight; KeyError names a missing part, ValueError: they do not fit together."""
+    down, up, mid = shapes["down"], shapes["up"], shapes.get("mid")
     rank = down[0]
     fits = up[1] == rank and (len(up) == 2 or up[2:] == (1, 1))
     if mid is not None:
         fits = fits and len(mid) == 4 and mid[:2] == (rank, rank) and down[2:] in ((), (1, 1))
     if not fits:
-        shapes = " x ".join(map(str, (down, up) if mid is None else (down, mid, up)))
-        raise _refused(header.path, f"the factors of '{plain(names['down'], 80)}' do not fit together: {shapes}")
+        raise ValueError(down, up, mid)
     window = down[2:] if mid is None else mid[2:]
-    return LoraLayer(place=place, layer=layer, rank=rank, shape=(up[0], down[1], *window), names=names)
+    return rank, (up[0], down[1], *window)
 
 
 def _check_spec(path: Path, name: str, part: Part, spec: TensorSpec) -> None:
@@ -138,11 +165,8 @@ def _check_spec(path: Path, name: str, part: Part, spec: TensorSpec) -> None:
         return
     if spec.dtype not in _DTYPES:
         raise _refused(path, f"'{plain(name, 80)}' is {spec.dtype}; a LoRA is of {', '.join(_DTYPES)}")
-    rank = spec.shape[1 if part == "up" else 0] if len(spec.shape) in (2, 4) else 0
-    if not 1 <= rank <= LARGEST_RANK or 0 in spec.shape:
-        raise _refused(
-            path, f"'{plain(name, 80)}' has the shape {spec.shape}; it has 2 or 4 sides and a rank up to {LARGEST_RANK}"
-        )
+    if len(spec.shape) not in (2, 4) or 0 in spec.shape:
+        raise _refused(path, f"'{plain(name, 80)}' has the shape {spec.shape}; it has 2 or 4 sides")
 
 
 def _without_window(shape: tuple[int, ...]) -> tuple[int, ...]:

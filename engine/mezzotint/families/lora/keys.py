@@ -6,19 +6,27 @@ to one form, with underscores: no two layers of a network have the same.
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from mezzotint.families.loading.original_names import UNET, Layout, place
 
 Place = Literal["denoiser", "text_encoder", "text_encoder_2", "text_encoder_3"]
-Part = Literal["down", "up", "mid", "alpha"]
+LoraPart = Literal["down", "up", "mid"]
+LohaPart = Literal["hada_w1_a", "hada_w1_b", "hada_t1", "hada_w2_a", "hada_w2_b", "hada_t2"]
+LokrPart = Literal["lokr_w1", "lokr_w1_a", "lokr_w1_b", "lokr_w2", "lokr_w2_a", "lokr_w2_b", "lokr_t2"]
+Part = LoraPart | LohaPart | LokrPart | Literal["alpha"]
 
-_PARTS: dict[str, Part] = {"down": "down", "A": "down", "up": "up", "B": "up", "mid": "mid"}
+_PARTS: dict[str, Part] = {
+    **{part: part for kind in (LoraPart, LohaPart, LokrPart) for part in get_args(kind)},
+    "A": "down",
+    "B": "up",
+}
 _FACTOR = re.compile(
     r"(?P<layer>.+?)[._]lora(?:_linear_layer)?[._](?P<part>down|up|mid|A|B)(?:\.default(?:_\d+)?)?\.weight"
 )
+_LYCORIS = re.compile(r"(?P<layer>.+?)\.(?P<part>hada_(?:w[12]_[ab]|t[12])|lokr_(?:w[12](?:_[ab])?|t2))(?:\.default)?")
 _ALPHA = re.compile(r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?\.alpha")
-_KOHYA = re.compile(r"lora_(unet|transformer|te1|te2|te3|te)_(.+)")
+_KOHYA = re.compile(r"(?:lora_(unet|transformer|te1|te2|te3|te)|lycoris)_(.+)")
 _WRAPPED = re.compile(r"(?:base_model\.model\.)+")
 _PLACES: dict[str, Place] = {
     "unet": "denoiser",
@@ -47,7 +55,7 @@ class Key:
 
 def parse_key(name: str) -> Key | None:
     """What the tensor of that name is; None for an unknown name."""
-    found = _FACTOR.fullmatch(name)
+    found = _FACTOR.fullmatch(name) or _LYCORIS.fullmatch(name)
     part: Part = "alpha"
     if found is not None:
         part = _PARTS[found["part"]]
@@ -74,7 +82,7 @@ def from_original(layer: str, layers_per_block: int) -> str | None:
 def _split(layer: str) -> tuple[Place, str]:
     kohya = _KOHYA.fullmatch(layer)
     if kohya is not None:
-        return _PLACES[kohya[1]], kohya[2]
+        return _PLACES[kohya[1] or "unet"], kohya[2]
     layer = _WRAPPED.sub("", layer, count=1).removeprefix("model.")
     head, _, rest = layer.partition(".")
     if head in _PLACES and rest:

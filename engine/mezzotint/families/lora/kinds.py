@@ -7,8 +7,6 @@ from dataclasses import dataclass
 _MERGE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
 # Names of tensors, and what a file that holds them is called.
 _REFUSED: tuple[tuple[str, str], ...] = (
-    (r"\.hada_", "a LoHa"),
-    (r"\.lokr_", "a LoKr"),
     (r"\.(dora_scale|lora_magnitude_vector)(\.|$)", "a DoRA"),
     (r"\.(oft_|boft_)", "an OFT"),
     (r"\.(a1|a2|b1|b2)\.weight$", "a GLoRA"),

@@ -60,8 +60,6 @@ def test_what_has_no_known_meaning_is_listed(tmp_path):
 
 
 REFUSED = {
-    "LoHa": ({f"{LAYER}.hada_w1_a": torch.ones(2, 2)}, "a LoHa"),
-    "LoKr": ({f"{LAYER}.lokr_w1": torch.ones(2, 2)}, "a LoKr"),
     "DoRA": (proper() | {f"{LAYER}.dora_scale": torch.ones(1280, 1)}, "a DoRA"),
     "DoRA of peft": (proper() | {"unet.x.lora_magnitude_vector": torch.ones(4)}, "a DoRA"),
     "OFT": ({f"{LAYER}.oft_blocks": torch.ones(2, 2)}, "an OFT"),

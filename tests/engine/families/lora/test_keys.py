@@ -86,7 +86,7 @@ def test_a_name_says_what_it_is(name, place, layer, part):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "alpha", ".alpha", "a.weight", "lora_unet_x.hada_w1_a", "lora_down.weight", "x.lora_C.weight"]
+    "name", ["", "alpha", ".alpha", "a.weight", "lora_unet_x.hada_w3_a", "lora_down.weight", "x.lora_C.weight"]
 )
 def test_other_names_say_nothing(name):
     assert parse_key(name) is None

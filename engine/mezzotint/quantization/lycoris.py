@@ -1,0 +1,111 @@
+"""What LoHas and LoKrs add to a weight, without making a whole one of it (LyCORIS, arXiv 2309.14859)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.quantization.convolution import Walk
+from mezzotint.quantization.linear import Branch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hadamard:
+    """What a LoHa adds: `scale (ups[0] downs[0]) * (ups[1] downs[1])`, of ups `(n, r)` and downs `(r, ...)`."""
+
+    ups: tuple[Tensor, Tensor]
+    downs: tuple[Tensor, Tensor]
+    scale: float = 1.0
+
+    @property
+    def factors(self) -> tuple[Tensor, ...]:
+        """All its tensors."""
+        return (*self.ups, *self.downs)
+
+    def moved(self, move: Callable[[Tensor], Tensor]) -> "Hadamard":
+        """The same of other tensors."""
+        (a, b), (c, d) = self.ups, self.downs
+        return replace(self, ups=(move(a), move(b)), downs=(move(c), move(d)))
+
+    def taken(self, take: Callable[[Tensor], Tensor]) -> "Hadamard":
+        """That of some rows of the weight."""
+        return replace(self, ups=(take(self.ups[0]), take(self.ups[1])))
+
+    def add_rows(self, total: Tensor, rows: slice) -> None:
+        """Add to these rows of a flat weight."""
+        first, second = (up[rows] @ down.flatten(1) for up, down in zip(self.ups, self.downs, strict=True))
+        total.add_(first.mul_(second), alpha=self.scale)
+
+    def as_branch(self) -> Branch:
+        """The same as one product: of rank `r * r`, or as many as the weight has rows or columns."""
+        n, (r1, r2) = len(self.ups[0]), (len(down) for down in self.downs)
+        shape = self.downs[0].shape[1:]
+        columns = shape.numel()
+        if r1 * r2 < min(n, columns):
+            up = (self.ups[0][:, :, None] * self.ups[1][:, None, :]).flatten(1)
+            down = (self.downs[0].flatten(1)[:, None] * self.downs[1].flatten(1)[None]).flatten(0, 1)
+        else:
+            whole = torch.mul(*(up @ down.flatten(1) for up, down in zip(self.ups, self.downs, strict=True)))
+            same = torch.eye(min(n, columns), dtype=whole.dtype, device=whole.device)
+            up, down = (whole, same) if columns <= n else (same, whole)
+        window = (1,) * (len(shape) - 1)
+        return Branch(down=down.reshape(-1, *shape), up=up.reshape(*up.shape, *window), scale=self.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kronecker:
+    """What a LoKr adds: `scale` times the Kronecker product of left `(a, b)` and right `(m, p)` or `(m, p, kh, kw)`.
+
+    `rows`: which of its rows, where the weight has only some; all of them in order where it is None.
+    """
+
+    left: Tensor
+    right: Tensor
+    rows: Tensor | None = None
+    scale: float = 1.0
+
+    @property
+    def factors(self) -> tuple[Tensor, ...]:
+        """All its tensors."""
+        return (self.left, self.right) if self.rows is None else (self.left, self.right, self.rows)
+
+    def moved(self, move: Callable[[Tensor], Tensor]) -> "Kronecker":
+        """The same of other tensors; whatever numbers those are of, the rows stay whole numbers."""
+        left = move(self.left)
+        rows = None if self.rows is None else self.rows.to(left.device)
+        return replace(self, left=left, right=move(self.right), rows=rows)
+
+    def taken(self, take: Callable[[Tensor], Tensor]) -> "Kronecker":
+        """That of some rows of the weight."""
+        return replace(self, rows=take(torch.arange(len(self.left) * len(self.right), device=self.left.device)))
+
+    def add_rows(self, total: Tensor, rows: slice) -> None:
+        """Add to these rows of a flat weight."""
+        stop = min(rows.stop, rows.start + len(total))
+        chosen = torch.arange(rows.start, stop, device=total.device) if self.rows is None else self.rows[rows]
+        left, right = self.left[chosen // len(self.right)], self.right.flatten(1)[chosen % len(self.right)]
+        total.add_((left[:, :, None] * right[:, None, :]).flatten(1), alpha=self.scale)
+
+    def of(self, x: Tensor) -> Tensor:
+        """x `(..., b * p)` to `(..., n)`."""
+        parts = x.reshape(*x.shape[:-1], self.left.shape[1], -1)
+        parts = functional.linear(parts, self.right.to(x.dtype))  # (..., b, m)
+        return self._chosen((self.left.to(x.dtype) @ parts).flatten(-2) * self.scale, -1)
+
+    def convolved(self, x: Tensor, walk: Walk) -> Tensor:
+        """x `(i, b * p, h, w)` to `(i, n, h', w')`."""
+        images, b = len(x), self.left.shape[1]
+        padding = walk.padding if isinstance(walk.padding, str) else list(walk.padding)
+        parts = x.reshape(images * b, -1, *x.shape[2:])
+        parts = functional.conv2d(parts, self.right.to(x.dtype), None, walk.stride, padding, walk.dilation)
+        mixed = torch.einsum("ab,ibmhw->iamhw", self.left.to(x.dtype), parts.reshape(images, b, *parts.shape[1:]))
+        return self._chosen(mixed.flatten(1, 2) * self.scale, 1)
+
+    def _chosen(self, y: Tensor, dim: int) -> Tensor:
+        return y if self.rows is None else y.index_select(dim, self.rows)
+
+
+Delta: TypeAlias = Branch | Hadamard | Kronecker
