@@ -160,6 +160,16 @@ class ModelPlace:
     problem: str | None = None
 
 
+HowItRuns = Literal["well", "slower", "not"]  # on a card: in little time and hardly delayed by streaming
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownModelsRequest:
+    """The curated list, for a machine with this one's RAM."""
+
+    vram_bytes: int | None = None  # of its card; None: no card is known
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
     """A model of the curated list."""
@@ -175,6 +185,7 @@ class KnownModel:
     gated: bool  # asks for a token and an agreement on the hub
     runs: bool  # whether this version of Mezzotint can run it
     planned_as: str = ""  # the name by which it can be planned before it is there
+    how_it_runs: HowItRuns | None = None  # on the card that was asked about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,7 @@ def test_questions_are_answered_while_a_model_comes(held, librarian):
     while (message := librarian.hear()).get("method") != "event":
         continue
     assert message["params"]["job"] == 1 and message["params"]["event"]["type"] == "Progress"
-    librarian.send(2, "known_models")
+    librarian.send(2, "known_models", {})
     assert len(librarian.answer(2)["result"]) > 5
     librarian.send(3, "cancel", {"job": 1})
     assert librarian.answer(1)["error"]["data"]["kind"] == "cancelled"

@@ -21,6 +21,7 @@ from mezzotint.library_protocol import (
     GalleryPage,
     GalleryScanned,
     KnownModel,
+    KnownModelsRequest,
     ModelPlace,
     Pixels,
     Thumbnail,
@@ -124,7 +125,7 @@ def test_every_method_once_and_never_torch(librarian, tiny_pixart_folder, tiny_s
     ask(tuple[ModelPlace, ...], "remove_place", {"path": str(tiny_sdxl_folder.parent)})
     ask(None, "forget_model", {"id": model.id})
     ask(None, "remember_model", {"id": model.id})
-    assert ask(tuple[KnownModel, ...], "known_models")
+    assert ask(tuple[KnownModel, ...], "known_models", KnownModelsRequest())
     assert ask(Verified, "verify", {"id": model.id}).ok
     job = {
         "version": 1,

@@ -2856,12 +2856,12 @@ und {n} weitere</translation>
         <translation>Lizenz</translation>
     </message>
     <message>
-        <source>Models known to work</source>
-        <translation>Modelle, die sicher funktionieren</translation>
-    </message>
-    <message>
         <source>On this machine</source>
         <translation>Auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Recommended models</source>
+        <translation>Empfohlene Modelle</translation>
     </message>
     <message>
         <source>Shows size and licence; downloads nothing yet</source>
@@ -2876,8 +2876,8 @@ und {n} weitere</translation>
         <translation>Variante</translation>
     </message>
     <message>
-        <source>fits your card</source>
-        <translation>passt auf die Grafikkarte</translation>
+        <source>does not fit</source>
+        <translation>passt nicht</translation>
     </message>
     <message>
         <source>from {least} of VRAM</source>
@@ -2896,8 +2896,12 @@ und {n} weitere</translation>
         <translation>owner/name oder https://…</translation>
     </message>
     <message>
-        <source>too large: needs {least}</source>
-        <translation>zu groß: braucht {least}</translation>
+        <source>runs slower</source>
+        <translation>läuft langsamer</translation>
+    </message>
+    <message>
+        <source>runs well</source>
+        <translation>läuft gut</translation>
     </message>
     <message>
         <source>{all}, {left} left to download</source>
@@ -4331,7 +4335,7 @@ und {n} weitere</translation>
     <name>Preflight</name>
     <message>
         <source>Planning memory…</source>
-        <translation>Speicher wird geplant...</translation>
+        <translation>Speicher wird geplant…</translation>
     </message>
     <message>
         <source>The engine is not running; images wait in the queue.</source>

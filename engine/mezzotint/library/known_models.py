@@ -6,22 +6,27 @@ from importlib import resources
 from typing import Any
 
 from mezzotint.families.known import FAMILIES
-from mezzotint.library_protocol import KnownModel
+from mezzotint.library_protocol import HowItRuns, KnownModel
 from mezzotint.memory.footprints.shipped import is_shipped, shipped
 
 _LIST = "known_models.toml"
+_WELL = 1.25  # times as long as with everything loaded
+_WELL_SECONDS = 60  # for an image
 _SMALLEST_MACHINE = 2**50  # bytes of RAM: only the card's memory is asked about
 
 
 @functools.cache
-def known_models() -> tuple[KnownModel, ...]:
-    """Every model of the list; what memory each needs is planned anew, from its footprint."""
+def known_models(vram_bytes: int | None = None) -> tuple[KnownModel, ...]:
+    """Every model of the list; what memory each needs is planned anew, from its footprint.
+
+    With the memory of a card in bytes also how each runs on an ordinary one, in this machine's RAM.
+    """
     text = (resources.files("mezzotint.library") / _LIST).read_text("utf-8")
     families = {family.name for family in FAMILIES}
-    return tuple(_known(entry, families) for entry in tomllib.loads(text)["model"])
+    return tuple(_known(entry, families, vram_bytes) for entry in tomllib.loads(text)["model"])
 
 
-def _known(entry: dict[str, Any], families: set[str]) -> KnownModel:
+def _known(entry: dict[str, Any], families: set[str], vram_bytes: int | None) -> KnownModel:
     runs = entry["family"] in families and is_shipped(entry["planned_as"])
     return KnownModel(
         id=entry["id"],
@@ -35,7 +40,24 @@ def _known(entry: dict[str, Any], families: set[str]) -> KnownModel:
         gated=entry.get("gated", False),
         runs=runs,
         planned_as=entry["planned_as"],
+        how_it_runs=_how_it_runs(entry["planned_as"], vram_bytes) if runs and vram_bytes is not None else None,
     )
+
+
+def _how_it_runs(name: str, vram_bytes: int) -> HowItRuns:
+    """At its own size, in whatever precision and place the plan finds best."""
+    import psutil
+
+    from mezzotint.memory.machine.probe import ordinary_machine
+    from mezzotint.memory.planning.planner import plan
+    from mezzotint.memory.planning.task import task_of
+
+    machine = ordinary_machine(vram_bytes, int(psutil.virtual_memory().total))
+    task = task_of([shipped(name)])
+    found = plan(task, machine)
+    if not found.fits:
+        return "slower" if plan(task, machine, policy="lowest").fits else "not"
+    return "well" if found.seconds <= min(_WELL_SECONDS, _WELL * found.seconds_resident) else "slower"
 
 
 @functools.cache

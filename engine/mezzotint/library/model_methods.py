@@ -5,7 +5,15 @@ from pathlib import Path
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.library.params import PathParams
-from mezzotint.library_protocol import GetRequest, KnownModel, ModelPlace, Offer, QuantizeRequest, Verified
+from mezzotint.library_protocol import (
+    GetRequest,
+    KnownModel,
+    KnownModelsRequest,
+    ModelPlace,
+    Offer,
+    QuantizeRequest,
+    Verified,
+)
 from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent
 from mezzotint.rpc.server import Method
 
@@ -22,7 +30,7 @@ def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> di
         "forget_model": Method(params=ModelRef, run=of.forget_model),
         "remember_model": Method(params=ModelRef, run=of.remember_model),
         "hidden_models": Method(params=None, run=of.hidden_models),
-        "known_models": Method(params=None, run=of.known_models),
+        "known_models": Method(params=KnownModelsRequest, run=of.known_models),
         "offer": Method(params=GetRequest, run=of.offer, turn="waiting"),
         "get": Method(params=GetRequest, run=of.get, job=True),
         "quantize": Method(params=QuantizeRequest, run=of.quantize, job=True),
@@ -65,10 +73,12 @@ class _ModelMethods:
     def hidden_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[ModelInfo, ...]:
         return tuple(model for model in self._make_catalog().models(hidden=True) if model.hidden)
 
-    def known_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[KnownModel, ...]:
+    def known_models(
+        self, params: KnownModelsRequest, _tell: OnEvent, _cancelled: IsCancelled
+    ) -> tuple[KnownModel, ...]:
         from mezzotint.library.known_models import known_models
 
-        return known_models()
+        return known_models(params.vram_bytes)
 
     def offer(self, request: GetRequest, _tell: OnEvent, cancelled: IsCancelled) -> Offer:
         from mezzotint.library.offer import offer

@@ -1,5 +1,6 @@
 """The curated list."""
 
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 from mezzotint.library.downloads.source import HubSource, source_of
@@ -34,3 +35,18 @@ def test_sizes_are_those_of_the_weights():
     for model in known_models():
         halves = sum(part.bytes("none") for part in shipped(model.planned_as).components)
         assert 0.95 * halves < model.bytes < 2.1 * halves, model.id
+
+
+def test_how_each_runs_is_what_a_plan_expects(monkeypatch):
+    """With the least VRAM each runs, with a byte less none does; with much the small ones run well."""
+    memory = SimpleNamespace(total=2**38, available=2**38)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: memory)
+    runs = {model.planned_as: model.how_it_runs for model in known_models(80 << 30)}
+    assert (runs["z-image"], runs["sdxl"], runs["qwen-image"]) == ("well", "well", "slower")
+    for model in known_models():
+        least = {
+            vram: next(one.how_it_runs for one in known_models(vram) if one.planned_as == model.planned_as)
+            for vram in (model.smallest_vram_bytes - 1, model.smallest_vram_bytes)
+        }
+        assert list(least.values()) in (["not", "slower"], ["not", "well"]), model.planned_as
+    assert {model.how_it_runs for model in known_models()} == {None}

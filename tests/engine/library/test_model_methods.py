@@ -12,7 +12,15 @@ from mezzotint.catalog import Catalog
 from mezzotint.codec import decode, encode
 from mezzotint.library.model_methods import model_methods
 from mezzotint.library.params import PathParams
-from mezzotint.library_protocol import GetRequest, KnownModel, ModelPlace, Offer, QuantizeRequest, Verified
+from mezzotint.library_protocol import (
+    GetRequest,
+    KnownModel,
+    KnownModelsRequest,
+    ModelPlace,
+    Offer,
+    QuantizeRequest,
+    Verified,
+)
 from mezzotint.protocol import ModelInfo, ModelRef
 
 JOBS = {"get", "quantize", "verify"}
@@ -37,7 +45,7 @@ def test_the_names_and_what_each_takes():
         "forget_model": ModelRef,
         "remember_model": ModelRef,
         "hidden_models": None,
-        "known_models": None,
+        "known_models": KnownModelsRequest,
         "offer": GetRequest,
         "get": GetRequest,
         "quantize": QuantizeRequest,
@@ -75,7 +83,7 @@ def test_results_cross_the_boundary(ask, model_server, tmp_path):
     url = model_server.link("/one.safetensors", sdxl_file(tmp_path / "x").read_bytes())
     for kind, value in (
         (tuple[ModelPlace, ...], ask("places")),
-        (tuple[KnownModel, ...], ask("known_models")),
+        (tuple[KnownModel, ...], ask("known_models", KnownModelsRequest(vram_bytes=8 << 30))),
         (Offer, ask("offer", GetRequest(source=url))),
         (ModelInfo, ask("get", GetRequest(source=url))),
         (Verified, ask("verify", ModelRef(id="one"))),
@@ -90,11 +98,12 @@ def test_nothing_heavy_is_loaded():
         import json, sys
         from mezzotint.catalog import Catalog
         from mezzotint.library.model_methods import model_methods
-        from mezzotint.library_protocol import GetRequest, QuantizeRequest
+        from mezzotint.library_protocol import GetRequest, KnownModelsRequest, QuantizeRequest
         from mezzotint.protocol import ModelRef
 
         methods = model_methods(Catalog.standard)
-        asked = {"places": None, "known_models": None, "verify": ModelRef(id="starter-dit")}
+        asked = {"places": None, "verify": ModelRef(id="starter-dit")}
+        asked["known_models"] = KnownModelsRequest(vram_bytes=2**33)
         asked["quantize"] = QuantizeRequest(model="starter-dit", scheme="int8")
         asked["offer"] = GetRequest(source="http://127.0.0.1:9/a.safetensors")
         for name, params in asked.items():

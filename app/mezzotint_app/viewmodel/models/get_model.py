@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.library_protocol import GetRequest, KnownModel, Offer
+from mezzotint.library_protocol import GetRequest, KnownModel, KnownModelsRequest, Offer
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 
@@ -25,9 +25,12 @@ class GetModel(QObject):
         self.problem = ""
         self._call: int | None = None
 
-    def load(self) -> None:
-        """Ask for the curated list; it is in the program and takes no net."""
-        self._librarian.ask("known_models", answer=tuple[KnownModel, ...], then=self._known, failed=self._failed)
+    def load(self, vram_bytes: int | None = None) -> None:
+        """Ask for the curated list, for a card of so many bytes; it is in the program and nothing goes online."""
+        request = KnownModelsRequest(vram_bytes=vram_bytes)
+        self._librarian.ask(
+            "known_models", request, answer=tuple[KnownModel, ...], then=self._known, failed=self._failed
+        )
 
     def choose(self, source: str) -> None:
         """Another model, or another link; the offer before is gone."""

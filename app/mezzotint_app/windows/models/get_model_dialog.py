@@ -35,19 +35,19 @@ class GetModelDialog(QDialog):
     def __init__(self, get: GetModel, vram_bytes: int | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Download a model"))
-        self._get, self._vram_bytes = get, vram_bytes
+        self._get = get
         self._make_parts()
         self._build()
         self._connect()
         self._show_list()
         self._show()
-        get.load()
+        get.load(vram_bytes)
 
     # ---- parts
 
     def _make_parts(self) -> None:
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Models known to work"))
+        self.list.setAccessibleName(self.tr("Recommended models"))
         self.list.setWordWrap(True)
         self.list.setSpacing(2)
         self.source = QLineEdit()
@@ -157,12 +157,14 @@ class GetModelDialog(QDialog):
     def _fits(self, known: KnownModel) -> str:
         if not known.runs:
             return self.tr("not supported")
-        least = bytes_text(known.smallest_vram_bytes)
-        if self._vram_bytes is None:
-            return self.tr("from {least} of VRAM").format(least=least)
-        if known.smallest_vram_bytes <= self._vram_bytes:
-            return self.tr("fits your card")
-        return self.tr("too large: needs {least}").format(least=least)
+        match known.how_it_runs:
+            case "well":
+                return self.tr("runs well")
+            case "slower":
+                return self.tr("runs slower")
+            case "not":
+                return self.tr("does not fit")
+        return self.tr("from {least} of VRAM").format(least=bytes_text(known.smallest_vram_bytes))
 
     def _show(self) -> None:
         while self.about.rowCount():

@@ -4,7 +4,7 @@ import pytest
 from fake_service import FakeService
 from PySide6.QtCore import Qt
 
-from mezzotint.library_protocol import KnownModel, Offer
+from mezzotint.library_protocol import KnownModel, KnownModelsRequest, Offer
 from mezzotint_app.viewmodel.models.get_model import GetModel
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
@@ -22,6 +22,7 @@ def known(identity, **changes):
         "smallest_vram_bytes": 3 << 30,
         "gated": False,
         "runs": True,
+        "how_it_runs": "well",
     }
     return KnownModel(**values | changes)
 
@@ -45,7 +46,9 @@ def dialog(qtbot, service):
     get = GetModel(service, ModelLibrary(service, FakeService()))
     made = GetModelDialog(get, vram_bytes=4 << 30)
     qtbot.addWidget(made)
-    service.answer((known("a/b"), known("c/d", smallest_vram_bytes=9 << 30), known("e/f", runs=False)), "known_models")
+    assert service.last("known_models").params == KnownModelsRequest(vram_bytes=4 << 30)
+    listed = (known("a/b"), known("c/d", how_it_runs="not"), known("e/f", runs=False))
+    service.answer((*listed, known("g/h", how_it_runs="slower"), known("i/j", how_it_runs=None)), "known_models")
     made.show()
     return made
 
@@ -60,9 +63,8 @@ def about(dialog):
 
 
 def test_the_list_tells_what_fits(dialog):
-    assert "fits your card" in rows(dialog)[0]
-    assert "too large" in rows(dialog)[1]
-    assert "not supported" in rows(dialog)[2]
+    told = ["runs well", "does not fit", "not supported", "runs slower", "from 3.0 GB of VRAM"]
+    assert [row.rpartition(" · ")[2] for row in rows(dialog)] == told
 
 
 def test_opening_and_choosing_fetch_nothing(dialog, service):
