@@ -123,7 +123,7 @@ def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:
     return Qwen3VLModel(Qwen3VLConfig(text_config=words, vision_config=eyes)).eval()
 
 
-def kl_autoencoder(channels: int = 16) -> Any:
+def kl_autoencoder(channels: int = 16, scaling_factor: float = 0.3611, shift_factor: float = 0.1159) -> Any:
     """An AutoencoderKL as FLUX.1's is, eight pixels to a latent."""
     from diffusers import AutoencoderKL
 
@@ -134,8 +134,8 @@ def kl_autoencoder(channels: int = 16) -> Any:
         layers_per_block=1,
         latent_channels=channels,
         sample_size=64,
-        scaling_factor=0.3611,
-        shift_factor=0.1159,
+        scaling_factor=scaling_factor,
+        shift_factor=shift_factor,
         use_quant_conv=False,
         use_post_quant_conv=False,
     ).eval()
@@ -175,7 +175,7 @@ def t5(*, layers: int = 2, width: int = 32) -> Any:
     return T5EncoderModel(config).eval()
 
 
-def clip_with_projection(*, width: int) -> Any:
+def clip_with_projection(*, width: int, activation: str) -> Any:
     """A text encoder of CLIP's kind that also makes one vector of all words."""
     from transformers import CLIPTextConfig, CLIPTextModelWithProjection
 
@@ -187,7 +187,8 @@ def clip_with_projection(*, width: int) -> Any:
         intermediate_size=2 * width,
         projection_dim=width,
         num_hidden_layers=3,
-        num_attention_heads=2,
+        num_attention_heads=1,
+        hidden_act=activation,
         bos_token_id=49406,
         eos_token_id=49407,
         pad_token_id=1,

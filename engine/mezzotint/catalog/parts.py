@@ -1,5 +1,6 @@
 """The text encoder and autoencoder for a transformer that lies in a file of its own, as in ComfyUI's folders."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -56,7 +57,8 @@ def _found(
         return None
     usual = usual_name(needed, denoiser)
     other = None
-    for path in sorted(files, key=lambda path: path.name != usual):
+    named = (path for path in files if not needed.unlike or not re.search(needed.unlike, path.stem.lower()))
+    for path in sorted(named, key=lambda path: path.name != usual):
         part = _part(path, needed)
         if part is not None and fits(needed, part, denoiser):
             return path

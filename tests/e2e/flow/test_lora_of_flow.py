@@ -11,6 +11,7 @@ import tiny_flux1
 import tiny_flux2
 import tiny_krea2
 import tiny_qwen_image
+import tiny_sd3
 import tiny_z_image
 import torch
 from flow_parity import ours
@@ -52,6 +53,11 @@ FAMILIES = {  # how a folder is written, how its files, and layers by their firs
         partial(tiny_chroma.write_tiny_chroma, use_dynamic_shifting=False, shift=1.0),
         tiny_chroma.split_files,
         r"(double|single)_blocks\.\d\.(?!norm).*|img_in|txt_in|distilled_guidance_layer\..*|final_layer\..*",
+    ),
+    "sd3": (
+        tiny_sd3.write_tiny_sd3,
+        tiny_sd3.split_files,
+        r"joint_blocks\.\d\.(x|context)_block\..*|context_embedder|[ty]_embedder\.mlp\.[02]|final_layer\..*",
     ),
 }
 
@@ -126,7 +132,7 @@ def test_in_the_names_of_diffusers(model, tmp_path):
     plain, added = write_split(tmp_path / "plain", files), write(tmp_path / "lora.safetensors", lora)
     mine = ours(plain, tmp_path, steps=2, loras=(LoraRef(path=str(added)),)).astype(int)
     assert np.abs(mine - ours(plain, tmp_path, steps=2)).max() > 8
-    merged = tmp_path / "merged"
+    merged = tmp_path / "merged-turbo"
     shutil.copytree(folder, merged)
     for path in (merged / "transformer").glob("*.safetensors"):
         path.unlink()

@@ -11,6 +11,7 @@ import tiny_flux1
 import tiny_flux2
 import tiny_krea2
 import tiny_qwen_image
+import tiny_sd3
 import tiny_z_image
 import torch
 from flow_parity import ours
@@ -23,7 +24,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families import tokenizers
 from mezzotint.protocol import ModelRef
 
-FIRST_BLOCK = re.compile(r"(layers|(double_|transformer_)?blocks)\.0\.")
+FIRST_BLOCK = re.compile(r"(layers|(double_|joint_|transformer_)?blocks)\.0\.")
 ARCHITECTURES = {"qwen3vl_4b_bf16": "qwen3vl", "qwen_2.5_vl_7b": "qwen2vl", "t5xxl_fp16": "t5encoder"}  # of llama.cpp
 WORDS = re.compile(r"embed_tokens\.weight|shared\.weight")
 EYES_OR_HEAD = re.compile(r"(model\.)?visual\.|lm_head\.")  # which lie in other files where a GGUF is
@@ -40,8 +41,9 @@ FAMILIES = {
         partial(tiny_chroma.write_tiny_chroma, use_dynamic_shifting=False, shift=1.0),
         tiny_chroma.split_files,
     ),
+    "sd3": (tiny_sd3.write_tiny_sd3, tiny_sd3.split_files),
 }
-IN_ONE_FILE = {"t5xxl_fp16": "t5xxl", "clip_l": "clip_l"}  # what an encoder is called in one file with all
+IN_ONE_FILE = {"t5xxl_fp16": "t5xxl", "clip_l": "clip_l", "clip_g": "clip_g"}  # encoders in one file with all
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -156,6 +158,37 @@ def test_fill_of_flux1_makes_the_very_image_of_its_folder(tmp_path):
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=1), ours(transformer, tmp_path, steps=1))
 
 
+def test_stable_diffusion_3_without_what_some_files_leave_out(tmp_path):
+    """T5, CLIP-L's projection where it changes nothing; and the autoencoder as diffusers names it."""
+    folder = tiny_sd3.write_tiny_sd3(tmp_path / "folder-turbo", with_t5=False)
+    projection = "text_projection.weight"
+    clip = weights(folder, "text_encoder") | {projection: torch.eye(24)}
+    write(folder / "text_encoder" / "model.safetensors", clip, {"format": "pt"})
+    files = tiny_sd3.split_files(folder)
+    del files["text_encoders/t5xxl_fp16.safetensors"], files["text_encoders/clip_l.safetensors"][projection]
+    files["vae/sd3_vae.safetensors"] = weights(folder, "vae")
+    transformer = write_split(tmp_path / "models", files)
+    np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(transformer, tmp_path, steps=2))
+
+
+def test_the_autoencoder_of_flux1_is_none_of_stable_diffusion_3(tmp_path):
+    """Theirs are of the same shapes, and only their names tell them apart."""
+    files = tiny_sd3.split_files(tiny_sd3.write_tiny_sd3(tmp_path / "folder"))
+    files["vae/ae.safetensors"] = files.pop("vae/sd3_vae.safetensors")
+    transformer = write_split(tmp_path / "models", files)
+    with pytest.raises(ModelRefused, match="put sd3_vae.safetensors beside it"):
+        Catalog.standard().find(ModelRef(id=str(transformer)))
+
+
+@pytest.mark.parametrize(("name", "variant"), [("sd3.5_large_turbo", "turbo"), ("sd3.5_medium", "medium")])
+def test_variants_of_stable_diffusion_3_by_layers_and_name(tmp_path, name, variant):
+    files = tiny_sd3.split_files(tiny_sd3.write_tiny_sd3(tmp_path / "folder"))
+    first = next(iter(files))
+    files = {first.replace("sd3.5_large_turbo", name): files.pop(first), **files}
+    found = Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "models", files))))
+    assert (found.info.family, found.info.variant) == ("sd3", variant)
+
+
 def test_a_t5_of_other_languages_is_no_other(tmp_path):
     """UMT5, which has a bias of positions in every layer, is as wide as T5."""
     files = tiny_chroma.split_files(tiny_chroma.write_tiny_chroma(tmp_path / "folder"))
@@ -203,7 +236,7 @@ def test_by_its_file_name_alone(model, tmp_path, monkeypatch):
 
 def test_what_is_missing_is_named_as_its_file_is_usually_called(model, tmp_path):
     _, files = model
-    for missing in list(files)[1:]:
+    for missing in [name for name in list(files)[1:] if not ("sd3" in str(files) and "t5" in name)]:
         kept = {name: each for name, each in files.items() if name != missing}
         transformer = write_split(tmp_path / missing.replace("/", "-"), kept)
         with pytest.raises(ModelRefused, match=missing.rpartition("/")[2]):

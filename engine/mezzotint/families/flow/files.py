@@ -40,8 +40,12 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
         raise ModelRefused(f"{plain(checkpoint.path, 300)}: no transformer of {family.spec.title}")
     components = {family.denoiser_component: denoiser}
     for needed in family.needs:
-        components[needed.component] = _needed(needed, checkpoint, denoiser)
+        part = _needed(needed, checkpoint, denoiser)
+        if part is not None:
+            components[needed.component] = part
     for name, class_name in family.bundled_tokenizers.items():
+        if name.replace("tokenizer", "text_encoder") not in components:
+            continue
         components[name] = ComponentSource(
             name=name,
             library="transformers",
@@ -83,7 +87,7 @@ def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> 
         folder=None,
         files=(header.path,),
         bytes=sum(spec.end - spec.start for name, spec in header.tensors.items() if name.startswith(prefix)),
-        original=Original(prefix=prefix, place=network.place),
+        original=Original(prefix=prefix, place=network.of(config).place),
     )
 
 
@@ -108,10 +112,12 @@ def usual_name(needed: "PartNeeded", denoiser: ComponentSource) -> str:
     return next((name for wanted, name in needed.usual if wanted in (width, None)), needed.usual[0][1])
 
 
-def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: ComponentSource) -> ComponentSource:
+def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: ComponentSource) -> ComponentSource | None:
     path = checkpoint.parts.get(needed.component, checkpoint.path)
     part = part_needed(needed, _header(path, checkpoint))
     name = usual_name(needed, denoiser)
+    if part is None and needed.optional:
+        return None
     if part is None:
         raise ModelRefused(
             f"{plain(checkpoint.path, 300)} is a transformer alone, and {needed.networks[0].name} was not found that "
@@ -135,7 +141,7 @@ def _own_width(part: ComponentSource) -> object:
 def _width(needed: "PartNeeded", denoiser: ComponentSource) -> object:
     """The text encoder's width that the transformer takes; None: its configuration does not say."""
     whole = denoiser.config.get(needed.width)
-    return whole // needed.states if isinstance(whole, int) else None
+    return int(whole * needed.share) if isinstance(whole, int) else None
 
 
 def _is_of(header: Header, architectures: tuple[str, ...]) -> bool:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from mezzotint.families.loading.original_names import THIRDS, Form
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # of the tensors of one network, without their prefix
+Config: TypeAlias = Mapping[str, object]
 Parameters: TypeAlias = tuple[tuple[str, Form], ...]  # of the network: names, and what part of the tensor each is
 
 MOST_BLOCKS = 1000
@@ -26,13 +27,18 @@ class OriginalNetwork:
     beside: tuple[str, ...] = ()  # patterns of tensors of its file that are not its own, or at another place
     absent: tuple[str, ...] = ()  # patterns of tensors, with their prefix, of networks that have the marks, too
     architectures: tuple[str, ...] = ()  # general.architecture of a GGUF; empty: any or none
-    config: Callable[[Shapes], Mapping[str, object]]  # by shapes; KeyError, IndexError or ValueError: another kind
+    config: Callable[[Shapes], Config]  # by shapes; KeyError, IndexError or ValueError: another kind
     renames: Sequence[tuple[str, str]] = ()  # patterns of its names and what they become, one after the other
     joined: Mapping[str, Parameters] = field(default_factory=dict)  # parts of names that hold several in one
     forms: Mapping[str, Form] = field(default_factory=dict)  # patterns of names then that are not whole
+    forms_of: Callable[[Config], Mapping[str, Form]] | None = None  # more of them, by the configuration
     dropped: tuple[str, ...] = ()  # beginnings of names that are not used
     placed: Callable[[str], Parameters] | None = None  # in the place of these three, where patterns say too little
     prefixes: tuple[str, ...] = ("",)  # patterns of prefixes, where it shares a file with other networks
+
+    def of(self, config: Config) -> "OriginalNetwork":
+        """The network of that configuration."""
+        return self if self.forms_of is None else replace(self, forms={**self.forms, **self.forms_of(config)})
 
     def place(self, name: str) -> Parameters:
         """What a tensor fills, by its name without the prefix; nothing: it is not used."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from mezzotint.families.flow.original import OriginalNetwork, Parameters, Shapes, count, renamed
 from mezzotint.families.loading.original_names import VAE, Layout, place
@@ -15,7 +16,9 @@ class PartNeeded:
     component: str
     networks: tuple[OriginalNetwork, ...]  # one for each naming; the usual one first
     width: str = ""  # the transformer's setting that this part's width has to equal
-    states: int = 1  # of the text encoder, concatenated to that width
+    share: Fraction = Fraction(1)  # or to so much of it
+    optional: bool = False
+    unlike: str = ""  # a pattern in the names of files of the same shapes that are another's
     usual: tuple[tuple[object, str], ...]  # file names by that width; None: any
     where: str  # to get it
 
@@ -93,17 +96,28 @@ VAE_PREFIXES = ("", r"vae\.", r"first_stage_model\.")
 
 
 def _ae_config(shapes: Shapes) -> Mapping[str, object]:
-    """Of FLUX.1's autoencoder; scale and shift, which no tensor shows, are those of its config.json."""
     levels = count(shapes, r"encoder\.down\.(\d+)\.")
+    widths = [shapes[f"encoder.down.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+    return _kl_vae(shapes, widths, count(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
+
+
+def _ae_diffusers_config(shapes: Shapes) -> Mapping[str, object]:
+    levels = count(shapes, r"encoder\.down_blocks\.(\d+)\.")
+    widths = [shapes[f"encoder.down_blocks.{level}.resnets.0.conv2.weight"][0] for level in range(levels)]
+    return _kl_vae(shapes, widths, count(shapes, r"encoder\.down_blocks\.0\.resnets\.(\d+)\."))
+
+
+def _kl_vae(shapes: Shapes, widths: list[int], layers: int) -> Mapping[str, object]:
+    """Of FLUX.1's autoencoder; scale and shift, which no tensor shows, are those of its config.json."""
     return {
         "_class_name": "AutoencoderKL",
         "in_channels": shapes["encoder.conv_in.weight"][1],
         "out_channels": shapes["decoder.conv_out.weight"][0],
         "latent_channels": shapes["decoder.conv_in.weight"][1],
-        "block_out_channels": [shapes[f"encoder.down.{level}.block.0.conv2.weight"][0] for level in range(levels)],
-        "layers_per_block": count(shapes, r"encoder\.down\.0\.block\.(\d+)\."),
-        "down_block_types": ["DownEncoderBlock2D"] * levels,
-        "up_block_types": ["UpDecoderBlock2D"] * levels,
+        "block_out_channels": widths,
+        "layers_per_block": layers,
+        "down_block_types": ["DownEncoderBlock2D"] * len(widths),
+        "up_block_types": ["UpDecoderBlock2D"] * len(widths),
         "sample_size": 1024,
         "scaling_factor": 0.3611,
         "shift_factor": 0.1159,
@@ -131,6 +145,17 @@ FLUX_VAE = OriginalNetwork(
     prefixes=VAE_PREFIXES,
     config=_ae_config,
     placed=_ldm_place,
+)
+
+
+KL_VAE_DIFFUSERS = OriginalNetwork(
+    name="FLUX.1's autoencoder as diffusers names it",
+    library="diffusers",
+    class_name="AutoencoderKL",
+    marks=(r"decoder\.conv_in\.weight$", r"decoder\.up_blocks\.0\.resnets\.0\.conv1\.weight$"),
+    absent=(r"bn\.running_mean$",),  # FLUX.2's
+    prefixes=VAE_PREFIXES,
+    config=_ae_diffusers_config,
 )
 
 
@@ -204,7 +229,8 @@ QWEN3_4B = PartNeeded(
 )
 AE = PartNeeded(
     component="vae",
-    networks=(FLUX_VAE,),
+    networks=(FLUX_VAE, KL_VAE_DIFFUSERS),
+    unlike=r"sd3|sd_3",  # Stable Diffusion 3's, of the very same shapes
     usual=((None, "ae.safetensors"),),
     where="https://huggingface.co/Comfy-Org/z_image_turbo, folder split_files/vae",
 )
@@ -212,7 +238,7 @@ QWEN3_THREE_STATES = PartNeeded(
     component="text_encoder",
     networks=(QWEN3, QWEN3_GGUF),
     width="joint_attention_dim",
-    states=3,
+    share=Fraction(1, 3),  # three hidden states are concatenated
     usual=((7680, "qwen_3_4b.safetensors"), (12288, "qwen_3_8b.safetensors")),
     where=(
         "https://huggingface.co/Comfy-Org/z_image_turbo (4B) or https://huggingface.co/Comfy-Org/flux2-klein-9B (8B), "

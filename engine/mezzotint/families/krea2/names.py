@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
+from mezzotint.families.loading.original_names import Reshaped
 
 _RENAMES = (
     (r"^first\.", "img_in."),
@@ -64,5 +65,5 @@ TRANSFORMER = OriginalNetwork(
     prefixes=DENOISER_PREFIXES,
     config=_config,
     renames=_RENAMES,
-    forms={r"^transformer_blocks\.\d+\.scale_shift_table$": "six_rows"},
+    forms={r"^transformer_blocks\.\d+\.scale_shift_table$": Reshaped((6, -1))},
 )

@@ -1,5 +1,6 @@
 """Where each tensor of a single-file checkpoint (SDXL, SD 1.5) belongs in the networks, by its name alone."""
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -40,7 +41,19 @@ class Rows:
         return rows * self.of // self.count
 
 
-Form: TypeAlias = Literal["whole", "swapped", "six_rows", "transposed", "matrix"] | Rows
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """A table that some files have with fewer axes."""
+
+    shape: tuple[int, ...]  # with one -1
+
+    def of(self, tensor: "torch.Tensor") -> "torch.Tensor":
+        """The table as a view; the tensor itself where it has the axes, or other numbers."""
+        fits = tensor.ndim < len(self.shape) and tensor.numel() % math.prod(self.shape) == 0
+        return tensor.reshape(self.shape) if fits else tensor
+
+
+Form: TypeAlias = Literal["whole", "swapped", "transposed", "matrix"] | Rows | Reshaped
 THIRDS = (Rows(0, 1, 3), Rows(1, 1, 3), Rows(2, 1, 3))  # queries, keys and values
 
 _UNET_ENDS = {
@@ -109,8 +122,8 @@ class Placement:
                 return self.form.take(tensor)
             case "swapped":
                 return swapped(tensor)
-            case "six_rows":  # a table that is written row after row
-                return tensor.reshape(6, -1) if tensor.ndim == 1 and tensor.shape[0] % 6 == 0 else tensor
+            case Reshaped():
+                return self.form.of(tensor)
             case "transposed":
                 return tensor.T.contiguous()
             case "matrix":  # a 1x1 convolution that is a linear layer today

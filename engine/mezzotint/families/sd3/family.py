@@ -1,14 +1,19 @@
 """Stable Diffusion 3 and 3.5: two CLIP text encoders and, where a model has it, T5."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
+from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.errors import UsageError
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
-from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
+from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.families.samplers import FlowSteps
+from mezzotint.families.sd3.names import CLIP_G, CLIP_L, SD3_VAE, SECOND_ATTENTION, THIRD_T5_XXL, TRANSFORMER
+from mezzotint.families.tokenizers import END
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
@@ -17,10 +22,18 @@ if TYPE_CHECKING:
 CLIP_TOKENS, T5_TOKENS = 77, 256
 CLIPS = (("tokenizer", "text_encoder"), ("tokenizer_2", "text_encoder_2"))
 _LARGE = 38  # blocks
+_SCHEDULER = flow_scheduler(use_dynamic_shifting=False, shift=3.0)
 
 
 class StableDiffusion3(FlowFamily):
     """3 Medium, 3.5 Medium, 3.5 Large, and Large Turbo, distilled to four steps without guidance."""
+
+    original = TRANSFORMER
+    needs = (CLIP_L, CLIP_G, THIRD_T5_XXL, SD3_VAE)
+    bundled_tokenizers = MappingProxyType(
+        {"tokenizer": "CLIPTokenizer", "tokenizer_2": "CLIPTokenizer", "tokenizer_3": "T5Tokenizer"}
+    )
+    pad_tokens = MappingProxyType({"tokenizer": END, "tokenizer_2": "!"})
 
     spec = FlowSpec(
         name="sd3",
@@ -34,6 +47,7 @@ class StableDiffusion3(FlowFamily):
             "medium": ModelDefaults(width=1024, height=1024, steps=40, guidance_scale=4.5),
             "sd3": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=7.0),
         },
+        scheduler=dict.fromkeys(("large", "turbo", "medium", "sd3"), _SCHEDULER),
         max_tokens=CLIP_TOKENS + T5_TOKENS,
         limits={"text_encoder": CLIP_TOKENS - 2, "text_encoder_2": CLIP_TOKENS - 2, "text_encoder_3": T5_TOKENS - 1},
     )
@@ -46,6 +60,15 @@ class StableDiffusion3(FlowFamily):
         if config.get("dual_attention_layers"):
             return "medium"
         return "large" if config.get("num_layers") == _LARGE else "sd3"
+
+    def variant_of_file(self, file: FileCheckpoint) -> str:
+        """By the layers, and Turbo by the file's name."""
+        names = logical_header(file.header).tensors
+        if "turbo" in file.path.stem.lower():
+            return "turbo"
+        if any(name.endswith(SECOND_ATTENTION) for name in names):
+            return "medium"
+        return "large" if any(f"joint_blocks.{_LARGE - 1}." in name for name in names) else "sd3"
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
         """The scheduler's; UsageError where an image has more rows than the network has position embeddings."""
@@ -98,7 +121,7 @@ def _clip(model: LoadedModel, prompt: str, tokenizer: str, name: str) -> "tuple[
     ).input_ids
     with torch.no_grad():
         seen = encoder(ids.to(encoder.device), output_hidden_states=True)
-    return seen.hidden_states[-2], seen[0]
+    return seen.hidden_states[-2], seen.pooler_output if hasattr(seen, "pooler_output") else seen.text_embeds
 
 
 def _t5(model: LoadedModel, prompt: str, like: "torch.Tensor") -> "torch.Tensor":

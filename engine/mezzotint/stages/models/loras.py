@@ -132,6 +132,8 @@ def _index(stage: StageSetup, model: LoadedModel) -> "LayerIndex":
 
     family = stage.family
     original = family.original if isinstance(family, FlowFamily) else None
+    if original is not None:
+        original = original.of(model.sources.components[family.denoiser_component].config)
     return LayerIndex(model.networks, family.denoiser_component, original)
 
 
