@@ -248,6 +248,7 @@ class Program(QObject):
             self.batches.refresh_all()
             self.queue.model.refresh()
             self.images.look_again()
+            self.create.references.retry()
             self.create.words.count_again()
 
     def _models_changed(self) -> None:

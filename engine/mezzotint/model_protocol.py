@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Guidance = Literal["cfg", "embedded"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDefaults:
@@ -42,6 +44,7 @@ class ModelInfo:
     parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
     hidden: bool = False  # taken off the list by the person
     references: int = 0  # reference images at most
+    guidance: Guidance = "cfg"  # embedded: the network is given the scale, and has no negative prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1208,8 +1208,16 @@
         <translation>{count} Zeichen sind zu viele: höchstens {most}.</translation>
     </message>
     <message>
+        <source>{count} reference images are too many: {name} takes at most {most}.</source>
+        <translation>{count} Referenzbilder sind zu viele: {name} nimmt höchstens {most}.</translation>
+    </message>
+    <message>
         <source>{name} must be from {low} to {high}.</source>
         <translation>{name}: muss zwischen {low} und {high} liegen.</translation>
+    </message>
+    <message>
+        <source>{name} takes no reference images. Remove them, or choose a model that edits.</source>
+        <translation>{name} nimmt keine Referenzbilder. Bilder entfernen oder ein Modell wählen, das bearbeitet.</translation>
     </message>
     <message>
         <source>{size} is not possible: sides must be multiples of {multiple} and at least {least}. The nearest size is {near}.</source>
@@ -1247,6 +1255,10 @@
         <translation>Größe</translation>
     </message>
     <message>
+        <source>The first reference image decides the size.</source>
+        <translation>Das erste Referenzbild bestimmt die Größe.</translation>
+    </message>
+    <message>
         <source>The init image decides the size.</source>
         <translation>Das Ausgangsbild bestimmt die Größe.</translation>
     </message>
@@ -1266,6 +1278,10 @@
         <translation>Embeddings hinzufügen…</translation>
     </message>
     <message>
+        <source>Edit or combine images by an instruction</source>
+        <translation>Bilder nach Anweisung bearbeiten oder kombinieren</translation>
+    </message>
+    <message>
         <source>Embeddings (textual inversion)</source>
         <translation>Embeddings (Textual Inversion)</translation>
     </message>
@@ -1276,6 +1292,10 @@
     <message>
         <source>Image to image, inpaint and outpaint</source>
         <translation>Bild zu Bild, Inpainting und Outpainting</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
     </message>
     <message>
         <source>Init image</source>
@@ -1296,6 +1316,10 @@
     <message>
         <source>More than one stage per image</source>
         <translation>Mehr als eine Stufe pro Bild</translation>
+    </message>
+    <message>
+        <source>Reference images</source>
+        <translation>Referenzbilder</translation>
     </message>
     <message>
         <source>Refiner and hires fix</source>
@@ -1514,6 +1538,10 @@
         </translation>
     </message>
     <message>
+        <source>No installed model edits by instruction. FLUX.2 Klein, FLUX.1 Kontext and Qwen-Image-Edit do: download one on the Models page.</source>
+        <translation>Kein installiertes Modell bearbeitet nach Anweisung. FLUX.2 Klein, FLUX.1 Kontext und Qwen-Image-Edit tun es: eines auf der Modelle-Seite herunterladen.</translation>
+    </message>
+    <message>
         <source>Not copied: {names}.</source>
         <translation>Nicht kopiert: {names}.</translation>
     </message>
@@ -1532,10 +1560,6 @@
     <message>
         <source>model {name}, which is not installed</source>
         <translation>Modell {name}, das nicht installiert ist</translation>
-    </message>
-    <message>
-        <source>reference images</source>
-        <translation>Referenzbilder</translation>
     </message>
 </context>
 <context>
@@ -1566,6 +1590,10 @@
     <message>
         <source>This model ignores prompt weights; nothing was changed.</source>
         <translation>Dieses Modell beachtet keine Prompt-Gewichte; nichts wurde geändert.</translation>
+    </message>
+    <message>
+        <source>This model ignores the negative prompt.</source>
+        <translation>Dieses Modell ignoriert den negativen Prompt.</translation>
     </message>
     <message>
         <source>What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down: earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate</source>
@@ -1609,6 +1637,10 @@
     <message>
         <source>Do not start the engine now</source>
         <translation>Die Engine jetzt nicht starten</translation>
+    </message>
+    <message>
+        <source>Edit this image</source>
+        <translation>Dieses Bild bearbeiten</translation>
     </message>
     <message>
         <source>Full screen</source>
@@ -1658,8 +1690,16 @@
         <translation>CFG {guidance}</translation>
     </message>
     <message>
+        <source>Guidance</source>
+        <translation>Guidance</translation>
+    </message>
+    <message>
         <source>Model default</source>
         <translation>Modellstandard</translation>
+    </message>
+    <message>
+        <source>guidance {guidance}</source>
+        <translation>Guidance {guidance}</translation>
     </message>
     <message>
         <source>{schedule} is not supported by {sampler}; it is kept for samplers that support it.</source>
@@ -1763,6 +1803,10 @@
     <message>
         <source>Quantization</source>
         <translation>Quantisierung</translation>
+    </message>
+    <message>
+        <source>Reference images</source>
+        <translation>Referenzbilder</translation>
     </message>
     <message>
         <source>Refiner</source>
@@ -2635,6 +2679,10 @@
     <message>
         <source>Do not ask again</source>
         <translation>Nicht mehr fragen</translation>
+    </message>
+    <message>
+        <source>Edit this image</source>
+        <translation>Dieses Bild bearbeiten</translation>
     </message>
     <message>
         <source>Every image you generate is saved in your image folder, and can be found here by its prompt.</source>
@@ -4943,6 +4991,88 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>ReferencesModel</name>
+    <message>
+        <source>There is no image on the clipboard.</source>
+        <translation>In der Zwischenablage ist kein Bild.</translation>
+    </message>
+    <message>
+        <source>{count} reference images are too many: only the first {most} are used.</source>
+        <translation>{count} Referenzbilder sind zu viele: nur die ersten {most} werden verwendet.</translation>
+    </message>
+</context>
+<context>
+    <name>ReferencesPanel</name>
+    <message>
+        <source>Add images…</source>
+        <translation>Bilder hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Add reference images</source>
+        <translation>Referenzbilder hinzufügen</translation>
+    </message>
+    <message>
+        <source>Choose image files, or drop them here</source>
+        <translation>Bilddateien wählen oder hier ablegen</translation>
+    </message>
+    <message>
+        <source>Choose reference images</source>
+        <translation>Referenzbilder wählen</translation>
+    </message>
+    <message>
+        <source>Drag to reorder: prompts name them by their order, as image 1, image 2</source>
+        <translation>Zum Umordnen ziehen: Prompts nennen sie nach ihrer Reihenfolge, als image 1, image 2</translation>
+    </message>
+    <message>
+        <source>Drop reference images here</source>
+        <translation>Referenzbilder hier ablegen</translation>
+    </message>
+    <message>
+        <source>List of reference images</source>
+        <translation>Liste der Referenzbilder</translation>
+    </message>
+    <message>
+        <source>Move down (Alt+Down)</source>
+        <translation>Nach unten (Alt+Ab)</translation>
+    </message>
+    <message>
+        <source>Move up (Alt+Up)</source>
+        <translation>Nach oben (Alt+Auf)</translation>
+    </message>
+    <message>
+        <source>Paste</source>
+        <translation>Einfügen</translation>
+    </message>
+    <message>
+        <source>Paste a reference image</source>
+        <translation>Ein Referenzbild einfügen</translation>
+    </message>
+    <message>
+        <source>Reference images</source>
+        <translation>Referenzbilder</translation>
+    </message>
+    <message>
+        <source>Remove (Delete)</source>
+        <translation>Entfernen (Entf)</translation>
+    </message>
+    <message>
+        <source>That is a web address, not a file: save the image first, then drop the file.</source>
+        <translation>Das ist eine Webadresse, keine Datei: das Bild zuerst speichern, dann die Datei ablegen.</translation>
+    </message>
+    <message>
+        <source>There is no image on the clipboard.</source>
+        <translation>In der Zwischenablage ist kein Bild.</translation>
+    </message>
+    <message>
+        <source>Use the image on the clipboard (Ctrl+V)</source>
+        <translation>Bild aus der Zwischenablage verwenden (Strg+V)</translation>
+    </message>
+    <message>
+        <source>{name}: cannot be used</source>
+        <translation>{name}: nicht verwendbar</translation>
+    </message>
+</context>
+<context>
     <name>RepeatNotice</name>
     <message>
         <source>Random seed</source>
@@ -5330,6 +5460,10 @@ und {n} weitere</translation>
     <message>
         <source>Duplicate</source>
         <translation>Duplizieren</translation>
+    </message>
+    <message>
+        <source>Edit this image</source>
+        <translation>Dieses Bild bearbeiten</translation>
     </message>
     <message>
         <source>First, last image</source>

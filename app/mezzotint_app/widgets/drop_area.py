@@ -36,7 +36,8 @@ class DropArea(QFrame):
 
     def paste(self) -> None:
         """Take what the clipboard holds."""
-        self._take(QGuiApplication.clipboard().mimeData())
+        # An empty clipboard has no data at all, whatever the annotation of mimeData says.
+        self._take(QGuiApplication.clipboard().mimeData() or QMimeData())
 
     def _take(self, data: QMimeData) -> None:
         self.dropped.emit(held(data))

@@ -176,6 +176,7 @@ class MainWindow(QMainWindow):
         self.queue_page.told.connect(self.line.tell)
         self.gallery_page.show_settings_of.connect(dialogs.settings_of_image)
         self.gallery_page.use_as_input.connect(self._use_image)
+        self.gallery_page.edit_image.connect(self._edit_image)
         self.gallery_page.open_full_screen.connect(dialogs.view)
         self.gallery_page.compare.connect(dialogs.compare)
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
@@ -239,6 +240,10 @@ class MainWindow(QMainWindow):
     def _use_image(self, path: str) -> None:
         self.program.images.set_image(path)
         self.show_page(CREATE)
+
+    def _edit_image(self, path: str) -> None:
+        if self.program.create.edit_image(path):
+            self.show_page(CREATE)
 
     def _edit_again(self, request: GenerateRequest) -> None:
         self.program.create.apply_request(request)

@@ -97,6 +97,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Zoom in, zoom out")),
                 ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Load settings")),
                 ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Use as init image")),
+                ("Ctrl+Shift+E", QCoreApplication.translate("Shortcuts", "Edit this image")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
                 ("Ctrl+F", QCoreApplication.translate("Shortcuts", "Search")),
                 ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Image details")),

@@ -212,6 +212,7 @@ def _open_as(identity: str, path: Path, source: Source, folders: Sequence[Path])
         problem=None,
         scheme=scheme_of(checkpoint),
         references=detected.references,
+        guidance=detected.guidance,
     )
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mezzotint.model_protocol import Guidance
 from mezzotint.protocol import ModelDefaults, PredictionType
 
 
@@ -17,3 +18,4 @@ class Detected:
     sampler: str | None  # None: that of the checkpoint's own scheduler
     schedule: str | None  # None: that of the checkpoint's own scheduler
     references: int = 0  # the most reference images that it takes
+    guidance: Guidance = "cfg"

@@ -37,6 +37,8 @@ class Checked:
     refiner_fits: bool
     has_image: bool
     image_problem: str = ""
+    references: int = 0  # reference images
+    reference_problem: str = ""
     alternatives_problem: str | None = None
 
 
@@ -58,6 +60,7 @@ def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
     yield from _model(checked)
     if checked.image_problem:
         yield "image", checked.image_problem
+    yield from _references(checked)
     yield from _size(checked)
     yield from _sampling(checked)
     yield from _cascade(checked)
@@ -101,6 +104,17 @@ def _model(checked: Checked) -> Iterator[tuple[str, str]]:
         )
     elif checked.model_problem:
         yield "model", checked.model_problem
+
+
+def _references(checked: Checked) -> Iterator[tuple[str, str]]:
+    most = 0 if checked.info is None else checked.info.references
+    if checked.info is not None and checked.references > most:
+        told = translate("Create", "{name} takes no reference images. Remove them, or choose a model that edits.")
+        if most:
+            told = translate("Create", "{count} reference images are too many: {name} takes at most {most}.")
+        yield "references", told.format(name=checked.info.id, count=checked.references, most=most)
+    if checked.reference_problem:
+        yield "references", checked.reference_problem
 
 
 def _size(checked: Checked) -> Iterator[tuple[str, str]]:

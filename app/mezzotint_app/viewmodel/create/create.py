@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.store import expand, title_of
-from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
+from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint.request_protocol import HIRES_SCALE
 from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Service
@@ -20,6 +20,7 @@ from mezzotint_app.viewmodel.create.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
 from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
 from mezzotint_app.viewmodel.create.reading import Reading, read_metadata, read_request
+from mezzotint_app.viewmodel.create.references import ReferencesModel
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import Repeats, SeedChoice
 from mezzotint_app.viewmodel.create.state import CreateState
@@ -65,6 +66,7 @@ class CreateModel(QObject):
         self.images = images
         self._timed: tuple[PlanRequest | None, int] | None = None  # what the time was asked of
         self.models = ModelChoices(librarian, self)
+        self.references = ReferencesModel(librarian, pool, self)
         self.chosen = ModelSettings(state, self.models, self)
         self.words = CreateWords(librarian, settings, state, pool, self)
         self._repeats = Repeats(runner, self)  # hears of an end before the page does
@@ -72,7 +74,13 @@ class CreateModel(QObject):
         self.seed = SeedChoice(state, self._last_seed, self)
         self.preflight = Preflight(engine, life, self)
         self.models.changed.connect(self.chosen.settle)
-        for signal in (state.changed, settings.changed, images.changed, self.models.changed):
+        for signal in (
+            state.changed,
+            settings.changed,
+            images.changed,
+            self.references.changed,
+            self.models.changed,
+        ):
             signal.connect(self._update)
         self.preview.results_changed.connect(
             lambda: state.change(results=self.preview.results(), made=self._repeats.last())
@@ -90,15 +98,18 @@ class CreateModel(QObject):
 
     def restore(self) -> None:
         """Once the librarian was started: show the last images again, and those to begin from."""
-        kept, images = self._state.value(), self.images
+        kept, images, references = self._state.value(), self.images, self.references
         if kept.made is not None:
             self._repeats.remember(kept.made)
         self.preview.restore(kept.results)
         if kept.images:
-            images.apply(GenerateRequest(prompt="", images=kept.images, strength=kept.strength, inpaint=kept.inpaint))
-        images.changed.connect(
-            lambda: self._state.change(images=images.inputs(), strength=images.strength(), inpaint=images.inpaint())
-        )
+            request = GenerateRequest(prompt="", images=kept.images, strength=kept.strength, inpaint=kept.inpaint)
+            images.apply(request)
+            references.apply(request)
+        for signal in (images.changed, references.changed):
+            signal.connect(
+                lambda: self._state.change(images=self._inputs(), strength=images.strength(), inpaint=images.inpaint())
+            )
 
     # ---- what is kept for all models
 
@@ -133,7 +144,7 @@ class CreateModel(QObject):
             negative_prompt=words.negative_prompt(),
             settings=settings,
             seed=self.seed.value(),
-            images=self.images.inputs(),
+            images=self._inputs(),
             strength=self.images.strength(),
             inpaint=self.images.inpaint(),
             window=self._window.value(),
@@ -160,6 +171,8 @@ class CreateModel(QObject):
                 refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
                 has_image=of_batch or bool(self.images.inputs()),
                 image_problem="" if of_batch else self.images.problem(),
+                references=len(self.references.items()),
+                reference_problem=self.references.problem(),
                 alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
             )
         )
@@ -232,6 +245,24 @@ class CreateModel(QObject):
 
         self._pool.run(write, told, lambda error: self.noticed.emit(str(error)))
 
+    def edit_image(self, path: str) -> bool:
+        """Make an image the only reference image, with a model that edits; returns False if none is installed."""
+        info = self.chosen.info()
+        if info is None or not info.references:
+            editing = self.models.editing()
+            if editing is None:
+                self.noticed.emit(
+                    self.tr(
+                        "No installed model edits by instruction. FLUX.2 Klein, FLUX.1 Kontext and Qwen-Image-Edit do: "
+                        "download one on the Models page."
+                    )
+                )
+                return False
+            self.chosen.set_model(editing.id)
+        self.images.clear()
+        self.references.set([path])
+        return True
+
     # ---- settings from elsewhere
 
     def apply_request(self, request: GenerateRequest) -> None:
@@ -268,8 +299,7 @@ class CreateModel(QObject):
             self.seed.set(reading.seed)
         if request is not None:
             self.images.apply(request)
-            if any(one.role == "reference" for one in request.images):
-                left_out.append(self.tr("reference images"))
+            self.references.apply(request)
         self._tell_left_out(self.tr("Not copied: {names}."), tuple(left_out))
 
     def _apply_words(self, reading: Reading) -> bool:
@@ -287,6 +317,10 @@ class CreateModel(QObject):
             self.noticed.emit(sentence.format(names=", ".join(names)))
 
     # ---- inside
+
+    def _inputs(self) -> tuple[ImageInput, ...]:
+        """The init image, its mask and the reference images."""
+        return self.images.inputs() + self.references.inputs()
 
     def _update(self) -> None:
         settings = self.chosen.settings()
@@ -332,6 +366,7 @@ class CreateModel(QObject):
             text_quantization=settings.text_quantization or "auto",
             vram_bytes=window.vram_limit_bytes,
             ram_bytes=window.ram_limit_bytes,
+            references=self.references.sizes() if info.references else (),
         )
 
     def _last_seed(self) -> int | None:

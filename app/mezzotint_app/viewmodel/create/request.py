@@ -39,13 +39,14 @@ class Form:
 def request_of(form: Form) -> GenerateRequest:
     """The request."""
     settings, window = form.settings, form.window
+    has_init = any(image.role == "init" for image in form.images)
     return GenerateRequest(
         prompt=form.prompt,
         negative_prompt=form.negative_prompt,
         cascade=cascade_of(form.model, settings),
         images=form.images,
-        strength=form.strength if form.images else None,
-        inpaint=form.inpaint if form.images else None,
+        strength=form.strength if has_init else None,
+        inpaint=form.inpaint if has_init else None,
         seed=form.seed,
         count=settings.count,
         device=window.device,

@@ -47,7 +47,8 @@ def described(request: GenerateRequest, own: ModelDefaults | None = None) -> lis
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
-        _row("images", _images(request), translate("Differences", "none")),
+        _row("images", _images(request, "init", "mask", "control"), translate("Differences", "none")),
+        _row("references", _images(request, "reference"), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
         _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
     ]
@@ -124,6 +125,7 @@ def _names() -> dict[str, str]:
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
         "images": translate("Differences", "Init image"),
+        "references": translate("Differences", "Reference images"),
         "strength": translate("Differences", "Strength"),
         "quantization": translate("Differences", "Quantization"),
     }
@@ -137,8 +139,8 @@ def _loras(loras: Sequence[LoraRef]) -> str | None:
     return ", ".join(f"{file_name(one.path)} ({number_text(one.weight)})" for one in loras) or None
 
 
-def _images(request: GenerateRequest) -> str | None:
-    return ", ".join(file_name(one.path) for one in request.images) or None
+def _images(request: GenerateRequest, *roles: str) -> str | None:
+    return ", ".join(file_name(one.path) for one in request.images if one.role in roles) or None
 
 
 def later_stages(request: GenerateRequest) -> list[tuple[str, str]]:

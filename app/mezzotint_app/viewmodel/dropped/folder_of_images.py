@@ -64,6 +64,9 @@ def checked(images: Images) -> Images:
 
 
 def batch_of(request: GenerateRequest, paths: Iterable[str]) -> tuple[GenerateRequest, ...]:
-    """The present settings for each image: the starting image is another each time, and a mask fits none."""
+    """The request with each image in turn as its init image; reference images stay, the mask does not."""
     strength = STRENGTH if request.strength is None else request.strength
-    return tuple(replace(request, images=(ImageInput(path=path),), inpaint=None, strength=strength) for path in paths)
+    references = tuple(image for image in request.images if image.role == "reference")
+    return tuple(
+        replace(request, images=(ImageInput(path=path), *references), inpaint=None, strength=strength) for path in paths
+    )

@@ -70,6 +70,11 @@ class ModelChoices(QObject):
         bundled = [one for one in usable if one.source == "bundled"]
         return next(iter(bundled or usable), None)
 
+    def editing(self) -> ModelInfo | None:
+        """The first usable model that takes reference images."""
+        usable = (one for one in self._models if self.problem_of(one) is None)
+        return next((one for one in usable if one.references), None)
+
     def refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
         """Refiners of the same family that were trained on images of a like size."""
         if info is None:

@@ -44,6 +44,15 @@ class Field(QWidget):
         self.set_hint("")
         self.set_problem("")
 
+    def set_name(self, name: str) -> None:
+        """Change the name above the control."""
+        self._name.setText(name)
+        self._back.setToolTip(self.tr("{name}: reset to model default").format(name=name))
+
+    def name(self) -> str:
+        """The name above the control."""
+        return self._name.text()
+
     def set_own(self, own: bool) -> None:
         """Whether the value is the model default."""
         self._own.setVisible(self._resettable and own)

@@ -89,7 +89,8 @@ class PromptEdit(QPlainTextEdit):
         """What is pasted and is no text, such as an image, is for the window."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             held = QGuiApplication.clipboard().mimeData()
-            if event.matches(QKeySequence.StandardKey.Paste) and not self.canInsertFromMimeData(held):
+            pasted = event.matches(QKeySequence.StandardKey.Paste) and held is not None  # None: an empty clipboard
+            if pasted and not self.canInsertFromMimeData(held):
                 event.ignore()
                 return True
         return super().event(event)

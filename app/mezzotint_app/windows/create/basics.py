@@ -56,12 +56,18 @@ class CreateBasics(QWidget):
         self.size_picker.show_lock(settings.aspect_locked)
         self._fields["size"].set_own(is_own)
         self.size_picker.setEnabled(not self._model.images.keeps_size())
-        kept = self.tr("The init image decides the size.")
-        self._fields["size"].set_hint(kept if self._model.images.keeps_size() else "")
+        self._fields["size"].set_hint(self._size_hint(is_own))
         self.count.blockSignals(True)
         self.count.setValue(settings.count)
         self.count.blockSignals(False)
         self.seed.show_seed(self._model.seed.value(), can_reuse=self._model.seed.can_reuse())
+
+    def _size_hint(self, is_own: bool) -> str:
+        if self._model.images.keeps_size():
+            return self.tr("The init image decides the size.")
+        if is_own and self._model.references.items() and not self._model.images.path():
+            return self.tr("The first reference image decides the size.")
+        return ""
 
     def _build(self) -> None:
         row = QHBoxLayout()

@@ -17,10 +17,12 @@ from mezzotint_app.widgets.inputs.path_list import PathList
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.create.image_input_panel import ImageInputPanel
 from mezzotint_app.windows.create.memory import CreateMemory
+from mezzotint_app.windows.create.references_panel import ReferencesPanel
 from mezzotint_app.windows.create.sampling import CreateSampling
 
 _OF_FIELD = {
     "image": "image",
+    "references": "references",
     "loras": "lora",
     "embeddings": "lora",
     "refiner": "cascade",
@@ -42,6 +44,9 @@ class CreateFolds(QWidget):
         self._model = model
         self.image_input = ImageInputPanel(model.images)
         self.image_input.told.connect(self.told)
+        self.references = ReferencesPanel(model.references)
+        self.references.told.connect(self.told)
+        self._references_field = Field(self.tr("Images"), self.references)
         self.sampling = CreateSampling(model)
         self.cascade = CascadeBox()
         self.cascade.edited.connect(lambda name, value: model.chosen.change(**{name: value}))
@@ -55,6 +60,9 @@ class CreateFolds(QWidget):
         self._adapters = self._build_adapters()
         self._folds = {
             "image": Fold(self.tr("Init image"), self.tr("Image to image, inpaint and outpaint"), self.image_input),
+            "references": Fold(
+                self.tr("Reference images"), self.tr("Edit or combine images by an instruction"), self._references_field
+            ),
             "sampling": Fold(self.tr("Sampling"), self.tr("Steps, CFG scale, sampler and schedule"), self.sampling),
             "cascade": Fold(self.tr("Refiner and hires fix"), self.tr("More than one stage per image"), self.cascade),
             "lora": Fold(self.tr("LoRA"), self.tr("Small files that add a style or a subject"), self._adapters),
@@ -68,7 +76,8 @@ class CreateFolds(QWidget):
 
     def fields(self) -> dict[str, Field]:
         """By what problems are about."""
-        return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | self._adapter_fields
+        own = self._adapter_fields | {"references": self._references_field}
+        return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | own
 
     def folds(self) -> dict[str, Fold]:
         """By their names."""
@@ -95,6 +104,8 @@ class CreateFolds(QWidget):
         self.loras.show_loras(settings.loras)
         self.embeddings.show_paths(settings.embeddings)
         self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
+        takes = info is not None and info.references > 0
+        self._folds["references"].setVisible(takes or bool(model.references.items()))
         self._show_kept()
         self._all_own.setEnabled(model.chosen.is_set(*names_of_settings()))
         for name, summary in self._summaries().items():
@@ -131,6 +142,7 @@ class CreateFolds(QWidget):
             fold.toggled.connect(lambda on, name=name: self._model.remember_fold(name, on))
             layout.addWidget(fold)
         self._model.images.given.connect(lambda: self._folds["image"].set_open(True))
+        self._model.references.added.connect(lambda: self._folds["references"].set_open(True))
         layout.addLayout(kept)
         layout.addWidget(self._all_own, 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -158,9 +170,10 @@ class CreateFolds(QWidget):
         stages = [settings.refiner] if settings.refiner is not None else []
         if settings.second_pass:
             stages.append(self.tr("hires fix"))
-        used = len(loras_in_use(settings))
+        used, references = len(loras_in_use(settings)), len(self._model.references.items())
         return {
             "image": self.tr("1 in use") if self._model.images.path() else "",
+            "references": self.tr("{count} in use").format(count=references) if references else "",
             "sampling": self.sampling.summary(),
             "cascade": ", ".join(stages),
             "lora": self.tr("{count} in use").format(count=used) if used else "",

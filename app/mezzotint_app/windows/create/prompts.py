@@ -93,9 +93,7 @@ class CreatePrompts(QWidget):
         self._alternatives.setVisible(count > 1)
         for edit, tokens in ((self.prompt, words.tokens), (self.negative, words.negative_tokens)):
             edit.set_weighs(tokens.honours_weights() is not False)
-        self._negative_field.set_hint(
-            "" if self._guided() else self.tr("The negative prompt is ignored at a CFG scale of 1 or less.")
-        )
+        self._show_negative(words.negative_prompt())
 
     def fields(self) -> dict[str, Field]:
         """By what problems are about."""
@@ -132,9 +130,18 @@ class CreatePrompts(QWidget):
     def _unread(self) -> str:
         return self.tr("This model ignores prompt weights; nothing was changed.")
 
-    def _guided(self) -> bool:
-        own = self._model.chosen.own()
-        guidance = self._model.chosen.settings().guidance_scale
-        if guidance is None:
-            guidance = own.guidance_scale if own is not None else None
-        return guidance is None or guidance > 1
+    def _show_negative(self, text: str) -> None:
+        """Distilled models ignore the negative prompt: its field is shown for them only while it has text."""
+        own, info = self._model.chosen.own(), self._model.chosen.info()
+        scale = self._model.chosen.settings().guidance_scale
+        distilled = own is not None and own.guidance_scale <= 1 and (scale is None or scale <= 1)
+        embedded = info is not None and info.guidance == "embedded"
+        hint = ""
+        if embedded:
+            hint = self.tr("This model ignores the negative prompt.")
+        elif distilled or (scale is not None and scale <= 1):
+            hint = self.tr("The negative prompt is ignored at a CFG scale of 1 or less.")
+        shown = bool(text) or not (embedded or distilled)
+        self._negative_field.set_hint(hint)
+        self._negative_field.setVisible(shown)
+        self._lines[1].setVisible(shown)

@@ -217,6 +217,7 @@ class CreateResult(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(icon("full-screen"), self.tr("Full screen"), lambda: self._open(path))
         menu.addAction(icon("image"), self.tr("Use as init image"), lambda: self._model.images.set_image(path))
+        menu.addAction(icon("edit"), self.tr("Edit this image"), lambda: self._model.edit_image(path))
         result = next((one for one in self._preview.results() if one.path == path), None)
         if result is not None:
             menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))

@@ -50,6 +50,9 @@ class CreateSampling(QWidget):
                 self._fields[name].set_own(value is None)
         skips = honours_clip_skip(self._model.chosen.info()) or settings.clip_skip is not None
         self._fields["clip_skip"].setVisible(skips)
+        self._fields["guidance_scale"].set_name(self._guidance_name())
+        for name in ("cfg_interval", "guidance_rescale"):
+            self._fields[name].setVisible(not self._is_embedded() or getattr(settings, name) is not None)
         self.controls["sampler"].show_choices([self._own_choice(), *map(_named, SAMPLERS)], settings.sampler)
         self._show_schedule(settings.sampler, settings.schedule)
 
@@ -58,11 +61,20 @@ class CreateSampling(QWidget):
         settings = self._model.chosen.settings()
         told = [
             self.tr("{steps} steps").format(steps=round(self.controls["steps"].value())),
-            self.tr("CFG {guidance}").format(guidance=number_text(self.controls["guidance_scale"].value())),
+            (self.tr("guidance {guidance}") if self._is_embedded() else self.tr("CFG {guidance}")).format(
+                guidance=number_text(self.controls["guidance_scale"].value())
+            ),
         ]
         if settings.sampler is not None:
             told.append(shown_name(settings.sampler))
         return ", ".join(told)
+
+    def _is_embedded(self) -> bool:
+        info = self._model.chosen.info()
+        return info is not None and info.guidance == "embedded"
+
+    def _guidance_name(self) -> str:
+        return self.tr("Guidance") if self._is_embedded() else label(OPTIONS["guidance_scale"])
 
     def _field(self, name: str, option: Option, control: Any) -> Field:  # noqa: ANN401  one of three widgets
         field = Field(label(option), control, resettable=not isinstance(control, ChoiceBox))

@@ -31,6 +31,7 @@ class GalleryPage(QWidget):
 
     show_settings_of = Signal(str)  # opens the dialog with the differences to the present settings
     use_as_input = Signal(str)
+    edit_image = Signal(str)
     open_full_screen = Signal(list, int)  # paths, and which of them
     compare = Signal(str, str)
     create_asked = Signal()
@@ -94,6 +95,12 @@ class GalleryPage(QWidget):
             self.tr("Use as init image"),
             "Ctrl+E",
             self._with_current(lambda one: self.use_as_input.emit(one.path)),
+        )
+        self.edit = add(
+            "edit",
+            self.tr("Edit this image"),
+            "Ctrl+Shift+E",
+            self._with_current(lambda one: self.edit_image.emit(one.path)),
         )
         self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
         self.copy_image = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
@@ -342,7 +349,7 @@ class GalleryPage(QWidget):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open, self.settings, self.as_input, self.compare_two])
+        menu.addActions([self.open, self.settings, self.as_input, self.edit, self.compare_two])
         menu.addSeparator()
         menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
         menu.addSeparator()

@@ -90,6 +90,7 @@ class FlowFamily(ABC):
             sampler=None,
             schedule=None,
             references=self.spec.references.get(variant, 0),
+            guidance=self.spec.guidance,
         )
 
     def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:  # noqa: ARG002  for families of one shape
@@ -146,7 +147,7 @@ class FlowFamily(ABC):
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
         """Whether there is an unconditional pass, too."""
-        return self.spec.guidance == "true" and guidance_scale > 1
+        return self.spec.guidance == "cfg" and guidance_scale > 1
 
     def reference_size(self, width: int, height: int) -> tuple[int, int]:
         """The size, in pixels, at which a reference image of this size goes in."""

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
+from mezzotint.model_protocol import Guidance
 from mezzotint.protocol import GuidancePasses, ModelDefaults
-
-Guidance = Literal["true", "embedded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +22,7 @@ class FlowSpec:
     limits: Mapping[str, int] = field(default_factory=dict)  # tokens by text encoder, where one takes fewer
     template: str = "{prompt}"  # the prompt's; a chat template in a model's files is a program, and is never run
     patch: int = 2  # side of a patch in latents
-    guidance: Guidance = "true"  # classifier-free, or a scale that is embedded by the network
+    guidance: Guidance = "cfg"  # or a scale that is embedded by the network
     masks_padding: bool = True  # whether the text encoders get an attention mask
     halves: tuple[GuidancePasses, ...] = ("batched", "sequential")  # supported; that of its pipeline first
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # by variant, for single files

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mezzotint.images.naming import _parse
 from mezzotint.jobs.requests import run_key
 from mezzotint.jobs.store import PhaseSeconds
-from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, LoraRef, ModelRef, Output
+from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelRef, Output
 from mezzotint_app.stored import read, write
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.request import Form, request_of
@@ -295,8 +295,6 @@ def test_what_could_not_be_taken_over_is_told(kit):
     assert kit.said == ["Not copied: model unheard-of, sampler restart."]
     kit.create.apply_request(request_of(Form(model="elsewhere", prompt="a")))
     assert "elsewhere" in kit.said[-1]
-    kit.create.apply_request(GenerateRequest(prompt="a", images=(ImageInput(path="/r.png", role="reference"),)))
-    assert kit.said[-1] == "Not copied: reference images." and kit.create.request().images == ()
     assert kit.create.chosen.model() == "base"
     kit.create.apply_metadata(replace(METADATA, seed=None), "seed")
     assert "seed" in kit.said[-1]
