@@ -57,6 +57,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--quant-text", choices=get_args(Quantization), default="auto", help="those of text encoders")
     parser.add_argument(
         "--vram",
+        "--card",
         type=card_memory,
         default=(None, None),
         metavar="SIZE|CARD",

@@ -46,7 +46,7 @@ def test_as_json_it_is_the_plan(command):
 
 def test_a_card_by_its_name_has_its_memory_and_speed(command):
     slow, fast = (
-        decode(Plan, command("plan", "sdxl", "--vram", name, "--ram", "64GB", "--json").json) for name in CARDS
+        decode(Plan, command("plan", "sdxl", "--card", name, "--ram", "64GB", "--json").json) for name in CARDS
     )
     assert (slow.vram_bytes, fast.vram_bytes) == (12 * GB, 24 * GB)
     assert slow.seconds > 3 * fast.seconds > 0

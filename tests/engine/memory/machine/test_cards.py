@@ -20,6 +20,8 @@ GB = 2**30
         ("A100 40 GB", "A100", 40),
         ("AMD Radeon RX 7900 XTX", "RX 7900 XTX", 24),
         ("Intel Arc A770", "Arc A770", 16),
+        ("NVIDIA GeForce RTX 4070 Laptop GPU", "RTX 4070 Laptop", 8),
+        ("RTX 3080 Mobile 16GB", "RTX 3080 Laptop", 16),
         ("RTX 9999", None, 0),
         ("8 GB", None, 0),
         ("8 GB card", None, 0),
