@@ -23,10 +23,12 @@ def read_gguf_tensors(
     on_bytes: Callable[[int], None],
     cancelled: Callable[[], bool],
     names: Container[str] | None = None,
+    packed: Container[str] = (),
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
     """Yield the tensors named (None: all) in the order of the file, each with its own memory, on the CPU.
 
-    Quantized ones come in float32, others in their own format. The header is checked before the first tensor is read.
+    Those in `packed` come as the bytes of their blocks, `(rows, bytes of a row)`; other quantized ones are dequantized
+    to float32, and the rest keep their own format. The header is checked before the first tensor is read.
     `on_bytes` is called with the size that each tensor has in the file once it is read; Cancelled is raised between
     tensors.
     """
@@ -38,7 +40,7 @@ def read_gguf_tensors(
             if cancelled():
                 raise Cancelled(f"Stopped while {plain(path.name)} was read")
             try:
-                read = _read(file, tensor)
+                read = _packed(file, tensor) if name in packed else _read(file, tensor)
             except EOFError:
                 raise ModelRefused(f"{plain(path, 300)} changed meanwhile: it is shorter than it was") from None
             except OSError as error:
@@ -56,6 +58,15 @@ def _read(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
         _fill(file, whole.view(-1).view(torch.uint8).numpy().data)
         return whole
     return _turned_back(file, tensor)
+
+
+def _packed(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
+    import torch
+
+    rows = torch.empty((tensor.shape[0], (tensor.end - tensor.start) // tensor.shape[0]), dtype=torch.uint8)
+    file.seek(tensor.start)
+    _fill(file, rows.view(-1).numpy().data)
+    return rows
 
 
 def _turned_back(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":

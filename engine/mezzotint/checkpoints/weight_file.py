@@ -58,11 +58,15 @@ def read_weights(
     on_bytes: Callable[[int], None],
     cancelled: Callable[[], bool],
     names: Container[str] | None = None,
+    packed: Container[str] = (),
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield the tensors named, one by one, as `read_tensors` does; what is packed in a GGUF comes dequantized."""
+    """Yield the tensors named, one by one, as `read_tensors` does.
+
+    Quantized tensors of a GGUF file are dequantized, except those in `packed`, which come as bytes.
+    """
     if len(files) == 1 and is_gguf(files[0]):
         from mezzotint.checkpoints.gguf_file import read_gguf_tensors
 
-        yield from read_gguf_tensors(files[0], on_bytes=on_bytes, cancelled=cancelled, names=names)
+        yield from read_gguf_tensors(files[0], on_bytes=on_bytes, cancelled=cancelled, names=names, packed=packed)
     else:
         yield from read_tensors(files, on_bytes=on_bytes, cancelled=cancelled, names=names)

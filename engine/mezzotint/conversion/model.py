@@ -15,6 +15,7 @@ from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.checkpoints.write import writing
 from mezzotint.conversion.report import ComponentReport, ConversionReport, LayerReport
 from mezzotint.conversion.weights import Target, check, convert_file, quantize_layer
@@ -88,7 +89,7 @@ def layer_errors(
 def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[tuple[str, Target]]:
     """From the names of tensors in the component's files to the layers that they are weights of."""
     source = sources.components[component]
-    if StoredLayers(source.files).names:
+    if StoredLayers(source.files).names and not any(map(is_gguf, source.files)):
         raise ModelRefused(f"{plain(source.files[0], 300)} is quantized already; quantize the model it was made of")
     network = empty_network(source)
     layers = layers_of(network)

@@ -6,9 +6,10 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.gguf_header import TYPES
+from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.opening import FileCheckpoint
-from mezzotint.checkpoints.weight_file import is_gguf
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
@@ -20,6 +21,7 @@ from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootp
 from mezzotint.memory.footprints.graph_hash import graph_hash
 from mezzotint.memory.footprints.shipped import known_graph
 from mezzotint.memory.footprints.traced_cache import TracedCache
+from mezzotint.quantization.policy import keeps
 
 if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
@@ -29,7 +31,7 @@ _ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transform
 # Text encoders whose prompts are padded under a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"
-_FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"}
+_FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2", *(name for name, _, _ in TYPES.values())}
 
 
 def footprint_of(
@@ -156,12 +158,10 @@ def _shared(sources: ModelSources, component: str) -> str:
 def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFootprint:
     """With the bytes of the files where those are quantized: no other scheme can be chosen then."""
     files = sources.components[part.name].files
-    if any(map(is_gguf, files)):
-        return part  # what is packed there comes dequantized
     layers = find_layers(files)
     if not layers:
         return part
-    tensors = {name: spec for path in files for name, spec in read_header(path).tensors.items()}
+    tensors = {name: spec for path in files for name, spec in weight_header(path).tensors.items()}
     mine = _belonging(sources, part.name, tensors)
     if not any(f"{name}{_WEIGHT}" in mine for name in layers):
         return part
@@ -171,6 +171,8 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
     for name, size in _sizes(tensors, layers):
         if name in mine:
             placed = [each.name for each in routed.get(name, ()) if each.component == part.name]
+            if any(keeps(part.class_name, each.removesuffix(_WEIGHT)) for each in placed or [name]):
+                size = 2 * prod(tensors[name].shape)  # dequantized as it is loaded
             for each in placed:
                 inside[blocks.block_of(each)] += size // len(placed)
             outside += 0 if placed else size
@@ -219,4 +221,5 @@ def _sizes(tensors: dict[str, TensorSpec], layers: "dict[str, StoredLayer]") -> 
         yield name + _WEIGHT, sum(described.bytes for described in layer.format.described(layer.shape).values())
     for name, spec in tensors.items():
         if name not in parts:
-            yield name, 2 * prod(spec.shape) if spec.dtype in _FLOATS else spec.end - spec.start
+            floats = spec.dtype in _FLOATS  # of GGUF files also blocks, which are dequantized
+            yield name, 2 * prod(spec.shape) if floats else spec.end - spec.start

@@ -1,7 +1,9 @@
 """Tensors of GGUF files are what the gguf package makes of them, one by one; trouble on the way is told as ours."""
 
+import numpy as np
 import pytest
 import torch
+from gguf_blocks import packed_rows
 from skip_rules import skip_module_without
 
 from mezzotint.checkpoints import gguf_file
@@ -20,21 +22,6 @@ def read(path, *, on_bytes=lambda _: None, cancelled=lambda: False, names=None):
     return read_gguf_tensors(path, on_bytes=on_bytes, cancelled=cancelled, names=names)
 
 
-def packed(kind, shape=SHAPE, seed=0):
-    """Bytes of a quantized tensor: random codes, scales of ordinary size."""
-    import numpy as np
-    from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
-
-    block, block_bytes = GGML_QUANT_SIZES[GGMLQuantizationType[kind]]
-    random = np.random.default_rng(seed)
-    blocks = random.integers(0, 256, (shape[0] * shape[1] // block, block_bytes), dtype=np.uint8)
-    places = {"Q4_0": (0,), "Q8_0": (0,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}[kind]
-    for place in places:
-        scales = random.uniform(-0.1, 0.1, len(blocks)).astype(np.float16)
-        blocks[:, place : place + 2] = scales[:, None].view(np.uint8)
-    return blocks.reshape(shape[0], -1)
-
-
 @pytest.fixture
 def file(tmp_path):
     """One tensor of each type."""
@@ -49,7 +36,7 @@ def file(tmp_path):
         kind = GGMLQuantizationType[name]
         writer.add_tensor(name, quantize(plain, kind), raw_dtype=kind)
     for name in QUANTIZED:
-        writer.add_tensor(name, packed(name), raw_dtype=GGMLQuantizationType[name])
+        writer.add_tensor(name, packed_rows(name, SHAPE), raw_dtype=GGMLQuantizationType[name])
     writer.add_tensor("bias", plain[0])
     writer.add_array("comfy.gguf.orig_shape.Q8_0", [24, 8, 8, 8])
     writer.write_header_to_file()
@@ -78,6 +65,14 @@ def test_tensors_are_those_of_the_package(file):
         assert tensor.isfinite().all() and tensor.is_contiguous()
     assert found["Q8_0"].shape == (24, 8, 8, 8)
     assert found["Q4_K"].shape == SHAPE and found["bias"].shape == (512,)
+
+
+def test_packed_ones_are_the_bytes_of_their_rows(file):
+    found = dict(read_gguf_tensors(file, on_bytes=lambda _: None, cancelled=lambda: False, packed=QUANTIZED))
+    for name in QUANTIZED:
+        assert found[name].dtype == torch.uint8
+        np.testing.assert_array_equal(found[name].numpy(), packed_rows(name, SHAPE))
+    assert found["F16"].dtype == torch.float16
 
 
 def test_so_they_are_when_read_in_pieces(file, monkeypatch):

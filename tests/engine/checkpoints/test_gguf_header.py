@@ -141,7 +141,7 @@ HOSTILE = {
     "an offset beyond the file": (gguf(entry("a", offset=2**40)), "incomplete"),
     "tensors over each other": (gguf(entry("a", (64,)), entry("b", offset=32), data=b"\0" * 256), "overlaps"),
     "truncated": (gguf(entry("a", (64,))), "incomplete: 96 of 352|incomplete: .* bytes"),
-    "Q5_1": (gguf(entry("a", (32,), 7)), "'a' is of the type Q5_1; what can be read: F32, F16, Q4_0"),
+    "IQ4_NL": (gguf(entry("a", (32,), 20)), "'a' is of the type IQ4_NL; what can be read: F32, F16, Q4_0"),
     "IQ4_XS": (gguf(entry("a", (256,), 23)), "is of the type IQ4_XS"),
     "an unknown type": (gguf(entry("a", (32,), 999)), "is of the type 999"),
     "an unknown kind of value": (gguf(entry("a"), keys=[key("k", 77, b"")]), "unknown kind 77"),

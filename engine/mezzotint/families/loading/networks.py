@@ -150,12 +150,15 @@ class _Group:
         stored = self._stored
         wanted = {name for name in stored.names if stored.weight_of(name) in self._wanted}
         names = {*(name for name in self._wanted if name not in stored.names), *wanted}
-        for name, tensor in read_weights(self._files, on_bytes=_uncounted, cancelled=cancelled, names=names):
+        files, packed = self._files, stored.names
+        for name, tensor in read_weights(files, on_bytes=_uncounted, cancelled=cancelled, names=names, packed=packed):
             whole = stored.take(name, tensor)
             if whole is not None:
-                for placed in self._wanted.get(whole.weight_name, ()):
+                placements = self._wanted.get(whole.weight_name, ())
+                for placed in placements:
                     self._fillings[placed.component].put_quantized(placed, whole, self._homes[name])
-                    on_bytes(placed.component, whole.bytes)
+                if placements:
+                    on_bytes(placements[0].component, whole.bytes)
             elif name in self._wanted and name not in stored.names:
                 for placed in self._wanted[name]:
                     self._fillings[placed.component].put(placed, tensor, self._homes[name])

@@ -16,6 +16,7 @@ from mezzotint.families.loading.stored_layers import find_layers
 from mezzotint.families.loading.weight_loader import WeightLoader
 from mezzotint.memory.host import DiskTensor, disk_tensor, stored_dtype
 from mezzotint.quantization.formats import Format
+from mezzotint.quantization.layouts.gguf import specs_on_disk
 
 _WEIGHT = ".weight"
 _LEAST = 2**16  # bytes: what is smaller is no burden for the RAM
@@ -25,9 +26,9 @@ class OnDisk:
     """Files whose tensors some networks read in passing."""
 
     def __init__(self, files: tuple[Path, ...]) -> None:
-        self._files = () if any(map(is_gguf, files)) else files  # what is packed there has to be dequantized
+        self._files = files
         self._opened: dict[Path, PositionedFile] = {}
-        specs = {path: read_header(path).tensors for path in self._files}
+        specs = {path: specs_on_disk(path) if is_gguf(path) else read_header(path).tensors for path in files}
         self._specs = {name: (path, spec) for path, each in specs.items() for name, spec in each.items()}
 
     def place(self, filling: WeightLoader, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:

@@ -39,13 +39,14 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     from mezzotint.quantization.formats import Int8, Nf4
     from mezzotint.quantization.fp4 import Fp4
     from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.gguf_blocks import GgufBlocks
     from mezzotint.quantization.nf4 import BLOCK
 
     rows = whole.shape[0]
     taken = form.share(rows) if isinstance(form, Rows) else rows
     flat = isinstance(whole.format, Nf4 | Fp4) and whole.shape[1] % BLOCK == 0
     whole = _by_rows(whole) if flat else whole
-    if not (flat or isinstance(whole.format, Int8 | Fp8 | Mxfp8 | Nvfp4)) or (
+    if not (flat or isinstance(whole.format, Int8 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks)) or (
         isinstance(form, Rows) and rows % form.of
     ):
         raise ModelRefused(
@@ -125,7 +126,9 @@ def logical_header(header: Header) -> Header:
 def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
     """The quantized layers of some files, by name; ModelRefused names one that makes no sense."""
     if any(map(is_gguf, files)):
-        return {}  # what is packed there comes dequantized
+        from mezzotint.quantization.layouts.gguf import find_packed_layers
+
+        return {name: layer for path in files for name, layer in find_packed_layers(path).items()}
     headers = [read_header(path) for path in files]
     tensors: dict[str, TensorSpec] = {}
     metadata: dict[str, str] = {}

@@ -16,6 +16,7 @@ from mezzotint.memory.wide_parameters import stays_wide
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.gguf_blocks import GgufBlocks
 from mezzotint.quantization.layers import buffer_name
 from mezzotint.quantization.policy import Choice, formats_for, keeps
 from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
@@ -91,7 +92,8 @@ class WeightLoader:
     ) -> bool:
         """The same for a quantized layer; False: the network has no such layer, or its file has it in another form."""
         wanted = self._layers.get(layer)
-        if wanted != shape or format_.fits(shape) is not None or set(sources) != set(format_.described(shape)):
+        fits = wanted == shape and format_.fits(shape) is None and set(sources) == set(format_.described(shape))
+        if not fits or keeps(self.source.class_name, layer):
             return False
         self._formats[layer] = format_
         for name, source in sources.items():
@@ -105,7 +107,9 @@ class WeightLoader:
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
         loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or what networks look into
-        if loose and isinstance(whole.format, Fp8 | Mxfp8 | Nvfp4):
+        if isinstance(whole.format, GgufBlocks):
+            loose |= placed.form != "whole" or whole.shape != shape or whole.format.fits(whole.shape) is not None
+        if loose and isinstance(whole.format, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks):
             self.put(placed, whole.format.dequantize(whole.tensors, torch.Size(whole.shape), self.dtype), file)
             return
         if shape is None or placed.form != "whole" or whole.format.fits(shape) is not None:

@@ -17,6 +17,7 @@ from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.gguf_blocks import KINDS, GgufBlocks
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients, with_branch
 
 _ARGUMENTS = (
@@ -29,6 +30,7 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
     "fp8": Fp8,
     "mxfp8": Mxfp8,
     "nvfp4": Nvfp4,
+    "gguf": lambda kind: GgufBlocks(kind=KINDS[kind]),
     "fp4": lambda double: Fp4(double=bool(double)),
     "lowrank4": lambda rank, group, dynamic: LowRank4(rank=rank, group=group, dynamic=bool(dynamic)),
 }
@@ -94,6 +96,8 @@ def _told(format_: Format) -> tuple[str, list[int]]:
         return "nf4", [int(format_.double)]
     if isinstance(format_, Fp4):
         return "fp4", [int(format_.double)]
+    if isinstance(format_, GgufBlocks):
+        return "gguf", [KINDS.index(format_.kind)]
     if isinstance(format_, Fp8 | Mxfp8 | Nvfp4):
         return format_.scheme, []
     raise TypeError(f"{format_} is no format that compiled code knows")
