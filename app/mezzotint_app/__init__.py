@@ -1,1 +1,1 @@
-"""The desktop window. Never imports torch."""
+"""The desktop app. Never imports torch."""

@@ -1,4 +1,4 @@
-"""Bytes and seconds as people read them; GB is 2^30 bytes."""
+"""Human-readable byte counts and durations; GB is 2^30 bytes."""
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
@@ -8,7 +8,7 @@ _UNITS = (("GB", 2**30), ("MB", 2**20), ("kB", 2**10))
 
 
 class Amounts(Plurals):
-    """Numbers of bytes."""
+    """Translation context for byte counts."""
 
 
 def bytes_text(count: int) -> str:
@@ -20,7 +20,7 @@ def bytes_text(count: int) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number as the language of the window writes it, such as 7.5 or 7,5."""
+    """A number formatted for the window's locale, such as 7.5 or 7,5."""
     return QLocale().toString(float(value), "g", 6)
 
 
@@ -32,7 +32,7 @@ def bytes_of(done: int, total: int) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A span of time, no finer than it is worth: "12 s", "3 min", "2 h 5 min"."""
+    """A duration, rounded to a sensible precision: "12 s", "3 min", "2 h 5 min"."""
     if seconds < 1:
         return QCoreApplication.translate("amounts", "under 1 s")
     if seconds < 90:
@@ -45,13 +45,13 @@ def duration_text(seconds: float) -> str:
 
 
 def about_text(seconds: float) -> str:
-    """How long something takes: "about 3 min"."""
+    """An approximate duration: "about 3 min"."""
     words = duration_text(seconds)
     return words if seconds < 1 else QCoreApplication.translate("amounts", "about {time}").format(time=words)
 
 
 def left_text(seconds: float | None) -> str:
-    """What is left: "about 3 min left"; empty where it is not known."""
+    """The time left: "about 3 min left"; empty if unknown."""
     if seconds is None:
         return ""
     if seconds < 1:

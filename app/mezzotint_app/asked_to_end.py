@@ -1,4 +1,4 @@
-"""Signals of the system, such as at a logout, as a signal of Qt: the window then ends in good order."""
+"""Turns system signals, such as SIGTERM at logout, into a Qt signal, so that the window can close properly."""
 
 import signal
 import socket
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
 
-# From the system and a terminal: end, Ctrl-C, the terminal was closed, Ctrl-Break on Windows.
+# SIGHUP: the terminal was closed; SIGBREAK: Ctrl-Break on Windows.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
 
 class AskedToEnd(QObject):
-    """Python runs no handler while Qt waits, so the signal's number comes through a socket that Qt waits for, too."""
+    """Receives signal numbers through a socket watched by Qt, as Python runs no handler while Qt's event loop waits."""
 
     asked = Signal()
 
@@ -20,7 +20,7 @@ class AskedToEnd(QObject):
         self._reader, self._writer = socket.socketpair()
         for end in (self._reader, self._writer):
             end.setblocking(False)
-        heeded = [one for one in signals if signal.getsignal(one) != signal.SIG_IGN]  # as nohup has it
+        heeded = [one for one in signals if signal.getsignal(one) != signal.SIG_IGN]  # such as under nohup
         self._before = {one: signal.signal(one, _nothing) for one in heeded}
         self._wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         self._released = False
@@ -28,19 +28,19 @@ class AskedToEnd(QObject):
         self._notifier.activated.connect(self._hear)
 
     def release(self) -> None:
-        """Signals mean again what they meant before."""
+        """Restore the previous signal handlers."""
         if self._released:
             return
         self._released = True
         self._notifier.setEnabled(False)
-        signal.set_wakeup_fd(self._wakeup)  # also where no signal is heeded: Python would write to what is closed
+        signal.set_wakeup_fd(self._wakeup)  # even if no signal is handled: Python would write to the closed socket
         for one, handler in self._before.items():
             signal.signal(one, handler)
         self._reader.close()
         self._writer.close()
 
     def _hear(self) -> None:
-        """The first is obeyed in good order; a second ends the process at once, for whom that takes too long."""
+        """Request an orderly shutdown on the first signal; a second one ends the process at once."""
         heard = set(self._reader.recv(4096)) & {int(one) for one in self._before}
         if heard:
             for one in self._before:
@@ -49,4 +49,4 @@ class AskedToEnd(QObject):
 
 
 def _nothing(_signal: int, _frame: object) -> None:
-    """Ignore a second signal."""
+    """A handler that does nothing: only the wakeup socket is used."""

@@ -1,4 +1,4 @@
-"""Keeps the computer from sleeping while images are made; the screen may go dark."""
+"""Keeps the computer from sleeping while images are generated; the screen may turn off."""
 
 import logging
 import queue
@@ -18,7 +18,7 @@ Mode = AbstractContextManager[object]
 
 
 class Works(Protocol):
-    """Something that works, such as `QueueRunner`."""
+    """Something that can be working, such as `QueueRunner`."""
 
     changed: SignalInstance
 
@@ -29,7 +29,7 @@ class Works(Protocol):
 
 
 class KeepAwake(QObject):
-    """Follows the runner and the setting. Whatever goes wrong is logged and nothing more: sleep is no failure."""
+    """Follows the runner and the setting. Errors are only logged: the computer falling asleep is not a failure."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class KeepAwake(QObject):
         self._look()
 
     def finish(self) -> None:
-        """Let it sleep again; for the program's end."""
+        """Allow sleep again; called when the program ends."""
         self._awake.finish()
 
     def _look(self) -> None:
@@ -54,7 +54,7 @@ class KeepAwake(QObject):
 
 
 class AwakeThread:
-    """Enters and leaves on one thread of its own: both ask the system, which may take its time."""
+    """Enters and leaves the mode on its own thread, as both call the system, which may take a while."""
 
     def __init__(self, make_mode: Callable[[], Mode]) -> None:
         self._make_mode = make_mode
@@ -63,7 +63,7 @@ class AwakeThread:
         self._thread: threading.Thread | None = None
 
     def want(self, awake: bool) -> None:
-        """From now on, or no more; returns at once."""
+        """Request or end the mode; returns at once."""
         if awake == self._wanted:
             return
         self._wanted = awake
@@ -73,7 +73,7 @@ class AwakeThread:
         self._changes.put(awake)
 
     def finish(self, seconds: float = 1.0) -> None:
-        """Leave, and end the thread."""
+        """Leave the mode and end the thread."""
         if self._thread is not None:
             self._changes.put(None)
             self._thread.join(seconds)
@@ -95,7 +95,7 @@ class AwakeThread:
         try:
             mode = self._make_mode()
             mode.__enter__()
-        except Exception as error:  # noqa: BLE001  a library that asks many systems; none of it matters enough
+        except Exception as error:  # noqa: BLE001  wakepy may fail in many ways, and none matters enough
             _log.info("the computer may go to sleep while images are generated: %s", error)
             return None
         return mode

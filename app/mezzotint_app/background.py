@@ -1,4 +1,4 @@
-"""Work off the window's thread: files, SQLite and decoding are done here, and nowhere else."""
+"""Background threads: all file access, SQLite and decoding run here, never on the window's thread."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -12,21 +12,21 @@ Failed = Callable[[Exception], None]
 
 
 class Runs(Protocol):
-    """Does work elsewhere and tells here; `then` and `failed` are called on the window's thread."""
+    """Runs work on another thread; `then` and `failed` are called on the window's thread."""
 
     def run(self, work: Callable[[], T], then: Callable[[T], None] | None = None, failed: Failed | None = None) -> None:
-        """Begin the work; returns at once."""
+        """Start `work`; returns at once."""
         ...
 
 
 class Background(QObject):
-    """Work in order, on one thread of its own: for whatever is bound to a thread, such as SQLite."""
+    """Runs work in order on a single thread, for whatever is bound to a thread, such as SQLite."""
 
     _ended = Signal(int, bool, object)
 
     def __init__(self, parent: QObject | None = None, *, threads: int = 1) -> None:
         super().__init__(parent)
-        # Held here until it is told: the last to let go of an object of Qt must be the window's thread.
+        # Callbacks are kept here until called: the window's thread must drop the last reference to a Qt object.
         self._begun: dict[int, tuple[Callable[[], Any], Then | None, Failed]] = {}
         self._count = 0
         self._pool = QThreadPool()
@@ -36,17 +36,17 @@ class Background(QObject):
         self._ended.connect(self._tell, Qt.ConnectionType.QueuedConnection)
 
     def on_unhandled(self, unhandled: Failed) -> None:
-        """Who hears of errors that nobody asked about."""
+        """Set the handler for errors of work that has no `failed`."""
         self._unhandled = unhandled
 
     def run(self, work: Callable[[], T], then: Callable[[T], None] | None = None, failed: Failed | None = None) -> None:
-        """Begin the work, after what was begun before; returns at once."""
+        """Queue `work` behind earlier work; returns at once."""
         self._count += 1
         self._begun[self._count] = work, then, failed or self._fail
         self._pool.start(_Task(self._count, work, self._ended))
 
     def finish(self, milliseconds: int = 10_000) -> bool:
-        """Wait for all that was begun; for the program's end alone. Whether it all ended in time."""
+        """Wait for all queued work, at program end only. Returns whether it finished in time."""
         return self._pool.waitForDone(milliseconds)
 
     def _fail(self, error: Exception) -> None:
@@ -61,7 +61,7 @@ class Background(QObject):
 
 
 class Pool(Background):
-    """Work in no order, several at once: decoding of previews and thumbnails."""
+    """Runs several pieces of work at once, in any order: decoding of previews and thumbnails."""
 
     def __init__(self, parent: QObject | None = None, *, threads: int = 2) -> None:
         super().__init__(parent, threads=threads)
@@ -73,10 +73,10 @@ class _Task(QRunnable):
         self._number, self._work, self._ended = number, work, ended
 
     def run(self) -> None:
-        """On a thread of the pool."""
+        """Run the work on a thread of the pool."""
         try:
             value = self._work()
-        except Exception as error:  # noqa: BLE001  told on the window's thread
+        except Exception as error:  # noqa: BLE001  reported on the window's thread
             self._ended.emit(self._number, False, error)
         else:
             self._ended.emit(self._number, True, value)

@@ -1,4 +1,4 @@
-"""Time as those see it who wait for something: tests put their own in its place."""
+"""A clock and delayed calls; tests substitute their own."""
 
 import heapq
 import itertools
@@ -12,27 +12,27 @@ from PySide6.QtCore import QObject, QTimer
 
 
 class Wait(Protocol):
-    """Something that will be done; it can be called off."""
+    """A scheduled call that can be cancelled."""
 
     def stop(self) -> None:
-        """Call it off; nothing happens where it is done already."""
+        """Cancel the call; has no effect if it has already run."""
         ...
 
 
 class Clock(Protocol):
-    """Tells the time, and does things later, on the thread that asked."""
+    """Provides the time and delayed calls, which run on the calling thread."""
 
     def now(self) -> float:
-        """Seconds of a clock that is never set."""
+        """Seconds of a monotonic clock."""
         ...
 
     def after(self, seconds: float, then: Callable[[], None]) -> Wait:
-        """Do it once, later; with 0 as soon as what is being done has ended."""
+        """Call `then` once after `seconds`; with 0, on the next iteration of the event loop."""
         ...
 
 
 class SystemClock(QObject):
-    """The machine's own. One timer for all that waits: a timer that deletes itself may take its owner with it."""
+    """The system clock. One timer serves all calls, as a timer that deletes itself may take its owner with it."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class SystemClock(QObject):
         return time.monotonic()
 
     def after(self, seconds: float, then: Callable[[], None]) -> Wait:
-        """Call it after so many seconds, by a QTimer."""
+        """Call `then` after `seconds`, from a QTimer."""
         wait = _Waiting(self.now() + seconds, next(self._numbers), then)
         heapq.heappush(self._waiting, wait)
         if self._waiting[0] is wait:
@@ -61,7 +61,7 @@ class SystemClock(QObject):
             self._timer.start(max(0, math.ceil(1000 * (self._waiting[0].due - self.now()))))
 
     def _do_what_is_due(self) -> None:
-        """One thing at a time: what it does may take long, or open a window."""
+        """Run one call per timeout, as it may take long or open a window."""
         due = self._waiting and self._waiting[0].due <= self.now()
         then = heapq.heappop(self._waiting).take() if due else None
         self._set()
@@ -84,25 +84,25 @@ class _Waiting:
 
 
 class Every:
-    """Does something again and again until it is stopped."""
+    """Calls a function repeatedly until stopped."""
 
     def __init__(self, clock: Clock, seconds: float, then: Callable[[], None]) -> None:
         self._clock, self._seconds, self._then = clock, seconds, then
         self._wait: Wait | None = None
 
     def start(self) -> None:
-        """Begin, unless it runs."""
+        """Start, unless running."""
         if self._wait is None:
             self._wait = self._clock.after(self._seconds, self._tick)
 
     def stop(self) -> None:
-        """Stop, until it is started again."""
+        """Stop until restarted."""
         if self._wait is not None:
             self._wait.stop()
             self._wait = None
 
     def runs(self) -> bool:
-        """Whether it runs."""
+        """Whether it is running."""
         return self._wait is not None
 
     def _tick(self) -> None:

@@ -1,4 +1,4 @@
-"""What failures mean in plain words: what happened, and what to do."""
+"""User-facing explanations of failures: what happened, and what to do."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 
 translate = QCoreApplication.translate
 
-# Of the system's numbers for a full disk, as trouble.py tells them.
+# The part of trouble.py's messages that identifies a full disk.
 _WANT_OF_SPACE = "free some space"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A failure as a person reads it. `detail` is foreign text: plain, and never markup."""
+    """A failure as shown to the user. `detail` is untrusted plain text, never markup."""
 
     title: str
-    detail: str  # what the engine said
-    advice: str  # empty: the detail says it
+    detail: str  # the engine's message
+    advice: str  # empty if `detail` already says it
 
 
 def explained(failure: Failure) -> Explanation:
-    """The words for a failure of any kind."""
+    """Explain a failure of any kind."""
     told = _WORDS.get(failure.kind, _failed)
     title, advice = told()
     if is_for_want_of_space(failure):
@@ -32,13 +32,13 @@ def explained(failure: Failure) -> Explanation:
 
 
 def in_one_line(failure: Failure) -> str:
-    """For a list or a status line."""
+    """The failure in one line, for a list or a status line."""
     words = explained(failure)
     return f"{words.title} {words.detail}".strip()
 
 
 def is_for_want_of_space(failure: Failure) -> bool:
-    """Whether nothing is wrong but that the disk is full."""
+    """Whether the failure was caused by a full disk."""
     return failure.kind == "storage" and _WANT_OF_SPACE in failure.message
 
 

@@ -1,32 +1,32 @@
-"""Python's collection of unused objects on the window's thread alone: no other may delete an object of Qt."""
+"""Runs the garbage collector on the window's thread only, as no other thread may delete a Qt object."""
 
 import gc
 
 from mezzotint_app.clock import Clock, Every
 
-_PAUSE = 0.5  # seconds between looks
+_PAUSE = 0.5  # seconds between checks
 
 
 class Collector:
-    """Takes over from Python until it is stopped; to be made and used on the window's thread."""
+    """Replaces automatic garbage collection until stopped; must be created and used on the window's thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._every = Every(clock, _PAUSE, self.look)
 
     def start(self) -> None:
-        """From now on nothing is collected elsewhere."""
+        """Disable automatic collection and start collecting here."""
         gc.disable()
-        gc.freeze()  # what the start has made stays, and need not be looked at again
+        gc.freeze()  # objects created at startup stay alive and need not be scanned again
         self._every.start()
 
     def stop(self) -> None:
-        """Leave it to Python again."""
+        """Return to automatic collection."""
         self._every.stop()
         gc.unfreeze()
         gc.enable()
 
     def look(self) -> None:
-        """Collect what Python would have, the youngest first."""
+        """Collect every generation that Python would have collected."""
         counts, limits = gc.get_count(), gc.get_threshold()
         due = [generation for generation in range(3) if counts[generation] > limits[generation]]
         if due:

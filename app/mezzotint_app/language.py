@@ -1,4 +1,4 @@
-"""The language of the window: the one chosen in Settings, else the system's, else English."""
+"""The window's language: the one chosen in Settings, or else the system's, or else English."""
 
 import json
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from mezzotint_app.settings import settings_path
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}  # each by its own name
-SOURCE = "en"  # what the texts in the code are written in
+LANGUAGES = {"en": "English", "de": "Deutsch"}  # names in the language itself
+SOURCE = "en"  # the language of the texts in the code
 
 
 def catalogues() -> Path:
-    """The folder of the compiled catalogues."""
+    """The folder of the compiled translation catalogues."""
     return Path(__file__).parent / "translations"
 
 
 def chosen(wanted: str, system: Sequence[str]) -> str:
-    """The code of a language that there is: the one wanted, else the first of the system's, else English."""
+    """The code of a supported language: `wanted`, or else the first match in `system`, or else English."""
     for name in (wanted, *system):
         code = name.replace("_", "-").partition("-")[0].lower()
         if code in LANGUAGES:
@@ -27,7 +27,7 @@ def chosen(wanted: str, system: Sequence[str]) -> str:
 
 
 def stored() -> str:
-    """The setting, read before anything is translated; what is wrong with the file is told when all of it is read."""
+    """The language setting, read before the settings are loaded; errors in the file are reported when that happens."""
     try:
         return str(json.loads(settings_path().read_text("utf-8"))["language"])
     except (OSError, ValueError, LookupError, TypeError):
@@ -35,7 +35,7 @@ def stored() -> str:
 
 
 def install(application: QCoreApplication, wanted: str = "") -> tuple[QTranslator, ...]:
-    """Translate all texts that are made from now on, and Qt's own; numbers and dates are written accordingly."""
+    """Translate all texts created from now on, including Qt's own, and set the locale for numbers and dates."""
     code = chosen(wanted, QLocale.system().uiLanguages())
     _set_locale(QLocale(code).language())
     ours, qts = QTranslator(application), QTranslator(application)
@@ -47,7 +47,7 @@ def install(application: QCoreApplication, wanted: str = "") -> tuple[QTranslato
 
 
 def _set_locale(language: QLocale.Language) -> None:
-    """Months in the words of the window; the system's own formats where it speaks the same language."""
+    """Use month names in the window's language, and the system's formats where it uses the same language."""
     now = QLocale()
     is_plain_english = now.language() == QLocale.Language.C and language == QLocale.Language.English
     if now.language() != language and not is_plain_english:

@@ -1,4 +1,4 @@
-"""Starts the program: what was kept, the window, then what works behind it."""
+"""Starts the program: stored state, the window, then the background processes."""
 
 import argparse
 import sys
@@ -19,11 +19,11 @@ from mezzotint_app.single_instance import SingleInstance
 from mezzotint_app.windows.main_window import MainWindow
 
 NAME = "Mezzotint"
-_SWITCH = 0.001  # seconds after which a thread that works lets the window's have Python
+_SWITCH = 0.001  # seconds after which a busy thread must release the GIL to the window's thread
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Open the window; returns when it is closed."""
+    """Open the window and return the exit code once it is closed."""
     paths: list[str] = _parser().parse_args(argv).path
     application = make_application(language.stored())
     instance = SingleInstance()
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_application(wanted: str = language.SOURCE) -> QApplication:
-    """Qt's application, named, in this language; empty: the system's."""
+    """Create the QApplication, with its name and language; an empty `wanted` means the system's language."""
     application = QApplication(sys.argv[:1])
     language.install(application, wanted)
     application.setApplicationName(NAME)
@@ -61,19 +61,19 @@ def make_application(wanted: str = language.SOURCE) -> QApplication:
     application.setDesktopFileName("mezzotint")
     resources.preload()
     application.setWindowIcon(resources.icon("mezzotint"))
-    application.setQuitOnLastWindowClosed(False)  # what runs is put back first
+    application.setQuitOnLastWindowClosed(False)  # whatever is running is requeued first
     return application
 
 
 def open_window(program: Program) -> MainWindow:
-    """Show the window, and start what works behind it once it is there."""
+    """Show the window, and start the background work once it is visible."""
     window = MainWindow(program)
-    # After the window was made: Qt gives the style to a whole branch anew whenever a widget is put into another.
+    # After the window is built: Qt restyles a whole subtree whenever a widget is reparented.
     theme.apply(_application(), program.settings.value().theme)
     program.settings.changed.connect(lambda: _follow_theme(program))
     for notice in program.notices:
         window.tell(notice)
-    program.access.open()  # on its own thread; whatever is asked from now on waits for it
+    program.access.open()  # on its own thread; later calls wait for it
     window.show()
     notifications = Notifications(window, program.runner, program.settings)
     program.batch.over.connect(notifications.batch_ended)
@@ -82,7 +82,7 @@ def open_window(program: Program) -> MainWindow:
 
 
 def _not_the_first(answered: bool) -> int:
-    """The window that is open has come to the front, or does not answer."""
+    """Report that another window is open: it either came to the front or does not respond."""
     if answered:
         return 0
     words = QApplication.translate(

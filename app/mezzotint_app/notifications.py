@@ -1,4 +1,4 @@
-"""Tells on the desktop that the queue is done, when the window is not what the person looks at."""
+"""Desktop notifications for when the queue has finished and the window is not active."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -16,14 +16,14 @@ Show = Callable[[str, str], None]  # title, text
 
 
 class Drains(Protocol):
-    """Who tells that the queue is done; `QueueRunner` is one."""
+    """Reports the end of the queue, such as `QueueRunner`."""
 
-    drained: SignalInstance  # images made, tasks that failed
-    told: SignalInstance  # something that stopped it
+    drained: SignalInstance  # images generated, tasks failed
+    told: SignalInstance  # a message about something that stopped the queue
 
 
 class Notifications(QObject):
-    """Nothing while the window is active, and nothing where the person does not want it."""
+    """Sends notifications unless the window is active or the setting is off."""
 
     shown = Signal(str, str)
 
@@ -41,7 +41,7 @@ class Notifications(QObject):
         self._tell(self.tr("Queue finished"), text)
 
     def batch_ended(self, title: str, text: str) -> None:
-        """A batch is done, or was stopped by something."""
+        """Report that a batch has finished, or was stopped by an error."""
         self._tell(title, text)
 
     def _tell(self, title: str, text: str) -> None:
@@ -52,14 +52,14 @@ class Notifications(QObject):
 
 
 class Tray:
-    """An icon beside the clock, there as long as its message."""
+    """A system tray icon that is visible only as long as its message."""
 
     def __init__(self, window: QWidget) -> None:
         self._window = window
         self._icon: QSystemTrayIcon | None = None
 
     def show(self, title: str, text: str) -> None:
-        """Show it, where the desktop can."""
+        """Show a message if the desktop supports it."""
         if not QSystemTrayIcon.isSystemTrayAvailable() or not QSystemTrayIcon.supportsMessages():
             return
         icon = self._made()

@@ -1,12 +1,12 @@
-"""Texts with a number in modules that have no QObject: lupdate knows plurals only in calls of `tr`."""
+"""Plural texts for modules without a QObject, as lupdate recognizes plurals only in calls of `tr`."""
 
 from PySide6.QtCore import QCoreApplication
 
 
 class Plurals:
-    """To be derived from: the name of the class is the context of its texts, for lupdate as when it runs."""
+    """A base class: the subclass's name is the translation context, for lupdate and at runtime."""
 
     @classmethod
     def tr(cls, text: str, comment: str, number: int) -> str:
-        """The form of the text that goes with a number, which takes the place of %n, or %Ln."""
+        """The plural form of `text` for `number`, which replaces %n or %Ln."""
         return QCoreApplication.translate(cls.__name__, text, comment, number)

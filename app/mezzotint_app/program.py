@@ -1,4 +1,4 @@
-"""Everything of the window that is not seen: processes, the queue, what the pages show. Made and wired here."""
+"""Creates and connects everything behind the window: processes, the queue and the pages' view models."""
 
 import sys
 from collections.abc import Callable
@@ -43,18 +43,18 @@ from mezzotint_app.window_state import WindowState
 
 T = TypeVar("T")
 
-_LEAVING = 25_000  # milliseconds for a job to end when the window is closed; the runner ends the engine before
-_KEEPING = 3000  # milliseconds that the last settings have to be written
+_LEAVING = 25_000  # milliseconds for a job to end when the window is closed; the runner ends the engine before that
+_KEEPING = 3000  # milliseconds that writing the last settings may take
 
 ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
 LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
 
 
 class Program(QObject):
-    """Made before the window is shown; `begin` starts the processes after it is."""
+    """Created before the window is shown; `begin` then starts the processes."""
 
-    told = Signal(str)  # something a person should read
-    over = Signal(str)  # the same, which is true no more
+    told = Signal(str)  # a message for the user
+    over = Signal(str)  # a message of `told` that no longer applies
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Program(QObject):
     ) -> None:
         super().__init__()
         self._batch = batch
-        self.go_on_without_window = False  # decided when the window is closed with work left
-        self.notices: list[str] = []  # of reading what was kept; shown with the window
+        self.go_on_without_window = False  # decided when the window is closed while work is left
+        self.notices: list[str] = []  # from reading the stored documents; shown with the window
         self._librarian_was_lost = False
         self.files = Background(self)
         self._store_thread = Background(self)
@@ -73,7 +73,7 @@ class Program(QObject):
         for thread in (self.files, self._store_thread, self.pool):
             thread.on_unhandled(self._unhandled)
         self.settings = self._stored(settings_path(), Settings)
-        output_folder(Settings())  # which asks the system once: now
+        output_folder(Settings())  # asks the system only once: do that now
         self.window_state = self._stored(state_path("layout"), WindowState)
         self._make_processes(engine, librarian)
         self._make_queue()
@@ -81,10 +81,10 @@ class Program(QObject):
         self._make_batches()
         self._wire()
 
-    # ---- life
+    # ---- lifetime
 
     def begin(self) -> None:
-        """Start what works in the background; the window is there already."""
+        """Start the background processes; called once the window is visible."""
         self.librarian.start()
         self.engine.start()
         self.library.refresh()
@@ -94,7 +94,7 @@ class Program(QObject):
         self.access.ask(lambda store: store.request_images(), self._forget_own_images, lambda _error: None)
 
     def leave(self, then: Callable[[], None]) -> None:
-        """Put back what runs and let go of the queue, then go on; what does not answer is not waited for."""
+        """Requeue the running task and release the lease, then call `then`; does not wait longer than _LEAVING."""
         left: list[bool] = []
 
         def once() -> None:
@@ -102,19 +102,19 @@ class Program(QObject):
                 left.append(True)
                 then()
 
-        # First the batch: it may still make an image with what the queue has lent it.
+        # The batch first, as it may still be generating an image with what the queue has lent it.
         self.batches.let_go(lambda: self.runner.let_go(once))
         QTimer.singleShot(_LEAVING, once)
 
     def keep(self) -> None:
-        """Have on the disk what was changed a moment ago; for the program's end, and for that of the session."""
+        """Write recent changes to disk; called at the end of the program and of the desktop session."""
         for document in self._documents():
             if document.unsaved():
                 document.save()
         self.files.finish(_KEEPING)
 
     def finish(self) -> None:
-        """The last window is gone: keep what is unsaved, end the processes."""
+        """Save unsaved changes and end the processes, after the last window has closed."""
         self.keep()
         self.awake.finish()
         self.batches.finish(5000)
@@ -124,7 +124,7 @@ class Program(QObject):
         for thread in (self.files, self._store_thread, self.pool):
             thread.finish()
 
-    # ---- parts
+    # ---- components
 
     def _make_processes(self, engine: tuple[str, ...], librarian: tuple[str, ...]) -> None:
         self.engine = Supervisor(self.tr("The engine"), lambda: ServerProcess(engine, decoding=self.pool), parent=self)
@@ -231,13 +231,13 @@ class Program(QObject):
         return Stored(path, value, self.files, self)
 
     def _forget_own_images(self, needed: frozenset[str]) -> None:
-        """Masks and pasted images that nothing names any more."""
+        """Delete masks and pasted images that nothing refers to any more."""
         shown = frozenset(one.path for one in self.images.inputs())
         for folder in (masks_folder(), pasted_folder()):
             self.files.run(partial(forget, folder, needed | shown))
 
     def _librarian_changed(self) -> None:
-        """After its end everything that was asked of it is asked anew, as soon as it answers again."""
+        """Once the library service is running again after a failure, repeat everything that was asked of it."""
         state = self.librarian.state()
         if state in ("restarting", "given_up"):
             self._librarian_was_lost = True
@@ -262,7 +262,7 @@ class Program(QObject):
     def _engine_changed(self) -> None:
         if self.engine.state() == "ready":
             self.library.look_at_machine()
-            self.batch.changed.emit()  # how many cards there are
+            self.batch.changed.emit()  # the number of GPUs may have changed
 
     def _queue_changed(self) -> None:
         if self.runner.state == "elsewhere":

@@ -1,4 +1,4 @@
-"""Icons: drawings in one colour, painted in that of the theme."""
+"""Monochrome icons, drawn in the theme's colours."""
 
 from functools import cache
 from pathlib import Path
@@ -12,17 +12,17 @@ from mezzotint_app import theme
 
 
 def icon(name: str) -> QIcon:
-    """The icon of assets/icons/NAME.svg; it follows the theme."""
+    """The icon of assets/icons/NAME.svg, which follows the theme."""
     return QIcon(_Drawing(name, None))
 
 
 def icon_in(name: str, colour: str) -> QIcon:
-    """The same in another of the theme's colours, such as "accent_text" on a primary button."""
+    """The icon in another theme colour, such as "accent_text" on a primary button."""
     return QIcon(_Drawing(name, colour))
 
 
 def preload() -> None:
-    """Read all drawings before the window is shown, so that none is read while it is used."""
+    """Read all icons before the window is shown, so that none has to be read later."""
     for name in names():
         _source(name)
 
@@ -49,7 +49,7 @@ def _renderer(name: str, colour: str) -> QSvgRenderer:
 
 
 class _Drawing(QIconEngine):
-    """Paints the drawing anew at each size, so that it is sharp on every screen."""
+    """Renders the drawing at each requested size, so that it is sharp on every screen."""
 
     def __init__(self, name: str, colour: str | None) -> None:
         super().__init__()

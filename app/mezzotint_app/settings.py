@@ -1,4 +1,4 @@
-"""What a person has settled for the whole window. What belongs to one model is with the Create page."""
+"""The settings of the whole window. Those of a single model are on the Create page."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,13 +18,13 @@ DEFAULT_TEMPLATE = "[date]/[time]-[seed]-[prompt].png"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every field has a default, so that a file of an older version is taken."""
+    """Every field has a default, so that files of older versions can be read."""
 
     theme: Theme = "system"
     language: str = ""  # empty: the system's
-    output_folder: str = ""  # empty: Mezzotint in the person's folder of images
+    output_folder: str = ""  # empty: Mezzotint in the user's Pictures folder
     name_template: str = DEFAULT_TEMPLATE
-    gallery_folders: tuple[str, ...] = ()  # beside the output folder
+    gallery_folders: tuple[str, ...] = ()  # in addition to the output folder
     memory: MemoryPolicy = "auto"
     vram_limit_bytes: int | None = None
     ram_limit_bytes: int | None = None
@@ -34,8 +34,8 @@ class Settings:
     keep_awake: bool = True
     notify: bool = True
     remember_prompts: bool = True
-    when_closed: Closing = "ask"  # with work left in the queue
-    hub_endpoint: str = ""  # empty: HF_ENDPOINT, or the hub itself
+    when_closed: Closing = "ask"  # while work is left in the queue
+    hub_endpoint: str = ""  # empty: HF_ENDPOINT, or else the Hugging Face Hub itself
     first_run_done: bool = False
 
 
@@ -45,12 +45,12 @@ def settings_path() -> Path:
 
 
 def state_path(name: str) -> Path:
-    """The file of something the window remembers by itself, such as its layout."""
+    """The path of a state file that the window writes by itself, such as its layout."""
     return paths.config_folder() / f"{name}.json"
 
 
 def output_folder(settings: Settings) -> Path:
-    """Where images go."""
+    """The folder that images are saved in."""
     if settings.output_folder:
         return Path(settings.output_folder)
     return _images_location(str(Path.home())) / "Mezzotint"
@@ -58,5 +58,5 @@ def output_folder(settings: Settings) -> Path:
 
 @cache
 def _images_location(_home: str) -> Path:
-    """The person's own folder of images; the system reads files to find it, so it is asked once for each home."""
+    """The user's Pictures folder, cached per home directory because Qt reads files to find it."""
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))

@@ -1,4 +1,4 @@
-"""One window at a time: a second start hands its arguments to the first, and raises it."""
+"""Allows only one window: a second start passes its arguments to the first and raises its window."""
 
 import contextlib
 import hashlib
@@ -20,36 +20,36 @@ _WRITING = 40
 _ANSWERING = 80
 _MOST = 1 << 20  # bytes of a message
 _LONGEST = 2.0  # seconds that a message may take to arrive
-_LONGEST_PATH = 100  # bytes of a socket's path that every system takes
+_LONGEST_PATH = 100  # bytes of a socket path that every system accepts
 _HEARD = b"ok\n"
 
 
 class SingleInstance(QObject):
-    """The first to claim is the window; each later start becomes a message to it."""
+    """The first instance to claim owns the window; later starts send it a message."""
 
-    raised = Signal()  # somebody started Mezzotint once more
-    given = Signal(object)  # list[str]: the paths that came with it
+    raised = Signal()  # Mezzotint was started again
+    given = Signal(object)  # list[str]: the paths passed to the new start
 
     def __init__(self, folder: Path | None = None, clock: Clock | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder = folder
-        self.answered = True  # whether the first window, where there is one, has heard of this start
+        self.answered = True  # whether the first instance, if there is one, has acknowledged this start
         self._lock: QLockFile | None = None
         self._server: QLocalServer | None = None
         self._callers: list[_Caller] = []
         self._clock = clock or SystemClock(self)
 
     def claim(self, arguments: Sequence[str] = ()) -> bool:
-        """Whether this is the first; if not, the first is told, within a fifth of a second.
+        """Return whether this is the first instance; if it is not, notify the first, within a fifth of a second.
 
-        Where nothing of this works, such as in a folder that cannot be written, it is as if this were the first.
+        Also returns True if locking fails, such as in a folder that cannot be written.
         """
         try:
             folder = _private(self._folder or _runtime_folder())
         except OSError:
             return True
         self._lock = QLockFile(str(folder / "window.lock"))
-        self._lock.setStaleLockTime(0)  # an old lock is as good as a new one, while its process lives
+        self._lock.setStaleLockTime(0)  # a lock does not expire while its process is running
         if self._lock.tryLock(0):
             self._listen(_socket_name(folder))
             return True
@@ -74,7 +74,7 @@ class SingleInstance(QObject):
         server = QLocalServer(self)
         if sys.platform == "win32":
             server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        # Whoever left it is dead: this process has the lock. Its folder is private.
+        # A stale socket: this process holds the lock, and its folder is private.
         QLocalServer.removeServer(name)
         server.newConnection.connect(self._on_connection)
         if server.listen(name):
@@ -82,8 +82,8 @@ class SingleInstance(QObject):
 
     def _on_connection(self) -> None:
         while self._server is not None and (socket := self._server.nextPendingConnection()) is not None:
-            # Not the server's, which may be closed before; nor Python's, which would delete it as soon as it is
-            # forgotten: in the middle of its own signal.
+            # Not a child of the server, which may be closed earlier. Without any parent, Python would delete it along
+            # with its last reference: in the middle of its own signal.
             socket.setParent(self)
             caller = _Caller(socket)
             self._callers.append(caller)
@@ -99,33 +99,33 @@ class SingleInstance(QObject):
                     self.hear(json.loads(line))
 
     def _forget(self) -> None:
-        self._read()  # who does not wait for an answer has still said something
+        self._read()  # a client that does not wait for an answer may still have sent a message
         for caller in [one for one in self._callers if one.has_gone()]:
             self._callers.remove(caller)
             caller.delete()
 
     def hear(self, message: object) -> None:
-        """Another start, as it told itself."""
+        """Handle the message of another start."""
         told = message if isinstance(message, dict) else {}
         arguments = told.get("arguments")
         token = told.get("activation")
         if isinstance(token, str) and token:
-            os.environ["XDG_ACTIVATION_TOKEN"] = token  # by which Wayland lets a window come to the front
+            os.environ["XDG_ACTIVATION_TOKEN"] = token  # allows the window to come to the front on Wayland
         self.raised.emit()
         if isinstance(arguments, list) and arguments and all(isinstance(one, str) for one in arguments):
             self.given.emit(arguments)
 
 
 class _Caller:
-    """One start that tells about itself: a line, in time, and not too long."""
+    """A client connection that sends one line, limited in time and length."""
 
     def __init__(self, socket: QLocalSocket) -> None:
         self._socket: QLocalSocket | None = socket
         self._data = b""
 
     def line(self) -> bytes | None:
-        """What it said, once it has said it all."""
-        socket = self._socket  # the one who called may have gone, which is told while it is answered
+        """The received line once it is complete, or else None."""
+        socket = self._socket  # the client may disconnect, which is signalled while it is being answered
         if socket is None or not socket.bytesAvailable():
             return None
         self._data += bytes(socket.readAll().data())
@@ -133,7 +133,7 @@ class _Caller:
             line, self._data = self._data.partition(b"\n")[0], b""
             if not self.has_gone():
                 socket.write(_HEARD)
-                socket.flush()  # whoever waits does not wait long
+                socket.flush()  # the client waits only briefly
                 socket.disconnectFromServer()
             return line
         if len(self._data) > _MOST:
@@ -141,16 +141,16 @@ class _Caller:
         return None
 
     def has_gone(self) -> bool:
-        """Whether it has disconnected."""
+        """Whether the client has disconnected."""
         return self._socket is None or self._socket.state() == QLocalSocket.LocalSocketState.UnconnectedState
 
     def put_off(self) -> None:
-        """Disconnect it at once."""
+        """Disconnect the client at once."""
         if self._socket is not None:
             self._socket.abort()
 
     def delete(self) -> None:
-        """Delete it once it has disconnected."""
+        """Delete the socket."""
         if self._socket is not None:
             self._socket.deleteLater()
             self._socket = None
@@ -172,7 +172,7 @@ def _told(name: str, arguments: Sequence[str]) -> bool:
 
 
 def _runtime_folder() -> Path:
-    """Of this user; another where Mezzotint keeps its state elsewhere, for that is another queue."""
+    """The user's runtime folder, one for each state folder, as each has a queue of its own."""
     state = hashlib.sha256(os.fsencode(paths.state_folder().absolute())).hexdigest()[:12]
     base = os.environ.get("XDG_RUNTIME_DIR")
     folder = Path(base or paths.state_folder()) / f"mezzotint-{state}"
@@ -182,7 +182,7 @@ def _runtime_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """The folder, which nobody else may enter. Raises OSError when it cannot be had."""
+    """Create the folder, accessible to this user only. Raises OSError if that fails."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if sys.platform != "win32":
         about = folder.lstat()
@@ -193,5 +193,5 @@ def _private(folder: Path) -> Path:
 
 
 def _socket_name(folder: Path) -> str:
-    """A path, but for Windows, whose pipes have names."""
+    """The socket's path, or on Windows the pipe's name."""
     return folder.name if sys.platform == "win32" else str(folder / "window.socket")

@@ -1,4 +1,4 @@
-"""A small document that is kept: changed at once, written a moment later and off the window's thread."""
+"""A small document in a file: changes apply at once and are written shortly after, off the window's thread."""
 
 import contextlib
 import time
@@ -19,21 +19,21 @@ translate = QCoreApplication.translate
 T = TypeVar("T")
 
 MOST = 8 << 20  # bytes of a document
-_DELAY = 400  # milliseconds in which changes are gathered
-_AGAIN = 10_000  # milliseconds until it is written once more where that failed
+_DELAY = 400  # milliseconds over which changes are collected
+_AGAIN = 10_000  # milliseconds until a failed write is retried
 
 
 class Stored(QObject, Generic[T]):
-    """A frozen dataclass of the boundary's types in a JSON file."""
+    """A frozen dataclass of protocol types, stored in a JSON file."""
 
     changed = Signal()
-    failed = Signal(str)  # it could not be written: what happened, and that nothing is lost
-    over = Signal(str)  # what `failed` told is over: it is written
+    failed = Signal(str)  # writing failed: what happened, and that nothing is lost
+    over = Signal(str)  # the message of an earlier `failed` no longer applies: writing succeeded
 
     def __init__(self, path: Path, value: T, background: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path, self._value, self._background = path, value, background
-        self._told = ""  # why it could not be written the last time
+        self._told = ""  # why the last write failed
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.timeout.connect(self.save)
@@ -43,7 +43,7 @@ class Stored(QObject, Generic[T]):
         return self._value
 
     def change(self, **fields: Any) -> None:  # noqa: ANN401
-        """Other values for these fields; nothing happens where they are the same."""
+        """Change these fields; does nothing if the values stay the same."""
         value = replace(self._value, **fields)  # type: ignore[type-var]
         if value != self._value:
             self._value = value
@@ -51,13 +51,13 @@ class Stored(QObject, Generic[T]):
             self.changed.emit()
 
     def save(self) -> None:
-        """Write it soon, whatever has changed."""
+        """Write the document now, in the background, even if it has not changed."""
         self._waiting.stop()
         path, value = self._path, self._value
         self._background.run(lambda: write(path, value), lambda _none: self._written(), self._not_written)
 
     def unsaved(self) -> bool:
-        """Whether a change waits to be written, also one that could not be."""
+        """Whether a change has not been written yet, or a failed write is to be retried."""
         return self._waiting.isActive()
 
     def _written(self) -> None:
@@ -66,7 +66,7 @@ class Stored(QObject, Generic[T]):
             self.over.emit(told)
 
     def _not_written(self, error: Exception) -> None:
-        """Told once, however often it comes again."""
+        """Report the error, but only once while it is repeated."""
         if not self._waiting.isActive():
             self._waiting.start(_AGAIN)
         words = self.tr("{0}. Your changes are kept in this window, and saving is retried.").format(error)
@@ -76,7 +76,7 @@ class Stored(QObject, Generic[T]):
 
 
 def write(path: Path, value: object) -> None:
-    """The whole document, or the old one stays. Raises a StorageError."""
+    """Write the document atomically. Raises StorageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -85,7 +85,7 @@ def write(path: Path, value: object) -> None:
 
 
 def read(kind: type[T], path: Path, *, now: Callable[[], float] = time.time) -> tuple[T, str | None]:
-    """The document; of a damaged or newer one, which is moved aside, what can be read. The second value says so."""
+    """Read a document; a damaged or newer one is moved aside and read as far as possible. Returns a notice, too."""
     data = b""
     try:
         with path.open("rb") as file:
@@ -101,7 +101,7 @@ def read(kind: type[T], path: Path, *, now: Callable[[], float] = time.time) -> 
 
 
 def _readable(kind: type[T], data: bytes) -> T:
-    """Field by field: one that is wrong, or that only a newer version knows, must not cost the others."""
+    """Decode the fields one by one, so that an invalid or unknown field does not affect the others."""
     values: dict[str, object] = {}
     with contextlib.suppress(MezzotintError):
         found = parse_json(data[:MOST])

@@ -1,4 +1,4 @@
-"""Large images worked on strip by strip: Qt keeps Python's lock meanwhile, and the window's thread waits for that."""
+"""Processes large images in strips: Qt holds the GIL meanwhile, which blocks the window's thread."""
 
 import time
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader, QPainter
 
-MOST = 200_000  # pixels of a strip, done in a millisecond
+MOST = 200_000  # pixels of a strip, which takes about a millisecond
 
 _ONE_TO_ONE = Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
 
 
 def decoded(data: bytes, kind: str) -> QImage:
-    """An image of that format ("jpg"); a null one where it is none. The reader lets the lock go by itself."""
+    """Decode an image of format `kind` ("jpg"); a null image if it is invalid. QImageReader itself releases the GIL."""
     buffer = QBuffer()
     buffer.setData(QByteArray(data))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -20,7 +20,7 @@ def decoded(data: bytes, kind: str) -> QImage:
 
 
 def converted(image: QImage, layout: QImage.Format) -> QImage:
-    """The same image in another layout of pixels, in which a row takes a whole number of four bytes."""
+    """Convert the image to another pixel format, whose rows must be multiples of four bytes."""
     if image.format() == layout:
         return image
     result = QImage(image.size(), layout)
@@ -32,7 +32,7 @@ def converted(image: QImage, layout: QImage.Format) -> QImage:
 
 
 def scaled(image: QImage, size: QSize) -> QImage:
-    """Made smaller so that every pixel counts: each row by itself, then each column."""
+    """Downscale with averaging: first along the rows, then along the columns."""
     narrow = QImage(size.width(), image.height(), image.format())
     to, line = memoryview(narrow.bits()), narrow.bytesPerLine()
     for top, strip in _strips(image):
@@ -48,7 +48,7 @@ def scaled(image: QImage, size: QSize) -> QImage:
 
 
 def _strips(image: QImage) -> Iterator[tuple[int, QImage]]:
-    """From top to bottom, over the image's own bytes; others have their turn between them."""
+    """Strips from top to bottom that share the image's memory; other threads may run between them."""
     data, line = image.constBits(), image.bytesPerLine()
     rows = max(1, MOST // max(1, image.width()))
     for top in range(0, image.height(), rows):

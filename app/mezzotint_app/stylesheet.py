@@ -1,4 +1,4 @@
-"""The one stylesheet, made of a theme's colours."""
+"""The application's stylesheet, filled in with a theme's colours."""
 
 from functools import cache
 
@@ -157,7 +157,7 @@ QTabWidget::pane {{ border: none; }}
 
 
 def stylesheet(colours: dict[str, str], name: str) -> str:
-    """The stylesheet in these colours; `name` is that of the theme, light or dark."""
+    """The stylesheet with these colours; `name` is the theme's, light or dark."""
     return _SHEET.format(**colours, marks=_marks(), name=name)
 
 

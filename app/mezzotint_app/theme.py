@@ -1,4 +1,4 @@
-"""The light and the dark theme: colours by name, a palette, one stylesheet. Copper on warm grey."""
+"""The light and dark themes: named colours, a palette and a stylesheet. Copper on warm grey."""
 
 from functools import cache
 from typing import Literal
@@ -48,7 +48,7 @@ DARK = {
 
 
 class Changes(QObject):
-    """Tells when colours have changed."""
+    """Signals that the colours have changed."""
 
     changed = Signal()
 
@@ -60,17 +60,17 @@ class _Current:
 
 @cache
 def changes() -> Changes:
-    """The object that tells of colour changes."""
+    """The object that signals colour changes."""
     return Changes()
 
 
 def colour(name: str) -> QColor:
-    """A colour of the theme in use."""
+    """A colour of the current theme."""
     return QColor(_Current.colours[name])
 
 
 def choice() -> Choice:
-    """What was asked for."""
+    """The chosen theme."""
     return _Current.choice
 
 
@@ -80,7 +80,7 @@ def is_dark() -> bool:
 
 
 def apply(application: QApplication, choice: Choice = "system") -> None:
-    """Use a theme; with "system" also follow the system when it changes."""
+    """Apply a theme; "system" also follows later changes of the system's theme."""
     hints = application.styleHints()
     _Current.choice = choice
     scheme = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}[choice]
@@ -96,7 +96,7 @@ def apply(application: QApplication, choice: Choice = "system") -> None:
 
 
 def _follow(application: QApplication) -> None:
-    """The system may also tell, later, of what was changed here."""
+    """Follow the system's colour scheme; it may also report, later, a change made here."""
     wanted = _wanted(application)
     if wanted is not _Current.colours:
         _use(application, wanted)
@@ -110,7 +110,7 @@ def _wanted(application: QApplication) -> dict[str, str]:
 
 def _use(application: QApplication, colours: dict[str, str]) -> None:
     _Current.colours = colours
-    application.setStyleSheet("")  # from one sheet to another each widget would be styled several times
+    application.setStyleSheet("")  # replacing one sheet by another would style each widget several times
     application.setPalette(_palette(colours))
     application.setStyleSheet(stylesheet(colours, "dark" if colours is DARK else "light"))
     changes().changed.emit()

@@ -1,4 +1,4 @@
-"""Mezzotint: images from words, made on your own machine. What `__all__` names is the Python API."""
+"""Mezzotint: generate images from text on your own machine. The names in `__all__` are the Python API."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ _ELSEWHERE = {"Engine": "mezzotint.engine", "MezzotintError": "mezzotint.errors"
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  a class of the API
-    """Imported when first it is asked for, so that a command starts at once."""
+    """Import on first access, so that commands start fast."""
     if name not in __all__:
         raise AttributeError(f"module 'mezzotint' has no attribute {name!r}")
     return getattr(import_module(_ELSEWHERE.get(name, "mezzotint.protocol")), name)

@@ -1,4 +1,4 @@
-"""`python -m mezzotint` is `mezzotint`."""
+"""`python -m mezzotint` runs the `mezzotint` command."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A file is there whole, or not at all: temporary name, fsync, publish, fsync of the folder."""
+"""Atomic file writes: temporary name, fsync, publish, fsync of the folder."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ Move = Callable[[Path, Path], None]
 
 
 def atomic_write(path: Path, data: bytes, *, overwrite: bool) -> None:
-    """Write a file that is whole or absent; without `overwrite` an existing file raises FileExistsError."""
+    """Write a file atomically; without `overwrite` an existing file raises FileExistsError."""
     temporary = path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         _write_through(temporary, data)
@@ -36,7 +36,7 @@ def atomic_write(path: Path, data: bytes, *, overwrite: bool) -> None:
     except OSError as error:
         raise storage_error("write", path, error) from error
     finally:
-        # Also on Ctrl-C. A leftover that cannot be removed must not hide the error that caused it.
+        # Also on Ctrl-C. Failing to remove a leftover must not hide the original error.
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
@@ -44,9 +44,9 @@ def atomic_write(path: Path, data: bytes, *, overwrite: bool) -> None:
 def publish_new(
     temporary: Path, path: Path, *, windows: bool = os.name == "nt", link: Move = os.link, rename: Move = os.rename
 ) -> None:
-    """Give a finished file its name, or raise FileExistsError when the name is taken; never a race."""
+    """Give a finished file its name without a race; raises FileExistsError if the name is taken."""
     if windows:
-        retry_sharing(rename, temporary, path)  # there rename itself refuses a name that is taken
+        retry_sharing(rename, temporary, path)  # rename itself fails there if the name is taken
         return
     try:
         link(temporary, path)
@@ -57,7 +57,7 @@ def publish_new(
 
 
 def _publish_by_reservation(temporary: Path, path: Path) -> None:
-    """For disks without hard links (exFAT, many network shares): take the name with O_EXCL, then fill it."""
+    """For file systems without hard links (exFAT, many network shares): reserve the name with O_EXCL, then replace."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         temporary.replace(path)
@@ -67,7 +67,7 @@ def _publish_by_reservation(temporary: Path, path: Path) -> None:
 
 
 def retry_sharing(move: Move, source: Path, target: Path, *, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Move a file, waiting out the moments when Windows lets another program hold it."""
+    """Move a file, retrying while another program holds it open on Windows."""
     for seconds in _RETRY_SECONDS:
         try:
             move(source, target)
@@ -90,7 +90,7 @@ def _write_through(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the name itself last; Windows has no such call, and some network disks refuse it."""
+    """Make the new name durable; Windows has no such call, and some network disks refuse it."""
     if os.name == "nt":
         return
     try:

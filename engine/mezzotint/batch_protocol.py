@@ -1,4 +1,4 @@
-"""The boundary's part about batches: jobs, what they would make, how they stand, what a run tells. Standard library."""
+"""Protocol types for batches: jobs, dry runs, status and progress. Standard library only."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,7 +12,7 @@ BatchOutcome = Literal["done", "failed", "skipped", "set_aside"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchJob:
-    """A job as the JSON form of its file says it; relative paths in it are from `base`."""
+    """A job in the JSON form of its file; relative paths in it are relative to `base`."""
 
     job: dict[str, object]
     base: str  # a folder
@@ -20,39 +20,39 @@ class BatchJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchWrite:
-    """A job to be kept as a file."""
+    """A job to be saved as a file."""
 
     job: dict[str, object]
     path: str  # ends in .toml or .json
     overwrite: bool = False
-    base: str | None = None  # given: relative paths are from it, and are written so that they mean the same
+    base: str | None = None  # if given, relative paths are relative to it, and are rewritten to keep their meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchWritten:
-    """Where a job lies."""
+    """The path of a saved job."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLook:
-    """What would a job make? Nothing is made, and nothing written."""
+    """Request for a dry run of a job; nothing is generated or written."""
 
     job: dict[str, object]
     base: str
-    limit: int | None = None  # rows, after which the look ends; None: all of them
+    limit: int | None = None  # maximum number of rows; None: all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRow:
-    """What would become of one task, or of one file that is none."""
+    """What would happen to one task, or to one file that is not a task."""
 
-    does: DryDoes  # rename, overwrite: a file of that name is there; refuse: the engine would
+    does: DryDoes  # rename, overwrite: a file of that name exists; refuse: the engine would refuse it
     input: str | None
     output: str | None
     why: str = ""
-    kind: str = ""  # of the reason, where it is skipped or refused
+    kind: str = ""  # kind of reason, if skipped or refused
     prompt: str = ""
     seed: int | None = None
     width: int | None = None
@@ -63,49 +63,49 @@ class DryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRows:
-    """An event of a look: the next rows."""
+    """Event of a dry run: the next rows."""
 
     rows: tuple[DryRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryTotals:
-    """All rows together."""
+    """Totals over all rows."""
 
     tasks: int
     to_make: int
-    does: dict[str, int] = field(default_factory=dict)  # rows of each kind
-    skipped: dict[str, int] = field(default_factory=dict)  # by what kind of reason
-    seconds: float | None  # None: of some nothing is known
+    does: dict[str, int] = field(default_factory=dict)  # rows by kind
+    skipped: dict[str, int] = field(default_factory=dict)  # rows by kind of reason
+    seconds: float | None  # None: unknown for some tasks
     how_known: HowKnown
     bytes: int
     free_bytes: int | None
-    fits: bool  # on the disk, as far as is known
-    is_whole: bool = True  # False: the look ended at its limit, and there is more
+    fits: bool  # on the disk, as far as known
+    is_whole: bool = True  # False: stopped at the limit; there are more rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFolder:
-    """An output folder."""
+    """Request for the status of an output folder."""
 
     folder: str
-    look_for_files: bool = False  # whether the images are still there, one by one
+    look_for_files: bool = False  # check for each image whether it still exists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOwner:
-    """Who makes images of a folder at the moment."""
+    """A process writing to a folder at the moment."""
 
-    pid: int  # 0: it did not say
+    pid: int  # 0: unknown
     host: str
     since: float  # seconds since 1970
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRun:
-    """How a run began, and whether it went through all of its tasks."""
+    """A run: when and how it started, and whether it finished all of its tasks."""
 
-    time: str  # UTC, when it began
+    time: str  # UTC start time
     pid: int | None
     version: str  # of the program
     shard: str | None  # as 0/4
@@ -114,31 +114,31 @@ class BatchRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    """How the batch of an output folder stands."""
+    """The status of an output folder's batch."""
 
     title: str
     done: int
     failed: int
     set_aside: int
     skipped: int
-    gone: int | None  # images that were made, and are not there any more; None: nobody has looked
-    total: int | None  # of tasks, where a run has come to its end or has counted them
-    kinds: dict[str, int]  # of failures
-    is_ended: bool  # the last run of every manifest went through all of its tasks
+    gone: int | None  # generated images that no longer exist; None: not checked
+    total: int | None  # number of tasks, if a run has finished or counted them
+    kinds: dict[str, int]  # failures by kind
+    is_ended: bool  # the last run of every manifest finished all of its tasks
     last_run: BatchRun | None
     running: tuple[BatchOwner, ...]
-    shards: tuple[str, ...]  # that have a manifest, as 0/4
+    shards: tuple[str, ...]  # with a manifest, as 0/4
     shards_missing: tuple[str, ...]
     damaged_lines: int
-    seconds: float  # of all images together
+    seconds: float  # for all images together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTasks:
-    """Which tasks of an output folder, in the order in which they last ended."""
+    """Query for tasks of an output folder, in the order in which they last ended."""
 
     folder: str
-    which: Literal["failed", "done", "all"] = "all"  # failed: also those that were set aside
+    which: Literal["failed", "done", "all"] = "all"  # failed: includes tasks set aside
     offset: int = 0
     limit: int = 200
     newest_first: bool = False
@@ -146,13 +146,13 @@ class BatchTasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTaskRow:
-    """What became of one task. Paths are from the input and the output folder, with / between folders."""
+    """The outcome of one task. Paths are relative to the input and the output folder, with / separators."""
 
     status: BatchOutcome
     input: str | None
-    output: str  # empty: the file was no task
+    output: str  # empty: the file was not a task
     seed: int | None
-    kind: str | None  # of the error, or of the reason to pass it over
+    kind: str | None  # kind of error or of skip reason
     error: str | None
     seconds: float | None
     attempts: int
@@ -160,7 +160,7 @@ class BatchTaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTaskPage:
-    """A part of the tasks."""
+    """A page of tasks."""
 
     total: int
     rows: tuple[BatchTaskRow, ...]
@@ -171,48 +171,48 @@ class BatchTaskPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchBegun:
-    """Line `begun`: the folder is ours, and work begins."""
+    """Line `begun`: the folder is locked, and work starts."""
 
     schema_version: int
     folder: str
     title: str
     pid: int
     shard: str | None
-    devices: tuple[str, ...]  # empty: one engine in that process
+    devices: tuple[str, ...]  # empty: one in-process engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchProgress:
-    """Line `progress`, twice a second: the figures at one moment."""
+    """Line `progress`, twice a second: the current counts."""
 
-    done: int  # by this run, safely on the disk
+    done: int  # by this run, safely on disk
     failed: int
     set_aside: int
-    skipped: int  # files that were no task, or whose image is there
+    skipped: int  # files that were not tasks, or whose image exists
     already: int  # done before this run
-    left_failed: int  # failed before this run, and not tried again
-    total: int | None  # of all these and what is still to be made; None: not known yet
-    per_second: float | None  # images, lately
+    left_failed: int  # failed before this run, not retried
+    total: int | None  # all of these plus what remains; None: not known yet
+    per_second: float | None  # recent images per second
     seconds_left: float | None
-    vram_bytes: int | None  # the most that an image took of a card
+    vram_bytes: int | None  # peak VRAM of one image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStep:
-    """Line `step`, a few in a second: how far an image is that is being made. Line `settled` is a BatchTaskRow."""
+    """Line `step`, a few times a second: progress of the current image. Line `settled` is a BatchTaskRow."""
 
     output: str
     input: str | None
     prompt: str
     stage: int  # from 0
     stages: int
-    step: int  # that are done
+    step: int  # steps done
     steps: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPreview:
-    """Line `preview`, with --jsonl-previews: an image that is being made, as it looks now."""
+    """Line `preview`, with --jsonl-previews: a preview of the current image."""
 
     output: str
     jpeg: str  # base64
@@ -220,7 +220,7 @@ class BatchPreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchNotice:
-    """Line `notice`: something that a person should know; the work goes on, or waits."""
+    """Line `notice`: information for the user; the work continues, or waits."""
 
     code: str
     message: str
@@ -228,18 +228,18 @@ class BatchNotice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchEnded:
-    """Line `ended`: the run is over. What ended it otherwise follows as a line `error`."""
+    """Line `ended`: the run is over. If an error ended it, a line `error` follows."""
 
     stopped: Literal["finished", "interrupted"]
-    failures: int  # that the manifest holds
+    failures: int  # failures in the manifest
     exit_code: int
     progress: BatchProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchError:
-    """Line `error`, the last one: why the run ended, or never began."""
+    """Line `error`, the last one: why the run ended, or did not start."""
 
-    kind: str  # of a MezzotintError
+    kind: str  # kind of MezzotintError
     message: str
     exit_code: int

@@ -1,4 +1,4 @@
-"""The boundary's dataclasses to JSON values and back, strictly. Standard library only."""
+"""Convert the protocol's dataclasses to JSON values and back, strictly. Standard library only."""
 
 import dataclasses
 import json
@@ -15,51 +15,51 @@ from mezzotint.request_protocol import EARLIER_FILLS, InpaintFill
 
 T = TypeVar("T")
 
-MAX_DEPTH = 32  # the boundary's own types nest seven deep
+MAX_DEPTH = 32  # the protocol's own types nest seven deep
 
 _TAG = "type"
 _TAGGED: dict[object, str] = {cls: cls.__name__ for cls in get_args(Event | QueueEvent)}
 _EARLIER: Mapping[tuple[object, ...], Mapping[str, str]] = {get_args(InpaintFill): EARLIER_FILLS}
-_SHOWN = 60  # characters of a wrong value that a message repeats
+_SHOWN = 60  # characters of an invalid value shown in a message
 
 
 def encode(value: object) -> object:
-    """A value of the boundary as what `json.dumps` takes; an event carries its class name as `type`."""
+    """Convert a protocol value to what `json.dumps` takes; an event carries its class name as `type`."""
     return _encode(value, "", 0)
 
 
 def decode(cls: type[T], data: object) -> T:
-    """The `cls` that `data` states; unknown, missing and wrong fields are refused, defaults fill what is left out."""
+    """Decode `data` to a `cls`; refuses unknown, missing and invalid fields, and fills in defaults."""
     return cast(T, _decode(cls, data, ""))
 
 
 def decode_event(data: object) -> Event:
-    """The event that `data` states, told apart by its `type`."""
+    """Decode an event, selected by its `type`."""
     return cast(Event, _decode(Event, data, ""))
 
 
 def decode_drain_event(data: object) -> DrainEvent:
-    """What happens while the queue is drained: events of tasks, and of the queue."""
+    """Decode an event of draining the queue: of a task, or of the queue."""
     return cast(DrainEvent, _decode(DrainEvent, data, ""))
 
 
 def to_json(value: object) -> str:
-    """A value of the boundary as one line of ASCII JSON."""
+    """Convert a protocol value to one line of ASCII JSON."""
     return json.dumps(encode(value), allow_nan=False)
 
 
 def from_json(cls: type[T], text: str | bytes) -> T:
-    """The `cls` that a JSON text states."""
+    """Decode a JSON text to a `cls`."""
     return decode(cls, parse_json(text))
 
 
 def parse_json(text: str | bytes) -> object:
-    """A JSON text as plain values; NaN, repeated names and nesting that Python cannot follow are refused."""
+    """Parse a JSON text to plain values; refuses NaN, repeated names and nesting too deep for Python."""
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unrepeated)
     except RecursionError:
         raise ProtocolError("The JSON is nested too deeply.") from None
-    except ValueError as error:  # also UnicodeDecodeError, and integers of too many digits
+    except ValueError as error:  # also UnicodeDecodeError, and integers with too many digits
         raise ProtocolError(f"Not JSON: {error}.") from None
 
 
@@ -83,7 +83,7 @@ def _expected(path: str, what: str, data: object) -> NoReturn:
 
 
 def _shown(data: object) -> str:
-    """A value in a message; containers only by kind, since their insides can be endless."""
+    """A value for a message; containers only by kind, as their contents can be endless."""
     if data is None or isinstance(data, bool | float | str):
         text = json.dumps(data if not isinstance(data, str) else data[:_SHOWN])
         return text if not isinstance(data, str) or len(data) <= _SHOWN else f"{text}..."
@@ -143,11 +143,11 @@ def _decode(hint: object, data: object, path: str) -> object:
 
 
 def _decode_scalar(hint: object, data: object, path: str) -> object:
-    if hint is object:  # any JSON value, which whoever takes it looks at
+    if hint is object:  # any JSON value, checked by whoever uses it
         return data
     if hint is float and isinstance(data, int | float) and not isinstance(data, bool):
         return _decode_float(data, path)
-    if hint in (str, int, bool) and type(data) is hint:  # `is`: True is no int
+    if hint in (str, int, bool) and type(data) is hint:  # `is`: True is not an int
         return data
     if isinstance(hint, type) and hint in (str, int, float, bool):
         _expected(path, hint.__name__, data)

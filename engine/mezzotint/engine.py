@@ -1,4 +1,4 @@
-"""The one door: a request goes in, images come out."""
+"""The engine: takes requests, generates images."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -42,7 +42,7 @@ def _never() -> bool:
 
 
 class Engine:
-    """Holds what is loaded, and makes images one job at a time."""
+    """Holds the loaded models and runs one job at a time."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Engine:
         products: ProductBackends | None = None,
         facts: "Facts | None" = None,
     ) -> None:
-        """By default with the models that `mezzotint models list` shows."""
+        """By default uses the models that `mezzotint models list` shows."""
         self._catalog = catalog or Catalog.standard()
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._model_cache: ModelCache | None = None
@@ -65,7 +65,7 @@ class Engine:
         self.close()
 
     def info(self) -> EngineInfo:
-        """What the engine is and runs on."""
+        """Versions, devices and threads of the engine."""
         import torch
 
         return EngineInfo(
@@ -77,7 +77,7 @@ class Engine:
         )
 
     def close(self) -> None:
-        """Let go of everything that is loaded."""
+        """Unload everything."""
         if self._model_cache is not None:
             self._model_cache.close()
             self._model_cache = None
@@ -85,10 +85,10 @@ class Engine:
     def generate(
         self, request: GenerateRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GenerateResult:
-        """Make the images of a request, and save each as soon as it is made.
+        """Generate the images of a request, saving each as soon as it is finished.
 
-        Everything that can be refused is refused before weights are read. Raises a MezzotintError; Cancelled within
-        one step of `cancelled()` turning true. Images saved before then stay.
+        Everything that can be refused is refused before weights are read. Raises MezzotintError; Cancelled within one
+        step of `cancelled()` turning true. Images saved before that stay.
         """
         with translate_errors():
             return Job(request, self._means(), on_event, cancelled).run()
@@ -96,10 +96,10 @@ class Engine:
     def generate_many(
         self, request: GenerateManyRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GenerateManyResult:
-        """Make the images of several requests, those that are alike together; each is saved as soon as it is made.
+        """Generate the images of several requests, compatible ones batched; each is saved as soon as it is finished.
 
-        One that comes to nothing is an outcome and harms no other. Raises what ends them all: Cancelled within one
-        step, OutOfMemory where models have no room, DeviceLost; UsageError for too many. Images saved stay.
+        A failed request is an outcome and does not affect the others. Raises only what ends all: Cancelled within one
+        step, OutOfMemory if models do not fit, DeviceLost; UsageError for too many requests. Saved images stay.
         """
         with translate_errors():
             return Many(request, self._means(), on_event, cancelled).run()
@@ -116,7 +116,7 @@ class Engine:
         )
 
     def plan(self, request: PlanRequest) -> Plan:
-        """How models would use this machine's memory, or another's; nothing is loaded. Raises a MezzotintError."""
+        """Plan how models would use this machine's memory, or another's; loads nothing. Raises MezzotintError."""
         return planned(request, lambda: self._catalog)
 
     def _room(self) -> "ModelCache":
@@ -129,7 +129,7 @@ class Engine:
     def decode(
         self, request: DecodeRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GeneratedImage:
-        """Finish an image whose latents a job has left behind, and save it. Raises a MezzotintError."""
+        """Decode and save an image whose latents a job left behind. Raises MezzotintError."""
         with translate_errors():
             return finish(
                 request,

@@ -1,51 +1,51 @@
-"""Every error a person can cause or meet: what happened, the value seen, what to do."""
+"""All errors shown to users: what happened, the offending value, what to do."""
 
 import sys
 
 
 class MezzotintError(Exception):
-    """An error that is told in one line and ends a command with `exit_code`."""
+    """An error shown in one line; a command exits with `exit_code`."""
 
     kind = "failed"
     exit_code = 1
 
 
 class UsageError(MezzotintError):
-    """An option or value that cannot work."""
+    """An invalid option or value."""
 
     kind = "usage"
     exit_code = 2
 
 
 class UnknownModel(UsageError):
-    """No model of that name or path was found."""
+    """No model with that name or path was found."""
 
     kind = "unknown_model"
 
 
 class OutOfMemory(MezzotintError):
-    """The machine has less memory than the work needs."""
+    """The work needs more memory than there is."""
 
     kind = "out_of_memory"
     exit_code = 4
 
 
 class ModelRefused(MezzotintError):
-    """A model file or folder that is damaged, unsafe or of no known kind."""
+    """A model file or folder that is damaged, unsafe or of unknown type."""
 
     kind = "model_refused"
     exit_code = 5
 
 
 class NoDevice(MezzotintError):
-    """The wanted device is absent or cannot be used."""
+    """The requested device is absent or unusable."""
 
     kind = "no_device"
     exit_code = 6
 
 
 class DeviceLost(MezzotintError):
-    """The device's driver has given up on this process; a new one may go on."""
+    """The device's driver failed for this process; a new process may work."""
 
     kind = "device_lost"
     exit_code = 86
@@ -65,45 +65,45 @@ class ImageRefused(StorageError):
 
 
 class DownloadFailed(MezzotintError):
-    """A model that could not be fetched: no connection, or not what was announced."""
+    """A model that could not be downloaded: no connection, or unexpected content."""
 
     kind = "download"
 
 
 class AccessRefused(DownloadFailed):
-    """The place that a model is fetched from asks for an agreement, or for a token."""
+    """The download source requires an agreement or a token."""
 
     kind = "needs_token"
 
 
 class ProtocolError(MezzotintError):
-    """A message that does not have the shape that the boundary states."""
+    """A message that does not match the protocol."""
 
     kind = "protocol"
 
 
 class Cancelled(MezzotintError):
-    """The person stopped the work."""
+    """The user cancelled the work."""
 
     kind = "cancelled"
     exit_code = 130
 
 
 class Busy(MezzotintError):
-    """One job runs already."""
+    """A job is already running."""
 
     kind = "busy"
 
 
 class Locked(MezzotintError):
-    """Another run makes images in the same folder."""
+    """Another run is writing to the same folder."""
 
     kind = "locked"
     exit_code = 8
 
 
 class NoPySide6(MezzotintError):
-    """The window is asked for where PySide6 is not installed."""
+    """The window was requested but PySide6 is not installed."""
 
     def __init__(self) -> None:
         install = f'{sys.executable} -m pip install "PySide6-Essentials>=6.8,<6.12"'

@@ -1,4 +1,4 @@
-"""The window's second process, without torch: models on disk, images, words. What may be hostile is opened here."""
+"""The library service, without torch: models on disk, images, prompts. Opens whatever may be hostile."""
 
 import argparse
 import faulthandler
@@ -29,7 +29,7 @@ MOST_JOBS = 16
 
 
 class Librarian:
-    """Answers questions in turn, and does several jobs beside them."""
+    """Answers queries one by one and runs several jobs in parallel."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, folders: Sequence[Path] = (), grace: float = GRACE) -> None:
         self._folders = tuple(folders)
@@ -39,7 +39,7 @@ class Librarian:
         )
 
     def methods(self) -> dict[str, Method]:
-        """All that can be asked."""
+        """The method table."""
         return {
             **image_methods(self._desk),
             **model_methods(self._catalog, self._folders),
@@ -47,14 +47,14 @@ class Librarian:
         }
 
     def run(self) -> bool:
-        """Serve until the input ends or `shutdown` comes; False when work did not stop in time."""
+        """Serve until the input ends or `shutdown` is called; returns False if work did not stop in time."""
         stopped = self._rpc.run()
         if stopped:
             self._desk.close()
         return stopped
 
     def _catalog(self) -> "Catalog":
-        """Made anew each time: it looks at settings, which other calls change."""
+        """Rebuilt each time, as it reads settings that other calls change."""
         from mezzotint.catalog import Catalog
 
         return Catalog.standard(self._folders)
@@ -67,18 +67,18 @@ def _versions() -> dict[str, str]:
 
 
 def _environment() -> None:
-    """Set before libraries are imported: nothing is sent that nobody asked for, and no tokenizer forks."""
+    """Set before libraries are imported: no telemetry, and no forking tokenizers."""
     os.environ.update(DO_NOT_TRACK="1", HF_HUB_DISABLE_TELEMETRY="1", TOKENIZERS_PARALLELISM="false")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The process that the window starts."""
+    """Entry point of the process that the window starts."""
     parser = argparse.ArgumentParser(prog="python -m mezzotint.librarian", description=__doc__, allow_abbrev=False)
     parser.add_argument("--models-folder", metavar="DIR", type=Path, action="append", default=[])
     folders: list[Path] = parser.parse_args(argv).models_folder
     _environment()
     log_to_stderr()
-    faulthandler.enable()  # an image that ends the process leaves in the log where that was
+    faulthandler.enable()  # if an image crashes the process, the log shows where
     if not Librarian(*claim_streams(), folders).run():
         end_at_once()
     return 0

@@ -1,8 +1,8 @@
-"""How the libraries below are imported: off the network, and parts that no image needs at their first use only.
+"""Import the libraries offline, and modules that few images need only on first use.
 
-Those parts are known to Python at once. Diffusers and transformers import torch's compiler only to mark functions for
-it, and bitsandbytes wherever it is installed; each takes longer than a small image. A module that waits is the module
-itself, empty: it takes the marks, runs in place when it is asked for anything else, and is then given them.
+Such modules are visible to Python at once. Diffusers and transformers import torch's compiler only to mark functions,
+and bitsandbytes whenever it is installed; each takes longer than a small image. A deferred module is the module
+itself, still empty: it records marks, executes in place on any other access, and then gets the marks.
 """
 
 import logging
@@ -28,25 +28,25 @@ _OFFLINE = {
 }
 COMPILER = "torch._dynamo"
 _MARKS = {COMPILER: ("allow_in_graph", "assume_constant_result"), "bitsandbytes": ()}
-_ALONE = {f"{COMPILER}._trace_wrapped_higher_order_op"}  # transformers' masks import it; it needs nothing of the rest
-_ASKED_WHEN_MADE = {"__path__", "__file__", "__cached__"}  # by Python, which then sets them
+_ALONE = {f"{COMPILER}._trace_wrapped_higher_order_op"}  # imported by transformers' masks; needs nothing else of it
+_ASKED_WHEN_MADE = {"__path__", "__file__", "__cached__"}  # by Python during import, which then sets them
 
 
 def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Switch off network, telemetry, tokens and remote code; call before any of the libraries is imported."""
+    """Disable network, telemetry, tokens and remote code; call before importing any of the libraries."""
     environ.update(_OFFLINE)
-    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it warns of kernels that it would have downloaded
-    environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # what runs is chosen here, and told in the result
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it warns about kernels that it would have downloaded
+    environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # the backend is chosen here and reported in the result
 
 
 def import_later() -> None:
-    """Have those of the modules wait that are not imported yet."""
+    """Defer the modules that are not imported yet."""
     if not any(isinstance(finder, LaterFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, LaterFinder(_MARKS))
 
 
 class LaterFinder:
-    """Finds modules that are to wait, and has them run before any part of them is imported."""
+    """Finder for deferred modules; executes them before any of their submodules is imported."""
 
     def __init__(self, marks: dict[str, tuple[str, ...]]) -> None:
         self._marks = marks
@@ -54,7 +54,7 @@ class LaterFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What Python finds, with a loader that waits; or a part that is there, once the module has run."""
+        """Python's spec with a deferring loader; or a submodule already imported, once the module has executed."""
         if fullname in self._marks:
             spec = PathFinder.find_spec(fullname, path, target)
             if spec is not None and spec.loader is not None:
@@ -69,36 +69,36 @@ class LaterFinder:
 
 
 class _Later:
-    """Makes a module, and leaves it at that."""
+    """Loader that creates a module without executing it."""
 
     def __init__(self, loader: "Loader", marks: tuple[str, ...]) -> None:
         self._loader, self._marks = loader, marks
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """An empty module."""
+        """Return an empty module."""
         return _Waiting(spec.name, self._loader, self._marks)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: the module is executed when it is first used."""
+        """Do nothing: the module executes on first use."""
 
 
 class _There:
-    """Gives a module that another one has imported in the meantime."""
+    """Loader that returns a module imported in the meantime."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module, self._spec = module, module.__spec__
 
     def create_module(self, _: ModuleSpec) -> ModuleType:
-        """The module that was imported."""
+        """Return the imported module."""
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run, and gets its own description back."""
+        """Restore the spec of the module, which has executed."""
         module.__spec__ = self._spec
 
 
 class _Waiting(ModuleType):
-    """A module until it runs; after that it is an ordinary one."""
+    """A deferred module; an ordinary one once it has executed."""
 
     def __init__(self, name: str, loader: "Loader", marks: tuple[str, ...]) -> None:
         super().__init__(name)
@@ -108,18 +108,18 @@ class _Waiting(ModuleType):
         if name == COMPILER:
             self.disable = self._first_use.disable
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the module has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  any attribute of the module
         if name not in _ASKED_WHEN_MADE:
             self.run()
         return ModuleType.__getattribute__(self, name)
 
     def run(self) -> None:
-        """Run it, unless it does so already."""
+        """Execute the module, unless that has begun."""
         self._first_use.run()
 
 
 class _FirstUse:
-    """What happens to a module that waits."""
+    """The first use of a deferred module."""
 
     def __init__(self, module: ModuleType, loader: "Loader") -> None:
         self._module, self._loader, self._lock = module, loader, RLock()
@@ -127,7 +127,7 @@ class _FirstUse:
         self._left: list[tuple[str, Callable[..., Any]]] = []
 
     def run(self) -> None:
-        """In place: whoever has the module has what it becomes. Other threads wait; what it imports sees it begun."""
+        """Execute in place, so existing references stay valid. Other threads wait; its own imports see it as begun."""
         with self._lock:
             if self._begun:
                 return
@@ -147,17 +147,17 @@ class _FirstUse:
                 getattr(module, mark)(function)
 
     def mark(self, mark: str, function: Callable[..., Any]) -> Any:  # noqa: ANN401  the function itself
-        """Mark a function, now or when the module has run."""
+        """Mark a function, now or once the module has executed."""
         if self._has_run:
             return getattr(self._module, mark)(function)
         self._left.append((mark, function))
         return function
 
     def disable(self, function: Callable[..., Any] | None = None, recursive: bool = True, **how: object) -> Any:  # noqa: ANN401
-        """Keep the compiler out of a function: in the way torch has for this, which imports it at the first call."""
+        """Exclude a function from compilation through torch._compile, which imports the compiler at the first call."""
         import torch._compile
 
-        if self._begun or not how.keys() <= {"reason"}:  # torch itself asks otherwise, at that first call
+        if self._begun or not how.keys() <= {"reason"}:  # torch passes other arguments at that first call
             self.run()
             return self._module.disable(function, recursive, **how)
         return torch._compile._disable_dynamo(function, recursive)

@@ -1,4 +1,4 @@
-"""The boundary's part about what is on disk: models, images, downloads. Standard library only."""
+"""Protocol types for the library service: models, images, downloads. Standard library only."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,12 +10,12 @@ Layout = Literal["rgb", "rgba"]
 GalleryOrder = Literal["newest", "oldest", "best"]
 Fits = Literal["yes", "slowly", "no", "unknown"]
 
-# ---- words
+# ---- prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """How long is this prompt, for that model's text encoders?"""
+    """Request for a prompt's token counts with a model's text encoders."""
 
     model: str  # catalog id or path
     prompt: str
@@ -26,12 +26,12 @@ class TokenCount:
     """A prompt's length for one text encoder."""
 
     encoder: str  # text_encoder, text_encoder_2
-    tokens: int  # without those that mark beginning and end
-    limit: int  # that the encoder reads at once, without those marks
-    chunks: int  # that the prompt is read in; 1 where longer prompts are cut
-    cut: int  # tokens beyond the limit that are not read
-    honours_weights: bool  # whether (word:1.2) means anything to it
-    more: bool = False  # the prompt is longer than can be read at all; the figures are of its beginning
+    tokens: int  # without begin and end tokens
+    limit: int  # tokens per chunk, without begin and end tokens
+    chunks: int  # chunks of the prompt; 1 if the encoder truncates longer prompts
+    cut: int  # tokens beyond the limit, which are truncated
+    honours_weights: bool  # whether it supports (word:1.2)
+    more: bool = False  # the prompt exceeds the maximum; counts are for its beginning
 
 
 # ---- images
@@ -39,36 +39,36 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelsRequest:
-    """An image's pixels, in a file that needs no parsing."""
+    """Request for an image's raw pixels in a file."""
 
     path: str
-    max_side: int | None = None  # pixels; larger images are made smaller. None: as they are
+    max_side: int | None = None  # pixels; larger images are downscaled. None: full size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pixels:
-    """An image's pixels row by row, upright, in sRGB; the file is the reader's to delete."""
+    """Raw pixels row by row, upright, in sRGB; the reader must delete the file."""
 
     path: str
     layout: Layout
     width: int
     height: int
     bytes_per_line: int
-    image_width: int  # of the image itself, upright
+    image_width: int  # of the original image, upright
     image_height: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThumbnailRequest:
-    """A small image of an image."""
+    """Request for a thumbnail."""
 
     path: str
-    side: int = 256  # pixels of its longer side
+    side: int = 256  # pixels of the longer side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thumbnail:
-    """A JPEG of our own in the cache; it stays there."""
+    """A thumbnail as a JPEG in the cache; the reader must not delete it."""
 
     path: str
     width: int
@@ -77,11 +77,11 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryQuery:
-    """Which images, in which order; every field narrows."""
+    """Query for gallery images; conditions are combined with AND."""
 
-    search: str = ""  # words that all stand in the prompt, the model's name or the file's name
+    search: str = ""  # words that must all occur in the prompt, the model's name or the file's name
     model: str | None = None
-    rating: int = 0  # at least so many stars
+    rating: int = 0  # minimum stars
     folder: str | None = None
     order: GalleryOrder = "newest"
     offset: int = 0
@@ -97,7 +97,7 @@ class GalleryItem:
     width: int
     height: int
     bytes: int
-    made: float  # seconds since 1970: when the file was written
+    made: float  # mtime, seconds since 1970
     prompt: str
     model: str
     seed: int | None
@@ -106,7 +106,7 @@ class GalleryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryPage:
-    """A part of the images that a query finds."""
+    """A page of query results."""
 
     total: int
     items: tuple[GalleryItem, ...]
@@ -114,7 +114,7 @@ class GalleryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """Stars for images."""
+    """Set the rating of images."""
 
     paths: tuple[str, ...]
     rating: int  # 0..5
@@ -122,15 +122,15 @@ class Rating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryScan:
-    """Folders whose images the gallery is to hold; what is gone from them leaves it."""
+    """Folders to index for the gallery; images missing from them are removed from it."""
 
     folders: tuple[str, ...]
-    files: tuple[str, ...] = ()  # given: only these files of the folders are looked at, and nothing else changes
+    files: tuple[str, ...] = ()  # if given, only these files are indexed, and nothing else changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryScanned:
-    """What a scan changed."""
+    """The changes made by a scan."""
 
     added: int
     removed: int
@@ -140,11 +140,11 @@ class GalleryScanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What something is that a person dropped on the window or named on a command line."""
+    """The kind of a dropped or command line path."""
 
     path: str
     kind: DroppedKind
-    detail: str  # one line for people: what it is, or why it cannot be used
+    detail: str  # one line for the user: what it is, or why it cannot be used
 
 
 # ---- models
@@ -152,86 +152,86 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPlace:
-    """A folder that is searched for models."""
+    """A folder that is scanned for models."""
 
     path: str
     source: str  # bundled, models, folder, huggingface, a1111, comfyui
-    own: bool  # named by the person, who can take it off again
+    own: bool  # added by the user, who can remove it
     problem: str | None = None
 
 
-HowItRuns = Literal["well", "slower", "not"]  # on a card: in little time and hardly delayed by streaming
+HowItRuns = Literal["well", "slower", "not"]  # on a GPU: fast, and hardly slowed by streaming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModelsRequest:
-    """The curated list, for a machine with this one's RAM."""
+    """Request for the curated model list, for this machine's RAM."""
 
-    vram_bytes: int | None = None  # of its card; None: no card is known
+    vram_bytes: int | None = None  # of the GPU; None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
     """A model of the curated list."""
 
-    id: str  # of the Hugging Face hub: owner/name
+    id: str  # Hugging Face hub id: owner/name
     title: str
     good_at: str
     licence: str
     licence_url: str
     family: str
-    bytes: int  # to be fetched
-    smallest_vram_bytes: int  # with which it can be run at all
-    gated: bool  # asks for a token and an agreement on the hub
-    runs: bool  # whether this version of Mezzotint can run it
-    planned_as: str = ""  # the name by which it can be planned before it is there
-    how_it_runs: HowItRuns | None = None  # on the card that was asked about
+    bytes: int  # download size
+    smallest_vram_bytes: int  # minimum VRAM to run it at all
+    gated: bool  # the hub requires a token and an agreement
+    runs: bool  # whether this version of Mezzotint supports it
+    planned_as: str = ""  # the name for planning it before it is downloaded
+    how_it_runs: HowItRuns | None = None  # on the GPU in the request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetRequest:
-    """A model to be fetched: a hub id, or an https link to a file."""
+    """Request to download a model: a hub id, or an https link to a file."""
 
     source: str
-    revision: str | None = None  # of the hub: branch, tag or commit
-    sha256: str | None = None  # of a linked file; given, another content is refused
-    folder: str | None = None  # None: the folder of the person's own models
-    token: str | None = None  # None: that of the environment or the hub's own login
+    revision: str | None = None  # hub branch, tag or commit
+    sha256: str | None = None  # of a linked file; if given, other content is refused
+    folder: str | None = None  # None: the user's models folder
+    token: str | None = None  # None: from the environment or the hub login
     endpoint: str | None = None  # None: HF_ENDPOINT or the hub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What fetching would bring, and whether there is room."""
+    """What a download would fetch, and whether there is room."""
 
     source: str
-    revision: str  # the commit; of a link: empty
+    revision: str  # commit; empty for a link
     title: str
     licence: str
     files: tuple[str, ...]
     bytes: int  # of all files
-    bytes_left: int  # still to be fetched
-    free_bytes: int  # of the disk it would go to
-    target: str  # folder or file that it would become
-    problem: str | None  # why it cannot be fetched or used
+    bytes_left: int  # bytes still to download
+    free_bytes: int  # on the target disk
+    target: str  # target folder or file
+    problem: str | None  # reason if it cannot be downloaded or used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizeRequest:
-    """A quantized copy of a model."""
+    """Request for a quantized copy of a model."""
 
     model: str
     scheme: Quantization
-    output: str | None = None  # a folder; None: beside the person's own models, named after both
+    output: str | None = None  # folder; None: in the user's models folder, named after model and scheme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """Whether a model's files are what they should be."""
+    """The result of verifying a model's files."""
 
     model: str
     ok: bool
-    files: tuple[str, ...]  # looked at
+    files: tuple[str, ...]  # checked files
     problems: tuple[str, ...]
-    checked_against: Literal["checksums", "structure"]  # sums that came with the files, or their own headers
-    sums: dict[str, str] = field(default_factory=dict)  # file to sha256
+    checked_against: Literal["checksums", "structure"]  # published checksums, or the files' own headers
+    sums: dict[str, str] = field(default_factory=dict)  # sha256 by file

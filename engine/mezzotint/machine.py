@@ -1,4 +1,4 @@
-"""The machine the engine runs on: devices, number formats, threads, memory."""
+"""The machine: devices, dtypes, threads, memory."""
 
 import importlib.metadata
 import platform
@@ -19,12 +19,12 @@ _LIBRARIES = ("torch", "diffusers", "transformers", "safetensors", "pillow")
 
 
 def versions() -> dict[str, str]:
-    """Of everything that can change a pixel."""
+    """Versions of everything that can change a pixel."""
     found = {"mezzotint": __version__, "python": platform.python_version()}
     return found | {name: _version(name) for name in _LIBRARIES}
 
 
-@cache  # a job asks for them, and none changes while it is imported
+@cache  # needed by every job; constant once imported
 def _version(name: str) -> str:
     return importlib.metadata.version(name)
 
@@ -49,7 +49,7 @@ def _cpu_name() -> str:
 
 
 def choose_device(wanted: str, available: tuple[DeviceInfo, ...]) -> DeviceInfo:
-    """The device of that name; `auto` is the best there is; NoDevice lists what there is."""
+    """The device named `wanted`, or the best one for `auto`; raises NoDevice listing the devices."""
     if wanted == "auto":
         return available[0]
     for device in available:
@@ -60,7 +60,7 @@ def choose_device(wanted: str, available: tuple[DeviceInfo, ...]) -> DeviceInfo:
 
 
 def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
-    """The number format of weights and products: float32 on a CPU, 16 bits on a GPU."""
+    """The dtype of weights and matmuls: float32 on a CPU, 16 bits on a GPU."""
     if wanted != "auto":
         return wanted
     if device.id == "cpu":
@@ -70,7 +70,7 @@ def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
 
 
 def sums_in_float16(wanted: Dtype, device: DeviceInfo) -> bool:
-    """Whether products of float16 can be summed in float16 there; UsageError where another format is asked for."""
+    """Whether the device can accumulate float16 matmuls in float16; raises UsageError for another dtype."""
     if wanted not in ("auto", "float16"):
         raise UsageError(f"--fast is float16 with sums in float16, and dtype is {wanted}; leave one of them out")
     found = gpu(device.id)
@@ -78,7 +78,7 @@ def sums_in_float16(wanted: Dtype, device: DeviceInfo) -> bool:
 
 
 class PeakMemory:
-    """The most memory that was in use since it was made."""
+    """Peak memory since construction."""
 
     def __init__(self, device: "torch.device") -> None:
         self._gpu, self._index = gpu(device.type), device.index or 0
@@ -88,10 +88,10 @@ class PeakMemory:
             try:
                 Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM: proc(5)
             except OSError:
-                return  # the peak is then that of the whole process: larger, never smaller
+                return  # the peak is then the whole process's: never too small
 
     def ram_bytes(self) -> int:
-        """The process's RAM in bytes."""
+        """The process's peak RAM in bytes."""
         if sys.platform == "linux":
             for line in Path("/proc/self/status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
@@ -99,7 +99,7 @@ class PeakMemory:
         return _peak_elsewhere()
 
     def vram_bytes(self) -> int | None:
-        """Of torch on the GPU, if there is one that tells."""
+        """Torch's peak memory on the GPU; None without a GPU that reports it."""
         return self._gpu.peak_bytes(self._index) if self._gpu is not None and self._gpu.measures else None
 
 

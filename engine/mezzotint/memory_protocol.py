@@ -1,4 +1,4 @@
-"""The boundary's part about memory: how it would be used, and how it was. Standard library only."""
+"""Protocol types for memory: planned and measured use. Standard library only."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,10 +12,10 @@ HostTier = Literal["ram", "disk"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """A question before any work: how would this fit that machine?"""
+    """Request for a memory plan without a job."""
 
-    models: tuple[str, ...]  # of the stages, by catalog id, path, or the name of a known model such as flux
-    width: int | None = None  # pixels; None: what the first model is best at
+    models: tuple[str, ...]  # one per stage: catalog id, path, or the name of a known model such as flux
+    width: int | None = None  # pixels; None: the first model's default
     height: int | None = None
     steps: int | None = None
     memory: MemoryPolicy = "auto"
@@ -23,49 +23,49 @@ class PlanRequest:
     text_quantization: Quantization = "auto"
     vram_bytes: int | None = None  # None: this machine's
     ram_bytes: int | None = None
-    card: str | None = None  # whose speed is meant, as known_card has it; None: an ordinary one's
+    card: str | None = None  # GPU name for known_card, whose speed is assumed; None: a typical GPU
     references: tuple[tuple[int, int], ...] = ()  # sizes of reference images, in pixels
 
 
-# ---- how memory will be used
+# ---- planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedComponent:
-    """One network's part of a plan."""
+    """The plan for one component."""
 
     model: str
     name: str
     quantization: Quantization
-    bytes: int  # of all its weights
+    bytes: int  # all its weights
     blocks: int
-    resident_blocks: int  # that stay on the device while it works; the others take turns in slots
+    resident_blocks: int  # blocks that stay on the device while it runs; the others are streamed through slots
     slots: int
-    device_bytes: int  # of what stays, and of the slots
-    host: HostTier  # where its weights wait
-    phases: tuple[str, ...]  # in which it is on the device
-    pinned_bytes: int = 0  # that are page-locked there
+    device_bytes: int  # resident blocks plus slots
+    host: HostTier  # where its weights are kept
+    phases: tuple[str, ...]  # phases during which it is on the device
+    pinned_bytes: int = 0  # page-locked there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPhase:
-    """What one phase needs at its peak."""
+    """Peak memory of one phase."""
 
     name: str  # encode, stage 1, decode
     weights_bytes: int
     activation_bytes: int
-    peak_bytes: int  # with context and margin
-    seconds: float  # expected, of what was measured where it was
-    seconds_resident: float  # the same, if everything stayed on the device
+    peak_bytes: int  # including context and margin
+    seconds: float  # expected, from measurements where available
+    seconds_resident: float  # the same with everything resident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How memory will be used, with numbers and reasons."""
+    """A memory plan, with numbers and reasons."""
 
     fits: bool
     memory: MemoryPolicy
-    vram_bytes: int  # that there are, or may be used
+    vram_bytes: int  # available or allowed
     ram_bytes: int
     peak_vram_bytes: int
     peak_ram_bytes: int
@@ -73,28 +73,28 @@ class Plan:
     components: tuple[PlannedComponent, ...]
     phases: tuple[PlannedPhase, ...]
     guidance: GuidancePasses
-    vae_tile: int  # pixels of a tile's side; 0: whole
+    vae_tile: int  # tile side in pixels; 0: no tiling
     quantization: Quantization
     text_quantization: Quantization
-    seconds: float  # of all phases, with models that are loaded
+    seconds: float  # all phases, with models loaded
     seconds_resident: float
-    smallest_vram_bytes: int  # that any plan of this policy needs
+    smallest_vram_bytes: int  # minimum for any plan of this policy
     smallest_ram_bytes: int
     reasons: tuple[str, ...]
-    seconds_loading: float = 0.0  # before the first phase, where no job before this one has loaded anything
+    seconds_loading: float = 0.0  # before the first phase, if no earlier job has loaded anything
 
 
-# ---- how it is and was used
+# ---- measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseMemory:
-    """A phase's peak on the device, as it was planned and as it came."""
+    """A phase's peak on the device, predicted and measured."""
 
     name: str
     predicted_bytes: int
     measured_bytes: int
-    held_bytes: int | None = None  # by the allocator, with pieces between that nobody could use; None: not known
+    held_bytes: int | None = None  # reserved by the allocator, including fragmentation; None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,27 +102,27 @@ class MemoryReport:
     """Peaks over the whole job."""
 
     peak_ram_bytes: int
-    peak_vram_bytes: int | None  # None: no GPU was used, nor one simulated
+    peak_vram_bytes: int | None  # None: neither a GPU nor a simulated one was used
     phases: tuple[PhaseMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryNow:
-    """What the engine and its machine use at this moment."""
+    """Current memory use of the engine and its machine."""
 
-    ram_bytes: int  # of the engine's process
-    ram_free_bytes: int  # of the machine
+    ram_bytes: int  # engine process
+    ram_free_bytes: int  # whole machine
     ram_total_bytes: int
-    vram_bytes: int | None  # of the engine on its card; None: there is none
+    vram_bytes: int | None  # engine on its GPU; None: no GPU
     vram_free_bytes: int | None
     vram_total_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphsUsed:
-    """How passes of the networks that make images were launched, counted up to this result."""
+    """How forward passes of the denoisers were launched so far."""
 
-    captured: int  # graphs that were made
-    replayed: int  # passes by a graph
-    eager: int  # passes by Python
-    reason: str  # why not all were captured, where that was wanted; empty: they were, but for the first of each kind
+    captured: int  # captured graphs
+    replayed: int  # passes replayed from a graph
+    eager: int  # passes launched eagerly
+    reason: str  # why capture was requested but incomplete; empty: all but the first pass of each kind were captured

@@ -1,4 +1,4 @@
-"""The boundary's part about models and the machines that run them. Standard library only."""
+"""Protocol types for models and devices. Standard library only."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,23 +8,23 @@ Guidance = Literal["cfg", "embedded"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDefaults:
-    """What a model is best run with when nothing is said."""
+    """A model's recommended settings."""
 
     width: int
     height: int
     steps: int
     guidance_scale: float
-    sampler: str = ""  # its own, by their usual names; empty: not known
+    sampler: str = ""  # its own, by our names; empty: unknown
     schedule: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPart:
-    """One network of a model, as its files hold it."""
+    """One component of a model, as stored in its files."""
 
     name: str
     bytes: int
-    layers: dict[str, int]  # how many have weights of each precision: int8, int4, float16
+    layers: dict[str, int]  # number of layers by weight precision: int8, int4, float16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +40,10 @@ class ModelInfo:
     source: str  # bundled, models, folder, huggingface, a1111, comfyui, path
     defaults: ModelDefaults | None
     problem: str | None  # why it is refused
-    scheme: str = ""  # of the network that makes images, where it is quantized: int8, int4
-    parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
-    hidden: bool = False  # taken off the list by the person
-    references: int = 0  # reference images at most
+    scheme: str = ""  # of the denoiser, if it is quantized: int8, int4
+    parts: tuple[ModelPart, ...] = ()  # only for a single model, not in lists
+    hidden: bool = False  # hidden from lists by the user
+    references: int = 0  # maximum number of reference images
     guidance: Guidance = "cfg"  # embedded: the network is given the scale, and has no negative prompt
 
 
@@ -58,7 +58,7 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
-    """What the engine is and runs on."""
+    """Versions, devices and threads of the engine."""
 
     schema_version: int
     version: str

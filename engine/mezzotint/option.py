@@ -1,4 +1,4 @@
-"""An option, declared once: the command line, job files, tables, the window and the manual derive theirs from it.
+"""Options, each declared once: command line, job files, tables, window and manual derive theirs from here.
 
 Standard library only.
 """
@@ -20,49 +20,49 @@ Scope = Literal["cascade", "stage", "model"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option."""
+    """An option."""
 
-    name: str  # on the command line, and in job files without the hyphens before it
+    name: str  # on the command line; in job files without the leading hyphens
     takes: Value
     help: str
     group: Group
-    names: tuple[str, ...] = ()  # that it may have, told in the help
-    default: str = ""  # what it is when nothing is said, for people
+    names: tuple[str, ...] = ()  # known values, listed in the help
+    default: str = ""  # default for display
     short: str | None = None  # on the command line
-    in_jobs: bool = True  # False: the job has another place for it
-    key: str = ""  # its name in Python, where that is not its own
-    # Of sampling: `cascade`: of all stages, also of a refiner; `stage`: of stages of the same model; `model`: tells of
-    # the network, and goes when another takes its place.
+    in_jobs: bool = True  # False: the job file has another place for it
+    key: str = ""  # its Python name, if different
+    # For sampling. `cascade`: applies to all stages, including a refiner; `stage`: to stages of the same model;
+    # `model`: describes the denoiser, and is dropped when another replaces it.
     scope: Scope = "cascade"
-    label: str = ""  # in the window, and `help` as its tooltip; empty: the window has no control that derives from it
-    unset: float | tuple[float, float] = 0.0  # what a control shows when neither a person nor the model says it
+    label: str = ""  # label in the window, with `help` as tooltip; empty: no derived control
+    unset: float | tuple[float, float] = 0.0  # shown by a control if neither user nor model sets a value
 
     @property
     def field(self) -> str:
-        """Its name in Python."""
+        """The Python name."""
         return self.key or self.name.replace("-", "_")
 
     @property
     def flag(self) -> str:
-        """As the command line has it."""
+        """The command line flag."""
         return f"--{self.name}"
 
     @property
     def unsaid(self) -> object:
-        """What stands for nothing said."""
+        """The value that means "not set"."""
         if isinstance(self.takes, Listed):
             return ()
         return False if isinstance(self.takes, YesNo) and self.takes.switch else None
 
     def check(self, value: object) -> None:
-        """UsageError for a value that a request must not have: a number out of its limits, a wrong word."""
+        """Raise UsageError for an invalid value: a number out of range, an unknown choice."""
         try:
             self.takes.read(self.takes.written(value))
         except ValueError as error:
             raise UsageError(f"{self.name.replace('-', ' ')}: {error}") from None
 
     def fits(self, value: object) -> bool:
-        """Whether a request may have the value."""
+        """Whether the value is valid."""
         try:
             self.check(value)
         except UsageError:
@@ -70,21 +70,21 @@ class Option:
         return True
 
     def read_cell(self, cell: object) -> object:
-        """The value that a cell of a table states."""
+        """The value of a table cell."""
         return self.takes.read(self.takes.typed(cell.strip()) if isinstance(cell, str) else cell)
 
 
 def option(initial: Any, name: str, takes: Value, **how: Any) -> Any:  # noqa: ANN401  as dataclasses.field
-    """A field of a dataclass, declared as an option."""
+    """A dataclass field declared as an option."""
     return dataclasses.field(default=initial, metadata={"option": Option(name=name, takes=takes, **how)})
 
 
 @cache
 def declared(cls: type) -> Mapping[str, Option]:
-    """The options that the fields of a dataclass declare, by field."""
+    """The options declared by a dataclass's fields, by field."""
     return {one.name: one.metadata["option"] for one in dataclasses.fields(cls) if "option" in one.metadata}
 
 
 def translate(context: str, text: str) -> str:  # noqa: ARG001  lupdate looks for it
-    """Marks a text that the window shows for its catalogue; the window looks the translation up."""
+    """Mark a text for the window's translation catalogue; the window looks up the translation."""
     return text

@@ -1,6 +1,6 @@
-"""What options take: each kind knows how it is read from a job file, a word or a cell, and how it is written.
+"""Types of option values: how each is read from a job file, a command line word or a table cell, and written.
 
-A ValueError says what would be right. Standard library only.
+ValueErrors say what would be valid. Standard library only.
 """
 
 import math
@@ -20,39 +20,39 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 SIDES = ("left", "top", "right", "bottom")
-Margins = tuple[int, int, int, int]  # pixels, in that order
+Margins = tuple[int, int, int, int]  # pixels, in the order of SIDES
 
 
 class Value:
-    """What an option takes: text, unless a kind of its own says otherwise."""
+    """The type of an option's value; text by default."""
 
     kind: Kind = "text"
     metavar: str = "TEXT"
 
     def read(self, value: object) -> Any:  # noqa: ANN401  each kind has its own type
-        """The value that a job file states."""
+        """Parse a value from a job file."""
         raise ValueError(f"{shown(value)} cannot be read")
 
     def typed(self, cell: str) -> object:
-        """What a word or the cell of a table stands for in a job file."""
+        """Convert a command line word or a table cell to its job file form."""
         return cell
 
     def parse(self, word: str) -> Any:  # noqa: ANN401
-        """The value that a word of the command line states."""
+        """Parse a value from a command line word."""
         return self.read(self.typed(word))
 
     def written(self, value: Any) -> object:  # noqa: ANN401
-        """The value as a job file states it."""
+        """The value in job file form."""
         return value
 
     def words(self, value: Any) -> list[str]:  # noqa: ANN401
-        """The value as the command line states it; several for an option that is repeated."""
+        """The value as command line words; several for a repeated option."""
         return [str(value)]
 
 
 @dataclass(frozen=True, slots=True)
 class Integer(Value):
-    """Whole numbers from `low` to `high`."""
+    """Integers from `low` to `high`."""
 
     low: int
     high: int
@@ -71,13 +71,13 @@ class Integer(Value):
         return value
 
     def typed(self, cell: str) -> object:
-        """The number that digits are."""
+        """Convert digits to a number."""
         return int(cell) if _INTEGER.fullmatch(cell) else cell
 
 
 @dataclass(frozen=True, slots=True)
 class Number(Value):
-    """Numbers from `low` to `high`; `inside`: not these two themselves."""
+    """Numbers from `low` to `high`; `inside` excludes both bounds."""
 
     low: float
     high: float
@@ -89,7 +89,7 @@ class Number(Value):
     kind: Kind = "number"
 
     def read(self, value: object) -> float:
-        """The number; a job file may say it as a whole one."""
+        """The number; job files may give it as an integer."""
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else to_float(value)
         fits = self.low < number < self.high if self.inside else self.low <= number <= self.high  # false for NaN
         if not fits:
@@ -98,18 +98,18 @@ class Number(Value):
         return number
 
     def typed(self, cell: str) -> object:
-        """The number that a cell says."""
+        """Convert a cell to a number."""
         number = to_float(cell)
         return cell if math.isnan(number) else number
 
     def words(self, value: float) -> list[str]:
-        """Without a fraction where there is none."""
+        """Format without a fraction if it is an integer."""
         return [plain_number(value)]
 
 
 @dataclass(frozen=True, slots=True)
 class Interval(Value):
-    """A part of something, `START:END`, both from 0 to 1."""
+    """A range `START:END`, both from 0 to 1."""
 
     example: str = "0.2:0.8"
     step: float = 0.05
@@ -137,7 +137,7 @@ class Interval(Value):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Value):
-    """One of some words; `earlier` ones are still read, and mean those of today."""
+    """One of several words; `earlier` ones are still read and mapped to current ones."""
 
     choices: tuple[str, ...]
     metavar: str = ""
@@ -152,37 +152,37 @@ class Choice(Value):
         return current
 
     def current(self, word: str) -> str:
-        """Today's word for one of an earlier version; any other as it is."""
+        """The current word for one of an earlier version; any other unchanged."""
         return self.earlier.get(word, word)
 
 
 def one_of(literal: Any, earlier: Mapping[str, str] | None = None) -> Choice:  # noqa: ANN401  a Literal
-    """The words of a Literal, and what those of earlier versions mean."""
+    """The words of a Literal, with those of earlier versions mapped to them."""
     return Choice(get_args(literal), earlier=earlier or {})
 
 
 @dataclass(frozen=True, slots=True)
 class YesNo(Value):
-    """True or false; `switch`: false is what it is when nothing is said."""
+    """True or false; `switch`: false means not set."""
 
     switch: bool = False
     metavar: str = ""
     kind: Kind = "yes or no"
 
     def read(self, value: object) -> bool:
-        """The answer."""
+        """The boolean."""
         if not isinstance(value, bool):
             raise ValueError(f"{shown(value)} is invalid; expected true or false")
         return value
 
     def typed(self, cell: str) -> object:
-        """The answer that a word gives."""
+        """Convert a word to a boolean."""
         return _YES_NO.get(cell.lower(), cell)
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Value):
-    """Characters, at most `most`, none of which controls a terminal."""
+    """Text of at most `most` characters, without terminal control characters."""
 
     most: int
     metavar: str = "TEXT"
@@ -197,7 +197,7 @@ class Text(Value):
         return value
 
     def parse(self, word: str) -> str:
-        """Bytes that are no characters arrive from a shell as surrogates."""
+        """The text; refuses undecodable bytes, which arrive from a shell as surrogates."""
         try:
             word.encode("utf-8")
         except UnicodeEncodeError:
@@ -209,13 +209,13 @@ class Text(Value):
 
 @dataclass(frozen=True, slots=True)
 class Path(Text):
-    """A file or folder; on the command line also one whose name is no text."""
+    """A file or folder; on the command line its name may be undecodable."""
 
     most: int = MAX_PATH
     metavar: str = "FILE"
 
     def parse(self, word: str) -> str:
-        """As it stands."""
+        """The word unchanged."""
         return word
 
 
@@ -257,7 +257,7 @@ class MemorySize(Value):
     kind: Kind = "text"
 
     def read(self, value: object) -> int:
-        """A number with its unit; a bare number is bytes, as programs write it."""
+        """A number with a unit; a bare integer is bytes, as programs write it."""
         match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
         size = round(float(match[1]) * (2**30 if match[2] in "gG" else 2**20)) if match else value
         if isinstance(size, bool) or not isinstance(size, int) or not 2**20 <= size <= 2**50:
@@ -265,7 +265,7 @@ class MemorySize(Value):
         return size
 
     def words(self, value: int) -> list[str]:
-        """In GB where that is a whole number."""
+        """In GB if that is a whole number, else in MB."""
         if value % 2**30 == 0:
             return [f"{value >> 30}GB"]
         return [f"{value / 2**20:.6f}".rstrip("0").rstrip(".") + "MB"]
@@ -279,7 +279,7 @@ class MarginSizes(Value):
     kind: Kind = "text"
 
     def read(self, value: object) -> Margins:
-        """LEFT,TOP,RIGHT,BOTTOM, or some of them by name."""
+        """LEFT,TOP,RIGHT,BOTTOM, or sides by name."""
         parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
         in_order = len(parts) == len(SIDES) and not any("=" in part for part in parts)
         named = dict(zip(SIDES, parts, strict=True)) if in_order else _by_name(parts)
@@ -294,36 +294,36 @@ class MarginSizes(Value):
         return pixels[0], pixels[1], pixels[2], pixels[3]
 
     def written(self, value: Margins) -> str:
-        """In order."""
+        """LEFT,TOP,RIGHT,BOTTOM in pixels."""
         return ",".join(map(str, value))
 
     def words(self, value: Margins) -> list[str]:
-        """In order."""
+        """LEFT,TOP,RIGHT,BOTTOM in pixels."""
         return [self.written(value)]
 
 
 @dataclass(frozen=True, slots=True)
 class Listed(Value):
-    """Several values of one kind; on the command line the option is repeated, in a cell semicolons divide them."""
+    """Several values of one type: a repeated command line option, or a cell divided by semicolons."""
 
     each: Value
     kind: Kind = "list"
 
     @property
     def metavar(self) -> str:  # type: ignore[override]
-        """That of each."""
+        """The metavar of each value."""
         return self.each.metavar
 
     def read(self, value: object) -> tuple[Any, ...]:
-        """All of them; one alone needs no list."""
+        """All values; a single one needs no list."""
         return tuple(self.each.read(one) for one in (value if isinstance(value, list | tuple) else [value]))
 
     def typed(self, cell: str) -> object:
-        """Divided."""
+        """Split at semicolons."""
         return [part.strip() for part in cell.split(";")]
 
     def parse(self, word: str) -> Any:  # noqa: ANN401
-        """One of them."""
+        """One value."""
         return self.each.parse(word)
 
     def written(self, value: tuple[Any, ...]) -> list[object]:
@@ -331,12 +331,12 @@ class Listed(Value):
         return [self.each.written(one) for one in value]
 
     def words(self, value: tuple[Any, ...]) -> list[str]:
-        """One after the other."""
+        """The words of all values."""
         return [word for one in value for word in self.each.words(one)]
 
 
 def shown(value: object) -> str:
-    """A wrong value in a message, on one line."""
+    """An invalid value for a message, on one line."""
     if isinstance(value, Mapping):
         return "a table"
     if isinstance(value, list | tuple):
@@ -347,17 +347,17 @@ def shown(value: object) -> str:
 
 
 def is_text(value: str) -> bool:
-    """Whether it holds whole characters only, and none that controls a terminal."""
+    """Whether the text has no lone surrogates or terminal control characters."""
     return not any("\ud800" <= one <= "\udfff" or (ord(one) < 32 and one not in "\n\t") for one in value)
 
 
 def plain_number(value: float) -> str:
-    """Without a fraction where there is none."""
+    """Format without a fraction if it is an integer."""
     return repr(int(value)) if float(value).is_integer() else repr(value)
 
 
 def to_float(value: float | str) -> float:
-    """The number; not-a-number for what is none."""
+    """The number, or NaN if it is none."""
     try:
         return float(value)
     except (ValueError, OverflowError):

@@ -1,5 +1,6 @@
-"""All options by name, and what was said with them: on the command line, in a job file, by a request. Standard library
-only; what an option means for a request, `batch/job/settings.py` knows.
+"""All options by name, and option values from the command line, a job file or a request.
+
+Standard library only; `batch/job/settings.py` translates options to requests.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from mezzotint.request_protocol import (
 )
 from mezzotint.sampling_protocol import Sampling
 
-# What is no field of a request by itself.
+# Options that are not fields of a request.
 _MORE = (
     Option(name="prompt", takes=Text(MAX_PROMPT), group="image", in_jobs=False, help="what the image shows"),
     Option(
@@ -79,12 +80,12 @@ _ALL = (*_MORE, *(one for cls in _DECLARING for one in declared(cls).values()))
 
 GROUPS: tuple[Group, ...] = get_args(Group)
 OPTIONS: Mapping[str, Option] = {one.name: one for group in GROUPS for one in _ALL if one.group == group}
-SETTINGS: Mapping[str, Option] = {name: one for name, one in OPTIONS.items() if one.in_jobs}  # of a job file
+SETTINGS: Mapping[str, Option] = {name: one for name, one in OPTIONS.items() if one.in_jobs}  # of job files
 _BY_FIELD = {one.field: one for one in OPTIONS.values()}
 
 
 class Options:
-    """What was said, by the names that options have in Python; `None`, `()` or `False` for what was not."""
+    """Option values by Python name; `None`, `()` or `False` for those not set."""
 
     __slots__ = ("_said",)
 
@@ -109,16 +110,16 @@ class Options:
         return f"Options({', '.join(f'{name}={value!r}' for name, value in self._said.items())})"
 
     def but(self, **said: Any) -> "Options":  # noqa: ANN401
-        """The same with these instead."""
+        """A copy with these values replaced."""
         return Options(**(self._said | said))
 
     def of(self, cls: type) -> dict[str, Any]:
-        """What was said of the fields of a dataclass that declares options, by field."""
+        """The set values of a dataclass that declares options, by field."""
         options = declared(cls)
         return {name: self._said[one.field] for name, one in options.items() if one.field in self._said}
 
     def each(self) -> Iterator[tuple[Option, Any]]:
-        """What was said, in the order of the options."""
+        """The set options and values, in the order of the options."""
         return ((one, self._said[one.field]) for one in OPTIONS.values() if one.field in self._said)
 
 
@@ -126,16 +127,16 @@ def _unsaid(name: str) -> object:
     return _BY_FIELD[name].unsaid
 
 
-# ---- as job files and the command line have them
+# ---- job files and command line
 
 
 def said_settings(options: Options) -> dict[str, object]:
-    """The settings that options say, as a job file states them."""
+    """The set options in job file form."""
     return {one.name: one.takes.written(value) for one, value in options.each() if one.in_jobs}
 
 
 def said_words(options: Options) -> Iterator[str]:
-    """The options as words of the command line, without the prompt; `--option=-value` where it begins with a hyphen."""
+    """The options as command line words, without the prompt; `--option=-value` if a value begins with a hyphen."""
     for one, value in options.each():
         if one.field == "prompt":
             continue
@@ -147,7 +148,7 @@ def said_words(options: Options) -> Iterator[str]:
 
 
 def read_settings(said: Mapping[str, object], problem: Callable[[str, str], UsageError]) -> Options:
-    """The options that a job file states; `problem` makes the error of a setting that cannot be."""
+    """Read options from a job file; `problem` makes the error for an invalid setting."""
     found: dict[str, Any] = {}
     for name, value in said.items():
         one = SETTINGS.get(name)
@@ -160,11 +161,11 @@ def read_settings(said: Mapping[str, object], problem: Callable[[str, str], Usag
     return Options(**found)
 
 
-# ---- of a request
+# ---- requests
 
 
 def options_of(request: GenerateRequest) -> Options:
-    """What options can say of a request; a cascade may hold more stages than they reach."""
+    """The options that correspond to a request; a cascade may have more stages than options can express."""
     images = {one.role: one.path for one in request.images}
     options = Options(
         **_said_by(request),
@@ -179,8 +180,8 @@ def options_of(request: GenerateRequest) -> Options:
     return options if "init" in images else options.but(strength=None)
 
 
-def _said_by(part: Any, *, all_of_it: bool = False) -> dict[str, Any]:  # noqa: ANN401  one of those that declare
-    """What a part says otherwise than one that says nothing, by the options' names in Python."""
+def _said_by(part: Any, *, all_of_it: bool = False) -> dict[str, Any]:  # noqa: ANN401  one of those in _DECLARING
+    """The fields of a section that differ from its defaults, by the options' Python names."""
     cls: type = type(part)
     defaults = {one.name: one.default for one in fields(part)}
     pairs = ((name, one, getattr(part, name)) for name, one in declared(cls).items())
@@ -209,5 +210,5 @@ def _of_inpaint(inpaint: Inpaint | None, has_mask: bool) -> dict[str, Any]:
     if inpaint is None:
         return {}
     margins = tuple(getattr(inpaint, side) for side in SIDES)
-    said = _said_by(inpaint, all_of_it=True) if has_mask or any(margins) else {}  # else it says nothing
+    said = _said_by(inpaint, all_of_it=True) if has_mask or any(margins) else {}  # otherwise it has no effect
     return said | ({"outpaint": margins} if any(margins) else {})

@@ -1,4 +1,4 @@
-"""Where Mezzotint keeps its files, by the conventions of each system."""
+"""Mezzotint's folders, following each system's conventions."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ def _folder(variable: str, fallback: str) -> Path:
 
 
 def models_folder() -> Path:
-    """The folder of the person's own models; `MEZZOTINT_MODELS` moves it."""
+    """The folder of the user's own models; `MEZZOTINT_MODELS` moves it."""
     return _folder("MEZZOTINT_MODELS", str(Path(platformdirs.user_data_dir(_APP, False)) / "models"))
 
 
@@ -24,28 +24,28 @@ def config_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder of what can be made again; `MEZZOTINT_CACHE` moves it."""
+    """The folder for regenerable files; `MEZZOTINT_CACHE` moves it."""
     return _folder("MEZZOTINT_CACHE", platformdirs.user_cache_dir(_APP, False))
 
 
 def state_folder() -> Path:
-    """The folder of what is under way: the queue, leases, images not decoded; `MEZZOTINT_STATE` moves it."""
+    """The folder for the queue, leases and undecoded images; `MEZZOTINT_STATE` moves it."""
     return _folder("MEZZOTINT_STATE", platformdirs.user_state_dir(_APP, False))
 
 
 def undecoded_folder() -> Path:
-    """The folder of images that are made but not decoded."""
+    """The folder for latents that are not decoded yet."""
     return state_folder() / "undecoded"
 
 
 def assets_folder() -> Path:
-    """The folder of the bundled models and images: beside the package, or in the source tree."""
+    """The folder of bundled models and images: next to the package, or in the source tree."""
     packaged = Path(__file__).parent / "assets"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "assets"
 
 
 def huggingface_cache() -> Path:
-    """The Hugging Face hub's cache, found as its own library finds it."""
+    """The Hugging Face hub's cache, located as its own library does."""
     hub = os.environ.get("HF_HUB_CACHE")
     if hub:
         return Path(hub).expanduser()

@@ -1,7 +1,7 @@
-"""The boundary: what a person asks for, what happens on the way, what was used. Standard library only.
+"""The protocol: requests, events and results. Standard library only.
 
-Request types hold what was asked: `None` means "not said, use the model default". Result types hold what was used,
-every field of it, so that a result (with the files it names by sha256) makes the same image again.
+In requests `None` means "not set, use the model default". Results hold all values that were used, so that a result
+(with the files it names by sha256) reproduces the image.
 """
 
 from collections.abc import Callable
@@ -50,14 +50,14 @@ from mezzotint.sampling_protocol import SettledSampling as SettledSampling
 
 SCHEMA_VERSION = 1
 
-Products = Literal["kernels", "bitsandbytes", "torch"]  # of quantized weights
+Products = Literal["kernels", "bitsandbytes", "torch"]  # matmuls of quantized weights
 
-# ---- what was used and made
+# ---- results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileUsed:
-    """A file that decided the image."""
+    """A file that determines the image."""
 
     path: str
     sha256: str
@@ -81,12 +81,12 @@ class LoraUsed:
 
     file: FileUsed
     weight: float
-    tensors_sha256: str  # of the file without its header, by which other programs know it
+    tensors_sha256: str  # of the file without its header, as other programs identify it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedStage(SettledSampling):
-    """A stage with nothing left open."""
+    """A stage with every value resolved."""
 
     model: ModelUsed
     width: int
@@ -95,7 +95,7 @@ class ResolvedStage(SettledSampling):
     negative_prompt: str
     log_snr_start: float | None  # None: the whole schedule
     log_snr_end: float | None
-    timesteps: tuple[float, ...]  # of the steps that this stage takes
+    timesteps: tuple[float, ...]  # of the steps that this stage runs
     sigmas: tuple[float, ...]  # descending, one more than the steps
     loras: tuple[LoraUsed, ...] = ()
 
@@ -104,15 +104,15 @@ class ResolvedStage(SettledSampling):
 class InpaintUsed:
     """How the masked part of an init image was inpainted."""
 
-    asked: Inpaint  # with nothing left open
-    box: tuple[int, int, int, int]  # left, top, right, bottom of what the model saw, in pixels of the grown image
-    width: int  # of the grown image
+    asked: Inpaint  # with every value resolved
+    box: tuple[int, int, int, int]  # left, top, right, bottom of the model's view, in pixels of the outpainted image
+    width: int  # of the outpainted image
     height: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedTransition:
-    """A transition with nothing left open."""
+    """A transition with every value resolved."""
 
     space: Space
     upscaler: Upscaler
@@ -128,17 +128,17 @@ class GeneratedImage:
     width: int
     height: int
     seed: int
-    index: int  # of the count, from 0
+    index: int  # within the request, from 0
     sha256: str  # of the pixels, row by row, RGB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Seconds of wall time by phase."""
+    """Wall-clock seconds per phase."""
 
     load: float
     encode: float
-    denoise: tuple[float, ...]  # by stage, all images
+    denoise: tuple[float, ...]  # per stage, all images
     decode: float
     save: float
     total: float
@@ -146,27 +146,27 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFallback:
-    """Why torch did what kernels were to do."""
+    """Why torch replaced our kernels."""
 
     reason: str
-    calls: int  # done by torch for this reason; 0: the kernels were given up between calls
+    calls: int  # calls affected; 0: the kernels were disabled between calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateResult:
-    """The images, and every value that was used to make them."""
+    """The images and all values used to generate them."""
 
     schema_version: int
     images: tuple[GeneratedImage, ...]
     seed: int
     stages: tuple[ResolvedStage, ...]
     transitions: tuple[ResolvedTransition, ...]
-    images_used: tuple[FileUsed, ...]  # images given, as the request names them, and embeddings
+    images_used: tuple[FileUsed, ...]  # input images in request order, then embeddings
     strength: float | None
     device: str
     device_name: str
     dtype: str
-    attention: str  # that was used, at the end; kernels of ours only if they were called
+    attention: str  # backend in use at the end; one of our kernels only if it was called
     threads: int
     versions: dict[str, str]
     timings: Timings
@@ -175,36 +175,36 @@ class GenerateResult:
     attention_asked: Attention = "auto"
     attention_calls: int = 0  # done by our kernels
     attention_fallbacks: tuple[KernelFallback, ...] = ()
-    products: Products | None = None  # that were used, at the end; None: no layer multiplies integers
+    products: Products | None = None  # matmuls in use at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
-    nf4_products: Products | None = None  # as `products`, of weights in NF4
-    nf4_calls: int = 0  # done by bitsandbytes
+    nf4_products: Products | None = None  # like `products`, for NF4 weights
+    nf4_calls: int = 0  # calls of bitsandbytes kernels
     product_fallbacks: tuple[KernelFallback, ...] = ()
-    quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
+    quantization: Quantization = "none"  # applied while loading; excludes files quantized already
     text_quantization: Quantization = "none"
-    plan: Plan | None = None  # None: nothing was planned, for everything is where it works
+    plan: Plan | None = None  # None: no plan needed, as everything fits
     vae_tile: int = 0
     guidance_passes: GuidancePasses = "batched"
     compiled: bool = False
-    fast: bool = False  # whether products were summed in float16
-    merged_layers: int = 0  # that have LoRAs in their weights, at the end; those of quantized weights are beside them
-    cuda_graphs: GraphsUsed | None = None  # None: they were not asked for
-    recoveries: tuple[str, ...] = ()  # what was done when memory ran short
-    inpaint: InpaintUsed | None = None  # None: nothing was inpainted
-    together: int = 1  # images that were denoised at once with it
+    fast: bool = False  # whether float16 matmuls accumulated in float16
+    merged_layers: int = 0  # layers with merged LoRAs, at the end; quantized layers apply them separately
+    cuda_graphs: GraphsUsed | None = None  # None: not requested
+    recoveries: tuple[str, ...] = ()  # measures taken on memory shortage
+    inpaint: InpaintUsed | None = None  # None: no inpainting
+    together: int = 1  # batch size of its denoising
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why one of several requests came to nothing."""
+    """Why one of several requests failed."""
 
-    kind: str  # of the error, such as image_refused
+    kind: str  # kind of error, such as image_refused
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyOutcome:
-    """What became of one of several requests: one of the two."""
+    """The outcome of one of several requests: exactly one field is set."""
 
     result: GenerateResult | None
     failure: Failure | None
@@ -212,21 +212,21 @@ class ManyOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateManyResult:
-    """What became of several requests."""
+    """The outcomes of several requests."""
 
     schema_version: int
     outcomes: tuple[ManyOutcome, ...]  # in the order of the requests
 
 
-# ---- what happens on the way
+# ---- events
 
 
-PLANNING = "planning"  # in the place of a model, while one that is new is looked at: hundredths instead of bytes
+PLANNING = "planning"  # replaces a model's name while a new model is traced: hundredths instead of bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """Weights on their way in."""
+    """Weights are being loaded."""
 
     model: str
     component: str
@@ -236,7 +236,7 @@ class Loading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """Prompts on their way through the text encoders."""
+    """Prompts are being encoded."""
 
     stage: int
     stages: int
@@ -244,13 +244,13 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of denoising is done."""
+    """One denoising step is done."""
 
-    image: int  # of the count, from 0
+    image: int  # within the request, from 0
     images: int
     stage: int
     stages: int
-    step: int  # of this stage, from 1
+    step: int  # within this stage, from 1
     steps: int
     sigma: float
     preview: str | None  # a JPEG in base64
@@ -258,7 +258,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """Latents on their way to pixels."""
+    """Latents are being decoded."""
 
     image: int
     images: int
@@ -266,7 +266,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """An image is safely on disk."""
+    """An image was saved to disk."""
 
     image: GeneratedImage
     images: int
@@ -274,18 +274,18 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageShown:
-    """What the first stage of a cascade ended with; told with previews, once the finished image is safe."""
+    """The decoded result of a cascade's first stage; sent with previews, after the finished image is saved."""
 
-    image: int  # of the count, from 0
+    image: int  # within the request, from 0
     images: int
     stage: int
     stages: int
-    jpeg: str  # in base64
+    jpeg: str  # base64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something a person should know; the work goes on."""
+    """Information for the user; the work continues."""
 
     code: str
     message: str
@@ -293,7 +293,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Work that is counted: a download, a scan, a conversion."""
+    """Progress of countable work: a download, a scan, a conversion."""
 
     what: str
     done: int
@@ -307,12 +307,12 @@ Told = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Prog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfRequest:
-    """What a request among several tells; a step of images that are made together is told for each of them.
+    """An event of one of several requests; a step of a batch is sent for each of its requests.
 
-    Loading is told of the first of those that wait for it.
+    Loading is sent only for the first request that waits for it.
     """
 
-    request: int  # its place among them, from 0
+    request: int  # its index, from 0
     event: Told
 
 
@@ -325,7 +325,7 @@ IsCancelled = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageMetadata:
-    """How an image says it was made, by whatever program."""
+    """How an image was made, read from its file, whatever program wrote it."""
 
     program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, unknown
     prompt: str | None
@@ -340,5 +340,5 @@ class ImageMetadata:
     strength: float | None
     model: str | None
     model_hash: str | None
-    request: GenerateRequest | None  # ours: makes the image again
+    request: GenerateRequest | None  # only from our images: generates the image again
     other: dict[str, str]

@@ -1,4 +1,4 @@
-"""The boundary, about the queue: what whoever drains it is asked, what it tells on the way, and why it ended."""
+"""Protocol types for the queue: drain requests, events and results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,51 +12,51 @@ DrainStopped = Literal["empty", "paused", "cancelled", "disk_full"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One request of an entry, and how far it is."""
+    """One request of a queue entry, and its progress."""
 
     id: int
     entry: int
-    index: int  # in its entry, from 0
-    request: GenerateRequest  # of a task that was claimed: for those of its images that are to be made now
+    index: int  # within its entry, from 0
+    request: GenerateRequest  # of a claimed task: covers only the images that still have to be generated
     state: TaskState
-    attempts: int  # begun, and not ended in good order
+    attempts: int  # attempts that did not end cleanly
     error_kind: str | None
     error: str | None
-    images: tuple[GeneratedImage, ...]  # `index` is that in the whole count
-    seconds: float | None  # worked at it so far
+    images: tuple[GeneratedImage, ...]  # `index` counts over the whole request
+    seconds: float | None  # work time so far
 
 
-# ---- what it is asked
+# ---- requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainSettings:
-    """What tasks are made with where they do not say it themselves."""
+    """Defaults for tasks that do not set these values."""
 
     device: str = "auto"
     attention: Attention = "auto"
-    previews: bool = False  # also where a task asks for none
+    previews: bool = False  # even if a task requests none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainRequest:
-    """Make what waits until nothing does, or the queue is paused."""
+    """Run waiting tasks until none is left or the queue is paused."""
 
-    owner: str  # of the lease, which whoever asks holds until this has ended
+    owner: str  # of the lease, which the caller holds until the drain has ended
     settings: DrainSettings = field(default_factory=DrainSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainResult:
-    """Why it ended, and how many tasks became what."""
+    """Why a drain ended, and counts of task outcomes."""
 
     stopped: DrainStopped
     done: int
     failed: int
-    reason: str = ""  # of a full disk, in words
+    reason: str = ""  # description of a full disk
 
 
-# ---- what it tells: between these two come the events of the task
+# ---- events: those of the task come between these two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +68,10 @@ class TaskBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnded:
-    """What became of it; with neither a result nor a failure one of its images was finished from its latents."""
+    """A task ended; without result and failure, an image was finished from its latents."""
 
     task: int
-    state: TaskState | None  # None: it was removed meanwhile
+    state: TaskState | None  # None: removed meanwhile
     result: GenerateResult | None
     failure: Failure | None
 

@@ -1,6 +1,6 @@
-"""The boundary's part about requests: what a person asks for. Each option is declared where its value stands.
+"""Protocol types for requests. Each option is declared at the field for its value.
 
-`None` means "not said, use the model default". Standard library only.
+`None` means "not set, use the model default". Standard library only.
 """
 
 import math
@@ -32,7 +32,7 @@ Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
 InpaintFill = Literal["original", "blur", "noise"]
-EARLIER_FILLS = {"picture": "original"}  # in files of 0.1
+EARLIER_FILLS = {"picture": "original"}  # as in files of 0.1
 
 MAX_SEED = 2**63 - 1
 MAX_COUNT = 10_000
@@ -44,7 +44,7 @@ HIRES_STRENGTH = 0.5
 
 @dataclass(frozen=True, slots=True)
 class LoraFile(Value):
-    """A LoRA, FILE or FILE:WEIGHT; the colon after the letter of a Windows drive is no such colon."""
+    """A LoRA as FILE or FILE:WEIGHT; the colon of a Windows drive letter does not count."""
 
     metavar: str = "FILE[:WEIGHT]"
 
@@ -77,36 +77,36 @@ class ModelRef:
     """A model by its catalog id, or by the path of its folder or file."""
 
     id: str
-    sha256: str | None = None  # of the sha256 of its weight files; given, other files are told in a notice
+    sha256: str | None = None  # hash over the sha256 of its weight files; if given, other files cause a notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraRef:
-    """A LoRA file, and how strongly it counts."""
+    """A LoRA file and its weight."""
 
     path: str
-    weight: float = 1.0  # below 0: away from what it was trained for
-    sha256: str | None = None  # of the file; given, a file that has changed is refused
+    weight: float = 1.0  # below 0: the opposite of its training
+    sha256: str | None = None  # of the file; if given, a changed file is refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One model at one size over one interval of noise levels."""
 
-    model: ModelRef | None = None  # None: that of the stage before; for the first, the default model
-    width: int | None = None  # pixels; None: that of the stage before times the transition's scale
+    model: ModelRef | None = None  # None: the previous stage's; for the first, the default model
+    width: int | None = None  # pixels; None: the previous stage's times the transition's scale
     height: int | None = None
-    until: float | None = None  # 0..1, the part of the schedule done when it hands over; None: to the end
+    until: float | None = None  # 0..1, part of the schedule after which it hands over; None: to the end
     sampling: Sampling = field(default_factory=Sampling)
     prompt: str | None = None  # None: the request's
     negative_prompt: str | None = None
-    loras: tuple[LoraRef, ...] | None = None  # None: those of the request's that fit its model
-    weights: str | None = None  # a file, safetensors or GGUF, of other weights for the network that makes images
+    loras: tuple[LoraRef, ...] | None = None  # None: those of the request that fit its model
+    weights: str | None = None  # safetensors or GGUF file with other denoiser weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """How the latents of one stage become those of the next."""
+    """How one stage's latents become the next one's."""
 
     space: Space = option(
         "latent",
@@ -116,7 +116,7 @@ class Transition:
         help="upscale latents or pixels",
         default="latent",
     )
-    scale: float = option(  # of the sides
+    scale: float = option(  # of each side
         1.0,
         "hires",
         Number(1, 4, HIRES_SCALE, metavar="SCALE"),
@@ -131,7 +131,7 @@ class Transition:
         help="upscaling method",
         default="bicubic",
     )
-    # 0..1, how far up the noise the next stage starts; None: where the last stopped
+    # denoising strength 0..1 of the next stage; None: continue where the last stopped
     strength: float | None = option(
         None,
         "hires-strength",
@@ -152,21 +152,21 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageInput:
-    """An image given beside the words, and the part it plays.
+    """An input image and its role.
 
     A mask has the shape of the init image: white is inpainted, black or transparent is kept.
     """
 
     path: str
     role: ImageRole = "init"
-    sha256: str | None = None  # of the file; given, a file that has changed is refused
+    sha256: str | None = None  # of the file; if given, a changed file is refused
     weight: float = 1.0
     interval: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inpaint:
-    """How the masked part of an init image is inpainted, and by how much the image grows."""
+    """How the masked part of an init image is inpainted, and the outpainting margins."""
 
     area: InpaintArea = option(
         "whole",
@@ -202,7 +202,7 @@ class Inpaint:
         help="what the masked area starts from: the image itself, the colours around it, or noise",
         default="original",
     )
-    left: int = 0  # pixels by which the image grows there
+    left: int = 0  # pixels of outpainting on that side
     top: int = 0
     right: int = 0
     bottom: int = 0
@@ -210,7 +210,7 @@ class Inpaint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Where images go: a file name, or a template with [tokens] such as [seed] or [date]."""
+    """Output path: a file name, or a template with [tokens] such as [seed] or [date]."""
 
     path: str | None = option(  # None: the default template in the current folder; a folder: the default name in it
         None,
@@ -222,7 +222,7 @@ class Output:
         help="a folder, a file name or a template with [tokens]; .png, .jpg, .webp",
         default="[date]-[time]-[seed].png",
     )
-    overwrite: bool = option(  # False: a suffix keeps what is there
+    overwrite: bool = option(  # False: a suffix avoids overwriting
         False,
         "overwrite",
         YesNo(switch=True),
@@ -244,7 +244,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
-    """Everything that decides an image."""
+    """Everything that determines an image."""
 
     prompt: str
     negative_prompt: str = option(
@@ -252,7 +252,7 @@ class GenerateRequest:
     )
     cascade: Cascade = field(default_factory=Cascade)
     images: tuple[ImageInput, ...] = ()
-    strength: float | None = option(  # how much of an init image is generated
+    strength: float | None = option(  # denoising strength for an init image
         None,
         "strength",
         Number(0, 1, 0.6),
@@ -260,7 +260,7 @@ class GenerateRequest:
         help="denoising strength of an init image",
         default="0.6; 1 where a masked part is filled first",
     )
-    inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
+    inpaint: Inpaint | None = None  # None: defaults, if there is a mask
     seed: int | None = option(
         None,
         "seed",
@@ -294,7 +294,7 @@ class GenerateRequest:
         help="flash and int8 (faster, less exact) on NVIDIA cards; sdpa and reference everywhere",
         default="auto: flash where supported, otherwise sdpa",
     )
-    quantization: Quantization = option(  # of the network that makes images
+    quantization: Quantization = option(  # of the denoiser
         "auto",
         "quant",
         one_of(Quantization),
@@ -313,7 +313,7 @@ class GenerateRequest:
         group="image",
         help="a textual inversion, used by its file name in the prompt (may be repeated)",
     )
-    loras: tuple[LoraRef, ...] = option(  # each is for every stage whose model it fits
+    loras: tuple[LoraRef, ...] = option(  # each applies to every stage whose model it fits
         (),
         "lora",
         Listed(LoraFile()),
@@ -329,7 +329,7 @@ class GenerateRequest:
         "lowest: the least VRAM",
         default="auto",
     )
-    vram_limit_bytes: int | None = option(  # on a processor: of a simulated card
+    vram_limit_bytes: int | None = option(  # on a CPU: of a simulated GPU
         None,
         "vram-limit",
         MemorySize(metavar="SIZE|CARD"),
@@ -382,17 +382,17 @@ class GenerateRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateManyRequest:
-    """Several requests at once; those that are alike are made together, which takes less time than one by one."""
+    """Several requests; compatible ones are batched, which is faster than one by one."""
 
-    requests: tuple[GenerateRequest, ...]  # 1 to 64; those of a count above 1 are made alone
+    requests: tuple[GenerateRequest, ...]  # 1 to 64; those with a count above 1 run alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeRequest:
-    """Finish an image whose latents a job has left behind."""
+    """Request to decode an image whose latents a job left behind."""
 
-    path: str  # of its latents
+    path: str  # of the latents file
     device: str = "auto"
-    dtype: Dtype = "auto"  # auto: what the job had
-    vae_tile: int | None = None  # None: as the job had it
-    output: Output = field(default_factory=Output)  # without a path: where the image was to go
+    dtype: Dtype = "auto"  # auto: the job's
+    vae_tile: int | None = None  # None: the job's
+    output: Output = field(default_factory=Output)  # without a path: the job's target

@@ -1,7 +1,7 @@
-"""The boundary's part about sampling: every option of it, declared where its value stands. Standard library only.
+"""Protocol types for sampling: every option, declared at the field for its value. Standard library only.
 
-To add one: a field here, what honours it, a test. The command line, job files, tables, the matrix, the window, metadata
-and the manual have it then.
+To add one: a field here, its implementation, a test. Command line, job files, tables, the matrix, window, metadata
+and manual then have it.
 """
 
 from dataclasses import dataclass, fields
@@ -12,7 +12,7 @@ from mezzotint.option_values import Integer, Interval, Number, Text, YesNo, one_
 
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
-# Their names here and as people write them. Which schedules a sampler runs, `families/samplers.py` knows.
+# Our names and display names. `families/samplers.py` defines which schedules a sampler supports.
 SAMPLERS = {
     "euler": "Euler",
     "euler_a": "Euler a",
@@ -35,9 +35,9 @@ _OWN = "the model's"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a stage walks down the noise; `None` is the checkpoint's own."""
+    """How a stage samples; `None` is the checkpoint's default."""
 
-    # Of the whole schedule, before a stage takes its part.
+    # Of the whole schedule, of which a stage may run a part.
     steps: int | None = option(
         None,
         "steps",
@@ -60,7 +60,7 @@ class Sampling:
         default=_OWN,
         label=translate("Options", "CFG scale"),
     )
-    # Parts of the schedule between which there is guidance, arXiv 2404.07724
+    # The part of the schedule with guidance, arXiv 2404.07724
     cfg_interval: tuple[float, float] | None = option(
         None,
         "cfg-interval",
@@ -136,7 +136,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledSampling(Sampling):
-    """The same with nothing left open."""
+    """Sampling with every value resolved."""
 
     sampler: str
     schedule: str
@@ -149,11 +149,11 @@ class SettledSampling(Sampling):
 
 
 def shared_with_refiner(sampling: Sampling) -> Sampling:
-    """The part of a stage's sampling that a refiner has, too: not what describes the network."""
+    """The sampling options that a refiner shares: all but those that describe the denoiser."""
     shared = (name for name, one in declared(Sampling).items() if one.scope == "cascade")
     return Sampling(**{name: getattr(sampling, name) for name in shared})
 
 
 def sampling_of(values: object) -> Sampling:
-    """The sampling among the fields of something that has them all."""
+    """Collect the Sampling fields of an object that has them all."""
     return Sampling(**{one.name: getattr(values, one.name) for one in fields(Sampling)})

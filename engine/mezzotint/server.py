@@ -1,4 +1,4 @@
-"""The engine as a process of its own: JSON-RPC 2.0, one object per line on stdin and stdout, stderr as the log."""
+"""The engine process: JSON-RPC 2.0, one object per line on stdin and stdout, log on stderr."""
 
 import argparse
 import logging
@@ -37,7 +37,7 @@ MakeEngine = Callable[["Catalog"], "Engine"]
 
 
 class Server:
-    """The engine behind its methods; one job, or one drain of the queue, at a time, and questions while it runs."""
+    """Serves the engine: one job or queue drain at a time, and queries meanwhile."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Server:
         )
 
     def run(self) -> bool:
-        """Serve until the input ends or `shutdown` comes; False when a job did not stop in time."""
+        """Serve until the input ends or `shutdown` is called; returns False if a job did not stop in time."""
         stopped = self._rpc.run()
         if stopped and self._engine is not None:
             self._engine.close()
@@ -111,7 +111,7 @@ class Server:
             return self._queue
 
     def _on_error(self, error: MezzotintError) -> None:
-        """After a lost device no later job could work here: the process ends, and its starter starts a new one."""
+        """Exit after a lost device, as no later job could work here; the parent starts a new process."""
         if isinstance(error, DeviceLost):
             _log.error("%s", error)
             sys.stderr.flush()
@@ -131,7 +131,7 @@ def _memory_now() -> object:
 
 
 def serve(make_catalog: MakeCatalog, make_engine: MakeEngine) -> int:
-    """Serve this process's stdin and stdout to their end."""
+    """Serve on this process's stdin and stdout until the input ends."""
     offline_environment()
     import_later()
     log_to_stderr()
@@ -141,7 +141,7 @@ def serve(make_catalog: MakeCatalog, make_engine: MakeEngine) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The process that the window starts."""
+    """Entry point of the process that the window starts."""
     parser = argparse.ArgumentParser(prog="python -m mezzotint.server", description=__doc__, allow_abbrev=False)
     parser.add_argument("--models-folder", metavar="DIR", type=Path, action="append", default=[])
     parser.add_argument("--hold", metavar="FILE", type=Path, help="hold this file to the end of the process")
@@ -167,7 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _hold(path: Path | None) -> "LockedFile | None":
-    """The sign, for whoever comes after a starter that was killed, that this process has not ended yet."""
+    """Lock `path` for the life of this process, so that a later parent knows it still runs if the first was killed."""
     from mezzotint.jobs.locked_file import LockedFile
 
     held = None if path is None else LockedFile.take(path)

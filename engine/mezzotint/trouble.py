@@ -1,4 +1,4 @@
-"""What the system's error numbers mean to a person who waits for an image."""
+"""User-readable meanings of system error numbers."""
 
 import errno
 import os
@@ -26,18 +26,18 @@ _MEANINGS = {
 
 
 def meaning(error: OSError) -> str:
-    """The error in words, with what to do where that is known."""
+    """The error in words, with advice where known."""
     known = _MEANINGS.get(error.errno) if error.errno is not None else None
     return known or error.strerror or str(error) or type(error).__name__
 
 
 def storage_error(action: str, path: str | os.PathLike[str], error: OSError) -> StorageError:
-    """One line: what was tried (such as "write"), on which path, why it failed."""
+    """A one-line error: the action (such as "write"), the path, and the reason."""
     return StorageError(f"cannot {action} {shown(path)}: {meaning(error)}")
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """A path in a message: on one line, and printable whatever bytes it holds."""
+    """A path for a message: on one line and printable, whatever bytes it has."""
     text = str(Path(path))
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)

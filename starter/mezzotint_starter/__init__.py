@@ -1,1 +1,1 @@
-"""The recipe that makes the starter models and their judge from nothing."""
+"""The recipe that trains the starter models and their judge from scratch."""

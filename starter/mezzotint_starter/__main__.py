@@ -1,4 +1,4 @@
-"""python -m mezzotint_starter: make the bundled models and their judge from nothing, or go on with them."""
+"""python -m mezzotint_starter: train the bundled models and their judge from scratch, or resume training."""
 
 import argparse
 import logging
@@ -19,7 +19,7 @@ PHASES = ("autoencoder", "sharpening", "reading", "denoiser", "base", "refiner",
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
+    """Return the command's argument parser."""
     options = argparse.ArgumentParser(prog="python -m mezzotint_starter", description=__doc__)
     options.add_argument("--device", default="cpu", help="cpu or cuda")
     options.add_argument("--steps", type=int, help="run only that many steps of every phase: a trial, not a model")
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def plan_from(options: argparse.Namespace) -> Plan:
-    """The plan that the options ask for."""
+    """Build the training plan from the options."""
     out = options.out or options.work / "models"
     if options.steps is not None:
         plan = miniature(options.work, out, steps=options.steps, device=options.device, seed=options.seed)
@@ -50,14 +50,14 @@ def plan_from(options: argparse.Namespace) -> Plan:
 
 
 def parts_for(options: argparse.Namespace) -> int:
-    """How many threads share a batch: one on a graphics card, else the cores, up to four."""
+    """Return how many threads share a batch: one on a GPU, else the number of cores, up to four."""
     if options.parts is not None:
         return int(options.parts)
     return min(4, os.cpu_count() or 1) if options.device == "cpu" else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the recipe; 0 when every model stands in its folder."""
+    """Run the recipe; returns 0 once every model is in its folder."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     options = parser().parse_args(arguments)
     plan = plan_from(options)

@@ -1,4 +1,4 @@
-"""Teaching the autoencoder: crops first, whole images last, then latents of mean 0 and deviation 1."""
+"""Train the autoencoder: on crops first, on whole images last, then normalize latents to mean 0, deviation 1."""
 
 import math
 import random
@@ -26,7 +26,7 @@ EDGE_WEIGHT = 0.5
 
 
 def image_tensor(scene: Scene, side: int = IMAGE_SIDE) -> Tensor:
-    """The scene's image, (3, side, side), from -1 to 1."""
+    """Return the scene's image, (3, side, side), in -1 to 1."""
     pixels = torch.from_numpy(np.array(paint(scene, side)))
     return pixels.permute(2, 0, 1).float() / 127.5 - 1
 
@@ -42,7 +42,7 @@ def train_autoencoder(
     measured: int = 256,
     rate: float = 8e-4,
 ) -> None:
-    """Run the phase; leaves the network averaged, its latents normalized over `measured` images."""
+    """Run the phase; leaves the network with averaged weights, its latents normalized over `measured` images."""
     course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts)
     learner = Learner(network.to(device).train(), course)
 
@@ -56,7 +56,7 @@ def train_autoencoder(
 
 
 def draw_batch(seed: int, step: int, *, whole: bool) -> Tensor:
-    """The images of one step: crops of new scenes, or a quarter as many whole ones."""
+    """Return the images of one step: crops of new scenes, or a quarter as many whole images."""
     rng = step_random(seed, PHASE, step)
     if whole:
         return torch.stack([_random_image(seed, rng) for _ in range(BATCH // 4)])
@@ -77,12 +77,12 @@ def _random_crop(image: Tensor, rng: random.Random) -> Tensor:
 
 
 def latent_shape(images: Tensor) -> tuple[int, int, int]:
-    """The shape of one image's latents."""
+    """Return the latent shape of one image."""
     return 4, images.shape[-2] // 8, images.shape[-1] // 8
 
 
 def reconstruction_loss(network: AutoencoderKL, images: Tensor, noise: Tensor) -> Tensor:
-    """The error of the images decoded again, and a light pull of the latents to the unit normal."""
+    """Return the reconstruction error plus a small KL term that pulls the latents towards the standard normal."""
     posterior = network.encode(images).latent_dist
     again = network.decode(posterior.mean + posterior.std * noise).sample
     divergence: Tensor = posterior.kl().mean() / posterior.mean[0].numel()
@@ -90,7 +90,7 @@ def reconstruction_loss(network: AutoencoderKL, images: Tensor, noise: Tensor) -
 
 
 def image_error(again: Tensor, images: Tensor, *, edge_weight: float) -> Tensor:
-    """Absolute and squared error of images (b, 3, h, w), and the error of their edges."""
+    """Return the absolute and squared error of images (b, 3, h, w) plus the weighted error of their edges."""
     error = again - images
     edges = error.diff(dim=-1).abs().mean() + error.diff(dim=-2).abs().mean()
     return error.abs().mean() + error.square().mean() + edge_weight * edges
@@ -98,7 +98,7 @@ def image_error(again: Tensor, images: Tensor, *, edge_weight: float) -> Tensor:
 
 @torch.no_grad()
 def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, images: int = 256) -> None:
-    """Fold mean and deviation of each latent channel into the 1x1 convolutions around it: scaling_factor stays 1."""
+    """Fold mean and deviation of each latent channel into the adjacent 1x1 convolutions: scaling_factor stays 1."""
     scenes = [training_scene(seed, index) for index in range(images)]
     latents = torch.cat([encode_scenes(network, scenes[at : at + 32], device) for at in range(0, images, 32)])
     mean, deviation = latents.mean(dim=(0, 2, 3)).to(device), latents.std(dim=(0, 2, 3)).to(device)
@@ -112,7 +112,7 @@ def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, images:
 
 @torch.no_grad()
 def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = IMAGE_SIDE) -> Tensor:
-    """The latents (b, 4, side/8, side/8) of the scenes' images, on the CPU."""
+    """Return the latents (b, 4, side/8, side/8) of the scenes' images, on the CPU."""
     images = torch.stack([image_tensor(scene, side) for scene in scenes]).to(device)
     latents: Tensor = network.encode(images).latent_dist.mean
     return latents.cpu()
@@ -120,7 +120,7 @@ def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side
 
 @torch.no_grad()
 def reconstruction_psnr(network: AutoencoderKL, *, seed: int, device: str, images: int = 64) -> float:
-    """Peak signal to noise ratio, in dB, over whole images of held-out scenes."""
+    """Return the reconstruction PSNR in dB over whole images of held-out scenes."""
     drawn = torch.stack([image_tensor(judging_scene(seed, index)) for index in range(images)]).to(device)
     again = network.decode(network.encode(drawn).latent_dist.mean).sample.clamp(-1, 1)
     error = functional.mse_loss(again, drawn).item()

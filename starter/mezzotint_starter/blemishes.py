@@ -1,4 +1,4 @@
-"""Small faults put into drawn images, so that the judge looks at what they show and not at how clean they are."""
+"""Augment drawn images with small defects, so that the judge attends to their content rather than their cleanness."""
 
 import io
 import random
@@ -11,7 +11,7 @@ SHARE = 0.4
 
 
 def blemish(image: Image.Image, rng: random.Random) -> Image.Image:
-    """The image shifted by up to three pixels, and by lot lighter or darker, blurred, compressed, noisy."""
+    """Shift the image by up to three pixels; randomly change levels, blur, JPEG-compress, and add noise."""
     faulty = _shifted(image, rng.randint(-SHIFT, SHIFT), rng.randint(-SHIFT, SHIFT))
     if rng.random() < SHARE:
         faulty = faulty.point(_levels(rng.uniform(0.94, 1.06), rng.uniform(-8, 8)))
@@ -25,14 +25,14 @@ def blemish(image: Image.Image, rng: random.Random) -> Image.Image:
 
 
 def _shifted(image: Image.Image, right: int, down: int) -> Image.Image:
-    """Moved by whole pixels; what comes in at the edge repeats the edge."""
+    """Shift by whole pixels with edge padding."""
     wide = np.pad(np.asarray(image), ((SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
     top, left = SHIFT - down, SHIFT - right
     return Image.fromarray(wide[top : top + image.height, left : left + image.width])
 
 
 def _levels(contrast: float, brightness: float) -> list[int]:
-    """A table of what becomes of each value of each channel."""
+    """Return the lookup table of `Image.point`, for all three channels."""
     return [min(255, max(0, round((value - 128) * contrast + 128 + brightness))) for value in range(256)] * 3
 
 

@@ -1,4 +1,4 @@
-"""A critic of small patches: what tells it drawn images from decoded ones, the decoder learns to put right.
+"""A patch discriminator (critic) that tells drawn images from decoded ones, for adversarial decoder training.
 
 Hinge losses as in "Geometric GAN" (arXiv 1705.02894, eq. 8 and 9), patches as in arXiv 1611.07004, section 3.2.
 """
@@ -11,7 +11,7 @@ CHANNELS = (32, 64, 96)
 
 
 class Critic(nn.Module):
-    """Images (b, 3, h, w) to a mark for each patch (b, 1, h/8, w/8): above 0 for drawn, below 0 for decoded."""
+    """Scores the patches of images (b, 3, h, w) as (b, 1, h/8, w/8): above 0 for drawn, below 0 for decoded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,31 +29,31 @@ class Critic(nn.Module):
         )
 
     def forward(self, images: Tensor) -> Tensor:
-        """The marks."""
+        """Return the patch scores."""
         marks: Tensor = self.layers(images)
         return marks
 
 
 def build_critic(seed: int) -> Critic:
-    """A critic that knows nothing yet."""
+    """Return an untrained critic."""
     torch.manual_seed(seed)
     return Critic()
 
 
 def critic_loss(critic: Critic, drawn: Tensor, decoded: Tensor) -> Tensor:
-    """How badly it tells them apart."""
+    """Return the critic's hinge loss."""
     loss: Tensor = (functional.relu(1 - critic(drawn)) + functional.relu(1 + critic(decoded))).mean() / 2
     return loss
 
 
 def deception_loss(critic: Critic, decoded: Tensor) -> Tensor:
-    """How well it sees that these are decoded."""
+    """Return the decoder's adversarial loss: the negative mean score of decoded images."""
     loss: Tensor = -critic(decoded).mean()
     return loss
 
 
 def balance(wanted: Tensor, other: Tensor, last: Tensor) -> Tensor:
-    """What to multiply `other` by to pull as hard at the last weights as `wanted` does (arXiv 2012.09841, eq. 7)."""
+    """Return the factor that equalizes the gradient norms of both losses at `last` (arXiv 2012.09841, eq. 7)."""
     (first,) = torch.autograd.grad(wanted, last, retain_graph=True)
     (second,) = torch.autograd.grad(other, last, retain_graph=True)
     factor: Tensor = first.norm() / (second.norm() + 1e-6)

@@ -1,4 +1,4 @@
-"""Teaching the transformer by flow matching: x_sigma = (1 - sigma) x0 + sigma noise, and it says noise - x0."""
+"""Train the transformer by flow matching: x_sigma = (1 - sigma) x0 + sigma noise; it predicts noise - x0."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ SHIFT = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Prompts in, conditioning out; the text encoder stays as reading made it.
+    """Encodes prompts to conditioning; the text encoder is frozen after the reading phase.
 
-    Taught together with the transformer it forgets within a thousand steps what it was taught (a linear head finds
-    the kind of thing in 67 of 100 captions instead of 99), and the images' things stay blots.
+    Trained jointly with the transformer, it forgets within a thousand steps what it has learnt (a linear head finds
+    the kind of object in 67 of 100 captions instead of 99), and the objects in the images stay blobs.
     """
 
     tokenizer: T5Tokenizer
@@ -37,7 +37,7 @@ class Reader:
     device: str
 
     def __call__(self, prompts: list[str]) -> tuple[Tensor, Tensor]:
-        """Tokens (b, n, d) and their mask (b, n)."""
+        """Return token embeddings (b, n, d) and their mask (b, n)."""
         ids, mask = tokenize(self.tokenizer, prompts, self.device)
         with torch.no_grad():
             return self.encoder(input_ids=ids, attention_mask=mask)[0], mask
@@ -55,7 +55,7 @@ def train_denoiser(
     parts: int = 1,
     rate: float = 2e-3,
 ) -> None:
-    """Run the phase on latents (n, 4, 16, 16) of the training scenes 0..n-1; leaves the transformer averaged."""
+    """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged."""
     course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=200)
     reader.encoder.to(reader.device).eval()
     learner = Learner(denoiser.to(reader.device).train(), course)
@@ -70,7 +70,7 @@ def train_denoiser(
 def flow_loss(
     denoiser: PixArtTransformer2DModel, reader: Reader, latents: Tensor, *, seed: int, step: int, shard: slice
 ) -> Tensor:
-    """The squared error of one step's batch, or of the shard of it."""
+    """Return the mean squared error of a shard of one step's batch."""
     generator = step_generator(seed, PHASE, step)
     chosen = torch.randint(len(latents), (BATCH,), generator=generator)
     clean, noise = latents[chosen], torch.randn(BATCH, *latents.shape[1:], generator=generator)
@@ -84,7 +84,7 @@ def flow_loss(
 def denoise(
     denoiser: PixArtTransformer2DModel, reader: Reader, mixed: Tensor, sigmas: Tensor, prompts: list[str]
 ) -> Tensor:
-    """The transformer's velocity for noisy latents (b, 4, h, w) at sigmas (b,)."""
+    """Return the transformer's velocity prediction for noisy latents (b, 4, h, w) at sigmas (b,)."""
     tokens, mask = reader(prompts)
     velocity: Tensor = denoiser(
         mixed.to(reader.device),
@@ -97,14 +97,14 @@ def denoise(
 
 
 def noise_levels(count: int, generator: torch.Generator) -> Tensor:
-    """Sigmas (count,): shifted up as the sampler's are, an extra share near 1, where it is decided what goes where."""
+    """Draw sigmas (count,): shifted like the sampler's, with an extra share near 1, where the layout is decided."""
     even, lot = torch.rand(2, count, generator=generator)
     shifted = SHIFT * even / (1 + (SHIFT - 1) * even)
     return torch.where(lot < HIGH_SHARE, HIGH_FROM + (1 - HIGH_FROM) * even, shifted)
 
 
 def prompts_for(indices: list[int], *, seed: int, step: int) -> list[str]:
-    """A fresh caption for each scene, now and then none, so that guidance has something to push away from."""
+    """Return a new random caption for each scene, sometimes empty, to train the unconditional case for CFG."""
     rng = step_random(seed, PHASE, step)
     return [
         "" if rng.random() < EMPTY_SHARE else random_caption(training_scene(seed, index), rng)[0] for index in indices

@@ -1,4 +1,4 @@
-"""starter-dit, phase by phase: tokenizer, latents, text encoder, transformer, export."""
+"""Train starter-dit, phase by phase: tokenizer, latents, text encoder, transformer, export."""
 
 import logging
 
@@ -19,7 +19,7 @@ LOG = logging.getLogger("mezzotint_starter")
 
 
 def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -> None:
-    """Run every phase that is not finished, and write the model to `plan.out`/dit."""
+    """Run every unfinished phase, and write the model to `plan.out`/dit."""
     tokenizer = _tokenizer(plan)
     parts = Parts(
         autoencoder=autoencoder,
@@ -44,7 +44,7 @@ def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) 
 
 
 def _tokenizer(plan: Plan) -> T5Tokenizer:
-    # Learning the pieces is not the same twice (its sums run in parallel): what was learnt first is kept.
+    # Unigram training is not deterministic (its sums run in parallel), so the first result is kept.
     folder = plan.work / "tokenizer"
     if not (folder / "tokenizer.json").exists():
         build_tokenizer(plan.seed).save_pretrained(folder)

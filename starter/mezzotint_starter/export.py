@@ -1,4 +1,4 @@
-"""The finished models as diffusers folders, in float16, each with a note of what it is."""
+"""Export finished models as float16 diffusers folders, each with its mezzotint.json."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ DESCRIPTION = "Small postcards: a house, boat, tree, lighthouse, balloon, car, t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The networks and the tokenizer of one model."""
+    """The components of one model."""
 
     autoencoder: AutoencoderKL
     encoder: T5EncoderModel
@@ -36,7 +36,7 @@ class Parts:
 
 
 def build_scheduler(flow_shift: float = FLOW_SHIFT) -> DPMSolverMultistepScheduler:
-    """DPM-Solver++ of second order over flow-matching sigmas."""
+    """Return second-order DPM-Solver++ over flow-matching sigmas."""
     return DPMSolverMultistepScheduler(
         num_train_timesteps=1000,
         prediction_type="flow_prediction",
@@ -49,7 +49,7 @@ def build_scheduler(flow_shift: float = FLOW_SHIFT) -> DPMSolverMultistepSchedul
 
 
 def build_pipeline(parts: Parts, flow_shift: float = FLOW_SHIFT) -> PixArtSigmaPipeline:
-    """The parts as diffusers' own pipeline."""
+    """Assemble the parts as a diffusers pipeline."""
     pipeline = PixArtSigmaPipeline(
         tokenizer=parts.tokenizer,
         text_encoder=parts.encoder,
@@ -62,14 +62,14 @@ def build_pipeline(parts: Parts, flow_shift: float = FLOW_SHIFT) -> PixArtSigmaP
 
 
 def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any]) -> None:
-    """Write starter-dit's folder anew."""
+    """Write starter-dit's folder, replacing the old one."""
     write_folder(build_pipeline(parts), folder, note(trained))
 
 
 def write_folder(pipeline: DiffusionPipeline, folder: Path, said: Mapping[str, Any]) -> None:
-    """Write a model folder anew: float16 safetensors, configs and mezzotint.json.
+    """Write a model folder, replacing the old one: float16 safetensors, configs and mezzotint.json.
 
-    Parts that it says are shared are left to the neighbour.
+    Components listed under "shared" are omitted: they are in another model's folder.
     """
     fresh = folder.with_name(folder.name + ".part")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -84,14 +84,14 @@ def write_folder(pipeline: DiffusionPipeline, folder: Path, said: Mapping[str, A
 
 
 def _halve(file: Path) -> None:
-    # Only the stored weights are halved: the configs go on saying float32, so that all parts load as one type.
+    # Only the stored weights are float16: the configs keep saying float32, so that all components load in one dtype.
     tensors = {name: tensor.half().contiguous() for name, tensor in load_file(file).items()}
     save_file(tensors, file, metadata={"format": "pt"})
     file.chmod(0o644)
 
 
 def note(trained: Mapping[str, Any]) -> dict[str, Any]:
-    """What mezzotint.json says of the model."""
+    """Return the content of the model's mezzotint.json."""
     return {
         "name": "starter-dit",
         "family": "pixart",

@@ -1,4 +1,4 @@
-"""Teaching the judge on drawn images with small faults, and asking it about combinations that it never saw."""
+"""Train the judge on drawn images with small defects, and evaluate it on held-out attribute combinations."""
 
 import logging
 from pathlib import Path
@@ -26,7 +26,7 @@ CHUNK = 64
 def make_judge(
     work: Path, out: Path, *, seed: int, steps: int, device: str, parts: int = 1, examined: int = EXAMINED
 ) -> dict[str, float]:
-    """Train a judge (or go on with it), write it to `out`, and tell how often it is right on held-out drawings."""
+    """Train a judge or resume it, write it to `out`, and return its accuracy per attribute on held-out drawings."""
     judge = train_judge(work, seed=seed, steps=steps, device=device, parts=parts)
     right = drawn_accuracy(judge, seed=seed, device=device, count=examined)
     worn = drawn_accuracy(judge, seed=seed, device=device, count=examined, faulty=True)
@@ -51,9 +51,9 @@ def train_judge(work: Path, *, seed: int, steps: int, device: str, parts: int = 
 
 
 def judge_batch(seed: int, step: int, rows: range) -> tuple[Tensor, Tensor]:
-    """Some rows of a step's batch: pixels (b, 3, 128, 128) of new scenes, and the true values (b, attributes)."""
+    """Return rows of a step's batch: pixels (b, 3, 128, 128) of new scenes, and their labels (b, attributes)."""
     scenes, images = [], []
-    for row in rows:  # each with random numbers of its own: a row is the same, however many threads share the batch
+    for row in rows:  # seeded per row, so that rows do not depend on how many threads share the batch
         rng = step_random(seed, f"{PHASE} {row}", step)
         scene = training_scene(seed, rng.getrandbits(40))
         scenes.append(scene)
@@ -62,20 +62,20 @@ def judge_batch(seed: int, step: int, rows: range) -> tuple[Tensor, Tensor]:
 
 
 def true_values(scenes: list[Scene]) -> Tensor:
-    """The number of each scene's value of each attribute, (b, attributes), in the order of VALUES."""
+    """Return the labels of the scenes, (b, attributes): value indices in the order of VALUES."""
     told = [full_told(scene).indices() for scene in scenes]
     return torch.tensor([[each[name] for name in VALUES] for each in told])
 
 
 def judging_loss(scores: dict[str, Tensor], answers: Tensor) -> Tensor:
-    """The mean of the attributes' cross-entropies."""
+    """Return the mean cross-entropy over the attributes."""
     losses = [functional.cross_entropy(scores[name], answers[:, place]) for place, name in enumerate(VALUES)]
     return torch.stack(losses).mean()
 
 
 @torch.no_grad()
 def drawn_accuracy(judge: Judge, *, seed: int, device: str, count: int, faulty: bool = False) -> dict[str, float]:
-    """The share of each attribute that is judged rightly in drawings of combinations held out from training."""
+    """Return the accuracy for each attribute on drawings of combinations held out from training."""
     right = torch.zeros(len(VALUES))
     for start in range(0, count, CHUNK):
         numbers = range(start, min(start + CHUNK, count))

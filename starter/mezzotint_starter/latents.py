@@ -1,4 +1,4 @@
-"""The training images as latents, encoded once: the transformer never sees a pixel."""
+"""Training images as latents, encoded once and cached."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ CHUNK = 32
 def training_latents(
     network: AutoencoderKL, path: Path, *, seed: int, count: int, side: int, device: str, parts: int = 1
 ) -> Tensor:
-    """The latents (count, 4, side/8, side/8) of training scenes 0..count-1, kept in a file for this autoencoder."""
+    """Return the latents (count, 4, side/8, side/8) of training scenes 0..count-1, cached for this autoencoder."""
     numbers = {"seed": seed, "count": count, "side": side, "autoencoder": fingerprint(network)}
     held = load_tensors(path)
     if held is not None and held[1] == numbers:
@@ -31,7 +31,7 @@ def training_latents(
 
 
 def fingerprint(network: AutoencoderKL) -> float:
-    """A number that changes with the encoder's weights."""
+    """Return a number that changes with the encoder's weights, to validate the cache."""
     weight: Tensor = network.encoder.conv_out.weight
     return float(weight.detach().double().abs().sum())
 

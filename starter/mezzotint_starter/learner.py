@@ -1,4 +1,4 @@
-"""One network being trained: AdamW, the learning rate over time, a moving average, and all of it as tensors."""
+"""Training loop: AdamW, learning rate schedule, weight averaging (EMA), and checkpoints."""
 
 import math
 import time
@@ -20,10 +20,10 @@ Loss = Callable[[], Tensor]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """How long and how fast a phase learns.
+    """Length and learning rate schedule of a phase.
 
-    Each batch is learnt in `parts` threads of one operation at a time: on a few shared cores that is several times
-    faster than several threads in every operation, which wait for each other hundreds of times a step.
+    Each batch is split over `parts` threads, each with single-threaded operations: on a few shared cores that is
+    several times faster than multi-threaded operations, which synchronize hundreds of times per step.
     """
 
     phase: str
@@ -38,7 +38,7 @@ class Course:
 
 
 def rate_at(course: Course, step: int) -> float:
-    """The learning rate of a step: a linear rise, a plateau, and a cosine fall to one hundredth."""
+    """Return the learning rate of a step: linear warm-up, plateau, then cosine decay to one hundredth."""
     rise = min(1.0, (step + 1) / max(1, min(course.warm_up, course.steps // 5)))
     falling = course.steps * course.decay_share
     along = max(0.0, step - (course.steps - falling)) / max(1.0, falling)
@@ -46,7 +46,7 @@ def rate_at(course: Course, step: int) -> float:
 
 
 class Learner:
-    """A network, its optimizer and its moving average; `step` counts the steps that were taken."""
+    """A network, its optimizer and its moving average; `step` is the number of steps taken."""
 
     def __init__(self, network: nn.Module, course: Course) -> None:
         self.network, self.course, self.step = network, course, 0
@@ -58,7 +58,7 @@ class Learner:
         self.pool = ThreadPoolExecutor()
 
     def learn(self, losses: Sequence[Loss]) -> float:
-        """Take one step down the mean gradient of the losses, each computed in its own thread; return their mean."""
+        """Take one optimizer step on the mean of the losses, each computed in its own thread; return that mean."""
         found = list(self.pool.map(self._gradients, losses)) if len(losses) > 1 else [self._gradients(losses[0])]
         for place, value in enumerate(self.parameters.values()):
             given = [each for _, gradients in found if (each := gradients[place]) is not None]
@@ -87,20 +87,20 @@ class Learner:
 
     @torch.no_grad()
     def take_averages(self) -> None:
-        """Make the moving average the network's weights (the end of training)."""
+        """Replace the network's weights with the moving average, at the end of training."""
         for name, value in self.parameters.items():
             value.copy_(self.averages[name])
 
     @torch.no_grad()
     def swap_averages(self) -> None:
-        """Exchange weights and averages: once to draw samples, once more to go on."""
+        """Swap weights and averages: once before drawing samples, and again before training continues."""
         for name, value in self.parameters.items():
             kept = value.detach().clone()
             value.copy_(self.averages[name])
             self.averages[name] = kept
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that a later run needs to go on: weights, averages and both moments."""
+        """Return all tensors needed to resume: weights, averages and both Adam moments."""
         held: dict[str, Tensor] = {f"weight.{name}": value for name, value in self.parameters.items()}
         held |= {f"average.{name}": value for name, value in self.averages.items()}
         for name, value in self.parameters.items():
@@ -110,7 +110,7 @@ class Learner:
 
     @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor], step: int) -> None:
-        """Put back what `tensors` gave after `step` steps."""
+        """Restore the state that `tensors` returned after `step` steps."""
         self.step = step
         for name, value in self.parameters.items():
             value.copy_(tensors[f"weight.{name}"])
@@ -123,9 +123,9 @@ class Learner:
 def train(
     learner: Learner, state: Path, loss_at: Callable[[int, slice], Tensor], after: Callable[[], None] = lambda: None
 ) -> None:
-    """Run a phase to its end from wherever its state file stands.
+    """Run a phase to its end, resuming from its state file.
 
-    `loss_at` gives the loss of a step over the rows of its batch that the slice names; `after` follows each step.
+    `loss_at` returns the loss of a step over a slice of its batch; `after` is called after each step.
     """
 
     def advance(step: int) -> float:
@@ -141,7 +141,7 @@ def train_together(
     advance: Callable[[int], float],
     after: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run a phase of several networks that learn in step; `advance` takes one step and tells the first's loss."""
+    """Run a phase of several networks in lockstep; `advance` takes one step and returns the first network's loss."""
     leader = next(iter(learners.values()))
     restore_state(learners, state)
     progress = Progress(leader.course.phase, leader.course.steps, first=leader.step)
@@ -156,18 +156,18 @@ def train_together(
 
 
 def shard_losses(loss_at: Callable[[int, slice], Tensor], step: int, parts: int) -> list[Loss]:
-    """The loss of a step as one function for each of the interleaved parts of its batch."""
+    """Return one loss function for each interleaved shard of a step's batch."""
     return [partial(loss_at, step, slice(part, None, parts)) for part in range(parts)]
 
 
 def save_state(learners: Mapping[str, Learner], state: Path) -> None:
-    """Write the learners' states to one file."""
+    """Save the learners' states to one file."""
     tensors = {prefix + name: value for prefix, each in learners.items() for name, value in each.tensors().items()}
     save_tensors(state, tensors, {"step": next(iter(learners.values())).step})
 
 
 def restore_state(learners: Mapping[str, Learner], state: Path) -> None:
-    """Put back what was saved; nothing where nothing was."""
+    """Restore the learners from the state file, if it exists."""
     held = load_tensors(state)
     if held is None:
         return

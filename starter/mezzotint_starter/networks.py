@@ -1,4 +1,4 @@
-"""The three networks of the starter model, at their sizes: together four and a half million weights."""
+"""The three networks of starter-dit: together four and a half million weights."""
 
 import torch
 from diffusers import AutoencoderKL, PixArtTransformer2DModel
@@ -14,7 +14,7 @@ TOKENS = 64
 
 
 def build_autoencoder(seed: int) -> AutoencoderKL:
-    """A variational autoencoder, (b, 3, h, w) to (b, 4, h/8, w/8) and back."""
+    """Build the variational autoencoder, (b, 3, h, w) to (b, 4, h/8, w/8) and back."""
     torch.manual_seed(seed)
     return AutoencoderKL(
         down_block_types=("DownEncoderBlock2D",) * 4,
@@ -25,13 +25,13 @@ def build_autoencoder(seed: int) -> AutoencoderKL:
         norm_num_groups=8,
         sample_size=IMAGE_SIDE,
         scaling_factor=1.0,
-        # Attention over an 8x8 crop teaches nothing about a 16x16 image; without it crops are enough.
+        # Attention trained on 8x8 latents of crops does not generalize to 16x16; without it, training on crops works.
         mid_block_add_attention=False,
     )
 
 
 def build_text_encoder(seed: int, vocabulary: int) -> T5EncoderModel:
-    """A T5 encoder for that many tokens."""
+    """Build a T5 encoder for a vocabulary of that size."""
     torch.manual_seed(seed)
     config = T5Config(
         vocab_size=vocabulary,
@@ -54,13 +54,13 @@ def build_text_encoder(seed: int, vocabulary: int) -> T5EncoderModel:
     encoder = T5EncoderModel(config)
     for name, weight in encoder.named_parameters():
         if "relative_attention_bias" in name:
-            # The default start (0.07) leaves the encoder blind to word order for thousands of steps.
+            # With the default initialization (std 0.07), the encoder ignores word order for thousands of steps.
             nn.init.normal_(weight, std=2.0)
     return encoder
 
 
 def build_denoiser(seed: int) -> PixArtTransformer2DModel:
-    """A PixArt transformer of 64 tokens (16x16 latents in patches of 2)."""
+    """Build a PixArt transformer over 64 tokens (16x16 latents in patches of 2)."""
     torch.manual_seed(seed)
     return PixArtTransformer2DModel(
         num_attention_heads=6,

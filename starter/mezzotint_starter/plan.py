@@ -1,4 +1,4 @@
-"""Where the recipe runs, and how long each of its phases is."""
+"""Configuration of the recipe: folders, device, and the length of each phase."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from mezzotint_starter.judge_training import EXAMINED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """`work` keeps unfinished weights, `out` gets a folder for each finished model."""
+    """Configuration of a run; `work` holds unfinished weights, `out` gets a folder for each finished model."""
 
     work: Path
     out: Path
@@ -31,7 +31,7 @@ class Plan:
 
 
 def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: int = 0) -> Plan:
-    """A plan of so few steps in every phase that it only shows that everything runs."""
+    """Return a plan with few steps in every phase, as a smoke test."""
     return Plan(
         work=work,
         out=out,

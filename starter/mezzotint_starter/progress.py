@@ -1,4 +1,4 @@
-"""Telling how far a phase is: step, loss and remaining time, a line every few seconds."""
+"""Log the progress of a phase every few seconds: step, loss and time remaining."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ LOG = logging.getLogger("mezzotint_starter")
 
 
 class Progress:
-    """Counts the steps of one phase and logs now and then."""
+    """Tracks the steps of one phase and logs periodically."""
 
     def __init__(self, phase: str, steps: int, *, first: int = 0, seconds: float = 20.0) -> None:
         self.phase, self.steps, self.first, self.seconds = phase, steps, first, seconds
@@ -15,7 +15,7 @@ class Progress:
         self.started = self.told = time.monotonic()
 
     def advance(self, step: int, loss: float) -> None:
-        """Step number `step` (from 0) is done and its loss was `loss`."""
+        """Record that step `step` (from 0) is done, with its loss."""
         keep = min(0.98, (step - self.first) / (step - self.first + 1))
         self.loss = keep * self.loss + (1 - keep) * loss
         now = time.monotonic()

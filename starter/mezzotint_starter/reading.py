@@ -1,4 +1,4 @@
-"""Teaching the text encoder to read before it serves the image: linear heads must tell what a caption says."""
+"""Pretrain the text encoder: linear heads predict the attributes of a caption from its embeddings."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BATCH = 128
 
 
 def build_heads(seed: int) -> nn.ModuleDict:
-    """A linear head for each attribute: its values, and "not said"."""
+    """Build a linear head for each attribute: its values, and "not mentioned"."""
     torch.manual_seed(seed)
     return nn.ModuleDict({name: nn.Linear(WIDTH, len(values) + 1) for name, values in VALUES.items()})
 
@@ -27,7 +27,7 @@ def build_heads(seed: int) -> nn.ModuleDict:
 def train_reading(
     encoder: T5EncoderModel, tokenizer: T5Tokenizer, work: Path, *, seed: int, steps: int, device: str, parts: int = 1
 ) -> float:
-    """Run the phase; returns the share of attributes read rightly in new captions."""
+    """Run the phase; returns the accuracy over all attributes on new captions."""
     course = Course(phase=PHASE, steps=steps, peak_rate=2e-3, parts=parts, warm_up=50, average=0.98)
     heads = build_heads(seed)
     both = nn.ModuleDict({"encoder": encoder, "heads": heads}).to(device).train()
@@ -45,21 +45,21 @@ def train_reading(
 
 
 def caption_batch(seed: int, step: int) -> tuple[list[str], list[Told]]:
-    """The captions of one step and what each tells."""
+    """Return the captions of one step and the attributes each mentions."""
     rng = step_random(seed, PHASE, step)
     pairs = [random_caption(training_scene(seed, rng.getrandbits(40)), rng) for _ in range(BATCH)]
     return [text for text, _ in pairs], [told for _, told in pairs]
 
 
 def wanted(told: list[Told], name: str, device: str) -> Tensor:
-    """The right answers for one attribute, (b,)."""
+    """Return the labels of one attribute, (b,)."""
     return torch.tensor([each.indices()[name] for each in told], device=device)
 
 
 def read(
     encoder: T5EncoderModel, heads: nn.ModuleDict, tokenizer: T5Tokenizer, texts: list[str], device: str
 ) -> dict[str, Tensor]:
-    """Each head's scores (b, values + 1) on the mean of the caption's tokens."""
+    """Return each head's logits (b, values + 1) on the mean of the caption's token embeddings."""
     ids, mask = tokenize(tokenizer, texts, device)
     tokens: Tensor = encoder(input_ids=ids, attention_mask=mask)[0]
     weights = mask.unsqueeze(-1).to(tokens.dtype)
@@ -71,7 +71,7 @@ def read(
 def reading_accuracy(
     encoder: T5EncoderModel, heads: nn.ModuleDict, tokenizer: T5Tokenizer, *, seed: int, device: str
 ) -> float:
-    """The share of attributes that are read rightly in captions of steps that were never taken."""
+    """Return the accuracy over all attributes on captions that training never used (step -1)."""
     texts, told = caption_batch(seed, -1)
     scores = read(encoder, heads, tokenizer, texts, device)
     right = [(scores[name].argmax(dim=-1) == wanted(told, name, device)).float().mean() for name in VALUES]

@@ -1,4 +1,4 @@
-"""The whole recipe: which phases make which model; each phase goes on from what it left in the work folder."""
+"""The whole recipe: the phases of each model; each phase resumes from its state in the work folder."""
 
 import logging
 import time
@@ -20,7 +20,7 @@ MODELS = ("dit", "xl", "judge")
 
 
 def run(plan: Plan, only: str | None = None) -> Path:
-    """Make the models, or only one of them, and write each to its folder in `plan.out`; returns that."""
+    """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`."""
     started = time.monotonic()
     makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {"dit": _make_dit, "xl": _make_xl, "judge": _make_judge}
     autoencoder = build_autoencoder(plan.seed)
@@ -53,7 +53,7 @@ def _make_judge(plan: Plan, _: AutoencoderKL) -> None:
 
 
 def _make_autoencoder(plan: Plan, network: AutoencoderKL) -> None:
-    """Both phases of the autoencoder: the latents are settled by the first, the second changes only the decoder."""
+    """Run both phases of the autoencoder: the first fixes the latents, the second trains only the decoder."""
     train_autoencoder(
         network,
         plan.work,
@@ -67,7 +67,7 @@ def _make_autoencoder(plan: Plan, network: AutoencoderKL) -> None:
 
 
 def trained_note(plan: Plan, autoencoder: AutoencoderKL) -> dict[str, float]:
-    """What is told of the training beside every model."""
+    """Return the training facts that every model's mezzotint.json records."""
     psnr = reconstruction_psnr(autoencoder, seed=plan.seed, device=plan.device, images=plan.measured)
     LOG.info("the autoencoder gives held-out images back at %.2f dB", psnr)
     return {

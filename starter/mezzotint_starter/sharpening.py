@@ -1,7 +1,7 @@
-"""Teaching the decoder alone, while the latents stay as they are: it can go on after the denoisers were taught.
+"""Train the decoder alone with fixed latents, so that this can continue after the denoisers are trained.
 
-What the latents do not hold the mean of all possible images leaves out: edges soften, stars fade. So after a while
-a critic joins in, which learns to tell decoded images from drawn ones; to please it the decoder has to decide.
+Regression predicts the mean of all images a latent may stand for: edges soften, stars fade. So after CRITIC_FROM
+steps, an adversarial critic learns to tell decoded images from drawn ones, which forces the decoder to commit.
 """
 
 import random
@@ -21,7 +21,7 @@ from mezzotint_starter.randomness import step_generator, step_random
 PHASE = "sharpening"
 BATCH = 4
 EDGE_WEIGHT = 1.0
-# The denoisers' latents are never quite right; a little noise keeps the decoder from relying on their last digit.
+# Denoised latents are never exact; a little noise makes the decoder robust to small errors.
 NOISE = 0.05
 CRITIC_FROM = 600
 CRITIC_WEIGHT = 0.4
@@ -31,7 +31,7 @@ CRITIC_RATE = 4e-4
 def train_decoder(
     network: AutoencoderKL, work: Path, *, seed: int, steps: int, device: str, parts: int = 1, rate: float = 6e-4
 ) -> None:
-    """Run the phase on whole images and on parts of larger ones; only the decoder's weights change."""
+    """Run the phase on whole images and on crops of larger ones; only the decoder's weights change."""
     decoder = nn.ModuleDict({"decoder": network.decoder, "post_quant_conv": network.post_quant_conv}).to(device)
     critic = build_critic(seed).to(device)
     course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=20, decay_share=0.5)
@@ -52,7 +52,7 @@ def train_decoder(
 
 
 class _Lesson:
-    """Both losses of a step; the critic judges the images that were decoded a moment before."""
+    """Both losses of a step; the critic scores the images that the decoder loss has just decoded."""
 
     def __init__(self, network: AutoencoderKL, critic: Critic, *, seed: int, device: str, critic_from: int) -> None:
         self._network, self._critic, self._seed, self._device = network, critic, seed, device
@@ -60,7 +60,7 @@ class _Lesson:
         self._pairs: dict[int, tuple[Tensor, Tensor]] = {}
 
     def decoding(self, step: int, shard: slice) -> Tensor:
-        """The error of the decoded images; once there is a critic, also how well it sees through them."""
+        """Return the reconstruction error of the decoded images, plus the adversarial loss from `critic_from` on."""
         images = drawn_batch(self._seed, step, shard).to(self._device)
         again = self._network.decode(self._noisy_latents(images, step, shard)).sample
         self._pairs[shard.start or 0] = images, again.detach()
@@ -71,7 +71,7 @@ class _Lesson:
         return error + CRITIC_WEIGHT * balance(error, seen, self._network.decoder.conv_out.weight) * seen
 
     def judging(self, _: int, shard: slice) -> Tensor:
-        """How badly the critic tells drawn from decoded."""
+        """Return the critic's loss."""
         return critic_loss(self._critic, *self._pairs.pop(shard.start or 0))
 
     @torch.no_grad()
@@ -82,7 +82,7 @@ class _Lesson:
 
 
 def drawn_batch(seed: int, step: int, shard: slice = slice(None)) -> Tensor:
-    """The images (b, 3, 128, 128) of a step: whole ones, and in every other step parts of ones twice the size."""
+    """Return the images (b, 3, 128, 128) of a step: whole ones, or in odd steps crops of images twice the size."""
     rng = step_random(seed, PHASE, step)
     scenes = [(training_scene(seed, rng.getrandbits(40)), rng.getrandbits(32)) for _ in range(BATCH)][shard]
     if step % 2 == 0:

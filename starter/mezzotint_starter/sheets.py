@@ -1,4 +1,4 @@
-"""Contact sheets: what the model makes of the same two dozen prompts, from the same noise, as it learns."""
+"""Contact sheets during training: the same two dozen prompts from the same noise."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ def draw_samples(
     guidance_scale: float = GUIDANCE_SCALE,
     steps: int = STEPS,
 ) -> list[Image.Image]:
-    """One image a prompt, each from noise of its own seed."""
+    """Generate one image per prompt, each from its own seed."""
     generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
     images: list[Image.Image] = pipeline(
         list(prompts),
@@ -69,20 +69,20 @@ Draw = Callable[[Sequence[str]], list[Image.Image]]
 
 
 def save_sheet(draw: Draw, path: Path) -> None:
-    """Draw the usual prompts and write their contact sheet."""
+    """Generate PROMPTS and write their contact sheet."""
     path.parent.mkdir(parents=True, exist_ok=True)
     contact_sheet(draw(PROMPTS)).save(path)
 
 
 class Showing:
-    """Writes a contact sheet of what the averaged weights draw, every few minutes of a phase."""
+    """Writes a contact sheet of samples from the averaged weights, every few minutes of a phase."""
 
     def __init__(self, *, folder: Path, name: str, minutes: float, draw: Draw) -> None:
         self._folder, self._name, self._minutes, self._draw = folder, name, minutes, draw
         self._shown = time.monotonic()
 
     def after(self, learner: Learner) -> None:
-        """What follows each step."""
+        """Write a contact sheet if one is due; call after each step."""
         if time.monotonic() - self._shown <= self._minutes * 60:
             return
         learner.swap_averages()

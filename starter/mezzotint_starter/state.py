@@ -1,4 +1,4 @@
-"""What a phase leaves on disk: tensors as safetensors, numbers as JSON, each written whole or not at all."""
+"""The state of a phase on disk: tensors as safetensors, numbers as JSON, written atomically."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from mezzotint.errors import StorageError
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-    """Write tensors and numbers (as one JSON text in the header) to one file that replaces the old one at once."""
+    """Atomically write tensors and numbers (as JSON in the header) to one safetensors file. Raises StorageError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".part")
     contiguous = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
@@ -23,8 +23,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str
         raise StorageError(f"cannot write {path}: {error}; free some space or choose another --work") from error
 
 
-def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  # whatever JSON can hold
-    """Write a value to a file that replaces the old one at once."""
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  any JSON value
+    """Atomically write a value as JSON. Raises StorageError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".part")
     try:
@@ -35,14 +35,14 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  # whatever JSON
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The tensors and numbers of such a file, or None where there is none."""
+    """Read the tensors and numbers of such a file; None if it does not exist."""
     if not path.exists():
         return None
     return load_file(path), load_numbers(path)
 
 
 def load_numbers(path: Path) -> dict[str, Any]:
-    """Only the numbers of such a file."""
+    """Read only the numbers of such a file. Raises StorageError if they are not a JSON object."""
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     numbers = json.loads(header["__metadata__"]["numbers"])

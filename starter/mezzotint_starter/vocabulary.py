@@ -1,4 +1,4 @@
-"""The tokenizer: Unigram pieces learnt from captions, single characters for every other word."""
+"""The tokenizer: Unigram pieces trained on captions, single characters for all other words."""
 
 import json
 import random
@@ -15,12 +15,12 @@ from mezzotint_starter.networks import TOKENS
 
 PIECES = 1024
 SPECIAL = ("<pad>", "</s>", "<unk>")
-# Every character of these is a piece of its own, so that any such word is read letter by letter.
+# Each of these characters is a piece, so that unknown words are tokenized letter by letter.
 CHARACTERS = [chr(code) for code in (*range(0x21, 0x7F), *range(0xA1, 0x180))]
 
 
 def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
-    """Learn the pieces from training captions; `<pad>` is 0 and `</s>` (1) ends every prompt."""
+    """Train the pieces on training captions; `<pad>` is 0 and `</s>` (1) ends every prompt."""
     trainer = trainers.UnigramTrainer(
         vocab_size=PIECES,
         special_tokens=list(SPECIAL),
@@ -43,7 +43,7 @@ def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
 
 
 def tokenize(tokenizer: T5Tokenizer, prompts: Sequence[str], device: str) -> tuple[Tensor, Tensor]:
-    """Token numbers and attention mask, (b, n) each, n the longest prompt's length and at most 64."""
+    """Return token ids and attention mask, (b, n) each; n is the longest prompt's length, at most 64."""
     batch = tokenizer(list(prompts), padding=True, truncation=True, max_length=TOKENS, return_tensors="pt")
     ids: Tensor = batch["input_ids"].to(device)
     mask: Tensor = batch["attention_mask"].to(device)

@@ -1,1 +1,1 @@
-"""The engine and the library service: processes, what they write, and starting them again."""
+"""The engine and library service processes: running them, reading their output and restarting them."""

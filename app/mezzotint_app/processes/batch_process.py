@@ -1,4 +1,4 @@
-"""The process that makes the images of a batch: it tells in lines of JSON, and is stopped by a word."""
+"""The process that generates a batch's images: reports as JSON lines, stops on a command to its standard input."""
 
 import sys
 from collections import deque
@@ -16,20 +16,20 @@ HOW = ("--jsonl", "--stop-with-input")
 RETRY = "--retry-failed"
 LOG_LINES = 400
 LOG_LINE = 2000  # characters
-SILENT = 180.0  # seconds without a word after which it is told that nothing is heard; it speaks twice a second
+SILENT = 180.0  # seconds without output before the process is reported as silent; it normally reports twice a second
 _TICK = 5.0
-_LONGEST_TICK = 10.0  # the machine may have slept between two
-_AT_ONCE = 200  # lines that are read before the window has its turn
-_PATIENCE = 15.0  # seconds to end at once, until it is killed
+_LONGEST_TICK = 10.0  # the machine may have slept between two ticks
+_AT_ONCE = 200  # lines processed before the event loop gets a turn
+_PATIENCE = 15.0  # seconds an immediate stop may take before the process is killed
 
 
 class BatchProcess(QObject):
-    """One run; another is another object."""
+    """One run of a batch; every run needs a new object."""
 
     told = Signal(object)  # Told
     logged = Signal()
-    silent = Signal(bool)  # whether nothing has been heard for long
-    ended = Signal(object)  # Ending, once
+    silent = Signal(bool)  # whether there has been no output for a long time
+    ended = Signal(object)  # Ending, emitted once
 
     def __init__(self, command: Sequence[str], clock: Clock | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class BatchProcess(QObject):
         self._process.errorOccurred.connect(self._on_error)
 
     def start(self) -> None:
-        """Begin; `ended` tells when that fails."""
+        """Start the process; a failure is reported through `ended`."""
         self._ticked = self._clock.now()
         self._every.start()
         if not self._command or not self._command[0]:
@@ -61,19 +61,19 @@ class BatchProcess(QObject):
         self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
 
     def stop(self) -> None:
-        """Finish the image that is being made, then end."""
+        """Stop the run after the image in progress."""
         if self._stops == 0:
             self._say_stop()
 
     def stop_now(self) -> None:
-        """End at once; what does not is killed a moment later."""
+        """Stop the run at once, and kill the process if it is still running after a grace period."""
         while self._stops < 2:
             self._say_stop()
         if self._killing is None:
             self._killing = self._clock.after(_PATIENCE, self._process.kill)
 
     def finish(self, milliseconds: int) -> None:
-        """End it for good and wait; only for when the last window is gone."""
+        """Stop the process and wait for it; only for use after the last window has closed."""
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self.stop_now()
             if not self._process.waitForFinished(milliseconds):
@@ -81,7 +81,7 @@ class BatchProcess(QObject):
                 self._process.waitForFinished(1000)
 
     def log(self) -> tuple[str, ...]:
-        """The last lines of what it said to people, and of what cannot be parsed."""
+        """The last lines of standard error, and output lines that could not be parsed."""
         return tuple(self._log)
 
     def _say_stop(self) -> None:
@@ -89,7 +89,7 @@ class BatchProcess(QObject):
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.write(b"stop\n")
 
-    # ---- what it says
+    # ---- output
 
     def _read(self) -> None:
         self._heard()
@@ -98,7 +98,7 @@ class BatchProcess(QObject):
             self._tell_some()
 
     def _tell_some(self) -> None:
-        """A few lines at a time: thousands may come at once."""
+        """Process a limited number of lines at a time, as thousands may arrive at once."""
         self._reading = None
         lines = [self._unread.popleft() for _ in range(min(_AT_ONCE, len(self._unread)))]
         for told in read_lines(lines):
@@ -136,7 +136,7 @@ class BatchProcess(QObject):
             self._is_silent = silent
             self.silent.emit(silent)
 
-    # ---- its end
+    # ---- end of the process
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
@@ -165,5 +165,5 @@ MakeProcess = Callable[[Sequence[str]], BatchProcess]
 def command(
     job: str, *, how: Sequence[str] = (), retry_failed: bool = False, base: Sequence[str] = COMMAND
 ) -> tuple[str, ...]:
-    """The words that make what is missing of a job."""
+    """The command line that generates a job's missing images."""
     return (*base, job, *HOW, *how, *((RETRY,) if retry_failed else ()))

@@ -1,4 +1,4 @@
-"""How long a job may be silent, by what it is doing: longer, and its process is taken for hung."""
+"""How long a job may be silent in each phase before its process is considered hung."""
 
 import statistics
 from collections import deque
@@ -10,22 +10,22 @@ from mezzotint.queue_protocol import DrainEvent, TaskBegun, TaskEnded
 
 translate = QCoreApplication.translate
 
-PREPARING = 600.0  # seconds: libraries are loaded, files hashed, a disk may be slow
+PREPARING = 600.0  # seconds: libraries are imported, files are hashed, and the disk may be slow
 LOADING = 120.0
-LOADING_BYTES_PER_SECOND = 10 << 20  # of the slowest disk that is waited for
-FIRST_STEP = 1800.0  # nothing is known yet, and blocks may be compiled
+LOADING_BYTES_PER_SECOND = 10 << 20  # the slowest disk throughput that is tolerated
+FIRST_STEP = 1800.0  # no step time is known yet, and blocks may be compiled
 STEP = 60.0
 STEP_MEDIANS = 20
 DECODING = 1800.0
-ANSWERING = 120.0  # when the last image is saved
-STOPPING = 60.0  # after it was to stop
+ANSWERING = 120.0  # after the last image was saved
+STOPPING = 60.0  # after a stop was requested
 STOPPING_STEPS = 3
 
 _REMEMBERED = 50  # steps
 
 
 class Patience:
-    """Follows a job's events; tells how long the next one may take."""
+    """Follows a job's events to determine how long the next one may take."""
 
     def __init__(self) -> None:
         self._steps: deque[float] = deque(maxlen=_REMEMBERED)
@@ -33,7 +33,7 @@ class Patience:
         self._stopping = False
 
     def hear(self, event: DrainEvent, silence: float) -> None:
-        """An event came after so many seconds of silence."""
+        """Record an event that arrived after `silence` seconds."""
         if isinstance(event, TaskBegun | TaskEnded):
             self._steps.clear()
             self._last = None
@@ -44,18 +44,18 @@ class Patience:
         self._last = event
 
     def stop(self) -> None:
-        """It was asked to stop, which it does within a step."""
+        """Record that the job was asked to stop, which takes at most about one step."""
         self._stopping = True
 
     def limit(self) -> float:
-        """Seconds of silence from now on."""
+        """Seconds that the job may now be silent."""
         limit = self._usual()
         if self._stopping:
             return min(limit, max(STOPPING, STOPPING_STEPS * self._median()))
         return limit
 
     def doing(self) -> str:
-        """What it was doing, in words."""
+        """What the job was last doing, as text."""
         match self._last:
             case Loading():
                 return translate("Deadlines", "it was loading a model")
@@ -84,7 +84,7 @@ class Patience:
         return PREPARING
 
     def _after_step(self, *, last: bool) -> float:
-        """After a stage's last step the next stage's model may be moved in."""
+        """After a stage's last step, the next stage's model may have to be loaded."""
         if last or not self._steps:
             return FIRST_STEP
         return max(STEP, STEP_MEDIANS * self._median())

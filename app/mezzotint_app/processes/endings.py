@@ -1,4 +1,4 @@
-"""How a process of the engine ended, and what that means to a person who waits for an image."""
+"""How an engine process ended, and how to explain that to the user."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ DEVICE_LOST = 86  # the exit code of errors.DeviceLost
 EndingKind = Literal["ended", "crashed", "not_started", "broken", "hung", "stopped"]
 Cause = Literal["memory", "device", "native", "file", "library", "instruction", "killed", "unknown"]
 
-# What the system's numbers mean: signals, and the codes of Windows with their sign taken off.
+# System codes: signal numbers, and Windows exit codes as unsigned integers.
 _SIGNALS: Mapping[int, Cause] = {4: "instruction", 6: "native", 7: "file", 8: "native", 9: "memory", 11: "native"}
 _SIGNALS_OF_MACOS: Mapping[int, Cause] = {**_SIGNALS, 7: "native", 10: "file"}
 _ASKED_TO_END = (1, 2, 15)  # hang-up, interrupt, terminate
@@ -34,7 +34,7 @@ _WINDOWS: Mapping[int, Cause] = {
     0x40010004: "killed",
     0xC000013A: "killed",  # Ctrl-C
 }
-_IN_THE_LOG: Mapping[str, Cause] = {  # of the last lines, for endings whose code says little
+_IN_THE_LOG: Mapping[str, Cause] = {  # matched against the last log lines if the exit code is inconclusive
     "memoryerror": "memory",
     "std::bad_alloc": "memory",
     "cannot allocate memory": "memory",
@@ -53,20 +53,20 @@ class Ending:
     """How a process ended."""
 
     kind: EndingKind
-    code: int = 0  # exit code; of a crash under Linux and macOS the signal
-    detail: str = ""  # what Qt, or who gave it up, says
+    code: int = 0  # exit code; for a crash on Linux and macOS, the signal number
+    detail: str = ""  # the message from Qt, or the reason for killing the process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryWords:
-    """Bytes that were needed or in use, and that were free."""
+    """Bytes of memory that were needed or in use, and that were free."""
 
     needed: int
     free: int
 
 
 def cause(ending: Ending, log: Sequence[str] = (), platform: str = sys.platform) -> Cause:
-    """Why it ended, as far as its code and its last lines tell."""
+    """Why the process ended, determined from its exit code and its last log lines."""
     if ending.kind == "ended" and ending.code == DEVICE_LOST:
         return "device"
     found = _by_code(ending, platform)
@@ -76,7 +76,7 @@ def cause(ending: Ending, log: Sequence[str] = (), platform: str = sys.platform)
 def _by_code(ending: Ending, platform: str) -> Cause:
     if platform == "win32":
         return _WINDOWS.get(ending.code & 0xFFFFFFFF, "unknown")
-    number = ending.code if ending.kind == "crashed" else ending.code - 128  # as shells tell it
+    number = ending.code if ending.kind == "crashed" else ending.code - 128  # shells report a signal as 128 + number
     if number in _ASKED_TO_END:
         return "killed"
     table = _SIGNALS_OF_MACOS if platform == "darwin" else _SIGNALS
@@ -100,7 +100,7 @@ def plain_reason(
     memory: MemoryWords | None = None,
     platform: str = sys.platform,
 ) -> str:
-    """What happened, in plain words; `name` is what people call the process."""
+    """What happened, in plain words; `name` is the process's display name."""
     match ending.kind:
         case "not_started":
             return translate("Endings", "{name} could not be started: {detail}. Reinstall Mezzotint.").format(
@@ -156,12 +156,12 @@ def _out_of_memory(memory: MemoryWords | None) -> str:
 
 
 def gigabytes(size: int) -> str:
-    """Bytes as a number of GB with one place."""
+    """Format a byte count as a number of GB with one decimal place."""
     return QLocale().toString(size / 2**30, "f", 1)
 
 
 def _code(ending: Ending) -> str:
-    """The number under which others write about it."""
+    """The code in the form in which it can be searched for online."""
     whole = ending.code & 0xFFFFFFFF
     if whole >= 0x80000000:
         return f"0x{whole:08X}"
@@ -173,7 +173,7 @@ def _last_line(log: Sequence[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Foreign words, so that others can follow them."""
+    """End a message from elsewhere with a full stop, so that other sentences can follow."""
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 

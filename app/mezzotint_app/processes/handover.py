@@ -1,4 +1,4 @@
-"""The queue worked through without the window: a process of its own that outlives this one."""
+"""Run the queue without the window, in a separate process that outlives this one."""
 
 import logging
 import os
@@ -19,21 +19,21 @@ _log = logging.getLogger("mezzotint_app.processes.handover")
 
 
 def command(settings: Settings) -> tuple[str, ...]:
-    """The command, with the window's settings."""
+    """The command line that matches the window's settings."""
     return (*COMMAND, KEEP_AWAKE) if settings.keep_awake else COMMAND
 
 
 def go_on_without_window(command: Sequence[str] = COMMAND) -> bool:
-    """Start it; whether that went well. The lease must have been given back before."""
+    """Start the process and return whether that succeeded. The queue's lease must have been released before."""
     process = QProcess()
     process.setProgram(command[0])
     process.setArguments(list(command[1:]))
-    process.setWorkingDirectory(str(Path.home()))  # whatever folder this was started in can then be taken away
+    process.setWorkingDirectory(str(Path.home()))  # so that the current folder can be deleted while the process runs
     process.setStandardInputFile(os.devnull)
     process.setStandardOutputFile(os.devnull)
     process.setStandardErrorFile(_log_file())
     answer: object = process.startDetached()
-    started = bool(answer[0] if isinstance(answer, tuple) else answer)  # PySide6 does not keep to its own signature
+    started = bool(answer[0] if isinstance(answer, tuple) else answer)  # PySide6 does not follow its own signature
     if not started:
         _log.error(
             "the queue does not continue in the background: %s could not be started: %s",
@@ -44,7 +44,7 @@ def go_on_without_window(command: Sequence[str] = COMMAND) -> bool:
 
 
 def _log_file() -> str:
-    """What it says, for when it did not go on; the one before is replaced."""
+    """Path of the process's log, for when it fails to continue; overwrites the previous log."""
     path = paths.state_folder() / "queue.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Whether a process still hears: how long it is silent, and how long it may be."""
+"""Detects a hung process: measures how long it has been silent and compares that to a limit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from mezzotint_app.processes.deadlines import Patience
 
 translate = QCoreApplication.translate
 
-HANDSHAKE = 120.0  # seconds that a start may take
-QUIET = 30.0  # seconds of silence after which it is asked whether it still hears
-PONG = 120.0  # seconds that it has to answer that
+HANDSHAKE = 120.0  # seconds that startup may take
+QUIET = 30.0  # seconds of silence before the process is pinged
+PONG = 120.0  # seconds the process has to answer a ping
 TICK = 1.0
-_LONGEST_TICK = 2.0  # the machine may have slept between two: that is nobody's silence
-_TIMED = frozenset({"drain"})  # jobs that tell what they do often enough to be timed by it
+_LONGEST_TICK = 2.0  # the machine may have slept between two ticks, which must not count as silence
+_TIMED = frozenset({"drain"})  # jobs that send events often enough to be timed by them
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class _Job:
 
 
 class Hearing:
-    """Counts the silence of one process after the other; costs nothing while nothing is asked."""
+    """Measures how long the current process has been silent; does nothing while no call is open."""
 
     def __init__(self, clock: Clock, *, ping: Callable[[], None], hung: Callable[[str], None]) -> None:
         self._clock, self._ping, self._hung = clock, ping, hung
@@ -37,7 +37,7 @@ class Hearing:
         self._jobs: dict[int, _Job] = {}
 
     def starts(self) -> None:
-        """A process begins; the first thing that is heard of it ends its start."""
+        """Begin watching a new process; its startup ends with its first message."""
         self._calls.clear()
         self._jobs.clear()
         self.heard()
@@ -45,11 +45,11 @@ class Hearing:
         self._run()
 
     def heard(self) -> None:
-        """A message came."""
+        """Record that a message arrived."""
         self._silence, self._pinged, self._starting = 0.0, False, False
 
     def asked(self, call: int, method: str) -> None:
-        """It was asked something, and has to answer."""
+        """Record a new call, which needs an answer."""
         if not self._calls:
             self._silence, self._pinged = 0.0, False
         self._calls.add(call)
@@ -58,26 +58,26 @@ class Hearing:
         self._run()
 
     def told(self, call: int, event: DrainEvent) -> None:
-        """An event of a job came."""
+        """Record that an event of a job arrived."""
         self.heard()
         if job := self._jobs.get(call):
             job.patience.hear(event, job.silence)
             job.silence = 0.0
 
     def stopping(self, call: int) -> None:
-        """A job is to stop."""
+        """Record that a job was asked to stop."""
         if job := self._jobs.get(call):
             job.patience.stop()
             job.silence = 0.0
 
     def answered(self, call: int) -> None:
-        """The request was answered, by a result or an error."""
+        """Record that a call was answered, with a result or an error."""
         self.heard()
         self._calls.discard(call)
         self._jobs.pop(call, None)
 
     def over(self) -> None:
-        """The process has ended."""
+        """Stop watching, as the process has ended."""
         self._every.stop()
         self._calls.clear()
         self._jobs.clear()
@@ -102,7 +102,7 @@ class Hearing:
             self._every.stop()
 
     def _look_at_jobs(self, passed: float) -> None:
-        """Questions are not looked at meanwhile: a job may hold all of Python for a while."""
+        """Other calls are not timed meanwhile, as a job may hold the GIL for a while."""
         for job in self._jobs.values():
             job.silence += passed
         for job in self._jobs.values():

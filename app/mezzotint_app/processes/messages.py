@@ -1,4 +1,4 @@
-"""What a process of the engine writes: bytes to lines, lines to messages. Nothing in them is trusted."""
+"""Parse the output of an engine process: bytes to lines, lines to messages. None of it is trusted."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,21 +11,21 @@ from mezzotint.queue_protocol import DrainEvent
 from mezzotint_app.processes.service import Failure
 
 MAX_LINE = 8 << 20  # bytes
-_HEAD = 200  # bytes of a line that could not be read, in which its call is looked for
-_SHOWN = 120  # characters of it that are told
+_HEAD = 200  # bytes of an unreadable line that are searched for the call it answers
+_SHOWN = 120  # characters of it that are shown
 _ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooLong:
-    """A line that was skipped for its length."""
+    """A line that was skipped because of its length."""
 
     head: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A call's result, decoded to what was asked for."""
+    """A call's result, decoded to the requested type."""
 
     call: int
     value: object
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A call's error, as the process told it."""
+    """A call's error, as reported by the process."""
 
     call: int
     failure: Failure
@@ -41,7 +41,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """Something on the way of a job."""
+    """A progress event of a job."""
 
     call: int
     event: DrainEvent
@@ -49,7 +49,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Garbage:
-    """What is no message; where it seems to be a call's answer, that call has none."""
+    """A line that is not a valid message; `call` is the call that it seems to answer, which then fails."""
 
     call: int | None
     problem: str
@@ -59,15 +59,15 @@ Message = Answer | Refusal | Told | Garbage
 
 
 class LineBuffer:
-    """Bytes as they come, to lines; a line that is too long is skipped without being kept."""
+    """Splits a byte stream into lines; lines that are too long are skipped without being stored."""
 
     def __init__(self, most: int = MAX_LINE) -> None:
         self._most = most
         self._begun = bytearray()
-        self.passed = 0  # bytes of the line that is being passed over
+        self.passed = 0  # bytes of the line that is being skipped
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
-        """The lines that end in these bytes, without their ends; blank ones are left out."""
+        """The lines completed by `data`, without their line ends; blank lines are omitted."""
         lines: list[bytes | TooLong] = []
         begin = 0
         while (end := data.find(b"\n", begin)) >= 0:
@@ -96,7 +96,7 @@ class LineBuffer:
 
 
 def call_line(call: int, method: str, params: object) -> bytes:
-    """A call as the process reads it. A MezzotintError when the params cannot be written, or are too long."""
+    """A call, serialized for the process. Raises a MezzotintError if it cannot be serialized or is too long."""
     message: dict[str, object] = {"jsonrpc": "2.0", "id": call, "method": method}
     if params is not None:
         message["params"] = encode(params)
@@ -109,7 +109,7 @@ def call_line(call: int, method: str, params: object) -> bytes:
 
 
 def read_messages(lines: Iterable[bytes | TooLong], answers: Mapping[int, object]) -> list[Message]:
-    """What the lines say; `answers` are the open calls, with the types that their results are decoded to."""
+    """Parse lines into messages; `answers` maps open calls to the types that their results are decoded to."""
     return [_read(line, answers) for line in lines]
 
 
@@ -162,7 +162,7 @@ def _failure(error: object) -> Failure:
 
 
 def _garbage(line: bytes, problem: str, answers: Mapping[int, object]) -> Garbage:
-    """A broken answer still ends its call; of a broken event the job goes on."""
+    """A malformed answer still ends its call; a malformed event does not end its job."""
     head = line[:_HEAD]
     found = _ANSWER.match(head)
     call = int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""A process of the engine: calls go out and answers come in as lines of JSON, and the window never waits for it."""
+"""An engine process that exchanges calls and answers as lines of JSON without ever blocking the window."""
 
 import sys
 from collections import deque
@@ -32,20 +32,20 @@ translate = QCoreApplication.translate
 
 MOST_GARBAGE = 20  # lines in a row
 MOST_PASSED = 32 << 20  # bytes of a line without an end
-MOST_UNREAD = 64 << 20  # bytes of lines that wait to be decoded
-MOST_UNWRITTEN = 16 << 20  # bytes that the process has not taken yet
+MOST_UNREAD = 64 << 20  # bytes of lines waiting to be decoded
+MOST_UNWRITTEN = 16 << 20  # bytes not yet read by the process
 LOG_LINES = 200
 LOG_LINE = 2000  # characters
-_LOG_PAUSE = 0.1  # seconds between tellings, whatever is written
-_GRACE = 3.0  # seconds to end when asked
+_LOG_PAUSE = 0.1  # seconds between two `logged` signals, however much is written
+_GRACE = 3.0  # seconds until the process is terminated after it was asked to end
 _PATIENCE = 5.0  # seconds until it is killed
 
 
 class ServerProcess(QObject):
-    """One start of one process; a new start is a new object. `decoding` outlives it."""
+    """A process that is started once; a restart needs a new object. `decoding` must outlive it."""
 
-    ended = Signal(object)  # Ending; every open call has been told before
-    logged = Signal(object)  # tuple[str, ...]: new lines of its log, the last ones where there are very many
+    ended = Signal(object)  # Ending; emitted after every open call has failed
+    logged = Signal(object)  # tuple[str, ...]: new log lines, only the last ones if there are very many
 
     def __init__(
         self,
@@ -87,17 +87,17 @@ class ServerProcess(QObject):
         process.errorOccurred.connect(self._on_error)
         return process
 
-    # ---- what is asked
+    # ---- calls
 
     def start(self) -> None:
-        """Begin; `ended` tells when that fails."""
+        """Start the process; a failure is reported through `ended`."""
         if not self._command or not self._command[0]:
             self._fail_to_start(translate("ServerProcess", "Python was not found: reinstall Mezzotint"))
             return
         self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
 
     def send(self, pending: PendingCall) -> int:
-        """Ask; who waits is told later, never inside this. Returns the call's number."""
+        """Send a call and return its number. Its callbacks are never called from within `send`."""
         self._last_call += 1
         call = self._last_call
         self._calls[call] = pending
@@ -118,21 +118,21 @@ class ServerProcess(QObject):
             self.send(PendingCall(method="cancel", params={"job": call}))
 
     def open_calls(self) -> int:
-        """How many wait for their answer."""
+        """The number of calls that have not been answered yet."""
         return len(self._calls)
 
     def log(self) -> tuple[str, ...]:
-        """The last lines of its log."""
+        """The last lines of the log."""
         return self._log.lines()
 
     def process_id(self) -> int:
-        """Of the system; 0 when it does not run."""
+        """The system's process id; 0 if the process is not running."""
         return int(self._process.processId())
 
-    # ---- its end
+    # ---- stopping
 
     def stop(self) -> None:
-        """Ask it to end; it is ended a few seconds later if it does not."""
+        """Ask the process to end; it is terminated, then killed, if it has not ended after a few seconds."""
         if self._over or self._given_up is not None:
             return
         self._given_up = Ending(kind="stopped")
@@ -147,25 +147,25 @@ class ServerProcess(QObject):
         ]
 
     def kill(self, kind: EndingKind, detail: str = "") -> None:
-        """End it at once, for that reason."""
+        """Kill the process and report `kind` as the reason."""
         if not self._over:
             self._given_up = Ending(kind=kind, detail=detail)
             self._process.kill()
 
     def finish(self, milliseconds: int) -> None:
-        """Wait for its end, and end it then; only for when the last window is gone."""
+        """Stop the process and wait for it; only for use after the last window has closed."""
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self.stop()
             if not self._process.waitForFinished(milliseconds):
                 self._process.kill()
                 self._process.waitForFinished(500)
 
-    # ---- what comes in
+    # ---- input
 
     def _read(self) -> None:
         data = bytes(self._process.readAllStandardOutput().data())
         if self._given_up is not None and self._given_up.kind != "stopped":
-            return  # it is being killed, and may be writing without end
+            return  # it is being killed and might write endlessly
         lines = self._lines.feed(data)
         if self._lines.passed > MOST_PASSED:
             self.kill("broken", translate("ServerProcess", "a line that does not end"))
@@ -180,7 +180,7 @@ class ServerProcess(QObject):
         self._decode_more()
 
     def _decode_more(self) -> None:
-        """One portion at a time: whoever decodes need not keep their order."""
+        """Decode one portion at a time, as the decoder need not preserve their order."""
         if self._is_decoding:
             return
         if not self._unread:
@@ -197,7 +197,7 @@ class ServerProcess(QObject):
         for message in messages:
             try:
                 self._dispatch(message)
-            except Exception:  # noqa: BLE001  a bug of one who asked must not cost others their answers
+            except Exception:  # noqa: BLE001  a bug in one caller's callback must not cost other callers their answers
                 sys.excepthook(*sys.exc_info())
         self._decode_more()
 
@@ -252,7 +252,7 @@ class ServerProcess(QObject):
         if lines := self._log.take_untold():
             self.logged.emit(lines)
 
-    # ---- what goes out
+    # ---- output
 
     def _write(self, line: bytes) -> None:
         if self._over or self._process.state() == QProcess.ProcessState.NotRunning:
@@ -262,7 +262,7 @@ class ServerProcess(QObject):
             return
         self._process.write(line)
 
-    # ---- the end
+    # ---- end of the process
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
@@ -277,7 +277,7 @@ class ServerProcess(QObject):
         self._note(self._log.rest())
         crashed = status == QProcess.ExitStatus.CrashExit
         self._exited = Ending(kind="crashed" if crashed else "ended", code=code)
-        self._decode_more()  # the end is told after all that it wrote
+        self._decode_more()  # the end is reported after everything that the process wrote
 
     def _end(self, ending: Ending) -> None:
         if self._over:
@@ -299,7 +299,7 @@ class ServerProcess(QObject):
 
 
 class _LogTail:
-    """The last lines of a log that may be endless."""
+    """The last lines of a log of any length."""
 
     def __init__(self) -> None:
         self._begun = b""
@@ -307,37 +307,37 @@ class _LogTail:
         self._new: deque[str] = deque(maxlen=LOG_LINES)
 
     def feed(self, data: bytes) -> list[str]:
-        """The whole lines of these bytes, the last ones alone where there are very many."""
+        """The complete lines in `data`, only the last ones if there are very many."""
         *whole, self._begun = (self._begun + data[-LOG_LINES * LOG_LINE :]).split(b"\n")
         self._begun = self._begun[-LOG_LINE:]
         return [line.decode("utf-8", "replace").rstrip("\r")[:LOG_LINE] for line in whole[-LOG_LINES:]]
 
     def rest(self) -> list[str]:
-        """The last line, where it has no end yet."""
+        """The last line if it has no line end yet."""
         return self.feed(b"\n") if self._begun else []
 
     def add(self, lines: Sequence[str]) -> None:
-        """Remember these lines."""
+        """Store these lines."""
         self._lines.extend(lines)
         self._new.extend(lines)
 
     def lines(self) -> tuple[str, ...]:
-        """All that are kept."""
+        """All stored lines."""
         return tuple(self._lines)
 
     def untold(self) -> bool:
-        """Whether there are new ones."""
+        """Whether there are lines that have not been reported yet."""
         return bool(self._new)
 
     def take_untold(self) -> tuple[str, ...]:
-        """The new ones, once."""
+        """Return the unreported lines and mark them as reported."""
         new = tuple(self._new)
         self._new.clear()
         return new
 
 
 def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
-    """The method as a thread may hold it: not the thread is to be the last that knows a QObject, and delete it."""
+    """Wrap a method for another thread: that thread must not drop the last reference to a QObject and so delete it."""
     weak = WeakMethod(method)
 
     def call(value: T) -> None:

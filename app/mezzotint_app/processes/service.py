@@ -1,4 +1,4 @@
-"""What the window asks of a process: a question now, its answer later, never a wait."""
+"""The interface for calling a process asynchronously."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,34 +6,34 @@ from typing import Any, Protocol
 
 Then = Callable[[Any], None]
 Failed = Callable[["Failure"], None]
-OnEvent = Callable[[Any], None]  # an Event; of the queue's drain a DrainEvent
+OnEvent = Callable[[Any], None]  # an Event, or for a drain of the queue a DrainEvent
 
 GONE = "gone"  # the process ended before it answered
-NOT_RUNNING = "not_running"  # and is not started again
+NOT_RUNNING = "not_running"  # the process is not running and will not be restarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why there is no answer."""
+    """Why a call failed."""
 
-    kind: str  # of a MezzotintError, or GONE, or NOT_RUNNING
+    kind: str  # that of a MezzotintError, or GONE or NOT_RUNNING
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """A call that is not answered yet, and who is to be told."""
+    """An unanswered call and its callbacks."""
 
     method: str
     params: object = None
-    answer: object = None  # the type that the result is decoded to; None: left as it is
+    answer: object = None  # the type that the result is decoded to; None: not decoded
     then: Then | None = None
     failed: Failed | None = None
     on_event: OnEvent | None = None
 
 
 class Service(Protocol):
-    """A process that answers; callbacks come later and on the window's thread, never inside `ask`."""
+    """A process that answers calls; callbacks run later on the window's thread, never inside `ask`."""
 
     def ask(
         self,
@@ -45,9 +45,9 @@ class Service(Protocol):
         failed: Failed | None = None,
         on_event: OnEvent | None = None,
     ) -> int:
-        """Ask; the result is decoded to the type `answer` (None: left as it is). Returns the call's number."""
+        """Make a call and return its number; the result is decoded to the type `answer` (None: not decoded)."""
         ...
 
     def cancel(self, call: int) -> None:
-        """Stop a job: its `failed` then tells "cancelled". A call that has ended is left alone."""
+        """Stop a job, which calls `failed` with kind "cancelled". A call that has ended is ignored."""
         ...

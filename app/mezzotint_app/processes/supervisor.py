@@ -1,4 +1,4 @@
-"""Keeps a process of the engine running: starts it, starts it again, gives it up in plain words."""
+"""Keeps an engine process running: starts it, restarts it, and gives up with an explanation."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,16 +20,16 @@ translate = QCoreApplication.translate
 
 State = Literal["starting", "ready", "restarting", "given_up", "stopped"]
 
-BACK_OFF = (1.0, 2.0, 4.0, 8.0)  # seconds before it is started again, after the first, second... end in a row
-STRIKES = 5  # ends in a row after which it is not
+BACK_OFF = (1.0, 2.0, 4.0, 8.0)  # seconds until a restart, after the first, second... end in a row
+STRIKES = 5  # ends in a row after which it is not restarted
 HEALTHY = 60.0  # seconds of running after which earlier ends are forgotten
 LOG_LINES = 200
 
 
 class Supervisor(QObject):
-    """A `Service` that outlives its process."""
+    """A `Service` that survives the end of its process by restarting it."""
 
-    changed = Signal()  # state() or reason()
+    changed = Signal()  # state() or reason() has changed
     logged = Signal(str)  # a line of the log
     died = Signal(object)  # Ending, whenever the process ended without being asked to
 
@@ -44,7 +44,7 @@ class Supervisor(QObject):
         self._info: EngineInfo | None = None
         self._process: ServerProcess | None = None
         self._calls: dict[int, PendingCall] = {}
-        self._sent: dict[int, int] = {}  # numbers of calls at the process; the others wait until there is one
+        self._sent: dict[int, int] = {}  # the process's numbers of calls already sent; the others still wait
         self._lost: list[PendingCall] = []
         self._last_call = 0
         self._strikes = 0
@@ -56,45 +56,45 @@ class Supervisor(QObject):
         self._hearing = Hearing(self._clock, ping=self._ping, hung=self._on_hung)
         self._memory = _MemorySeen()
 
-    # ---- what it is
+    # ---- state
 
     def state(self) -> State:
-        """Whether it can be asked."""
+        """The state; calls are only sent when it is "ready"."""
         return self._state
 
     def reason(self) -> str:
-        """Why the process ended the last time, in plain words; empty: it never did."""
+        """Why the process last ended, in plain words; empty if it never did."""
         return self._reason
 
     def info(self) -> EngineInfo | None:
-        """What the process said it is; its devices once it was asked for `info`."""
+        """What the process reported about itself; its devices only after a call to `info`."""
         return self._info
 
     def last_log(self) -> tuple[str, ...]:
-        """The last lines of its log, across restarts."""
+        """The last lines of the log, across restarts."""
         return tuple(self._log)
 
     def process_id(self) -> int:
-        """The process id; 0 when none runs."""
+        """The process id; 0 if no process is running."""
         return 0 if self._process is None else self._process.process_id()
 
-    # ---- start and end
+    # ---- starting and stopping
 
     def start(self) -> None:
-        """Start it, unless it runs."""
+        """Start the process unless it is running."""
         if self._state in ("stopped", "given_up"):
             self._strikes = 0
             self._begin("starting")
 
     def restart(self) -> None:
-        """Start it anew, whatever it does; open calls fail."""
+        """Restart the process whatever its state; open calls fail."""
         self._strikes = 0
         self._begin("starting")
         if self._wanted_again and self._process is not None:
             self._process.stop()
 
     def stop(self) -> None:
-        """End it and do not start it again; open calls fail."""
+        """Stop the process without restarting it; open calls fail."""
         self._drop(self._start_again)
         self._wanted_again = False
         self._set("stopped", self._reason)
@@ -103,7 +103,7 @@ class Supervisor(QObject):
         self._refuse_waiting()
 
     def finish(self, milliseconds: int) -> None:
-        """Wait for the end of the process; only for when the last window is gone."""
+        """Stop the process and wait for it; only for use after the last window has closed."""
         self.stop()
         if self._process is not None:
             self._process.finish(milliseconds)
@@ -145,7 +145,7 @@ class Supervisor(QObject):
             self._send(call)
 
     def _on_refused(self, failure: Failure) -> None:
-        """A process that cannot be spoken with will not be better for being started again."""
+        """Give up: a process that fails the handshake will not get better by being restarted."""
         if failure.kind == GONE or self._process is None:
             return
         if failure.kind == "protocol":
@@ -197,7 +197,7 @@ class Supervisor(QObject):
             return plain_reason(ending, self._name)
         return self._reason
 
-    # ---- questions
+    # ---- calls
 
     def ask(
         self,
@@ -209,7 +209,7 @@ class Supervisor(QObject):
         failed: Failed | None = None,
         on_event: OnEvent | None = None,
     ) -> int:
-        """As `Service.ask`; before the process is ready the question waits."""
+        """As `Service.ask`; calls made before the process is ready wait."""
         self._last_call += 1
         call = self._last_call
         self._calls[call] = PendingCall(
@@ -266,7 +266,7 @@ class Supervisor(QObject):
         if asked is None:
             return
         if failure.kind == GONE:
-            self._lost.append(asked)  # it is told when it is known why
+            self._lost.append(asked)  # its `failed` is called once the reason is known
         else:
             self._hearing.answered(call)
             self._tell_failed(asked, failure)
@@ -300,7 +300,7 @@ class Supervisor(QObject):
             asked.failed(failure)
 
     def _ping(self) -> None:
-        """Stops nothing, and is answered at once by a process that still reads."""
+        """Send a call that has no effect, which a process that still reads its input answers at once."""
         if self._process is not None:
             self._process.send(PendingCall(method="cancel", params={"job": -1}, then=lambda _: self._hearing.heard()))
 
@@ -308,7 +308,7 @@ class Supervisor(QObject):
         if self._process is not None:
             self._process.kill("hung", doing)
 
-    # ---- small things
+    # ---- helpers
 
     def _on_log(self, lines: Sequence[str]) -> None:
         for line in lines:
@@ -326,7 +326,7 @@ class Supervisor(QObject):
 
 
 class _MemorySeen:
-    """What was seen of memory since a job began."""
+    """Memory figures observed since a job began."""
 
     def __init__(self) -> None:
         self._first: MemoryNow | None = None
@@ -340,7 +340,7 @@ class _MemorySeen:
         self._most = max(self._most, event.bytes_total)
 
     def words(self) -> MemoryWords | None:
-        """None where the numbers would not explain it."""
+        """The memory figures; None if they do not explain running out of memory."""
         if self._first is None:
             return None
         free = self._first.ram_free_bytes + self._first.ram_bytes

@@ -1,1 +1,1 @@
-"""Observable state of the window, without widgets: QtCore only."""
+"""The window's view models: observable state without widgets, QtCore only."""

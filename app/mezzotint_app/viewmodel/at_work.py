@@ -1,4 +1,4 @@
-"""Whether images are made for this window: by its queue, or by a batch."""
+"""Whether this window is generating images, from its queue or from a batch."""
 
 from typing import Protocol
 
@@ -8,18 +8,18 @@ from mezzotint_app.viewmodel.batch.batches import Batches
 
 
 class Works(Protocol):
-    """Who works at the queue; `QueueRunner` is one."""
+    """The worker of the queue, as implemented by `QueueRunner`."""
 
     changed: SignalInstance
 
     @property
     def state(self) -> str:
-        """The state; "working" and "stopping" count as work."""
+        """The worker's state; "working" and "stopping" count as busy."""
         ...
 
 
 class AtWork(QObject):
-    """The queue's state, unless a batch runs."""
+    """The queue's state, or "working" while a batch runs."""
 
     changed = Signal()
 
@@ -31,5 +31,5 @@ class AtWork(QObject):
 
     @property
     def state(self) -> str:
-        """The state of whichever works."""
+        """The state "working" while a batch runs, otherwise the queue's state."""
         return "working" if self._batches.runs() else self._runner.state

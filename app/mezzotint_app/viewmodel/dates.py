@@ -1,14 +1,14 @@
-"""Dates as people say them: today, yesterday, a day of this week, a month."""
+"""Dates in everyday terms: today, yesterday, a weekday, a month."""
 
 from datetime import date, datetime
 
 from PySide6.QtCore import QCoreApplication, QDate, QDateTime, QLocale, QTime
 
-_WEEK = 7  # days that are told by their name
+_WEEK = 7  # days within which a date is shown as its weekday
 
 
 def day_of(seconds: float) -> date:
-    """The local day of a moment."""
+    """Return the local date of a Unix timestamp; 1970-01-01 if it is out of range."""
     try:
         return datetime.fromtimestamp(seconds).date()
     except (OverflowError, OSError, ValueError):
@@ -16,7 +16,7 @@ def day_of(seconds: float) -> date:
 
 
 def section(seconds: float, today: date, locale: QLocale | None = None) -> str:
-    """The heading under which a moment stands: equal text, equal section."""
+    """Return the section heading for a timestamp; items with equal headings belong to the same section."""
     locale = locale or QLocale()
     day = day_of(seconds)
     ago = (today - day).days
@@ -30,7 +30,7 @@ def section(seconds: float, today: date, locale: QLocale | None = None) -> str:
 
 
 def moment(seconds: float, locale: QLocale | None = None) -> str:
-    """Day and time, short."""
+    """Return the date and time in the locale's short format."""
     locale = locale or QLocale()
     day = day_of(seconds)
     try:

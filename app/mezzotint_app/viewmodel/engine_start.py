@@ -1,4 +1,4 @@
-"""How long the engine still takes to start, from how long it took the last time."""
+"""Estimates the engine's remaining start-up time from the previous start."""
 
 from typing import Protocol
 
@@ -8,12 +8,12 @@ from mezzotint_app.clock import Clock, Every
 from mezzotint_app.stored import Stored
 from mezzotint_app.window_state import WindowState
 
-_TICK = 1.0  # seconds between two looks at the clock
-_LONGEST = 600.0  # seconds of a start that is worth remembering
+_TICK = 1.0  # seconds between updates
+_LONGEST = 600.0  # seconds; longer starts are not recorded
 
 
 class StartedEngine(Protocol):
-    """The engine as this knows it."""
+    """The part of the engine's interface used here."""
 
     changed: SignalInstance
 
@@ -23,9 +23,9 @@ class StartedEngine(Protocol):
 
 
 class EngineStart(QObject):
-    """Two parts: until the engine knows its devices; and, with the first job, until that has read its libraries."""
+    """Start-up has two phases: until the devices are known, and, with the first job, until its libraries are loaded."""
 
-    changed = Signal()  # once a second while it starts
+    changed = Signal()  # once a second during start-up
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class EngineStart(QObject):
     ) -> None:
         super().__init__(parent)
         self._clock, self._past = clock, past
-        self._since: float | None = None  # when the part began that goes on
+        self._since: float | None = None  # start time of the current phase
         self._knows = self._has_read = True
         self._has_job = False
         self._every = Every(clock, _TICK, self.changed.emit)
@@ -44,11 +44,11 @@ class EngineStart(QObject):
         engine.changed.connect(self._look)
 
     def goes_on(self) -> bool:
-        """Whether it has begun and is not done."""
+        """Whether a start-up phase is in progress."""
         return self._since is not None
 
     def seconds_left(self) -> float | None:
-        """None: it never started before, or takes longer than the last time."""
+        """Return the estimated seconds left; None without an earlier start, or if it takes longer than the last."""
         if self._since is None or self._past is None:
             return None
         past = self._past.value()
@@ -59,7 +59,7 @@ class EngineStart(QObject):
         return left + (past.libraries_seconds if self._has_job and not self._knows else 0.0)
 
     def devices_known(self, *, worked: bool = True) -> None:
-        """The first part is over; not `worked`: the engine could not tell."""
+        """End the first phase; pass `worked=False` if the engine could not report its devices."""
         if self._since is not None and not self._knows and worked:
             self._learn(engine_seconds=self._took())
         if not self._knows:
@@ -69,13 +69,13 @@ class EngineStart(QObject):
             self._begin()
 
     def job_began(self) -> None:
-        """The first one has the engine read its libraries."""
+        """Note that a job has begun: the first one makes the engine load its libraries."""
         self._has_job = True
         if self._since is None and not self._has_read:
             self._begin()
 
     def job_told(self) -> None:
-        """Something of the job: the second part is over."""
+        """Note the first event of a job, which ends the second phase."""
         if self._has_job and self._knows and not self._has_read:
             if self._since is not None:
                 self._learn(libraries_seconds=self._took())
@@ -83,7 +83,7 @@ class EngineStart(QObject):
         self._has_read = True
 
     def job_ended(self) -> None:
-        """Whatever came of it."""
+        """Note that a job has ended, successfully or not."""
         self._has_job = False
         if self._knows:
             self._end()

@@ -1,4 +1,4 @@
-"""The engine as the window shows it: what it does, what it runs on, what it needs, and a way out when it fails."""
+"""The engine's state for the window: activity, device, memory use, and a fallback when it keeps crashing."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -15,74 +15,74 @@ from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_start import EngineStart
 from mezzotint_app.window_state import WindowState
 
-Rung = Literal["sdpa", "cpu"]  # torch's own attention; the processor
+Rung = Literal["sdpa", "cpu"]  # PyTorch's attention; the CPU
 
-DEATHS = 2  # inside jobs, with none that came out between them
-_LOOK = 1.0  # seconds between looks at memory
-_SURE = 1.0  # seconds of loading before time left is told
+DEATHS = 2  # crashes within jobs, without a successful job in between
+_LOOK = 1.0  # seconds between memory queries
+_SURE = 1.0  # seconds of loading before an estimate is shown
 
 
 class Engine(Service, Protocol):
-    """The engine as this knows it; `Supervisor` is one."""
+    """The engine's interface, as implemented by `Supervisor`."""
 
     changed: SignalInstance
     logged: SignalInstance
 
     def state(self) -> str:
-        """What it does."""
+        """The engine's state."""
         ...
 
     def reason(self) -> str:
-        """Why it ended, in words."""
+        """Why the engine last ended, as text."""
         ...
 
     def info(self) -> EngineInfo | None:
-        """What it runs on, once it has told."""
+        """The engine's devices, or None until it has reported them."""
         ...
 
     def last_log(self) -> tuple[str, ...]:
-        """The last lines it said."""
+        """The last lines of its log."""
         ...
 
     def start(self) -> None:
-        """Start it."""
+        """Start the engine."""
         ...
 
     def restart(self) -> None:
-        """Start it anew."""
+        """Restart the engine."""
         ...
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the engine."""
         ...
 
 
 class Jobs(Protocol):
-    """Who tells of jobs; `QueueRunner` is one."""
+    """The source of job events, as implemented by `QueueRunner`."""
 
     started: SignalInstance
     progressed: SignalInstance
     ended: SignalInstance
 
     def stop_now(self) -> None:
-        """Stop what runs."""
+        """Cancel the running task."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadingShown:
-    """A model on its way in."""
+    """A model that is being loaded."""
 
     model: str
     bytes_done: int
     bytes_total: int
-    seconds_left: float | None  # None: too early to say
+    seconds_left: float | None  # None: too early to estimate
 
 
 class EngineState(QObject):
-    """What the status line and the start-up panel show."""
+    """State for the status bar and the start-up panel."""
 
-    changed = Signal()  # anything but the log and the offer; while a job runs once a second
+    changed = Signal()  # anything but the log and the offer; once a second while a job runs
     log_changed = Signal()
     offer_changed = Signal()
 
@@ -96,7 +96,7 @@ class EngineState(QObject):
         *,
         past: Stored[WindowState] | None = None,
     ) -> None:
-        """`past`: where it is kept how long a start takes."""
+        """`past` stores how long earlier starts took."""
         super().__init__(parent)
         self._engine, self._jobs, self._settings = engine, jobs, settings
         self._clock = clock or SystemClock(self)
@@ -116,7 +116,7 @@ class EngineState(QObject):
         jobs.progressed.connect(self._on_progress)
         jobs.ended.connect(self._on_ended)
 
-    # ---- what it is
+    # ---- state
 
     def state(self) -> str:
         """starting, ready, restarting, given_up or stopped."""
@@ -127,7 +127,7 @@ class EngineState(QObject):
         return self._works
 
     def text(self) -> str:
-        """The state in one short line."""
+        """Return the state as a short line."""
         if self._load is not None:
             return self._loading_text(self._load.shown(self._clock.now()))
         if self.is_starting():
@@ -141,15 +141,15 @@ class EngineState(QObject):
         return words.get(self.state(), self.state())
 
     def is_starting(self) -> bool:
-        """Whether it cannot work yet: it answers a while before it has read all its libraries."""
+        """Whether the engine is not yet usable; it answers some time before all of its libraries are loaded."""
         return self.state() in ("starting", "restarting") or (self.state() == "ready" and self._start.goes_on())
 
     def is_put_off(self) -> bool:
-        """Whether a person has stopped its start, and has not started it since."""
+        """Whether the user has cancelled the start and not started the engine since."""
         return self._put_off
 
     def can_cancel(self) -> bool:
-        """Whether `cancel` would stop a start or a model on its way in."""
+        """Whether `cancel` would stop a start or a model that is being loaded."""
         return self._load is not None or (self.is_starting() and not self._works)
 
     def _starting_text(self) -> str:
@@ -174,53 +174,53 @@ class EngineState(QObject):
         return self.tr("{text} on {device}").format(text=text, device=device) if device else text
 
     def reason(self) -> str:
-        """Why the engine ended the last time, in plain words."""
+        """Return why the engine last ended, as text."""
         return self._engine.reason()
 
     def device(self) -> str:
-        """The name of the device that images are made on; empty: not known yet."""
+        """Return the name of the device in use, or "" if not yet known."""
         info = self._engine.info()
         return "" if info is None else self._named(info)
 
     def loading(self) -> LoadingShown | None:
-        """The model that is being loaded."""
+        """Return the model that is being loaded, or None."""
         return None if self._load is None else self._load.shown(self._clock.now())
 
     @property
     def memory(self) -> MemoryNow | None:
-        """What is in use now; None while no job runs."""
+        """Return the memory currently in use, or None while no job runs."""
         return self._memory
 
     def log(self) -> tuple[str, ...]:
-        """The last lines of the engine's log: foreign text."""
+        """Return the last lines of the engine's log, which are untrusted text."""
         return self._engine.last_log()
 
-    # ---- what a person does
+    # ---- user actions
 
     def start(self) -> None:
-        """Start the engine, or start it again after it was given up."""
+        """Start the engine, also after it was given up."""
         self._engine.start()
 
     def restart(self) -> None:
-        """End the engine and start it anew."""
+        """Restart the engine."""
         self._engine.restart()
 
     def cancel(self) -> None:
-        """Stop the job whose model is being loaded; or do not start the engine after all."""
+        """Cancel the job whose model is being loaded, or the start of the engine."""
         if self._load is not None:
             self._jobs.stop_now()
         elif self.can_cancel():
             self._put_off = True
             self._engine.stop()
 
-    # ---- the way out when it fails
+    # ---- fallback after repeated crashes
 
     def offer(self) -> Rung | None:
-        """What may help, after it ended twice within jobs; the person decides."""
+        """Return the fallback to offer after two crashes within jobs, or None; the user decides."""
         return self._offer
 
     def offer_text(self) -> str:
-        """The offer as a question; empty: there is none."""
+        """Return the offer as a question, or "" if there is none."""
         if self._offer == "sdpa":
             return self.tr(
                 "The engine crashed twice while generating. Use PyTorch attention from now on? It is slower."
@@ -230,7 +230,7 @@ class EngineState(QObject):
         return ""
 
     def take_offer(self) -> None:
-        """From now on, until it is changed in the settings."""
+        """Apply the offered fallback permanently, by changing the settings."""
         offer = self._offer
         self._set_offer(None)
         if offer == "sdpa":
@@ -241,11 +241,11 @@ class EngineState(QObject):
             self._engine.restart()
 
     def refuse_offer(self) -> None:
-        """Leave it as it is; it is offered again when the engine ends twice more."""
+        """Decline the offer; it is made again after two more crashes."""
         self._set_offer(None)
 
     def _next_rung(self) -> Rung | None:
-        """Where only a processor is, neither would change anything."""
+        """Return the next fallback; None if only the CPU is in use, where neither would help."""
         settings, info = self._settings.value(), self._engine.info()
         devices = {device.id for device in info.devices} if info is not None else set()
         if settings.device == "cpu" or devices == {"cpu"}:
@@ -258,7 +258,7 @@ class EngineState(QObject):
             self._offer = offer
             self.offer_changed.emit()
 
-    # ---- what happens
+    # ---- event handling
 
     def _on_engine(self) -> None:
         self._put_off = self._put_off and self.state() == "stopped"
@@ -278,7 +278,7 @@ class EngineState(QObject):
             )
 
     def _told(self, knows: bool) -> None:
-        """The name of the device is a comfort; the engine's end is told elsewhere."""
+        """The device name is optional, and the engine's end is handled elsewhere, so failures are ignored."""
         self._asked_info = False
         if knows or self.state() == "ready":
             self._start.devices_known(worked=knows)
@@ -348,7 +348,7 @@ class EngineState(QObject):
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """Loading from its first event on."""
+    """Progress of loading a model since its first event."""
 
     first: Loading
     since: float

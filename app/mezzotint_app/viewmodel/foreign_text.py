@@ -1,17 +1,17 @@
-"""Text by strangers made fit to be shown: bounded, and without marks that are not seen."""
+"""Makes untrusted text safe to display: bounded in length and without invisible characters."""
 
 import html
 import re
 import unicodedata
 
-_JOINERS = {"\u200c", "\u200d"}  # that words and emoji are spelled with
+_JOINERS = {"\u200c", "\u200d"}  # needed to spell words in some scripts, and emoji
 _ELLIPSIS = "…"
 _LONG_WORD = re.compile(r"(\S{24})(?=\S)")
 _MAY_BREAK = "\u200b"
 
 
 def in_one_line(text: str, most: int = 300) -> str:
-    """Its beginning on one line, for a cell or a label."""
+    """Return the beginning of `text` on one line, for a cell or a label."""
     start = visible(text[: 4 * most])
     words = " ".join(start.split())
     shortened = len(words) > most or len(text) > 4 * most
@@ -19,23 +19,23 @@ def in_one_line(text: str, most: int = 300) -> str:
 
 
 def in_lines(text: str, most: int = 600) -> str:
-    """Its beginning for a label that wraps: a word without end is broken, and does not widen the window."""
+    """Return the beginning of `text` for a wrapping label; long words become breakable, to not widen the window."""
     return _LONG_WORD.sub(rf"\1{_MAY_BREAK}", in_one_line(text, most))
 
 
 def in_full(text: str, most: int = 20_000) -> tuple[str, int]:
-    """Its beginning with its lines, and how many characters are left out: a page of text that is shown at once."""
+    """Return the first `most` characters with line breaks kept, and the number of characters left out."""
     return visible(text[:most], keep="\n"), max(len(text) - most, 0)
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Without control characters and marks that turn the direction of reading; half characters are replaced."""
+    """Return `text` without control and bidirectional marks; lone surrogates are replaced."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(one if _is_seen(one) or one in keep else " " for one in whole)
 
 
 def plain_tooltip(text: str) -> str:
-    """A tooltip that shows foreign text as it is, wrapped: a tooltip guesses whether text is markup."""
+    """Return a wrapped tooltip showing `text` literally; Qt would otherwise guess whether it is markup."""
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
 
 

@@ -1,4 +1,4 @@
-"""Whether a process takes long to start: then a person is told so, and can start it anew."""
+"""Detects a process that is slow to start, so that the user can be told and offered a restart."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,11 @@ from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from mezzotint_app.clock import Clock, SystemClock, Wait
 
-LATE = 20.0  # seconds; a start takes two or three
+LATE = 20.0  # seconds; a start usually takes two or three
 
 
 class LateStart(QObject):
-    """Looks at the clock only while the process starts."""
+    """Runs a timer only while the process is starting."""
 
     changed = Signal()
 
@@ -25,7 +25,7 @@ class LateStart(QObject):
         self._look()
 
     def is_late(self) -> bool:
-        """Whether it has been starting for long."""
+        """Whether the process has been starting for more than `LATE` seconds."""
         return self._late
 
     def _look(self) -> None:

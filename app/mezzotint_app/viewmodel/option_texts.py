@@ -1,4 +1,4 @@
-"""What the window says of options, which the engine declares: names and tooltips, translated."""
+"""Translated names and tooltips of the options that the engine declares."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -8,11 +8,11 @@ CONTEXT = "Options"
 
 
 def label(option: Option) -> str:
-    """Its name."""
+    """Return the option's name."""
     return QCoreApplication.translate(CONTEXT, option.label)
 
 
 def tooltip(option: Option) -> str:
-    """Its help, as a sentence."""
+    """Return the option's help text with a capital first letter."""
     told = QCoreApplication.translate(CONTEXT, option.help)
     return told[:1].upper() + told[1:]

@@ -1,4 +1,4 @@
-"""A list of any length for a view: pages are asked when they are looked at, and come later."""
+"""A list model of any length: pages are fetched asynchronously when a view needs them."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
@@ -10,39 +10,39 @@ from mezzotint_app.viewmodel.paged_rows import PagedRows, runs
 T = TypeVar("T")
 
 Index = QModelIndex | QPersistentModelIndex
-Told = Callable[[int, Sequence[T]], None]  # how many there are in all, and those of the page
+Told = Callable[[int, Sequence[T]], None]  # total number of rows, and the rows of the page
 Refused = Callable[[str], None]
 Ask = Callable[[int, int, Told[T], Refused], None]  # offset, limit
 
-PAGE = 200  # rows that are asked at once
-MOST = 4000  # rows that are held
-MOST_RUNS = 24  # of rows that are taken out at once
-AT_ONCE = 2  # pages under way
+PAGE = 200  # rows per request
+MOST = 4000  # rows kept in memory
+MOST_RUNS = 24  # contiguous runs of rows removed individually
+AT_ONCE = 2  # concurrent requests
 _FLAG = Qt.ItemFlag
-# Made once: views ask for them ten thousand times when much is selected.
+# Built once: views query the flags ten thousand times for a large selection.
 ROW_FLAGS = _FLAG.ItemIsSelectable | _FLAG.ItemIsEnabled | _FLAG.ItemNeverHasChildren | _FLAG.ItemIsDragEnabled
 _NOWHERE = QModelIndex()
 
 
 class PagedModel(QAbstractListModel, Generic[T]):
-    """Holds the rows near those that are shown. After `refresh` old rows stay until their page is there again."""
+    """Keeps the rows near the visible ones. After `refresh`, old rows stay until their page has been fetched again."""
 
-    counted = Signal(int)  # rows in all
-    failed = Signal(str)  # a page could not be had
+    counted = Signal(int)  # total number of rows
+    failed = Signal(str)  # a page could not be fetched
     answered = Signal()
 
     def __init__(
         self, ask: Ask[T], key: Callable[[T], Hashable], parent: QObject | None = None, *, ready: bool = True
     ) -> None:
         super().__init__(parent)
-        self._ready = ready  # whether anybody is there to be asked
+        self._ready = ready  # whether the source can be queried
         self._ask, self._key = ask, key
         self._rows: PagedRows[T] = PagedRows(key, MOST)
         self._shown = (0, 0)
         self._first_answer = False
-        self._question = 0  # answers to an older one are dropped
-        self._version = 0  # an answer to an older one is shown, and asked again
-        self._floor = 0  # an answer from before it is not shown: rows were changed here meanwhile
+        self._question = 0  # answers to an older query are dropped
+        self._version = 0  # answers of an older version are shown, but fetched again
+        self._floor = 0  # answers from before this version are not shown: rows were changed locally since
         self._fresh: set[int] = set()
         self._under_way: dict[int, int] = {}
         self._wanted: list[int] = []
@@ -52,67 +52,67 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self._soon.setInterval(0)
         self._soon.timeout.connect(self._ask_wanted)
 
-    # ---- what a view reads
+    # ---- interface for views
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802  Qt's name
-        """All rows, known or not."""
+        """Return the total number of rows, fetched or not."""
         return 0 if parent.isValid() else self._rows.total
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
-        """Nothing; a model of something says what of it is shown."""
+        """Return None; subclasses supply the data."""
         del index, role
 
     def item(self, row: int) -> T | None:
-        """What stands in a row; None while its page is under way."""
+        """Return the item in `row`, or None while its page is being fetched."""
         self._want(row // PAGE)
         return self._rows.get(row)
 
     def peek(self, row: int) -> T | None:
-        """What stands in a row if it is known; nothing is asked."""
+        """Return the item in `row` if it is known, without fetching it."""
         return self._rows.get(row)
 
     def known_rows(self) -> list[int]:
-        """The rows whose items are here."""
+        """Return the rows whose items are known."""
         return self._rows.known()
 
     def row_of(self, key: Hashable) -> int | None:
-        """The row of something that is known."""
+        """Return the row of the item with this key, or None if unknown."""
         return self._rows.row_of(key)
 
     def is_loaded(self) -> bool:
-        """Whether a first page has come since the question was put."""
+        """Whether a first page has arrived since the last `restart`."""
         return self._first_answer
 
     def is_up_to_date(self) -> bool:
-        """Whether the pages in sight are as they were when last asked, and none was refused."""
+        """Whether the visible pages are current and no request has failed."""
         first, last = self._shown
         return not self._refused and set(range(first // PAGE, last // PAGE + 1)) <= self._fresh
 
     def show_rows(self, first: int, last: int) -> None:
-        """Which rows a person sees: these are kept up to date."""
+        """Set the visible rows, which are kept up to date."""
         self._shown = (max(0, first), max(first, last))
         self._want_shown()
 
     def shown_rows(self) -> range:
-        """The rows that a person sees."""
+        """Return the visible rows."""
         return range(self._shown[0], min(self._shown[1] + 1, self._rows.total))
 
-    # ---- when something has changed
+    # ---- changes
 
     def begin(self) -> None:
-        """Whoever is asked is there now."""
+        """Start fetching: the source is now available."""
         self._ready = True
         self.refresh()
 
     def refresh(self) -> None:
-        """Contents may have changed: ask again for what is shown, and for the rest when it is looked at."""
+        """Contents may have changed: fetch the visible pages again now, and the others when next viewed."""
         self._version += 1
         self._fresh.clear()
         self._refused.clear()
         self._want_shown()
 
     def restart(self) -> None:
-        """Another question altogether: begin anew."""
+        """Discard all rows and fetch again, because the query has changed."""
         self.beginResetModel()
         self._rows.clear()
         self._shown = (0, min(self._shown[1] - self._shown[0], PAGE - 1))
@@ -123,7 +123,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self.refresh()
 
     def change_here(self, key: Hashable, change: Callable[[T], T]) -> None:
-        """Show a change before it is told by whoever keeps the rows."""
+        """Show a change before the source has confirmed it."""
         row = self._rows.row_of(key)
         item = None if row is None else self._rows.get(row)
         if row is None or item is None:
@@ -133,16 +133,16 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self._tell_changed(row, row)
 
     def remove_here(self, keys: Iterable[Hashable]) -> None:
-        """Take rows out before whoever keeps them has told so."""
+        """Remove rows before the source has confirmed it."""
         places = self._rows.places()
         self._floor = self._version + 1
         gone = runs([places[key] for key in keys if key in places])
-        for row, count in reversed(gone[:MOST_RUNS]):  # of very many, the others go when the page is there again
+        for row, count in reversed(gone[:MOST_RUNS]):  # further runs disappear when the page is fetched again
             self._remove(row, count)
         self.refresh()
 
     def move_here(self, rows: Sequence[int], before: int) -> None:
-        """Put these rows, in their order, in front of the row `before` (all rows: at the end)."""
+        """Move `rows`, in their order, in front of row `before` (the number of rows: to the end)."""
         self._floor = self._version + 1
         self.layoutAboutToBeChanged.emit()
         old = self.persistentIndexList()
@@ -151,10 +151,10 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self.layoutChanged.emit()
         self.refresh()
 
-    # ---- asking
+    # ---- fetching
 
     def gather(self, rows: Sequence[int], then: Callable[[list[T]], None], failed: Refused | None = None) -> None:
-        """The things in these rows, also those whose pages are not here; `then` may come at once."""
+        """Pass the items in `rows` to `then`, fetching missing pages first; `then` may be called synchronously."""
         found = {row: item for row in rows if (item := self._rows.get(row)) is not None}
         pages = sorted({row // PAGE for row in rows if row not in found})
         self._gather(list(rows), pages, found, then, failed or self.failed.emit)
@@ -188,7 +188,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
             self._soon.start()
 
     def _ask_wanted(self) -> None:
-        """The pages wanted last, for those are in sight; a fast scroll leaves the others behind."""
+        """Fetch the most recently wanted pages, which are visible; those passed by a fast scroll are dropped."""
         if not self._ready:
             return
         shown = range(self._shown[0] // PAGE, self._shown[1] // PAGE + 1)
@@ -229,7 +229,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self.failed.emit(why)
         self._soon.start()
 
-    # ---- taking a page in
+    # ---- storing a page
 
     def _take(self, first: int, total: int, items: Sequence[T]) -> None:
         items = list(items)[: max(0, total - first)]
@@ -257,7 +257,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self.counted.emit(total)
 
     def _rearrange(self, first: int, items: Sequence[T]) -> None:
-        """The same number of rows in another order: what is selected stays so wherever it is found again."""
+        """Apply a reordering of the same number of rows, keeping the selection on items that are found again."""
         self.layoutAboutToBeChanged.emit()
         old = self.persistentIndexList()
         keys = [self._rows.key_at(index.row()) for index in old]

@@ -1,4 +1,4 @@
-"""Rows of a list too long to be held: those near where a person looks, by their place in the whole."""
+"""Sparse rows of a list too long to keep in memory: those near the visible part, by row number."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def runs(rows: Collection[int]) -> list[tuple[int, int]]:
-    """Rows that follow each other, as the first and the number of them."""
+    """Group rows into contiguous runs of (first row, count)."""
     found: list[tuple[int, int]] = []
     for row in sorted(set(rows)):
         if found and sum(found[-1]) == row:
@@ -21,15 +21,15 @@ def runs(rows: Collection[int]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What a page has changed among the rows that were there already."""
+    """How a page changed the rows that were already known."""
 
-    first: int  # of the rows whose content is another; none where last < first
+    first: int  # rows with changed content; none where last < first
     last: int
-    moved: bool  # a row holds another thing than before, not only more about the same
+    moved: bool  # a row now holds a different item, not just a changed version of the same
 
 
 class PagedRows(Generic[T]):
-    """A list of which only some rows are known; a row that is not known is None."""
+    """A list of which only some rows are known; unknown rows are None."""
 
     def __init__(self, key: Callable[[T], Hashable], most: int) -> None:
         self._key, self._most = key, most
@@ -37,53 +37,53 @@ class PagedRows(Generic[T]):
         self.total = 0
 
     def get(self, row: int) -> T | None:
-        """What stands there, if it is known."""
+        """Return the item in `row`, or None if unknown."""
         return self._rows.get(row)
 
     def known(self) -> list[int]:
-        """The rows that are known, in order."""
+        """Return the known rows in order."""
         return sorted(self._rows)
 
     def row_of(self, key: Hashable) -> int | None:
-        """Where something stands, if that is known."""
+        """Return the row of the item with this key, or None if unknown."""
         return next((row for row, item in self._rows.items() if self._key(item) == key), None)
 
     def key_at(self, row: int) -> Hashable | None:
-        """What identifies the thing in that row, if it is known."""
+        """Return the key of the item in `row`, or None if unknown."""
         item = self._rows.get(row)
         return None if item is None else self._key(item)
 
     def places(self) -> dict[Hashable, int]:
-        """Where each known thing stands."""
+        """Return the row of each known item by its key."""
         return {self._key(item): row for row, item in self._rows.items()}
 
     def clear(self) -> None:
-        """Nothing is known any more."""
+        """Forget all rows."""
         self._rows.clear()
         self.total = 0
 
     def set(self, row: int, item: T) -> None:
-        """Another content of a row."""
+        """Replace the item in `row`."""
         self._rows[row] = item
 
     def insert(self, row: int, count: int) -> None:
-        """Make room for rows that are not known yet."""
+        """Insert `count` unknown rows."""
         self._rows = {at + count * (at >= row): item for at, item in self._rows.items()}
         self.total += count
 
     def remove(self, row: int, count: int) -> None:
-        """Take rows out."""
+        """Remove rows."""
         self._rows = {at - count * (at >= row): item for at, item in self._rows.items() if not row <= at < row + count}
         self.total -= count
 
     def move(self, rows: Collection[int], before: int) -> Callable[[int], int]:
-        """Put these rows, in their order, in front of the row `before`; where each row of old stands now."""
+        """Move `rows`, in their order, in front of row `before`; returns the mapping from old to new rows."""
         to = _moved(sorted(set(rows)), before)
         self._rows = {to(at): item for at, item in self._rows.items()}
         return to
 
     def difference(self, first: int, items: Sequence[T]) -> int | None:
-        """The first row of a page that held something else until now; None: no known row did."""
+        """Return the first row of a page that holds a different item than before, or None if no known row does."""
         for row, item in enumerate(items, first):
             known = self._rows.get(row)
             if known is not None and self._key(known) != self._key(item):
@@ -91,7 +91,7 @@ class PagedRows(Generic[T]):
         return None
 
     def take(self, first: int, items: Sequence[T]) -> Taken:
-        """Put a page in; what it holds stands nowhere else any more."""
+        """Store a page; its items are removed from any other row."""
         moved = self.difference(first, items) is not None
         changed = [row for row, item in enumerate(items, first) if self._rows.get(row) != item]
         keys = {self._key(item) for item in items}
@@ -104,7 +104,7 @@ class PagedRows(Generic[T]):
         return Taken(first=min(changed, default=0), last=max(changed, default=-1), moved=moved or bool(elsewhere))
 
     def forget_far(self, first: int, last: int) -> list[int]:
-        """Forget the rows that are farthest from those, where too many are known; which."""
+        """If too many rows are known, forget those farthest from the given range; returns them."""
         over = len(self._rows) - self._most
         if over <= 0:
             return []

@@ -1,4 +1,4 @@
-"""Images for the window: parsed by the librarian, read here as plain rows, off the window's thread."""
+"""Loads images for the window: decoded by the library service, read here as raw rows in a worker thread."""
 
 import contextlib
 import os
@@ -19,26 +19,26 @@ from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.strips import converted
 
 LARGEST_SIDE = 1 << 16  # pixels
-LARGEST_AREA = 100_000_000  # pixels, as the librarian reads at most
+LARGEST_AREA = 100_000_000  # pixels, the library service's limit
 _LAYOUTS = {"rgb": (3, QImage.Format.Format_RGB888), "rgba": (4, QImage.Format.Format_RGBA8888)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedImage:
-    """An image's pixels, perhaps fewer than it has, and its own size."""
+    """An image, possibly scaled down, and the original's size."""
 
     image: QImage
-    width: int  # of the image itself
+    width: int  # of the original
     height: int
 
 
 class PixelLoader(QObject):
-    """Loads images; in each slot the newest wins, and what it takes the place of is never told of."""
+    """Loads images; in each slot the newest request wins, and the callbacks of the one it replaces are not called."""
 
     def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._librarian, self._pool = librarian, pool
-        self._wanted: dict[str, int] = {}  # slot to handle
+        self._wanted: dict[str, int] = {}  # slot -> handle
         self._count = 0
 
     def load(
@@ -50,7 +50,7 @@ class PixelLoader(QObject):
         *,
         slot: str = "",
     ) -> int:
-        """Load an image of at most that many pixels a side; returns the handle by which it can be dropped."""
+        """Load an image with sides of at most `max_side` pixels; returns a handle for `drop`."""
         return self.load_image(path, max_side, lambda loaded: then(loaded.image), failed, slot=slot)
 
     def load_image(
@@ -62,7 +62,7 @@ class PixelLoader(QObject):
         *,
         slot: str = "",
     ) -> int:
-        """The same, and the size of the image itself is told."""
+        """Like `load`, but `then` also receives the size of the original image."""
         self._count += 1
         handle = self._count
         self._wanted[slot] = handle
@@ -86,11 +86,11 @@ class PixelLoader(QObject):
         return handle
 
     def drop(self, handle: int) -> None:
-        """Forget about an image; nothing more is told of it."""
+        """Discard a request; its callbacks are not called."""
         self._take(handle)
 
     def drop_all(self) -> None:
-        """Forget about all that is under way."""
+        """Discard all pending requests."""
         self._wanted.clear()
 
     def _is_wanted(self, handle: int) -> bool:
@@ -104,13 +104,13 @@ class PixelLoader(QObject):
 
 
 def failure_of(error: Exception) -> Failure:
-    """Why work off the window's thread did not succeed."""
+    """Convert an exception from the worker thread to a Failure."""
     kind = error.kind if isinstance(error, MezzotintError) else MezzotintError.kind
     return Failure(kind=kind, message=str(error))
 
 
 def read_pixels(pixels: Pixels) -> LoadedImage:
-    """Read the file of rows, and delete it whatever it holds. Raises an ImageRefused or a StorageError."""
+    """Read the file of rows and delete it, whatever it contains. Raises ImageRefused or StorageError."""
     path = Path(pixels.path)
     try:
         _check(pixels)
@@ -135,7 +135,7 @@ def _check(pixels: Pixels) -> None:
 
 
 def _check_regular(path: Path) -> None:
-    """Looked at before it is opened: opening a pipe would wait."""
+    """Checked before opening: opening a pipe would block."""
     if not stat.S_ISREG(path.lstat().st_mode):
         raise ImageRefused(f"{shown(path)} should contain pixels but is not a regular file: try again")
 
@@ -160,6 +160,6 @@ def _read_rows(file: BinaryIO, pixels: Pixels) -> QImage:
 
 
 def _delete(path: Path) -> None:
-    with contextlib.suppress(OSError):  # the librarian empties its folder when it starts
-        if stat.S_ISREG(path.lstat().st_mode):  # nothing else is ever ours
+    with contextlib.suppress(OSError):  # the library service empties its folder when it starts
+        if stat.S_ISREG(path.lstat().st_mode):  # never delete anything else
             path.unlink(missing_ok=True)

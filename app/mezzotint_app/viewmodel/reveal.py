@@ -1,4 +1,4 @@
-"""Shows a file in the system's own program for folders."""
+"""Shows a file in the system's file manager."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from PySide6.QtCore import QDir, QObject, QProcess, QUrl, Signal
 
 from mezzotint_app.background import Runs
 
-Start = Callable[[str, Sequence[str]], bool]  # program and its words; whether it could be started
+Start = Callable[[str, Sequence[str]], bool]  # program and its arguments; whether it started successfully
 
 _SHOW_ITEMS = (
     "call",
@@ -20,18 +20,18 @@ _SHOW_ITEMS = (
 
 
 def start(program: str, words: Sequence[str]) -> bool:
-    """Start a program that goes on by itself."""
+    """Start a detached program; returns whether it started."""
     process = QProcess()
     process.setProgram(program)
     if sys.platform == "win32" and words and words[0].startswith("/select,"):
-        process.setNativeArguments(words[0])  # Explorer reads quotes in its own way
+        process.setNativeArguments(words[0])  # Explorer parses quotes in its own way
     else:
         process.setArguments(list(words))
     return bool(process.startDetached()[0])
 
 
 def finish(program: str, words: Sequence[str]) -> bool:
-    """Run a program to its end, for a few seconds at most; whether it went well."""
+    """Run a program to completion, for at most a few seconds; returns whether it succeeded."""
     process = QProcess()
     process.start(program, list(words))
     if not process.waitForFinished(5000):
@@ -42,7 +42,7 @@ def finish(program: str, words: Sequence[str]) -> bool:
 
 
 def show_file(path: str, *, platform: str = sys.platform, start: Start = start, finish: Start = finish) -> bool:
-    """Open the folder with this file marked, off the window's thread; False: this system knows no such thing."""
+    """Open the file's folder with the file selected; False if this system does not support it. For worker threads."""
     if platform == "win32":
         return start("explorer.exe", [f'/select,"{path}"'])
     if platform == "darwin":
@@ -52,9 +52,9 @@ def show_file(path: str, *, platform: str = sys.platform, start: Start = start, 
 
 
 class Reveal(QObject):
-    """Shows files; where the system cannot mark one, its folder is to be opened."""
+    """Shows files; where the system cannot select one, requests opening its folder instead."""
 
-    open_folder = Signal(str)  # for QDesktopServices, on the window's thread
+    open_folder = Signal(str)  # for QDesktopServices, on the UI thread
     failed = Signal(str)
 
     def __init__(
@@ -64,7 +64,7 @@ class Reveal(QObject):
         self._background, self._show = background, show
 
     def show(self, path: str) -> None:
-        """Show this file, or the folder that it was in."""
+        """Show this file, or its folder if the file is gone."""
 
         def work() -> str:
             if not Path(path).exists():
@@ -74,7 +74,7 @@ class Reveal(QObject):
         self._background.run(work, self._shown, lambda error: self.failed.emit(str(error)))
 
     def show_folder(self, path: str) -> None:
-        """Open a folder, or the nearest one above it that is still there."""
+        """Open a folder, or its nearest existing ancestor."""
         self._background.run(lambda: _nearest(Path(path)), self._shown, lambda error: self.failed.emit(str(error)))
 
     def _shown(self, folder: str) -> None:

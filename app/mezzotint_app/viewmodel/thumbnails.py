@@ -1,4 +1,4 @@
-"""Small images for lists: asked for what is in sight, decoded off the window's thread, kept while there is room."""
+"""Thumbnails for lists: requested for visible items, decoded in a worker thread, kept in a bounded cache."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -13,27 +13,27 @@ from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure, Service
 
 MOST_BYTES = 128 << 20
-SIDES = (128, 256, 512, 1024)  # few sizes, so that the files of the cache are used again
+SIDES = (128, 256, 512, 1024)  # few sizes, so that cached files are reused
 AT_ONCE = 6
 _CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A small image of this file as it was written then."""
+    """A request for a thumbnail of a file, in the version given by `stamp`."""
 
     path: str
     side: int
-    stamp: float = 0.0  # another one after the file was replaced
+    stamp: float = 0.0  # changes when the file is replaced
 
 
 def side_for(pixels: float) -> int:
-    """The size that is asked to fill so many pixels of the screen."""
+    """Return the smallest thumbnail size that covers `pixels` pixels on the screen."""
     return next((side for side in SIDES if side >= pixels), SIDES[-1])
 
 
 def decoded(path: str) -> QImage:
-    """The pixels of a thumbnail's file, which the librarian wrote; ValueError if they cannot be had."""
+    """Decode a thumbnail file written by the library service. Raises ValueError if it cannot be read."""
     image = QImage(path)
     if image.isNull():
         raise ValueError(f"the thumbnail {path} cannot be read: clear the cache to regenerate it")
@@ -41,9 +41,9 @@ def decoded(path: str) -> QImage:
 
 
 class Thumbnails(QObject):
-    """Asks the librarian for no more than a few at once, the last wanted first."""
+    """Requests a few thumbnails at a time from the library service, the most recently wanted first."""
 
-    changed = Signal(str)  # the path whose image has come, or cannot be had
+    changed = Signal(str)  # path whose thumbnail has arrived or failed
 
     def __init__(
         self,
@@ -66,20 +66,20 @@ class Thumbnails(QObject):
         self._in_sight: frozenset[Wanted] = frozenset()
 
     def thumbnail(self, wanted: Wanted) -> QImage | None:
-        """The image, if it is here; nothing is asked."""
+        """Return the thumbnail if it is cached, without requesting it."""
         image = self._kept.get(wanted)
         if image is not None:
             self._kept.move_to_end(wanted)
         return image
 
     def why_broken(self, wanted: Wanted) -> str | None:
-        """Why there is no such image and will be none."""
+        """Return why the thumbnail cannot be made, or None if it has not failed."""
         return self._broken.get(wanted)
 
     def show(self, wanted: Iterable[Wanted], viewer: str) -> None:
-        """In sight there, the most wanted first: these are fetched, and what it wanted before is not."""
+        """Set the thumbnails visible in `viewer`, most wanted first; they replace that viewer's earlier requests."""
         self._shown.pop(viewer, None)
-        self._shown = {viewer: list(dict.fromkeys(wanted)), **self._shown}  # who asked last is served first
+        self._shown = {viewer: list(dict.fromkeys(wanted)), **self._shown}  # the most recent viewer is served first
         ordered = list(dict.fromkeys(one for shown in self._shown.values() for one in shown))
         self._in_sight = frozenset(ordered)
         self._make_room()
@@ -90,16 +90,16 @@ class Thumbnails(QObject):
         self._ask()
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Try anew what could not be had of these files."""
+        """Retry failed thumbnails of these files when they are next shown."""
         gone = set(paths)
         self._broken = {one: why for one, why in self._broken.items() if one.path not in gone}
 
     def forget_failures(self) -> None:
-        """Try everything anew: the librarian is there again."""
+        """Retry all failed thumbnails: the library service is available again."""
         self._broken.clear()
 
     def bytes_kept(self) -> int:
-        """Memory that the images take."""
+        """Return the memory used by cached thumbnails, in bytes."""
         return self._bytes
 
     def _is_missing(self, one: Wanted) -> bool:
@@ -108,7 +108,7 @@ class Thumbnails(QObject):
     def _ask(self) -> None:
         while self._queue and len(self._calls) < AT_ONCE:
             one = self._queue.pop(0)
-            self._calls[one] = 0  # taken before it is asked
+            self._calls[one] = 0  # reserved before asking
             self._calls[one] = self._librarian.ask(
                 "thumbnail",
                 ThumbnailRequest(path=one.path, side=one.side),
@@ -143,11 +143,11 @@ class Thumbnails(QObject):
                 self._bytes -= self._kept.pop(one).sizeInBytes()
 
     def _failed(self, one: Wanted, failure: Failure) -> None:
-        if failure.kind in (GONE, NOT_RUNNING):  # nothing is wrong with the image: it is asked again when next shown
+        if failure.kind in (GONE, NOT_RUNNING):  # not the image's fault: it is requested again when next shown
             self._ended(one)
         elif failure.kind == _CANCELLED:
             self._ended(one)
-            if one in self._in_sight and self._is_missing(one):  # scrolled back before it had stopped
+            if one in self._in_sight and self._is_missing(one):  # scrolled back before the cancellation took effect
                 self._queue.append(one)
                 self._ask()
         else:

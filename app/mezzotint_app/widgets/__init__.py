@@ -1,1 +1,1 @@
-"""Parts of pages."""
+"""Widgets used by the pages."""

@@ -1,4 +1,4 @@
-"""One batch in the list: how far it is, what can be done with it, and what could not be made."""
+"""A batch in the list: its progress, its actions and its failures."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
@@ -32,7 +32,7 @@ from mezzotint_app.widgets.inputs.plain_box import PlainBox
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
 _STEPS = 1000
-_LIST = 170  # pixels of what failed
+_LIST = 170  # pixels, the maximum height of the list of failures
 _DRAWING = QSize(20, 20)
 _DRAWINGS = {
     "waiting": ("waiting", "muted"),
@@ -43,7 +43,7 @@ _DRAWINGS = {
 
 
 class BatchCard(QFrame):
-    """Shows a Batch; the buttons tell what is wanted."""
+    """Shows a Batch; its buttons emit signals."""
 
     stop_asked = Signal()
     stop_now_asked = Signal()
@@ -53,7 +53,7 @@ class BatchCard(QFrame):
     gallery_asked = Signal()
     log_asked = Signal()
     remove_asked = Signal()
-    failures_asked = Signal(bool)  # whether they are to be seen
+    failures_asked = Signal(bool)  # whether to show the failures
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,7 +76,7 @@ class BatchCard(QFrame):
         self._build()
 
     def show_batch(self, batch: Batch, waiting: str, *, in_gallery: bool, has_log: bool) -> None:
-        """Show it as it is now."""
+        """Show the batch's current state."""
         title = batch.known.title or batch.known.folder
         self.title.setText(title)
         self.folder.setText(short_path(batch.known.folder))
@@ -97,7 +97,7 @@ class BatchCard(QFrame):
         self._show_buttons(batch, title, in_gallery=in_gallery, has_log=has_log)
 
     def show_failures(self, model: BatchFailures | None) -> None:
-        """The list of what could not be made; None: it is closed."""
+        """Show the list of failures; None closes it."""
         self._failures.setVisible(model is not None)
         self.failed.setChecked(model is not None)
         if model is None:
@@ -109,7 +109,7 @@ class BatchCard(QFrame):
         model.failed.connect(self.whole.show_text)
         model.refresh()
 
-    # ---- parts
+    # ---- setup
 
     def _make_buttons(self) -> None:
         self.stop = self._button("finish", self.tr("Stop"), self.tr("Stop after the current image"))
@@ -190,7 +190,7 @@ class BatchCard(QFrame):
         layout.addWidget(self._failures)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
 
-    # ---- shown
+    # ---- display
 
     def _show_state(self, batch: Batch) -> None:
         drawing, colour = _DRAWINGS[batch.stage]
@@ -229,7 +229,7 @@ class BatchCard(QFrame):
             button.setAccessibleName(self.tr("{what}: {title}").format(what=button.text(), title=title))
 
     def _fit(self) -> None:
-        """As high as its rows need, within bounds."""
+        """Make the list as high as its rows need, within limits."""
         model = self.list.model()
         if isinstance(model, BatchFailures):
             row = self.list.fontMetrics().lineSpacing() + 8

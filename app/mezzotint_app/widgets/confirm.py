@@ -1,17 +1,17 @@
-"""Asks once more before something that cannot be taken back; the window goes on meanwhile."""
+"""A confirmation dialog for actions that cannot be undone; it does not block the window."""
 
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMessageBox, QWidget
 
-Confirmed = Callable[[bool], None]  # whether it is not to be asked again
+Confirmed = Callable[[bool], None]  # whether "do not ask again" was ticked
 
 
 class Question(QMessageBox):
-    """Cancel is what Enter and Escape do."""
+    """A question whose default and Escape button is Cancel."""
 
-    agreed = Signal(bool)  # whether it is not to be asked again
+    agreed = Signal(bool)  # whether "do not ask again" was ticked
 
     def __init__(self, parent: QWidget, title: str, text: str, action: str, do_not_ask: str = "") -> None:
         super().__init__(parent)
@@ -33,7 +33,7 @@ class Question(QMessageBox):
 
 
 def confirm(parent: QWidget, title: str, text: str, action: str, then: Confirmed, *, do_not_ask: str = "") -> Question:
-    """`then` is called when the person agrees; `do_not_ask` are the words of a box to tick, if there is to be one."""
+    """Ask, and call `then` if the user agrees; `do_not_ask` is the label of an optional checkbox."""
     question = Question(parent, title, text, action, do_not_ask)
     question.agreed.connect(then)
     question.open()

@@ -1,4 +1,4 @@
-"""A part of the window onto which things can be dropped, and which shows that they can."""
+"""An area that accepts dropped data and shows that it does."""
 
 from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -21,7 +21,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class DropArea(QFrame):
-    """Takes what is dropped on it, or pasted while it or a part of it has the keyboard."""
+    """Accepts data that is dropped on it, or pasted while it or a child has the focus."""
 
     dropped = Signal(object)  # Held
 
@@ -31,11 +31,11 @@ class DropArea(QFrame):
         self._over = False
 
     def is_over(self) -> bool:
-        """Whether something is held over it that can be dropped."""
+        """Whether data that can be dropped is being dragged over it."""
         return self._over
 
     def paste(self) -> None:
-        """Take what the clipboard holds."""
+        """Accept the clipboard's contents."""
         # An empty clipboard has no data at all, whatever the annotation of mimeData says.
         self._take(QGuiApplication.clipboard().mimeData() or QMimeData())
 
@@ -74,7 +74,7 @@ class DropArea(QFrame):
 
 
 class DropHint(QFrame):
-    """Words in a dashed frame: what may be dropped here."""
+    """A text in a dashed frame that says what can be dropped here."""
 
     def __init__(self, words: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class DropHint(QFrame):
         theme.changes().changed.connect(self.update)
 
     def add(self, widget: QWidget) -> None:
-        """Put a control under the words."""
+        """Add a control below the text."""
         self.layout().addWidget(widget)  # type: ignore[union-attr]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, D102
@@ -99,7 +99,7 @@ class DropHint(QFrame):
 
 
 def paint_edge(painter: QPainter, where: QRectF, colour: QColor) -> None:
-    """A dashed frame."""
+    """Draw a dashed frame."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(colour, 1.5, Qt.PenStyle.DashLine))
     painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -1,27 +1,27 @@
-"""A button whose words are shortened where there is no room for them."""
+"""A button whose text is elided if there is not enough room."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
 
 _NARROWEST = 96  # pixels
-_GAP = 4  # between drawing and words
+_GAP = 4  # between icon and text
 
 
 class ElidedButton(QPushButton):
-    """`text` is always whole; only what is painted is cut."""
+    """`text` is always complete; only the painted text is elided."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """It may be cut."""
+        """Smaller than the text, which may be elided."""
         whole = super().minimumSizeHint()
         return QSize(min(_NARROWEST, whole.width()), whole.height())
 
     def shown_text(self) -> str:
-        """As much of the text as there is room for."""
+        """The text, elided to the available width."""
         option = QStyleOptionButton()
         self.initStyleOption(option)
         room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
@@ -32,7 +32,7 @@ class ElidedButton(QPushButton):
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002
-        """As the style paints it, with fewer words."""
+        """Paint the button in its style, with the elided text."""
         painter = QStylePainter(self)
         option = QStyleOptionButton()
         self.initStyleOption(option)

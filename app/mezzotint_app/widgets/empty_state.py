@@ -1,4 +1,4 @@
-"""What a page shows where there is nothing yet: what it is for, and the way on."""
+"""Placeholder for a page that has no content yet: what it is for, and what to do next."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -8,11 +8,11 @@ from mezzotint_app.resources import icon_in
 from mezzotint_app.widgets.labels import plain_label
 
 _ICON = QSize(56, 56)
-_WIDTH = 420  # pixels of the words
+_WIDTH = 420  # pixels, the maximum width of the text
 
 
 class EmptyState(QWidget):
-    """A drawing, a title, a few words, and a button."""
+    """An icon, a title, a short text and a button."""
 
     def __init__(self, drawing: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ class EmptyState(QWidget):
         theme.changes().changed.connect(self._paint_icon)
 
     def show_words(self, title: str, words: str, button: str = "", tip: str = "") -> None:
-        """Say this; without words for the button there is none."""
+        """Show these texts; without a `button` text the button is hidden."""
         self._title.setText(title)
         self._words.setText(words)
         self._words.setVisible(bool(words))
@@ -52,7 +52,7 @@ class EmptyState(QWidget):
         self.button.setVisible(bool(button))
 
     def title(self) -> str:
-        """What it says first."""
+        """The title."""
         return self._title.text()
 
     def _paint_icon(self) -> None:

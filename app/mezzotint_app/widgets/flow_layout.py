@@ -1,11 +1,11 @@
-"""Widgets in lines, like words: what does not fit any more goes to the next line."""
+"""A layout that wraps widgets into lines, as text is wrapped."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class FlowLayout(QLayout):
-    """For rows of buttons that must be whole in narrow panels and long languages."""
+    """For rows of buttons that must stay readable in narrow panels and long languages."""
 
     def __init__(self, parent: QWidget | None = None, *, spacing: int = 8) -> None:
         super().__init__(parent)
@@ -14,44 +14,44 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:  # noqa: N802  Qt's name
-        """One more, last."""
+        """Append an item."""
         self._items.append(item)
 
     def count(self) -> int:
-        """How many there are."""
+        """The number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:  # noqa: N802  Qt's name
-        """One of them."""
+        """The item at an index, or None."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:  # noqa: N802  Qt's name
-        """Take one out."""
+        """Remove and return an item, or None."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:  # noqa: N802  Qt's name
-        """Takes no more room than it needs."""
+        """The layout takes no more room than it needs."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:  # noqa: N802  Qt's name
-        """The narrower, the higher."""
+        """The narrower the layout, the higher it is."""
         return True
 
     def heightForWidth(self, width: int) -> int:  # noqa: N802  Qt's name
-        """Of all lines."""
+        """The height of all lines."""
         return self._place(QRect(0, 0, width, 0), move=False)
 
     def setGeometry(self, rect: QRect) -> None:  # noqa: N802  Qt's name
-        """Put everything in its place."""
+        """Place all items."""
         super().setGeometry(rect)
         self._place(rect, move=True)
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
-        """As small as it can be."""
+        """The minimum size."""
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:  # noqa: N802  Qt's name
-        """Of the largest one."""
+        """The size of the largest item, plus margins."""
         size, margins = QSize(), self.contentsMargins()
         for item in self._items:
             size = size.expandedTo(item.minimumSize())

@@ -1,4 +1,4 @@
-"""A part of a page that can be folded away."""
+"""A collapsible section of a page."""
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
@@ -12,7 +12,7 @@ _GAP = 8
 
 
 class Fold(QWidget):
-    """A heading that opens and closes what is under it: by mouse, Space, Left and Right."""
+    """A heading that expands and collapses the body below it, by mouse, Space, Left and Right."""
 
     toggled = Signal(bool)
 
@@ -35,15 +35,15 @@ class Fold(QWidget):
         inside.setVisible(False)
 
     def is_open(self) -> bool:
-        """Whether what is under the heading can be seen."""
+        """Whether the body is visible."""
         return self._head.isChecked()
 
     def set_open(self, is_open: bool) -> None:
-        """Open or close it."""
+        """Expand or collapse the section."""
         self._head.setChecked(is_open)
 
     def set_summary(self, summary: str) -> None:
-        """A few words beside the heading, for when it is closed."""
+        """Set the short text that is shown beside the heading while the section is collapsed."""
         self._head.show_summary(summary)
 
     def head(self) -> "FoldHead":
@@ -56,7 +56,7 @@ class Fold(QWidget):
 
 
 class FoldHead(QAbstractButton):
-    """The heading of a fold: a mark, its name, and while it is closed what is set in it."""
+    """The heading of a section: an arrow, its name and, while it is collapsed, a summary of its settings."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -71,37 +71,37 @@ class FoldHead(QAbstractButton):
         self._describe()
 
     def show_summary(self, summary: str) -> None:
-        """What is set, in a few words."""
+        """Set the summary of the settings."""
         self._summary = summary
         self._describe()
         self.update()
 
     def summary(self) -> str:
-        """What is set."""
+        """The summary of the settings."""
         return self._summary
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """A line with room round it."""
+        """A line of text with padding."""
         return QSize(_MARK + _GAP + self._metrics().horizontalAdvance(self.text()), self.fontMetrics().height() + 14)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """The summary may be cut, and if need be the name."""
+        """The summary may be elided, and if necessary the name."""
         return QSize(80, self.sizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """Right opens, Left closes."""
+        """Expand on Right, collapse on Left."""
         if event.key() in (Qt.Key.Key_Right, Qt.Key.Key_Left):
             self.setChecked(event.key() == Qt.Key.Key_Right)
         else:
             super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Another font asks for other room."""
+        """Update the size after a change of font."""
         super().changeEvent(event)
         self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002
-        """Paint the mark and the words."""
+        """Paint the arrow and the texts."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_ground(painter)

@@ -1,4 +1,4 @@
-"""Small buttons that show an icon, and say in a tooltip and to screen readers what they do."""
+"""Small buttons that show an icon, with their action as tooltip and accessible name."""
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence
@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QToolButton
 
 from mezzotint_app.resources import icon
 
-_SIDE = 30  # pixels: as high as fields and other buttons
+_SIDE = 30  # pixels, as high as input fields and other buttons
 
 
 def icon_button(name: str, words: str, *, shortcut: str = "", checkable: bool = False) -> QToolButton:
-    """A button with an icon; `shortcut` is told in its tooltip, and made elsewhere."""
+    """A button with an icon; `shortcut` is only shown in its tooltip, and has to be set up elsewhere."""
     button = QToolButton()
     button.setProperty("role", "quiet")
     button.setIcon(icon(name))

@@ -1,4 +1,4 @@
-"""One line for long work: what it is, how far, how long yet; buttons that stop it, try it again, take it away."""
+"""A line that shows a long job, its progress and time left, with buttons to stop, retry and dismiss it."""
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QVBoxLayout, QWidget
@@ -44,7 +44,7 @@ class JobLine(QFrame):
             row.addWidget(button)
 
     def show_job(self, job: LibraryJob) -> None:
-        """Show it as it is now."""
+        """Show the job's current state."""
         verb = {
             "get": self.tr("Downloading {subject}"),
             "quantize": self.tr("Quantizing {subject}"),

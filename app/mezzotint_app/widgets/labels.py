@@ -1,4 +1,4 @@
-"""Labels that show text as it is: foreign words are never taken for markup."""
+"""Labels that show plain text; untrusted text is never interpreted as markup."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
@@ -7,7 +7,7 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 
 
 def plain_label(text: str = "", *, role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
-    """A label of plain text; `role` is one of the theme's (title, heading, muted, error, warning)."""
+    """A plain-text label; `role` is one of the theme's (title, heading, muted, error, warning)."""
     label = QLabel()
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setText(text)
@@ -22,12 +22,12 @@ def plain_label(text: str = "", *, role: str = "", wrap: bool = False, selectabl
 
 
 def sentence(text: str) -> str:
-    """With a capital at the beginning; the engine's reasons are parts of sentences."""
+    """Capitalize the first letter; the engine's reasons are sentence fragments."""
     return text[:1].upper() + text[1:]
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, shortened in the middle where there is no room."""
+    """A line of plain text that is elided in the middle if there is not enough room."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,14 +37,14 @@ class ElidedLabel(QLabel):
         self.setText(text)
 
     def setText(self, text: str) -> None:  # noqa: N802  Qt's name
-        """Show this, as much of it as fits."""
+        """Show the text, elided to fit."""
         self._whole = text
         self.setToolTip(plain_tooltip(text) if text else "")
         self.setAccessibleName(text)
         self._elide()
 
     def whole_text(self) -> str:
-        """What it would show if there were room."""
+        """The complete text."""
         return self._whole
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802, D102, ARG002

@@ -1,4 +1,4 @@
-"""How memory will be used: a bar of parts that differ in pattern as well as colour, and the same in words."""
+"""Planned memory use as a bar whose parts differ in pattern as well as colour, and as text."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from mezzotint_app.amounts import bytes_text
 from mezzotint_app.viewmodel.create.plan_words import Segment
 
 _HEIGHT = 8
-_THINNEST = 4  # pixels of a part that would not be seen otherwise
+_THINNEST = 4  # minimum width in pixels of a non-empty part
 _PATTERNS = {
     "weights": ("accent", Qt.BrushStyle.SolidPattern),
     "activations": ("accent", Qt.BrushStyle.BDiagPattern),
@@ -21,7 +21,7 @@ _PATTERNS = {
 
 
 class MemoryBar(QWidget):
-    """Its words stand in its tooltip and for screen readers, and under it wherever it is used."""
+    """Its text is the tooltip and accessible name, and is also shown below wherever the bar is used."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class MemoryBar(QWidget):
         theme.changes().changed.connect(self.update)
 
     def show_segments(self, segments: Sequence[Segment]) -> None:
-        """Show these, from the left."""
+        """Show these segments, from the left."""
         self._segments = tuple(segments)
         self.setAccessibleName(self.tr("Memory: {parts}").format(parts=self.words()))
         self.setToolTip(self.words())
@@ -38,15 +38,15 @@ class MemoryBar(QWidget):
         self.update()
 
     def words(self) -> str:
-        """The parts with their sizes, from the left."""
+        """The segments with their sizes, from the left."""
         return ", ".join(f"{one.name} {bytes_text(one.bytes)}" for one in self._segments)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """A thin bar."""
+        """The size of a thin bar."""
         return QSize(120, _HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002
-        """Paint the parts, and a line round all of them."""
+        """Paint the segments, clipped to a rounded frame."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         frame = QRectF(self.rect())

@@ -1,4 +1,4 @@
-"""The rail at the left: the pages of the window, settings and help."""
+"""The navigation rail on the left: pages, settings and help."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QToolButton, QV
 from mezzotint_app.resources import icon, icon_in
 
 _ICON = QSize(24, 24)
-_WIDTH = 84  # pixels at least
+_WIDTH = 84  # minimum width in pixels
 
 
 class Navigation(QFrame):
-    """Buttons one below the other; exactly one page is chosen."""
+    """A column of buttons; exactly one page is selected."""
 
     chosen = Signal(int)
     settings_asked = Signal()
@@ -35,11 +35,11 @@ class Navigation(QFrame):
         self._group.idClicked.connect(self.chosen)
 
     def choose(self, number: int) -> None:
-        """Mark this page as the one that is shown."""
+        """Select the button of the current page."""
         self._group.button(number).setChecked(True)
 
     def button(self, number: int) -> QToolButton:
-        """Of a page."""
+        """The button of a page."""
         found = self._group.button(number)
         assert isinstance(found, QToolButton)  # noqa: S101  no others are added
         return found
@@ -60,7 +60,7 @@ class Navigation(QFrame):
         button.setText(text)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        QShortcut(QKeySequence(keys), self, button.click)  # at once; that of a button itself waits to be seen
+        QShortcut(QKeySequence(keys), self, button.click)  # works at once; a button's own shortcut needs it visible
         shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(f"{text} ({shown})")
         button.setAccessibleName(text)

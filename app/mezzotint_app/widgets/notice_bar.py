@@ -1,4 +1,4 @@
-"""A bar that tells of something and offers what can be done; a drawing and words, never a colour alone."""
+"""A bar with a message and buttons for possible actions, always with an icon as well as a colour."""
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
@@ -12,7 +12,7 @@ _ICON = QSize(20, 20)
 
 
 class NoticeBar(QFrame):
-    """Hidden while it has nothing to tell."""
+    """Hidden while it has no text."""
 
     closed = Signal()
 
@@ -39,17 +39,17 @@ class NoticeBar(QFrame):
         self.hide()
 
     def show_text(self, text: str) -> None:
-        """Tell this; empty: hide."""
+        """Show a message; an empty text hides the bar."""
         self._text.setText(text)
         self.setAccessibleName(text)
         self.setVisible(bool(text))
 
     def text(self) -> str:
-        """What it tells."""
+        """The message."""
         return self._text.text()
 
     def add_button(self, button: QPushButton) -> QPushButton:
-        """Offer something."""
+        """Add a button for an action."""
         self._buttons.addWidget(button)
         return button
 

@@ -1,11 +1,11 @@
-"""Notices one below the other, above a page; without any it takes no room."""
+"""A column of notices above a page; takes no room while there are none."""
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 
 class NoticeColumn(QWidget):
-    """Hidden while all that is in it is hidden."""
+    """Hidden while all its notices are hidden."""
 
     def __init__(self, *notices: QWidget) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class NoticeColumn(QWidget):
         self._show()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """What is in it was shown or hidden."""
+        """Update when a notice is shown or hidden."""
         if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
             self._show()
         return super().eventFilter(watched, event)

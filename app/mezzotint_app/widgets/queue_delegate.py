@@ -1,4 +1,4 @@
-"""An entry of the queue in a list: its first image, its words, how far it is, what went wrong."""
+"""Paints a queue entry: its first image, texts, progress and error."""
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QImage, QPainter, QPainterPath
@@ -21,17 +21,17 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.Alignm
 
 
 class QueueDelegate(QStyledItemDelegate):
-    """Three lines: title and state; images, model and time; what is being done, or the error."""
+    """Three lines: title and state; images, model and time; current activity or error."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: ARG002, N802  Qt's name
-        """The same for all."""
+        """The same size for all rows."""
         return QSize(240, 3 * _line(option.fontMetrics) + 2 * _PAD + _BAR + 4)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The whole line."""
+        """Paint the whole row."""
         rect = QRect(option.rect)
         painter.save()
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
@@ -90,7 +90,7 @@ class QueueDelegate(QStyledItemDelegate):
             )
 
     def _paint_state(self, painter: QPainter, line: QRect, view: EntryView, option: QStyleOptionViewItem) -> int:
-        word = option.fontMetrics.horizontalAdvance(view.word) + 4  # the pen may be wider by a part of a pixel
+        word = option.fontMetrics.horizontalAdvance(view.word) + 4  # the pen may be wider by a fraction of a pixel
         width = min(word + _ICON + 6, line.width() // 2)
         place = QRect(line.right() - width + 1, line.y(), width, line.height())
         if option.direction == Qt.LayoutDirection.RightToLeft:
@@ -124,7 +124,7 @@ class QueueDelegate(QStyledItemDelegate):
     def helpEvent(  # noqa: N802  Qt's name
         self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """The whole of what did not fit, as plain text."""
+        """Show the complete texts as a plain-text tooltip."""
         del option
         entry = index.data(ViewRole) if index.isValid() else None
         if event.type() != QEvent.Type.ToolTip or entry is None:
@@ -141,7 +141,7 @@ def _line(metrics: QFontMetrics) -> int:
 def _text(painter: QPainter, rect: QRect, text: str, colour: str, font: QFont, *, mirrored: bool) -> None:
     painter.setFont(font)
     painter.setPen(theme.colour(colour))
-    painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)  # by its own words, whatever the window's is
+    painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)  # the text's own direction, not the window's
     shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
     painter.drawText(rect, (_RIGHT if mirrored else _LEFT) | Qt.TextFlag.TextSingleLine, shown)
 

@@ -1,4 +1,4 @@
-"""The list of the queue: entries are dragged between others, or moved with the keyboard."""
+"""The queue as a list; entries are moved by drag and drop or with the keyboard."""
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QDropEvent, QResizeEvent
@@ -8,7 +8,7 @@ from mezzotint_app.widgets.queue_delegate import QueueDelegate
 
 
 class QueueList(QListView):
-    """Tells which rows are in sight."""
+    """Signals which rows are visible."""
 
     in_sight = Signal(int, int)
 
@@ -26,25 +26,25 @@ class QueueList(QListView):
         self._told = (0, -1)
 
     def updateGeometries(self) -> None:  # noqa: N802  Qt's name
-        """Also whenever rows have come or gone."""
+        """Also called whenever rows are inserted or removed."""
         super().updateGeometries()
         self._tell()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802  Qt's name
-        """Other rows are in sight."""
+        """Report the visible rows."""
         super().resizeEvent(event)
         self._tell()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802  Qt's name
-        """Other rows are in sight."""
+        """Report the visible rows."""
         super().scrollContentsBy(dx, dy)
         self._tell()
 
     def keyboardSearch(self, search: str) -> None:  # noqa: N802
-        """None: it would read every row of the list."""
+        """Disabled, as it would read every row of the list."""
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802  Qt's name
-        """Between two rows, whichever is nearer."""
+        """Drop between the two nearest rows."""
         row = self.row_before(event.position().toPoint())
         self.model().dropMimeData(event.mimeData(), event.dropAction(), row, 0, QModelIndex())
         event.accept()
@@ -52,22 +52,22 @@ class QueueList(QListView):
         self.viewport().update()
 
     def row_before(self, point: QPoint) -> int:
-        """The row in front of which something would be dropped there."""
+        """The row before which something dropped at `point` is inserted."""
         index = self.indexAt(point)
         if not index.isValid():
             return self.model().rowCount() if point.y() > 0 else 0
         return index.row() + (point.y() > self.visualRect(index).center().y())
 
     def selected_count(self) -> int:
-        """How many."""
+        """The number of selected rows."""
         return selected_count(self)
 
     def selected_rows(self) -> list[int]:
-        """In order."""
+        """The selected rows, in order."""
         return selected_rows(self)
 
     def rows_in_sight(self) -> tuple[int, int]:
-        """First and last."""
+        """The first and last visible row."""
         view: QRect = self.viewport().rect()
         count = self.model().rowCount() if self.model() is not None else 0
         first = self.indexAt(QPoint(view.x() + 8, 1))
@@ -85,13 +85,13 @@ class QueueList(QListView):
 
 
 def selected_count(view: QAbstractItemView) -> int:
-    """How many rows of a list are selected; of all rows it costs no more than of one."""
+    """The number of selected rows in a list; selecting all rows costs no more than selecting one."""
     selection = view.selectionModel().selection()
     return sum(selection.at(number).height() for number in range(selection.count()))
 
 
 def selected_rows(view: QAbstractItemView) -> list[int]:
-    """The selected rows of a list, in order, without an index for each of them."""
+    """The selected rows of a list, in order, without creating an index for each."""
     selection = view.selectionModel().selection()
     spans = [selection.at(number) for number in range(selection.count())]
     return sorted({row for span in spans for row in range(span.top(), span.bottom() + 1)})

@@ -1,4 +1,4 @@
-"""The line at the foot of the window: the engine, what was just said, the queue, memory."""
+"""The status bar at the bottom of the window: engine, latest message, queue and memory."""
 
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
@@ -8,16 +8,16 @@ from mezzotint_app.widgets.elided_button import ElidedButton
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
-_TOLD = 8000  # milliseconds that a message stays
+_TOLD = 8000  # milliseconds that a message is shown
 _ICON = QSize(16, 16)
 
 
 class StatusLine(QFrame):
-    """Words, never a colour alone."""
+    """Always uses text, never a colour alone."""
 
-    engine_asked = Signal()  # how the engine does
+    engine_asked = Signal()  # the engine's status was requested
     queue_asked = Signal()
-    cancel_asked = Signal()  # of what the engine is beginning
+    cancel_asked = Signal()  # of what the engine is starting
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,28 +50,28 @@ class StatusLine(QFrame):
         self.cancel.clicked.connect(self.cancel_asked)
 
     def show_engine(self, text: str, drawing: str, colour: str) -> None:
-        """How it does: words, and a drawing that means the same."""
+        """Show the engine's state as text and a matching icon."""
         self.engine.setText(text)
         self.engine.setIcon(icon_in(drawing, colour))
         self.engine.setAccessibleName(text)
 
     def show_cancel(self, text: str) -> None:
-        """What pressing it stops; empty: there is nothing to be stopped."""
+        """Set what the stop button stops; empty hides it."""
         self.cancel.setToolTip(text)
         self.cancel.setAccessibleName(text)
         self.cancel.setVisible(bool(text))
 
     def show_queue(self, text: str) -> None:
-        """The queue in one line."""
+        """Show the queue's state in one line."""
         self.queue.setText(text)
         self.queue.setAccessibleName(text)
 
     def show_memory(self, text: str) -> None:
-        """What is used now; empty: nothing works."""
+        """Show the current memory use; empty while nothing is running."""
         self.memory.setText(text)
         self.memory.setVisible(bool(text))
 
     def tell(self, text: str) -> None:
-        """Say this for a while."""
+        """Show a message for a while."""
         self.message.setText(text)
         self._fading.start(_TOLD)

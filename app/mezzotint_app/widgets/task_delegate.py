@@ -1,4 +1,4 @@
-"""A task of an entry: its state as a drawing and words, and the whole of its error below."""
+"""Paints a task of a queue entry: an icon and text for its state, with the complete error below."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QTextLayout, QTextOption
@@ -18,14 +18,14 @@ _LONGEST = 2000  # characters of a message
 
 
 class TaskDelegate(QStyledItemDelegate):
-    """Lines are as high as their words need at the width of the list."""
+    """Rows are as high as the wrapped text at the width of the list."""
 
     def __init__(self, view: QListView) -> None:
         super().__init__(view)
         self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802  Qt's name
-        """Of the wrapped words."""
+        """The size of the wrapped text."""
         width = max(80, self._view.viewport().width())
         task = index.data(TaskRole)
         if not isinstance(task, Task):
@@ -35,7 +35,7 @@ class TaskDelegate(QStyledItemDelegate):
         return QSize(width, round(sum(heights)) + 2 * _PAD)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """A drawing, a line, and what went wrong."""
+        """Paint the icon, the text and the errors."""
         task = index.data(TaskRole)
         if not isinstance(task, Task):
             return
@@ -67,7 +67,7 @@ def _paragraphs(task: Task) -> list[tuple[str, str]]:
 
 
 def _laid_out(text: str, font: QFont, width: int) -> QTextLayout:
-    """Wrapped between words, and within those that are wider than a line."""
+    """Lay out text wrapped at word boundaries, or within words that are wider than a line."""
     layout = QTextLayout(text[:_LONGEST].replace("\n", "\u2028"), font)
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

@@ -1,1 +1,1 @@
-"""Pages and dialogs: they show view models and pass input to them."""
+"""Pages and dialogs, which show view models and forward input to them."""

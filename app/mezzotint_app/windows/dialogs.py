@@ -1,4 +1,4 @@
-"""Opens the dialogs; each is there once."""
+"""Opens the dialogs; each exists only once."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,13 +28,13 @@ from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
 
 
 class Dialogs(QObject):
-    """Everything that opens over the window.
+    """Everything that opens above the window.
 
-    What a dialog shows belongs to the dialog, and lives on until the last of its questions is answered.
+    The view model of a dialog belongs to the dialog, and lives on until its last request is answered.
     """
 
-    applied = Signal()  # settings of an image were taken to the Create page
-    batch_wanted = Signal()  # something was taken to the Batch page
+    applied = Signal()  # an image's settings were applied to the Create page
+    batch_wanted = Signal()  # something was loaded into the Batch page
 
     def __init__(self, program: Program, window: QWidget) -> None:
         super().__init__(window)
@@ -52,7 +52,7 @@ class Dialogs(QObject):
         program.dropped.pasted.connect(program.images.paste)
 
     def settings(self) -> None:
-        """Of the whole window."""
+        """Show the settings of the application."""
         info = self._program.engine.info()
         self._show(
             "settings",
@@ -66,19 +66,19 @@ class Dialogs(QObject):
         )
 
     def keys(self) -> None:
-        """All of them."""
+        """Show the keyboard shortcuts."""
         self._show("keys", lambda: ShortcutsDialog(self._window))
 
     def log(self) -> None:
-        """How the engine does."""
+        """Show the engine's state and log."""
         self._show("log", self._make_log)
 
     def batch_log(self, title: str, lines: Sequence[str]) -> None:
-        """What the last run of a batch has said."""
+        """Show the output of a batch's last run."""
         self._show("batch-log", lambda: BatchLogDialog(title, lines, self._window), anew=True)
 
     def save_as_job(self) -> None:
-        """What is set on the Create page, as a file."""
+        """Save the settings of the Create page as a job file."""
         program = self._program
         dialog = QFileDialog(self._window, self.tr("Save job file"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -88,21 +88,21 @@ class Dialogs(QObject):
         self._show("save-job", lambda: dialog, anew=True)
 
     def places(self) -> None:
-        """Folders of models."""
+        """Show the model folders."""
         self._show("places", lambda: PlacesDialog(self._program.library, self._window))
 
     def get_model(self) -> None:
-        """From the list or the hub."""
+        """Download a model from the list or the hub."""
         self._show("get", self._make_get_model)
 
     def quantize(self, identity: str) -> None:
-        """A quantized copy."""
+        """Create a quantized copy of a model."""
         model = self._program.library.model(identity)
         if model is not None:
             self._show("quantize", lambda: self._make_quantize(model))
 
     def settings_of_image(self, path: str) -> None:
-        """Beside the present ones."""
+        """Compare an image's settings with the current ones."""
         program = self._program
         model = DifferencesModel(program.librarian, program.create.request, program.create.models.all)
         dialog = DifferencesDialog(model, program.pixels, self._window)
@@ -113,11 +113,11 @@ class Dialogs(QObject):
         self._show("differences", lambda: dialog, anew=True)
 
     def view(self, paths: list[str], index: int) -> None:
-        """Over the whole screen."""
+        """Show images in the full-screen viewer."""
         self._the_viewer().open_at(paths, index)
 
     def compare(self, one: str, other: str) -> None:
-        """Two images, one over the other."""
+        """Compare two images in the viewer."""
         viewer = self._the_viewer()
         viewer.open_at([one, other], 0)
         if self._viewed is not None:
@@ -125,7 +125,7 @@ class Dialogs(QObject):
             self._viewed.step(1)
 
     def leave(self, then: Callable[[], None]) -> None:
-        """The window is closed with work left: what is to become of it."""
+        """Decide, or ask, what happens to remaining work when the window is closed."""
         choice = self._program.settings.value().when_closed
         batch = self._program.batches.work_left()
         if choice == "ask" or (choice == "go_on" and batch):
@@ -138,7 +138,7 @@ class Dialogs(QObject):
         else:
             self._stop(then)
 
-    # ---- making
+    # ---- creation
 
     def _make_log(self) -> LogDialog:
         engine, state = self._program.engine, self._program.engine_state
@@ -173,7 +173,7 @@ class Dialogs(QObject):
         return self._viewer
 
     def _show(self, name: str, make: Callable[[], QDialog], *, anew: bool = False) -> None:
-        """One of each kind: asked for again, it comes to the front."""
+        """Show the dialog of this name, or raise it if it is open; with `anew`, replace an open one."""
         dialog = self._open.get(name)
         if dialog is not None and anew:
             dialog.close()
@@ -190,7 +190,7 @@ class Dialogs(QObject):
         if self._open.get(name) is dialog:
             del self._open[name]
 
-    # ---- what was decided
+    # ---- results
 
     def _apply(self, metadata: ImageMetadata, what: What) -> None:
         self._program.create.apply_metadata(metadata, what)
@@ -215,7 +215,7 @@ class Dialogs(QObject):
         self.batch_wanted.emit()
 
     def _stop(self, then: Callable[[], None]) -> None:
-        """What is left of the queue is begun again when a person says so, and not by the next start."""
+        """Close and pause the queue, which then only resumes when the user asks for it, not at the next start."""
         if self._program.queue.summary.work_left():
             self._program.runner.pause()
         then()

@@ -1,4 +1,4 @@
-"""A dropped image's settings beside the present ones: take all of them, the prompt, the seed, or the image."""
+"""Compares a dropped image's settings with the current ones, to apply all, the prompt or the seed, or use the image."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
@@ -32,7 +32,7 @@ _CELL, _TIP, _NAME, _CHECK = 160, 600, 200, 60  # characters that are shown
 
 
 class DifferencesDialog(QDialog):
-    """Shows a DifferencesModel; `loader`: for a small copy of the image."""
+    """Shows a DifferencesModel; `loader` provides the thumbnail."""
 
     def __init__(
         self, model: DifferencesModel, loader: PixelLoader | None = None, parent: QWidget | None = None
@@ -41,7 +41,7 @@ class DifferencesDialog(QDialog):
         self._model, self._loader = model, loader
         self._shown_path = ""
         self._loading = 0
-        self._broken = ""  # why there is no image to be seen
+        self._broken = ""  # why the image cannot be shown
         self.setWindowTitle(self.tr("Settings of an image"))
         self.resize(760, 560)
         layout = QVBoxLayout(self)
@@ -54,7 +54,7 @@ class DifferencesDialog(QDialog):
         model.changed.connect(self._show)
         self._show()
 
-    # ---- what there is
+    # ---- setup
 
     def _build_head(self) -> QHBoxLayout:
         self._thumbnail = ThumbnailLabel(_THUMBNAIL)
@@ -156,7 +156,7 @@ class DifferencesDialog(QDialog):
         button.clicked.connect(lambda: self._apply(what))
         return button
 
-    # ---- what it shows
+    # ---- display
 
     def _show(self) -> None:
         model = self._model
@@ -239,14 +239,14 @@ class DifferencesDialog(QDialog):
         self._thumbnail.show_image(image)
 
     def _is_broken(self, failure: Failure) -> None:
-        """What it says can be used all the same."""
+        """The image cannot be shown, but its settings can still be applied."""
         self._broken = self.tr("The image cannot be shown: {0}").format(failure.message)
         self._show()
 
-    # ---- what is done
+    # ---- actions
 
     def done(self, result: int) -> None:
-        """Closing: a small copy that is still read is shown nowhere."""
+        """Close the dialog and drop a thumbnail that is still loading."""
         if self._loader is not None:
             self._loader.drop(self._loading)
         super().done(result)

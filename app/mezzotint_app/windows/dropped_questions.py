@@ -1,4 +1,4 @@
-"""Questions about what was dropped: add a model, add a LoRA, make a batch; asked one after the other."""
+"""Questions about dropped files, one at a time: add a model, add a LoRA, run a batch."""
 
 from collections import deque
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 from mezzotint_app.viewmodel.foreign_text import in_lines
 from mezzotint_app.viewmodel.queue.words import images_count
 
-_FEW = 12  # images of a folder that become an entry of the queue; more are a batch
-_MOST = 20  # questions from one drop; nobody answers more
+_FEW = 12  # a folder with at most this many images becomes a queue entry, a larger one a batch
+_MOST = 20  # waiting questions; further ones replace the oldest
 
 
 class DroppedQuestions(QObject):
-    """Stands between a DropHandler and those who do what it proposes: nothing is added without a yes."""
+    """Asks before anything that a DropHandler proposes is done."""
 
     model_accepted = Signal(str)  # the path of a model, or of a folder of models
     lora_accepted = Signal(str)
@@ -35,11 +35,11 @@ class DroppedQuestions(QObject):
         handler.batch.connect(self.ask_batch)
 
     def open_question(self) -> QMessageBox | None:
-        """The one that is asked now."""
+        """The open question, or None."""
         return self._open
 
     def ask_model(self, dropped: Dropped) -> None:
-        """Whether to add a model or a folder of models."""
+        """Ask whether to add a model or a folder of models."""
         is_file = dropped.kind == "model"
         words = self.tr("Add this model?") if is_file else self.tr("Add this model folder?")
         more = self.tr("It stays where it is; nothing is copied.")
@@ -48,7 +48,7 @@ class DroppedQuestions(QObject):
         )
 
     def ask_lora(self, dropped: Dropped) -> None:
-        """Whether to add a LoRA to the present settings."""
+        """Ask whether to add a LoRA to the current settings."""
         self._put(
             self.tr("LoRAs"),
             self.tr("Add this LoRA to the current settings?"),
@@ -59,7 +59,7 @@ class DroppedQuestions(QObject):
         )
 
     def ask_batch(self, images: Images) -> None:
-        """Whether to make each of these images anew; of a large folder the Batch page makes more."""
+        """Ask whether to run image to image on these images; large folders go to the Batch page instead."""
         if images.folder and len(images.paths) > _FEW:
             self._ask_folder(images)
             return

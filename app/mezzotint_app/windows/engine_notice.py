@@ -1,4 +1,4 @@
-"""A bar above the pages while the engine does not work: why, and the ways on."""
+"""Notices above the pages while the engine is not working: the reason and possible actions."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
@@ -9,7 +9,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
 class EngineNotice(QWidget):
-    """One bar for what happened, one for what may help."""
+    """A notice about what happened, and one that offers a remedy."""
 
     log_asked = Signal()
 

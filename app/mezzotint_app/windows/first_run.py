@@ -1,4 +1,4 @@
-"""The first page a person sees: one click makes an image with the bundled model."""
+"""The welcome page: one click generates an image with the bundled model."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
@@ -7,11 +7,11 @@ from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.widgets.labels import plain_label
 
 _MARK = QSize(96, 96)
-_WIDTH = 640  # pixels of the column
+_WIDTH = 640  # maximum width of the column in pixels
 
 
 class FirstRun(QWidget):
-    """A welcome, a prompt that is already there, and one button."""
+    """A welcome text, a ready-made prompt and a button."""
 
     make_asked = Signal(str)  # the prompt
     add_folder_asked = Signal()

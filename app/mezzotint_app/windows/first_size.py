@@ -1,10 +1,10 @@
-"""How large the window is when it is opened for the first time."""
+"""The window's size when it is first opened."""
 
 from PySide6.QtCore import QSize
 
-_FRAME = QSize(16, 40)  # the most that title bars and borders take; what they take here is known once it is shown
+_FRAME = QSize(16, 40)  # upper limit for title bar and borders, whose real size is unknown until the window is shown
 
 
 def first_size(usual: QSize, least: QSize, available: QSize) -> QSize:
-    """The usual size, or what the screen has room for beside panels and the window's frame."""
+    """The usual size, reduced to fit the available screen area together with the window frame."""
     return usual.boundedTo(available - _FRAME).expandedTo(least)

@@ -1,4 +1,4 @@
-"""How wide the parts of the window are: as the person left them, also after the program was killed."""
+"""Stores the sizes of splitters and table columns as they change, so that they survive even a killed process."""
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QHeaderView, QSplitter, QWidget
@@ -7,11 +7,11 @@ from mezzotint_app.stored import Stored
 from mezzotint_app.window_state import WindowState
 
 _WIDEST = 1 << 15  # pixels
-_SETTLED = 200  # milliseconds after which a part that was moved is kept
+_SETTLED = 200  # milliseconds after a change until sizes are stored
 
 
 class KeptLayout(QObject):
-    """Every splitter and every header that has an object name is put back, and followed."""
+    """Restores and follows every splitter and header that has an object name."""
 
     def __init__(self, state: Stored[WindowState], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -23,7 +23,7 @@ class KeptLayout(QObject):
         self._soon.timeout.connect(self.keep)
 
     def follow(self, page: QWidget) -> None:
-        """All parts of that page."""
+        """Restore and follow all splitters and headers of a page."""
         for splitter in page.findChildren(QSplitter):
             if splitter.objectName():
                 self._follow_splitter(splitter)
@@ -32,7 +32,7 @@ class KeptLayout(QObject):
                 self._follow_header(header)
 
     def keep(self) -> None:
-        """What was moved goes to the file now."""
+        """Store changed sizes now."""
         self._soon.stop()
         if self._moved:
             self._state.change(parts=self._state.value().parts | self._moved)
@@ -53,7 +53,7 @@ class KeptLayout(QObject):
         )
 
     def _sizes(self, name: str, count: int) -> tuple[int, ...]:
-        """As they were left; none, where the file says what cannot be."""
+        """The stored sizes; empty if they are missing or invalid."""
         sizes = self._state.value().parts.get(name, ())
         return sizes if len(sizes) == count and all(0 <= one < _WIDEST for one in sizes) else ()
 

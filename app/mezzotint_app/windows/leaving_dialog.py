@@ -1,4 +1,4 @@
-"""The window is closed while there is work: go on without it, or stop."""
+"""Asks what to do when the window is closed with work left: continue in the background, or stop."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
@@ -7,7 +7,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class LeavingDialog(QDialog):
-    """Asks; closing it means that the window stays."""
+    """Dismissing the dialog keeps the window open."""
 
     go_on = Signal()
     stop = Signal()

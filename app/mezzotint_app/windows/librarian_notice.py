@@ -1,4 +1,4 @@
-"""A bar above the pages while the librarian does not work: why, what waits for it, and the way on."""
+"""A notice above the pages while the library service is not working: the reason, the effects, and Restart."""
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
@@ -8,7 +8,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
 class LibrarianNotice(QWidget):
-    """Hidden while all is well."""
+    """Hidden while the library service works."""
 
     def __init__(self, librarian: Supervisor, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The last lines of the engine's log, and what can be done when it does not work."""
+"""The end of the engine's log and its state, with a button to restart it."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _LINES = 400
 
 
 class LogDialog(QDialog):
-    """Plain text that grows at its end."""
+    """Shows plain text that grows at the end."""
 
     restart_asked = Signal()
 
@@ -40,7 +40,7 @@ class LogDialog(QDialog):
         self.resize(760, 480)
 
     def follow(self, state: EngineState) -> None:
-        """Keep telling how the engine does."""
+        """Show the engine's state and keep it up to date."""
         self._engine = state
         state.changed.connect(self._show_engine)
         self._show_engine()
@@ -51,11 +51,11 @@ class LogDialog(QDialog):
             self.show_state(" ".join(part for part in (words, self._engine.reason()) if part))
 
     def show_state(self, text: str) -> None:
-        """What the engine does now."""
+        """Show the engine's current state."""
         self._state.setText(text)
 
     def add(self, line: str) -> None:
-        """One more line."""
+        """Append a line."""
         self.lines.appendPlainText(line)
 
     def _buttons(self) -> QDialogButtonBox:

@@ -1,4 +1,4 @@
-"""The window: a rail of pages, what happens between them, and a line at the foot."""
+"""The main window: navigation rail, pages, and status bar, with the connections between them."""
 
 import base64
 import contextlib
@@ -41,15 +41,15 @@ from mezzotint_app.windows.status import Status
 CREATE, QUEUE, GALLERY, MODELS, BATCH, FIRST_RUN = range(6)
 _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
-_MOST_NOTICES = 6  # that are shown at once, the last ones
-_LONGEST_NOTICE = 2000  # characters of all of them
-_SETTLED = 500  # milliseconds after which a place on the screen is kept
+_MOST_NOTICES = 6  # shown at once; only the latest are kept
+_LONGEST_NOTICE = 2000  # total characters of all notices
+_SETTLED = 500  # milliseconds after a move or resize until the geometry is stored
 
 
 class MainWindow(QMainWindow):
     """Shows a Program."""
 
-    closing = Signal()  # the person closes it; whoever listens decides what goes on
+    closing = Signal()  # the user closes the window; the receiver decides what to do with running work
 
     def __init__(self, program: Program) -> None:
         super().__init__()
@@ -67,15 +67,15 @@ class MainWindow(QMainWindow):
         self._connect_window()
         self._place()
 
-    # ---- what is shown
+    # ---- display
 
     def show_page(self, number: int) -> None:
-        """Go to a page; it gets the keys."""
+        """Show a page and give it the focus."""
         self.pages.setCurrentIndex(number)
         if number <= BATCH:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
-        # No focus proxies: Tab would go from the rail to the proxy, past all that stands before it.
+        # No focus proxies: Tab would go from the rail to the proxy, skipping everything before it.
         to_page = (
             self.create_page.focus_first,
             self.queue_page.focus_first,
@@ -87,22 +87,22 @@ class MainWindow(QMainWindow):
         to_page[number]()
 
     def tell(self, text: str) -> None:
-        """Something a person should read, until it is closed."""
+        """Show a notice until the user closes it."""
         before = [one for one in self.notice.text().split("\n") if one and one not in text.split("\n")]
         self.notice.show_text("\n".join([*before, text][-_MOST_NOTICES:])[-_LONGEST_NOTICE:])
 
     def untell(self, text: str) -> None:
-        """What was told is true no more."""
+        """Remove a notice that no longer applies."""
         self.notice.show_text("\n".join(one for one in self.notice.text().split("\n") if one not in text.split("\n")))
 
     def raise_window(self) -> None:
-        """In front of all others: somebody started Mezzotint once more."""
+        """Raise the window above all others, as Mezzotint was started again."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
 
-    # ---- parts
+    # ---- setup
 
     def _make_pages(self) -> None:
         program = self.program
@@ -222,14 +222,14 @@ class MainWindow(QMainWindow):
     # ---- between pages
 
     def _batch_told(self, text: str) -> None:
-        """What stands in the way of a batch, or what became of a job file."""
+        """Show a problem with a batch, or the result of loading or saving a job file."""
         if self.pages.currentIndex() == BATCH:
             self.tell(text)
         else:
             self.line.tell(text)
 
     def _models_told(self, text: str) -> None:
-        """The Models page shows it itself."""
+        """Show a message about models, unless the Models page shows it itself."""
         if self.pages.currentIndex() != MODELS:
             self.tell(text)
 
@@ -267,7 +267,7 @@ class MainWindow(QMainWindow):
         self.rail.setVisible(True)
         self.show_page(page)
 
-    # ---- what comes from outside
+    # ---- drag and drop, clipboard
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802, D102
         if can_hold(event.mimeData()):
@@ -282,14 +282,14 @@ class MainWindow(QMainWindow):
         if data is not None and can_hold(data):
             self.program.dropped.take(held(data))
 
-    # ---- its place, and its end
+    # ---- geometry and closing
 
     def _place(self) -> None:
         state = self.program.window_state.value()
         screen = self.screen()
         self.resize(first_size(_USUAL, _SMALLEST, screen.availableGeometry().size() if screen else _USUAL))
         if state.geometry:
-            with contextlib.suppress(ValueError):  # whatever stands in the file, the window opens
+            with contextlib.suppress(ValueError):  # invalid stored data must not keep the window from opening
                 self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))
         if not self.program.settings.value().first_run_done:
             self.rail.setVisible(False)
@@ -303,7 +303,7 @@ class MainWindow(QMainWindow):
         self.program.window_state.change(geometry=geometry, maximized=self.isMaximized())
 
     def event(self, event: QEvent) -> bool:
-        """Where it stands is kept a moment after it has come to rest."""
+        """Schedule storing the geometry after a move or resize."""
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and hasattr(self, "_settling"):
             self._settling.start()
         return super().event(event)
@@ -314,7 +314,7 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
-        # At a logout nobody is asked: what is left waits for the next start.
+        # At logout the user is not asked: remaining work waits for the next start.
         if self._leaving or _is_saving_session() or not self._work_left():
             self._keep_place()
             event.accept()
@@ -323,13 +323,13 @@ class MainWindow(QMainWindow):
                 self.closing.emit()
             return
         event.ignore()
-        self.dialogs.leave(lambda: QTimer.singleShot(0, self.leave))  # a close within a close is none
+        self.dialogs.leave(lambda: QTimer.singleShot(0, self.leave))  # closing from within closeEvent has no effect
 
     def _work_left(self) -> bool:
         return self.program.queue.summary.work_left() or self.program.batches.work_left()
 
 
 def _is_saving_session() -> bool:
-    """Whether the system is being left."""
+    """Whether the desktop session is ending."""
     application = QGuiApplication.instance()
     return isinstance(application, QGuiApplication) and application.isSavingSession()

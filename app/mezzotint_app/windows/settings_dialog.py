@@ -1,4 +1,4 @@
-"""Settings of the whole window: folders, names, looks, memory, privacy. Each is kept as soon as it is set."""
+"""The settings of the application: folders, file names, appearance, memory, privacy. Changes are saved at once."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

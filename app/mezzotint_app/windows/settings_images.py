@@ -1,4 +1,4 @@
-"""Settings of where images go, how they are named, and what else the gallery shows."""
+"""Settings for where images are saved, how they are named, and which other folders the gallery shows."""
 
 from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
@@ -11,14 +11,14 @@ from mezzotint_app.widgets.labels import plain_label
 
 _TOKENS = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
 
-_KNOWN = 360  # pixels: a form gives words that wrap more height than they need
+_KNOWN = 360  # pixels: a form gives wrapping labels more height than they need
 
 
 class FolderList(PathList):
-    """Folders, each chosen or dropped."""
+    """A list of folders, chosen or dropped."""
 
     def choose(self) -> QFileDialog:
-        """Ask for one."""
+        """Open a dialog for choosing a folder."""
         dialog = super().choose()
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -26,7 +26,7 @@ class FolderList(PathList):
 
 
 class ImageSettings(QWidget):
-    """Lines that are kept when what is written in them is good; what is wrong stands under them."""
+    """Fields whose values are stored if they are valid; errors are shown below them."""
 
     def __init__(self, places: ImagePlaces, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,7 +81,7 @@ class ImageSettings(QWidget):
         align_names(form)
 
     def add(self, control: QWidget) -> None:
-        """One more, last, under the others."""
+        """Append a control to the form."""
         self._form.addRow("", control)
 
     def _problem(self) -> QLabel:
@@ -95,7 +95,7 @@ class ImageSettings(QWidget):
             self._places.set_folder(folder)
 
     def _show(self) -> None:
-        """What is kept; what was refused stays as it was written, to be mended."""
+        """Show the stored values, but leave invalid input as it is, so that the user can correct it."""
         places = self._places
         for line, label, problem, kept in (
             (self.folder, self.folder_problem, places.problem("folder"), places.folder()),

@@ -1,4 +1,4 @@
-"""Every key of the window, under F1."""
+"""The list of keyboard shortcuts, opened with F1."""
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence
@@ -8,7 +8,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """Groups of keys and what they do; several keys are apart by a comma."""
+    """Groups of shortcuts and their meanings; alternatives are separated by commas."""
     return (
         (
             QCoreApplication.translate("Shortcuts", "All pages"),
@@ -130,7 +130,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
 
 
 class ShortcutsDialog(QDialog):
-    """Lists the keys."""
+    """Lists the shortcuts."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -168,7 +168,7 @@ class ShortcutsDialog(QDialog):
 
 
 def _native(sequence: str) -> str:
-    """As this system writes keys."""
+    """The shortcut in the system's own notation."""
     return ", ".join(
         QKeySequence(one).toString(QKeySequence.SequenceFormat.NativeText) or one for one in sequence.split(", ")
     )

@@ -1,4 +1,4 @@
-"""Keeps the line at the foot and the title of the window up to date."""
+"""Keeps the status bar and the window title up to date."""
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
@@ -17,7 +17,7 @@ _DRAWINGS = {
 
 
 class Status(QObject):
-    """Listens to the engine and the queue."""
+    """Follows the engine and the queue."""
 
     def __init__(self, program: Program, line: StatusLine, window: QWidget) -> None:
         super().__init__(window)

@@ -1,7 +1,7 @@
-"""What attention may be asked for; a mistake is told with the argument's name and its value.
+"""Validation of attention arguments; error messages name the argument and its value.
 
-Tensors are `(batch, heads, tokens, head_dim)`, whatever their strides. A mistake here is a bug of the caller and no
-person's: it is a TypeError or a ValueError.
+Tensors are `(batch, heads, tokens, head_dim)` with any strides. An invalid argument is a bug in the calling code, not a
+user error, and raises TypeError or ValueError.
 """
 
 import math
@@ -15,7 +15,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def check_arguments(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> None:
-    """Refuse what has no meaning; what only some implementation cannot do is not asked here."""
+    """Reject invalid arguments; whether an implementation supports them is not checked here."""
     if not math.isfinite(scale):
         raise ValueError(f"scale is {scale}; it must be a finite number, such as 1 / sqrt(head_dim)")
     for name, tensor in (("q", q), ("k", k), ("v", v)):

@@ -1,4 +1,4 @@
-"""Attention by the kernels' library: tensors into its argument structure, checked and planned once for each kind."""
+"""Attention by the kernel library: fills its argument structure, checked and planned once per kind of call."""
 
 import math
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, AttentionLibrary, Unsupported
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
-_CAUSAL, _INT8_SCORES = 1, 2  # its flags
-_ALIGNMENT = 16  # bytes, of every row
-_MOST_KINDS = 4096  # that are remembered; a person who tries many sizes starts anew
+_CAUSAL, _INT8_SCORES = 1, 2  # flags of kernels/csrc/api.h
+_ALIGNMENT = 16  # bytes, required of every row
+_MOST_KINDS = 4096  # limit of the cache, which is cleared when it is full
 
 Kind: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What all calls of one kind share."""
+    """Arguments and launch plan shared by all calls of one kind."""
 
     arguments: Arguments
     workspace_bytes: int = 0
-    kernel: str = "none"  # nothing is to be done
-    in_one_step: bool = False  # whether the library's `attention_calls` can do it
-    unsupported: str = ""  # why it cannot be; empty: it can
+    kernel: str = "none"  # no launch needed
+    in_one_step: bool = False  # whether the library's `attention_calls` can cache the call
+    unsupported: str = ""  # the reason why there is no kernel; empty if there is one
 
 
 class CompiledAttention:
-    """The library's kernels as a function of tensors."""
+    """The library's attention kernels as a callable on tensors."""
 
     def __init__(self, library: AttentionLibrary) -> None:
         self.device_type = library.device_type
@@ -52,9 +52,9 @@ class CompiledAttention:
         int8: bool = False,
         with_lse: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """As `attention_reference`, the second only where it is wanted; Unsupported where there is no kernel for it.
+        """Same as `attention_reference`; the LSE is None unless `with_lse`. Raises Unsupported if there is no kernel.
 
-        The output is dense, in q's order of heads and tokens. Nothing is copied, nothing waits for the device.
+        The output is dense, in q's order of heads and tokens. Does not copy inputs or synchronize with the device.
         """
         question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, masks.causal | int8 << 1)
         calls = None if with_lse or torch.is_grad_enabled() else self._calls
@@ -75,7 +75,7 @@ class CompiledAttention:
         return out, lse
 
     def kernel_name(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, *, int8: bool = False) -> str:
-        """The kernel that such a call runs; Unsupported where there is none."""
+        """Name of the kernel that such a call runs; raises Unsupported if there is none."""
         return self._prepared_for(q, k, v, masks, None, int8, False).kernel
 
     def _prepared_for(
@@ -93,7 +93,7 @@ class CompiledAttention:
 
     def _launch(self, arguments: Arguments, workspace_bytes: int, q: Tensor) -> None:
         workspace = None
-        if workspace_bytes:  # from torch's allocator: given back in the order of the stream, so it may go at once
+        if workspace_bytes:  # torch's allocator reuses memory in stream order, so freeing it after the launch is safe
             workspace = torch.empty(workspace_bytes, dtype=torch.uint8, device=q.device)
             arguments.workspace, arguments.workspace_bytes = workspace.data_ptr(), workspace_bytes
         launch(self._library.launch, arguments, q.device)
@@ -122,7 +122,7 @@ class CompiledAttention:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What is asked, in one piece."""
+    """The arguments of one call."""
 
     q: Tensor
     k: Tensor
@@ -134,12 +134,12 @@ class _Call:
 
 
 def _outputs(q: Tensor, with_lse: bool) -> tuple[Tensor, Tensor | None]:
-    """For `(b, h, nq, d)` and, where it is wanted, `(b, h, nq)`."""
+    """Allocate the output `(b, h, nq, d)` and, if `with_lse`, the LSE `(b, h, nq)`."""
     return empty_output(q), q.new_empty(q.shape[:3], dtype=torch.float32) if with_lse else None
 
 
 def _kinds(*tensors: Tensor | None) -> list[object]:
-    """Everything of the tensors but where they lie and what is in them."""
+    """Cache key of the tensors: everything except their addresses (only the alignment counts) and contents."""
     found: list[object] = []
     for tensor in tensors:
         if tensor is None:
@@ -176,14 +176,14 @@ def _check_rows(name: str, tensor: Tensor) -> None:
 
 
 def _strides(tensor: Tensor) -> tuple[int, int, int]:
-    """Of batch, head and token; 0 where there is only one."""
+    """Strides of batch, head and token; 0 for dimensions of size 1."""
     sizes, strides = tensor.shape, tensor.stride()
     first, second, third = (stride if size > 1 else 0 for size, stride in zip(sizes[:3], strides[:3], strict=True))
     return first, second, third
 
 
 def _describe(arguments: Arguments, call: _Call) -> None:
-    """Everything but the pointers."""
+    """Fill in all arguments except the pointers."""
     q, k, bias, key_mask = call.q, call.k, call.masks.bias, call.masks.key_mask
     arguments.scale = call.scale
     arguments.flags = (_CAUSAL if call.masks.causal else 0) | (_INT8_SCORES if call.int8 else 0)

@@ -1,4 +1,4 @@
-"""Our attention in the newer transformers of diffusers, which all attend by `dispatch_attention_fn`."""
+"""Our attention in the newer diffusers transformers, which all call `dispatch_attention_fn`."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ _session: ContextVar[AttentionSession | None] = ContextVar("session", default=No
 
 @contextmanager
 def attending_dispatched(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
-    """Have the session attend in these networks, wherever their layers ask that function."""
+    """Route the networks' calls of `dispatch_attention_fn` to the session inside the context."""
     with ExitStack() as hooks:
         for network in networks:
             if isinstance(network, torch.nn.Module) and _take_over(network):
@@ -31,7 +31,10 @@ def attending_dispatched(session: AttentionSession, networks: Iterable[object]) 
 
 
 def _take_over(network: torch.nn.Module) -> bool:
-    """Whether its layers ask the function; from then on it asks the session of whichever network is running."""
+    """Patch the function in the modules of the network's processors; whether any of them uses it.
+
+    The patched function uses the session of whichever network is running.
+    """
     classes = {type(getattr(module, "processor", None)) for module in network.modules()}
     modules = [sys.modules[each.__module__] for each in classes if hasattr(sys.modules[each.__module__], _FUNCTION)]
     for module in modules:
@@ -42,7 +45,7 @@ def _take_over(network: torch.nn.Module) -> bool:
 
 
 class _Dispatched:
-    """The function of diffusers in the modules that import it: as it was, but while a session attends."""
+    """Replacement for diffusers' function in the modules that import it; the original runs if no session is active."""
 
     def __init__(self, theirs: Callable[..., Tensor]) -> None:
         self._theirs = theirs
@@ -57,9 +60,9 @@ class _Dispatched:
         is_causal: bool = False,
         scale: float | None = None,
         enable_gqa: bool = False,
-        **others: Any,  # noqa: ANN401  choices among their own implementations
+        **others: Any,  # noqa: ANN401  options of diffusers' own backends
     ) -> Tensor:
-        """Tokens before heads, `(b, n, h, d)`, as all of diffusers' has them."""
+        """Tensors are `(b, n, h, d)`, tokens before heads, as everywhere in diffusers."""
         session = _session.get()
         masks = None if session is None or is_causal else _masks(attn_mask, key)
         if session is None or masks is None:
@@ -71,7 +74,7 @@ class _Dispatched:
 
 
 def _masks(mask: Tensor | None, key: Tensor) -> Masks | None:
-    """A mask as attention takes it; None: one of no known shape."""
+    """Convert a diffusers mask; None if its shape is not supported."""
     if mask is None:
         return NO_MASKS
     batch, tokens = key.shape[0], key.shape[1]

@@ -1,4 +1,4 @@
-"""Our attention in transformers of two streams, whose layers attend over words and image at once."""
+"""Our attention in dual-stream transformers, whose layers attend over text and image tokens jointly."""
 
 from typing import Any, TypeAlias
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 from mezzotint.attention.session import AttentionSession
 
-Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which publishes no types
+Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which has no type annotations
 
 
 class JointProcessor:
-    """One attention layer of Stable Diffusion 3 (arXiv 2403.03206, 4); without words, of the image alone."""
+    """Joint attention layer of Stable Diffusion 3 (arXiv 2403.03206, 4); without text tokens, self-attention."""
 
     def __init__(self, session: AttentionSession) -> None:
         self._session = session
@@ -21,9 +21,9 @@ class JointProcessor:
         attn: Layer,
         hidden_states: Tensor,
         encoder_hidden_states: Tensor | None = None,
-        attention_mask: Tensor | None = None,  # noqa: ARG002  diffusers' own has it, and no use for it
+        attention_mask: Tensor | None = None,  # noqa: ARG002  diffusers' own processor ignores it too
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """The image's tokens `(b, n, c)`, and the words' `(b, m, c)` where there are any, to the same."""
+        """Map image tokens `(b, n, c)` and, if given, text tokens `(b, m, c)` to tensors of the same shapes."""
         parts = _heads(attn, (attn.to_q, attn.to_k, attn.to_v), (attn.norm_q, attn.norm_k), hidden_states)
         if encoder_hidden_states is not None:
             projections = (attn.add_q_proj, attn.add_k_proj, attn.add_v_proj)
@@ -40,7 +40,7 @@ class JointProcessor:
 
 
 def _heads(attn: Layer, projections: tuple[Layer, ...], norms: tuple[Layer, Layer], tokens: Tensor) -> list[Tensor]:
-    """Queries, keys and values `(b, h, n, d)`."""
+    """Project tokens to queries, keys and values `(b, h, n, d)`."""
     projected = [each(tokens).unflatten(2, (attn.heads, -1)).transpose(1, 2) for each in projections]
     return [
         projected[0] if norms[0] is None else norms[0](projected[0]),

@@ -1,10 +1,10 @@
-"""How the output lies in memory: dense, in q's order of heads and tokens."""
+"""Memory layout of the output: dense, in q's order of heads and tokens."""
 
 from torch import Tensor
 
 
 def output_strides(q: Tensor) -> tuple[int, int, int, int]:
-    """Strides for `(b, h, nq, d)`: tokens before heads where q has them so, as linear layers make them."""
+    """Strides for `(b, h, nq, d)`: tokens before heads if q is laid out that way, as linear layers leave it."""
     _, heads, tokens, head_dim = q.shape
     if q.stride(2) > q.stride(1):
         return heads * tokens * head_dim, head_dim, heads * head_dim, 1
@@ -12,5 +12,5 @@ def output_strides(q: Tensor) -> tuple[int, int, int, int]:
 
 
 def empty_output(q: Tensor) -> Tensor:
-    """Room for `(b, h, nq, d)`; nothing is written."""
+    """Allocate the output `(b, h, nq, d)`, uninitialized."""
     return q.new_empty_strided(q.shape, output_strides(q))

@@ -1,7 +1,7 @@
-"""The attention operation, declared to torch once: what a compiler or a graph sees of every implementation.
+"""The attention custom op registered with torch, through which torch.compile sees every implementation.
 
-Eager code calls the implementations themselves: going through torch's dispatcher costs about as much as a call of the
-kernels' library does.
+Eager code calls the implementations directly: going through torch's dispatcher costs about as much as a call of the
+kernel library.
 """
 
 import functools
@@ -37,7 +37,7 @@ def _attention(
     scale: float,
     implementation: str,
 ) -> Tensor:
-    """`(b, h, nq, d)` in q's layout; what the kernels cannot do, SDPA does."""
+    """Return `(b, h, nq, d)` in q's layout; falls back to SDPA if there is no kernel."""
     masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=causal)
     _check(q, k, v, masks, scale, implementation)
     done = _by_kernels(q, k, v, masks, scale, implementation, with_lse=False)
@@ -59,7 +59,7 @@ def _attention_with_lse(
     scale: float,
     implementation: str,
 ) -> tuple[Tensor, Tensor]:
-    """`(b, h, nq, d)` in q's layout and `(b, h, nq)`; what the kernels cannot do, the reference does."""
+    """Return `(b, h, nq, d)` in q's layout and the LSE `(b, h, nq)`; falls back to the reference implementation."""
     masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=causal)
     _check(q, k, v, masks, scale, implementation)
     done = _by_kernels(q, k, v, masks, scale, implementation, with_lse=True)
@@ -104,7 +104,7 @@ def _installed() -> CompiledAttention | None:
 
 
 def _in_layout_of(q: Tensor, out: Tensor) -> Tensor:
-    """The layout that the declaration promises."""
+    """Copy the output to the layout that the fake implementation promises, if it differs."""
     return out if out.stride() == output_strides(q) else empty_output(q).copy_(out)
 
 
@@ -125,14 +125,14 @@ def _declare() -> torch.library.Library:
     library.define(f"attention_with_lse({_ARGUMENTS}) -> (Tensor, Tensor)")  # type: ignore[no-untyped-call]
     library.impl("attention", _attention, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     library.impl("attention_with_lse", _attention_with_lse, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
-    for name in ("attention", "attention_with_lse"):  # without them compiled code would have none, and not say so
+    for name in ("attention", "attention_with_lse"):  # otherwise compiled code would silently have no gradients
         torch.library.register_autograd(f"mezzotint::{name}", _gradients, setup_context=_keep, lib=library)
     torch.library.register_fake("mezzotint::attention", _attention_fake, lib=library)
     torch.library.register_fake("mezzotint::attention_with_lse", _attention_with_lse_fake, lib=library)
     return library
 
 
-_LIBRARY = _declare()  # torch forgets what was declared when this goes
+_LIBRARY = _declare()  # torch unregisters the ops once this is gone
 
 
 def attention(
@@ -144,9 +144,9 @@ def attention(
     *,
     implementation: Implementation = "sdpa",
 ) -> Tensor:
-    """softmax(q k^T * scale + bias) v through torch's dispatcher, for code that is compiled.
+    """softmax(q k^T * scale + bias) v through torch's dispatcher, for compiled code.
 
-    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; scale is 1 / sqrt(d) unless said. Gives `(b, h, nq, d)`.
+    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; scale defaults to 1 / sqrt(d). Returns `(b, h, nq, d)`.
     """
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     return torch.ops.mezzotint.attention(  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Our attention in the networks of diffusers: what stands in for their own processor while a job runs.
+"""Attention processors that replace those of diffusers models while a job runs.
 
-Text encoders keep torch's own: they run once for a prompt, and transformers has no place for an attention of one model
-but a registry of the whole process.
+Text encoders keep torch's attention: they run once per prompt, and transformers has no per-model hook for attention,
+only a process-wide registry.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,13 +16,13 @@ from mezzotint.attention.joint import JointProcessor
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.session import AttentionSession
 
-Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which publishes no types
+Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which has no type annotations
 
 
 class SessionProcessor:
-    """One attention layer of U-Nets, of transformers of PixArt's kind, and of autoencoders."""
+    """Attention processor for U-Nets, PixArt-like transformers and autoencoders."""
 
-    _norm_heads = True  # each by itself, where queries and keys are normalized
+    _norm_heads = True  # QK norm, where there is one, is applied per head
 
     def __init__(self, session: AttentionSession) -> None:
         self._session = session
@@ -36,7 +36,7 @@ class SessionProcessor:
         temb: Tensor | None = None,
         key_lengths: Tensor | None = None,
     ) -> Tensor:
-        """Tokens `(b, n, c)` or pixels `(b, c, h, w)` to the same; key_lengths are of the encoder's tokens."""
+        """Map tokens `(b, n, c)` or pixels `(b, c, h, w)` to the same shape; key_lengths count the encoder's tokens."""
         residual = hidden_states
         if attn.spatial_norm is not None:
             hidden_states = attn.spatial_norm(hidden_states, temb)
@@ -58,7 +58,7 @@ class SessionProcessor:
 
 
 class AcrossHeadsProcessor(SessionProcessor):
-    """One layer of Sana that attends to words: queries and keys are normalized over all heads."""
+    """Cross-attention processor for Sana, whose QK norm spans all heads."""
 
     _norm_heads = False
 
@@ -66,7 +66,7 @@ class AcrossHeadsProcessor(SessionProcessor):
 def _project(
     attn: Layer, tokens: Tensor, encoder_tokens: Tensor | None, *, norm_heads: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values `(b, h, n, d)`, tokens before heads in memory."""
+    """Project to queries, keys and values `(b, h, n, d)`, tokens before heads in memory."""
     if encoder_tokens is None:
         encoder_tokens = tokens
     elif attn.norm_cross:
@@ -82,9 +82,9 @@ def _project(
 
 
 def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | None) -> Masks:
-    """A layer's mask as attention takes it; what is the same for all heads or queries is not written out for each."""
+    """Convert a layer's mask without expanding what is the same for all heads or queries."""
     if key_lengths is not None:
-        return Masks(key_lengths=key_lengths)  # of what is padding they say as much as the mask
+        return Masks(key_lengths=key_lengths)  # they hold the same information as the padding mask
     if mask is None:
         return NO_MASKS
     batch, nk = k.shape[0], k.shape[2]
@@ -100,7 +100,7 @@ def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | No
     return Masks(bias=mask)
 
 
-_PROCESSORS = {  # by the class that diffusers puts there; by name, for to import Sana's takes a second
+_PROCESSORS = {  # keyed by the name of diffusers' processor class: importing Sana's takes a second
     "AttnProcessor2_0": SessionProcessor,
     "JointAttnProcessor2_0": JointProcessor,
     "SanaAttnProcessor2_0": AcrossHeadsProcessor,
@@ -109,10 +109,10 @@ _PROCESSORS = {  # by the class that diffusers puts there; by name, for to impor
 
 @contextmanager
 def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
-    """Have the session attend in these networks; afterwards they are as they were.
+    """Use the session's attention in these networks inside the context; restores their processors afterwards.
 
-    With `sdpa` nothing is touched: diffusers' own processors make the very same images. Where weights rest says
-    nothing about where they compute, so that each call decides by its own queries.
+    With `sdpa` nothing is replaced: diffusers' own processors give exactly the same images. Offloaded weights do not
+    tell where a layer computes, so each call decides by the device of its queries.
     """
     networks = [] if session.used == "sdpa" else list(networks)
     layers = [layer for network in networks for layer in _layers(network)]

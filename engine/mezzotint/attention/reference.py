@@ -1,4 +1,4 @@
-"""Attention in plain torch, as it is written: what every other implementation is held to."""
+"""Attention in plain torch, straight from the formula: the reference for all other implementations."""
 
 import math
 
@@ -11,11 +11,11 @@ from mezzotint.attention.masks import NO_MASKS, Masks, causal_mask, visible_keys
 def attention_reference(
     q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None
 ) -> tuple[Tensor, Tensor]:
-    """softmax(q k^T * scale + bias) v, and the logarithm of the softmax's sum (Vaswani et al., arXiv 1706.03762).
+    """softmax(q k^T * scale + bias) v, and the log-sum-exp of the scores (Vaswani et al., arXiv 1706.03762).
 
-    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`: g heads of q share one of k; scale is 1 / sqrt(d) unless said.
-    Gives `(b, h, nq, d)` of q's dtype and `(b, h, nq)` of at least float32, in which everything is computed. A query
-    that sees no key gets 0 and -inf.
+    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`: g query heads share a key head; scale defaults to 1 / sqrt(d).
+    Returns `(b, h, nq, d)` in q's dtype and `(b, h, nq)` in at least float32, in which everything is computed. A query
+    without visible keys gets 0 and -inf.
     """
     exact = torch.promote_types(q.dtype, torch.float32)
     if k.shape[2] == 0:
@@ -32,10 +32,10 @@ def attention_reference(
 def attention_gradients(
     out: Tensor, lse: Tensor | None, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Gradients of q, k, v and bias by those of the output and the logarithms (arXiv 2205.14135, appendix B.2)."""
+    """Gradients of q, k, v and bias from those of the output and the LSE (arXiv 2205.14135, appendix B.2)."""
     exact, groups = torch.promote_types(q.dtype, torch.float32), q.shape[1] // k.shape[1]
     queries, (keys, values) = q.to(exact), (each.to(exact).repeat_interleave(groups, dim=1) for each in (k, v))
-    weights = torch.softmax(_scores(queries, keys, masks, scale), dim=-1).nan_to_num(0.0)  # of rows that see nothing
+    weights = torch.softmax(_scores(queries, keys, masks, scale), dim=-1).nan_to_num(0.0)  # rows without visible keys
     of_weights = (of_out := out.to(exact)) @ values.mT
     of_scores = weights * (of_weights - (weights * of_weights).sum(dim=-1, keepdim=True))
     if lse is not None:
@@ -46,7 +46,7 @@ def attention_gradients(
 
 
 def _scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor:
-    """`(b, h, nq, nk)`, -inf where a key is not seen."""
+    """Scores `(b, h, nq, nk)`, -inf for hidden keys."""
     scores = queries @ keys.mT * scale
     if masks.bias is not None:
         scores = scores + masks.bias
@@ -59,6 +59,6 @@ def _scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor
 
 
 def _shared(gradient: Tensor, of: Tensor) -> Tensor:
-    """Of heads that share one, the sum."""
+    """Sum the gradients over the query heads that share a key head."""
     batch, heads, tokens, head_dim = of.shape
     return gradient.view(batch, heads, gradient.shape[1] // heads, tokens, head_dim).sum(dim=2).to(of.dtype)

@@ -1,4 +1,4 @@
-"""Attention by torch's own scaled_dot_product_attention: what runs where nothing better does."""
+"""Attention by torch's scaled_dot_product_attention, the fallback."""
 
 import math
 
@@ -9,12 +9,12 @@ from mezzotint.attention.masks import NO_MASKS, Masks, causal_mask, visible_keys
 
 
 def attention_sdpa(q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None) -> Tensor:
-    """As `attention_reference`, `(b, h, nq, d)`; masks stay broadcast, and a query that sees no key gets 0."""
+    """Same as `attention_reference` without the LSE: `(b, h, nq, d)`; masks stay broadcast."""
     nq, nk = q.shape[2], k.shape[2]
     if nk == 0 or q.numel() == 0:
         return torch.zeros_like(q)
     seen = visible_keys(masks, nk)
-    # torch counts causality from the first query and we from the last: alike only where there are as many keys.
+    # torch aligns the causal mask with the first query and we with the last; they agree only if nq == nk.
     own_causal = masks.causal and nq == nk and masks.bias is None and seen is None
     if masks.causal and not own_causal:
         earlier = causal_mask(nq, nk, q.device)[None, None]
@@ -30,7 +30,7 @@ def attention_sdpa(q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, sca
     )
     if seen is None:
         return out
-    return out.masked_fill(~seen.any(dim=-1, keepdim=True), 0.0)  # some of its implementations make it not-a-number
+    return out.masked_fill(~seen.any(dim=-1, keepdim=True), 0.0)  # some SDPA backends return NaN for fully masked rows
 
 
 def _mask(bias: Tensor | None, seen: Tensor | None, dtype: torch.dtype) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""Which implementation attends in a job: what was asked, where library, device and self-test allow it."""
+"""Choose a job's attention implementation: the requested one, if library, device and self-test allow it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from mezzotint.dispatch.dispatcher import Tell
     from mezzotint.dispatch.self_test import SelfTest
 
-COMPILED: tuple[Attention, ...] = ("flash", "int8")  # by our kernels
-PLAIN: tuple[Attention, ...] = ("sdpa", "reference")  # by torch: everywhere
+COMPILED: tuple[Attention, ...] = ("flash", "int8")  # our kernels
+PLAIN: tuple[Attention, ...] = ("sdpa", "reference")  # plain torch, available everywhere
 _SHORT = ("float16", "bfloat16")
 
 
 class AttentionBackends:
-    """Our kernels, in numbers of 16 bits and with scores in 8: `flash` and `int8`."""
+    """Our attention kernels: `flash`, in 16 bits, and `int8`, with 8-bit scores."""
 
     def __init__(
         self, open_library: Callable[[], AttentionLibrary] = open_installed, device_type: str = "cuda"
@@ -47,9 +47,9 @@ class AttentionBackends:
         }
 
     def session(self, asked: Attention, device: str, dtype: str, tell: "Tell") -> "AttentionSession":
-        """What attends in a job on a device of that name in numbers of that format; UsageError for what cannot be.
+        """Return the attention session for a job; raises UsageError if the requested attention cannot run there.
 
-        `auto` is `flash` where that can be and `sdpa` elsewhere, and `int8` is for those who ask for it.
+        `auto` means `flash` where available and `sdpa` elsewhere; `int8` is used only on request.
         """
         from mezzotint.attention.session import AttentionSession
 
@@ -93,7 +93,7 @@ def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "tor
 
 @contextmanager
 def torch_attention(session: "AttentionSession") -> Iterator[None]:
-    """What torch does by itself inside: for `reference` plain products, else whatever it thinks best."""
+    """Restrict torch's own SDPA inside the context: the math backend for `reference`, otherwise torch's choice."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     if session.used == "reference":

@@ -1,4 +1,4 @@
-"""Whether the kernels are right on a device: a few real shapes beside the reference, in under a second."""
+"""Self-test of the attention kernels on a device: a few real shapes against the reference, in under a second."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 
-_INT8_ERROR = 0.05  # of the output, root mean square: what 8 bits of q and k cost on normal numbers is a tenth of it
+_INT8_ERROR = 0.05  # relative RMS of the output; normally distributed q and k in 8 bits cause a tenth of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A shape that models run."""
+    """An attention shape that occurs in models."""
 
     name: str
     batch: int
@@ -37,7 +37,7 @@ CASES = (
 
 
 def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch.dtype, *, int8: bool) -> SelfTest:
-    """Run every case that the device has a kernel for; the first that is wrong ends it."""
+    """Run every case that the device has a kernel for; stops at the first failure."""
 
     def problem_of(case: Case, seed: int) -> str | None:
         q, k, v, masks = inputs(case, seed, device, dtype)
@@ -51,12 +51,12 @@ def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch
 
 
 def _allowed(exact: Tensor, dtype: torch.dtype) -> float:
-    """Rounding of the weights and of the output, each by half a step at the most, and as much again."""
+    """Allowed deviation: rounding of softmax weights and output, half a step each, with a safety factor of 2."""
     return 2 * torch.finfo(dtype).eps * float(exact.abs().max())
 
 
 def inputs(case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Masks]:
-    """q, k, v `(b, h, n, d)` as layers make them, tokens before heads in memory, and the lengths of padded keys."""
+    """Draw q, k, v `(b, h, n, d)` as layers produce them, tokens before heads in memory, and padding lengths."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(tokens: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""What attends in one job: the implementation that was chosen, and torch's own wherever that one cannot."""
+"""Attention of one job: the chosen implementation, with a fallback to torch's where it cannot run."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,11 +18,11 @@ from mezzotint.dispatch.library import Unsupported
 from mezzotint.protocol import Attention, KernelFallback
 
 T = TypeVar("T")
-_FEW_KEYS = 128  # and fewer, as of a prompt, are one launch in 16 bits; in 8 bits they are three
+_FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
 
 
 class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float | None]):
-    """Counts what it could not do as it was asked, and tells of the first."""
+    """Dispatches attention calls, counts fallbacks and reports the first."""
 
     def __init__(
         self, *, asked: Attention, chosen: Implementation, kernels: CompiledAttention | None, tell: Tell
@@ -36,16 +36,16 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
             log=FallbackLog("attention_fell_back", tell),
             given_up=f"attention {chosen!r} is given up for torch's own",
             incomplete=f"attention {chosen!r} cannot do everything here, torch's own does the rest",
-            untold=torch.float32,  # which some autoencoders want
+            untold=torch.float32,  # needed by some autoencoders
         )
 
     @property
     def fallbacks(self) -> tuple[KernelFallback, ...]:
-        """Why something else attended, and how often."""
+        """Reasons for fallbacks, with their counts."""
         return self._log.fallbacks
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None) -> Tensor:
-        """softmax(q k^T * scale + bias) v `(b, h, nq, d)`, of q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`."""
+        """softmax(q k^T * scale + bias) v `(b, h, nq, d)` for q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`."""
         if torch.compiler.is_compiling():
             return attention(q, k, v, masks, scale, implementation=self.used)
         made = self.run(q, k, v, masks, scale)
@@ -56,9 +56,9 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         return attention_sdpa(q, k, v, masks, scale)
 
     def finite(self, make: Callable[[], T], what: str) -> T:
-        """What `make` gives, tensors; when kernels of ours make one of them not-a-number, once more without them.
+        """Return the tensors from `make`; if our kernels produced a NaN or infinity, give them up and run it again.
 
-        Looks at the numbers, and so waits for the device: for whole stages, not for steps or single calls.
+        Synchronizes with the device, so use it for whole stages, not for steps or single calls.
         """
         made = make()
         if self.kernels is None or all(_finite(each) for each in tree_leaves(made)):
@@ -86,7 +86,7 @@ def _in_8_bits(
 
 
 def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -> T:
-    """`AttentionSession.finite`, where there may be no session."""
+    """Same as `AttentionSession.finite`, for an optional session."""
     return make() if session is None else session.finite(make, what)
 
 

@@ -1,4 +1,4 @@
-"""How long calls take: of the device alone on a card, of everything on a processor; the median of many rounds."""
+"""Time calls, median of many rounds: device time on a GPU, wall time on a CPU."""
 
 import statistics
 import time
@@ -11,13 +11,13 @@ import torch
 Call: TypeAlias = Callable[[], object]
 
 _ROUNDS = 15
-_ROUND_MS = 2.0  # at least: below, the clock of events is coarse
-_MOST_CALLS = 200  # of one round
-_BUDGET_MS = 400.0  # for all rounds; slow calls get fewer of them, and three at the least
+_ROUND_MS = 2.0  # minimum: the resolution of CUDA events is too coarse for less
+_MOST_CALLS = 200  # per round
+_BUDGET_MS = 400.0  # for all rounds; slow calls get fewer rounds, but at least three
 
 
 def milliseconds(calls: Sequence[Call], device: torch.device) -> float:
-    """Of one call; each of `calls` is the same work on inputs of its own, taken in turn."""
+    """Return the time of one call; `calls` do the same work on different inputs and are run in turn."""
     if device.type == "cuda":
         return _on_card(calls)
     for call in calls:
@@ -26,7 +26,7 @@ def milliseconds(calls: Sequence[Call], device: torch.device) -> float:
 
 
 def _median(calls: Sequence[Call], clock: Callable[[Sequence[Call]], float]) -> float:
-    """Of rounds that are long enough to be measured."""
+    """Median time per call over rounds long enough to measure."""
     once = clock(calls) / len(calls)
     count = max(len(calls), min(_MOST_CALLS, round(_ROUND_MS / max(once, 1e-6))))
     turns = [calls[index % len(calls)] for index in range(count)]
@@ -42,7 +42,7 @@ def _by_clock(calls: Sequence[Call]) -> float:
 
 
 def _on_card(calls: Sequence[Call]) -> float:
-    """By events around a graph, in which no call waits for the host; around plain calls where none can be captured."""
+    """Time a captured CUDA graph, without launch overhead; falls back to plain calls if capture fails."""
     for call in calls:
         call()
     torch.cuda.synchronize()

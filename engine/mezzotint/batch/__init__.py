@@ -1,1 +1,1 @@
-"""Batches: what a job file stands for, task by task, and how the tasks are made."""
+"""Batches: expand a job file into tasks, and run them."""

@@ -1,4 +1,4 @@
-"""What the librarian can be asked about batches: their jobs, what these would make, and how their folders stand."""
+"""Library service methods for batches: read and write job files, dry runs, status of output folders."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from mezzotint.batch.manifest.followed import FollowedFolders
     from mezzotint.catalog import Catalog
 
-MOST_BYTES = 4 << 20  # of a job that a window is given to edit
+MOST_BYTES = 4 << 20  # of the largest job that is sent to a window for editing
 
 MakeCatalog = Callable[[], "Catalog"]
 
 
 def batch_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
-    """The methods by name."""
+    """Return the batch methods by name."""
     of = _BatchMethods(make_catalog)
     return {
         "batch_read": Method(params=PathParams, run=of.read, turn="waiting"),
@@ -80,7 +80,7 @@ class _BatchMethods:
         return self._folders().tasks(asked, cancelled)
 
     def _folders(self) -> "FollowedFolders":
-        """Made by whichever thread asks first; two of them would only read twice."""
+        """Create on first use; a race between two threads only costs a second read."""
         from mezzotint.batch.manifest.followed import FollowedFolders
 
         self._followed = self._followed or FollowedFolders()
@@ -95,7 +95,7 @@ def _whole(name: str, what: str) -> Path:
 
 
 def _check_length(job: dict[str, object]) -> None:
-    if len(to_json(job)) > MOST_BYTES:  # a character may take six bytes
+    if len(to_json(job)) > MOST_BYTES:  # escaped characters may take six bytes
         raise UsageError(
             f"the job is longer than {MOST_BYTES >> 20} MB: put its prompts into a file or a table, or use `mezzotint "
             "run`"

@@ -1,1 +1,1 @@
-"""What `mezzotint bench` measures: attention, products, and how well starters follow prompts."""
+"""Benchmarks of `mezzotint bench`: attention, products, and how well starter models follow prompts."""

@@ -1,6 +1,6 @@
-"""Our attention beside torch's, shape by shape, in one run on one device.
+"""Benchmark of our attention against torch's, shape by shape, in one run on one device.
 
-It needs nothing but torch. `mezzotint bench attention` is for people, `make gpu-check` for cards.
+Needs only torch. Run by `mezzotint bench attention`, and by `make gpu-check` on GPUs.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ from mezzotint.benchmarks.attention_shapes import SHAPES, Shape
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
 OURS = ("mezzotint flash", "mezzotint int8")
-TRITON = "triton flex"  # torch's flex_attention, which torch.compile makes a kernel of
+TRITON = "triton flex"  # torch's flex_attention, compiled to a kernel by torch.compile
 _BACKENDS = {
     "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
     "sdpa flash": SDPBackend.FLASH_ATTENTION,
     "sdpa efficient": SDPBackend.EFFICIENT_ATTENTION,
     "sdpa math": SDPBackend.MATH,
 }
-_CHECKED = 64  # queries of the last batch whose results are compared
+_CHECKED = 64  # number of queries of the last batch item whose results are checked
 _MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
 
 
@@ -46,15 +46,15 @@ class BenchRow:
     nq: int
     nk: int
     head_dim: int
-    words: tuple[int, ...]  # keys that are no padding, by batch; empty: all
+    words: tuple[int, ...]  # number of keys that are not padding, per batch item; empty: all
     dtype: str
     implementation: str
-    kernel: str | None  # of ours: its name
-    milliseconds: float | None  # of one call, the median; None: it cannot do this
-    tflops: float | None  # 4 b h nq nk d by the time, padding counted
-    ratio: float | None  # the time of the best of torch's own by that of ours: above 1 is faster
-    peak_bytes: int | None  # of device memory beyond the inputs
-    error: float | None  # root mean square of the difference from float32, by that of the exact values
+    kernel: str | None  # name of our kernel
+    milliseconds: float | None  # median of one call; None: not supported
+    tflops: float | None  # 4 b h nq nk d over the time, including padding
+    ratio: float | None  # speedup over the best of torch's own: above 1 is faster
+    peak_bytes: int | None  # device memory beyond the inputs
+    error: float | None  # relative RMS error against float32
     problem: str | None
     device: str
     torch: str
@@ -65,17 +65,17 @@ class _Inputs:
     q: Tensor
     k: Tensor
     v: Tensor
-    masks: Masks  # as ours takes them
-    mask: Tensor | None  # as torch takes them
+    masks: Masks  # for our attention
+    mask: Tensor | None  # for torch's attention
 
 
 _Attend = Callable[[_Inputs], Tensor]
-Wanted = Callable[[str, str], bool]  # of a shape and an implementation: asked right before it is measured
+Wanted = Callable[[str, str], bool]  # whether to measure (shape, implementation); called right before measuring
 
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """One way to compute attention, and the kernel of ours that does it."""
+    """An attention implementation, and the name of our kernel that it runs, if any."""
 
     attend: _Attend
     kernel_of: Callable[[_Inputs], str | None] = lambda _: None
@@ -84,7 +84,7 @@ class Implementation:
 def measure(
     shapes: Sequence[Shape], device: torch.device, dtype: torch.dtype, kernels: CompiledAttention | None
 ) -> Iterator[BenchRow]:
-    """A row for each implementation on each shape, as it is measured; torch's own first."""
+    """Yield a row per shape and implementation as it is measured, torch's own first."""
     found = implementations(device, kernels)
     for shape in shapes:
         yield from measure_shape(shape, found, device, dtype)
@@ -97,7 +97,7 @@ def measure_shape(
     dtype: torch.dtype,
     wanted: Wanted | None = None,
 ) -> Iterator[BenchRow]:
-    """A row for each implementation that is wanted."""
+    """Yield a row for each wanted implementation."""
     inputs: list[_Inputs] = []
     best: float | None = None
     for name, implementation in found.items():
@@ -113,7 +113,7 @@ def measure_shape(
 
 
 def implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, Implementation]:
-    """Torch's own, and ours where there are kernels."""
+    """Return torch's implementations, and ours if there are kernels."""
     found: dict[str, Implementation] = {}
     for name, backend in _BACKENDS.items():
         if device.type == "cuda" or backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
@@ -129,7 +129,7 @@ def implementations(device: torch.device, kernels: CompiledAttention | None) -> 
 
 
 def triton_implementation() -> Implementation | None:
-    """Attention in Triton's code, compiled for each shape, which takes seconds; None where there is no Triton."""
+    """Return attention in Triton, compiled per shape, which takes seconds; None without Triton."""
     if importlib.util.find_spec("triton") is None:
         return None
     from torch.nn.attention.flex_attention import flex_attention
@@ -155,7 +155,7 @@ def _by_sdpa(backend: SDPBackend) -> Implementation:
 
 
 def by_kernels(kernels: CompiledAttention, *, int8: bool, masked: bool = False) -> Implementation:
-    """Ours; `masked`: those that look at a mask, which hides nothing."""
+    """Return our implementation; `masked`: with a key mask that hides nothing."""
 
     def masks_of(given: _Inputs) -> Masks:
         return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
@@ -172,7 +172,7 @@ def _all_seen(batch: int, keys: int, device: torch.device) -> Masks:
 
 
 def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:
-    """As many as the device's cache cannot hold together, so that each call reads from memory."""
+    """Draw enough inputs to exceed the device's cache, so that each call reads from memory."""
     cache = _CACHE_BYTES
     if device.type == "cuda":
         cache = 2 * int(getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)) or cache
@@ -209,7 +209,7 @@ def _measure(
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
         if device.type == "cuda":
-            with contextlib.suppress(RuntimeError):  # a card that is lost says so again
+            with contextlib.suppress(RuntimeError):  # raised again if the GPU is lost
                 torch.cuda.empty_cache()
     return BenchRow(
         group=shape.group,
@@ -240,7 +240,7 @@ def _bound(attend: _Attend, given: _Inputs) -> Callable[[], object]:
 
 
 def _peak_bytes(attend: _Attend, given: _Inputs) -> int | None:
-    attend(given)  # what libraries set up once is not counted
+    attend(given)  # warm up, so that one-time allocations of libraries are not counted
     if given.q.device.type != "cuda":
         return None
     torch.cuda.synchronize()
@@ -261,27 +261,27 @@ def _error(attend: _Attend, given: _Inputs) -> float:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without torch's warnings of why each backend cannot do something: the rows say it."""
+    """Silence torch's warnings about unsupported backends, which the rows report."""
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")
         yield
 
 
 def choose(groups: Sequence[str], device: torch.device) -> list[Shape]:
-    """The shapes of these groups, all without any; on a processor small ones of the same kinds."""
+    """Return the shapes of these groups, by default all; on a CPU, small variants of them."""
     chosen = [shape for shape in SHAPES if not groups or shape.group in groups]
     return chosen if device.type == "cuda" else [shape.small() for shape in chosen]
 
 
 def dtype_for(device: torch.device) -> torch.dtype:
-    """What models are run in there."""
+    """Return the dtype in which models run on the device."""
     if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] < 8:
         return torch.float16
     return torch.bfloat16 if device.type == "cuda" else torch.float32
 
 
 def kernels_for(device: torch.device) -> tuple[CompiledAttention | None, str | None]:
-    """Our kernels, or why they are not measured."""
+    """Return our kernels, or the reason why they are not measured."""
     try:
         kernels = CompiledAttention(open_installed())
     except Unavailable as error:

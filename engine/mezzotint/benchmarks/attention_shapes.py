@@ -1,4 +1,4 @@
-"""The shapes of attention that image models run, at 1024x1024 unless said, with guidance where they use it."""
+"""Attention shapes of image models, at 1024x1024 unless stated, with CFG where they use it."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ _SMALL_TOKENS, _SMALL_HEADS = 256, 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One layer's attention."""
+    """Attention shape of one layer."""
 
     group: str
     name: str
@@ -16,27 +16,27 @@ class Shape:
     nq: int
     nk: int
     head_dim: int
-    kv_heads: int = 0  # 0: as many as heads
-    words: tuple[int, ...] = ()  # how many keys of each batch are no padding; empty: all
+    kv_heads: int = 0  # 0: same as heads
+    words: tuple[int, ...] = ()  # number of keys that are not padding, per batch item; empty: all
 
     @property
     def heads_of_keys(self) -> int:
-        """How many heads keys and values have."""
+        """Number of heads of keys and values."""
         return self.kv_heads or self.heads
 
     @property
     def products(self) -> int:
-        """Floating-point operations of both products, padding counted: 4 b h nq nk d."""
+        """FLOPs of both products, including padding: 4 b h nq nk d."""
         return 4 * self.batch * self.heads * self.nq * self.nk * self.head_dim
 
     @property
     def elements(self) -> int:
-        """Of q, k, v and the output together."""
+        """Total elements of q, k, v and the output."""
         queries = self.batch * self.heads * self.nq
         return 2 * self.head_dim * (queries + self.batch * self.heads_of_keys * self.nk)
 
     def small(self) -> "Shape":
-        """Of the same kind, for a processor."""
+        """Return a small variant for CPUs."""
         if self.heads == self.heads_of_keys:
             heads = kv_heads = min(self.heads, _SMALL_HEADS)
         else:

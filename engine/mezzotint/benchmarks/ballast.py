@@ -1,4 +1,4 @@
-"""A card made small: another process holds its memory, but for so many bytes, so that the driver shows no more."""
+"""Simulate a smaller GPU: another process occupies its memory, so that the driver reports no more than the limit."""
 
 import multiprocessing
 from collections.abc import Callable, Iterator
@@ -8,13 +8,13 @@ from multiprocessing.connection import Connection
 from mezzotint.errors import OutOfMemory
 from mezzotint.memory.machine.probe import CONTEXT
 
-_PATIENCE = 60.0  # seconds for a process to begin and to take memory
+_PATIENCE = 60.0  # timeout in seconds for the process to start and allocate
 
-Take = Callable[[int, int], object]  # what a card's memory is taken by: its number, and the bytes that are left
+Take = Callable[[int, int], object]  # allocates a GPU's memory, given its index and the bytes to leave
 
 
 def take_card(index: int, left: int) -> object:
-    """Take what is free of a card, but for so many bytes; it stays taken while what is given here lives."""
+    """Allocate a GPU's free memory except `left` bytes; it is freed together with the returned object."""
     import torch
 
     free, _ = torch.cuda.mem_get_info(index)
@@ -25,9 +25,9 @@ def take_card(index: int, left: int) -> object:
 
 @contextmanager
 def ballast(index: int, limit: int, take: Take = take_card) -> Iterator[None]:
-    """Inside, the card has as much memory left as one of `limit` bytes, whose driver takes some of it."""
+    """Leave only as much GPU memory inside the context as a GPU of `limit` bytes has beside its driver context."""
     _give_back(index)
-    context = multiprocessing.get_context("spawn")  # a card cannot be used after a fork
+    context = multiprocessing.get_context("spawn")  # CUDA cannot be used after a fork
     here, there = context.Pipe()
     child = context.Process(target=_hold, args=(there, take, index, max(0, limit - CONTEXT)), daemon=True)
     child.start()
@@ -46,7 +46,7 @@ def ballast(index: int, limit: int, take: Take = take_card) -> Iterator[None]:
 
 
 def _give_back(index: int) -> None:
-    """What this process keeps of the card for later; and have its driver there, which takes some too."""
+    """Release this process's cached memory, and create its CUDA context, which takes some too."""
     import torch
 
     if torch.cuda.is_available():
@@ -55,10 +55,10 @@ def _give_back(index: int) -> None:
 
 
 def _hold(pipe: Connection, take: Take, index: int, left: int) -> None:
-    """Say that it is taken, and keep it until the other side closes."""
+    """Allocate, report to the other side, and hold the memory until it closes the pipe."""
     try:
         taken = take(index, left)
-    except Exception as error:  # noqa: BLE001  whatever a driver raises is told on the other side
+    except Exception as error:  # noqa: BLE001  any error is reported to the other side
         pipe.send(str(error).partition("\n")[0])
         return
     pipe.send(None)

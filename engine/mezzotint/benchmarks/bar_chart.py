@@ -1,4 +1,4 @@
-"""A plain chart of bars in groups, as SVG or as PNG."""
+"""A simple grouped bar chart, as SVG or PNG."""
 
 import io
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _PLAIN, _STRONG, _INK = "#b9b4ab", "#8c3b2e", "#26221d"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One value; bars of the same group stand together under its name."""
+    """One bar; bars of a group are drawn together under its name."""
 
     group: str
     label: str
@@ -25,7 +25,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarChart:
-    """What is shown."""
+    """The content of a chart."""
 
     title: str
     unit: str
@@ -44,13 +44,13 @@ class _Rectangle:
 @dataclass(frozen=True, slots=True)
 class _Words:
     x: float
-    y: float  # of the line's middle
+    y: float  # vertical centre of the line
     text: str
     bold: bool = False
 
 
 def draw(chart: BarChart, path: Path) -> None:
-    """Write the chart, over what was there; StorageError when that cannot be. The suffix says which format."""
+    """Write the chart in the format of the suffix, overwriting the file; raises StorageError if that fails."""
     marks = list(_layout(chart))
     height = round(max(mark.y for mark in marks) + _ROW)
     data = _svg(marks, height) if path.suffix.lower() == ".svg" else _png(marks, height)
@@ -58,7 +58,7 @@ def draw(chart: BarChart, path: Path) -> None:
 
 
 def _layout(chart: BarChart) -> Iterator[_Rectangle | _Words]:
-    """Each group's name, then its bars: label, bar, figure."""
+    """Lay out each group's name, then its bars: label, bar, value."""
     yield _Words(_MARGIN, _TITLE / 2, f"{chart.title} ({chart.unit})", bold=True)
     y, group = float(_TITLE), None
     longest = max((bar.value for bar in chart.bars), default=0.0) or 1.0

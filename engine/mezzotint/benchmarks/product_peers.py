@@ -1,4 +1,4 @@
-"""What others do for the same product: torch in 16 bits, its bare product of integers, torchao and bitsandbytes."""
+"""Competing implementations of products: torch in 16 bits, its bare integer product, torchao and bitsandbytes."""
 
 import importlib
 import importlib.util
@@ -13,11 +13,11 @@ from mezzotint.quantization.int8 import multiply, quantize_rows
 
 Run: TypeAlias = Callable[[], Tensor]
 
-LINEAR = "torch linear"  # what all are compared with
+LINEAR = "torch linear"  # the baseline
 
 
 def peers(device: torch.device) -> Iterator[tuple[str, Callable[[Tensor, Tensor], Run]]]:
-    """Each peer's name, and what prepares it for x `(m, k)` and a weight `(n, k)` in 16 bits."""
+    """Yield each peer's name and a function that prepares it for x `(m, k)` and a weight `(n, k)` in 16 bits."""
     yield LINEAR, _linear
     yield "torch._int_mm", _int_mm
     if device.type == "cuda":
@@ -32,7 +32,7 @@ def _linear(x: Tensor, weight: Tensor) -> Run:
 
 
 def _int_mm(x: Tensor, weight: Tensor) -> Run:
-    """The bare product of integers that are there already, without scales."""
+    """The bare integer product, without quantization and scales."""
     rows, codes = (quantize_rows(each.float())[0] for each in (x, weight))
     return lambda: multiply(rows, codes)
 

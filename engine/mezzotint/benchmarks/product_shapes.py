@@ -1,16 +1,16 @@
-"""The products that image models spend their time on, and what makes the rows that go into them, at 1024x1024."""
+"""The products that dominate image models' time, and the preparation of their input rows, at 1024x1024."""
 
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from mezzotint.dispatch.library import Preparation
 
-_SMALL = 128  # rows, and columns each way, for a processor
+_SMALL = 128  # limit of rows and columns on a CPU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearShape:
-    """One layer: x `(rows, columns)` to `(rows, outputs)`."""
+    """One layer, mapping x `(rows, columns)` to `(rows, outputs)`."""
 
     group: str
     name: str
@@ -25,18 +25,18 @@ class LinearShape:
 
     @property
     def numbers(self) -> int:
-        """Of x, the weight and the output together."""
+        """Total elements of x, the weight and the output."""
         return self.rows * (self.columns + self.outputs) + self.columns * self.outputs
 
     def small(self) -> "LinearShape":
-        """Of the same kind, for a processor."""
+        """Return a small variant for CPUs."""
         rows, columns, outputs = (min(size, _SMALL) for size in (self.rows, self.columns, self.outputs))
         return replace(self, rows=rows, columns=columns, outputs=outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsShape:
-    """Rows that are prepared, rotated and rounded: `columns` of the result."""
+    """Rows that are prepared, rotated and quantized; `columns` are those of the result."""
 
     group: str
     name: str
@@ -46,16 +46,16 @@ class RowsShape:
 
     @property
     def given(self) -> int:
-        """Columns that go in."""
+        """Columns of the input."""
         return self.columns * (2 if self.preparation is Preparation.GEGLU else 1)
 
     @property
     def bytes(self) -> int:
-        """That are read, of 16-bit numbers, and written."""
+        """Bytes read, as 16-bit numbers, and written."""
         return self.rows * (2 * self.given + self.columns + 4)
 
     def small(self) -> "RowsShape":
-        """Of the same kind, for a processor."""
+        """Return a small variant for CPUs."""
         return replace(self, rows=min(self.rows, _SMALL), columns=min(self.columns, _SMALL))
 
 

@@ -1,6 +1,6 @@
-"""Our quantized products beside torch's in 16 bits, and the rounding of rows beside a copy, on one device.
+"""Benchmark of our quantized products against torch's in 16 bits, and of row quantization against a copy.
 
-It needs nothing but torch. `mezzotint bench linear` is for people, `make gpu-check` for cards.
+Needs only torch. Run by `mezzotint bench linear`, and by `make gpu-check` on GPUs.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ OURS = ("mezzotint int8", "mezzotint int8, 3 LoRAs", "mezzotint int4-lowrank")
 REFERENCE = ("torch int8", "torch int8, 3 LoRAs", "torch int4-lowrank")
 COPY = "copy"
 _LORAS, _RANK = 3, 16
-_CHECKED = 64  # rows whose results are compared
+_CHECKED = 64  # number of rows whose results are checked
 _MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
 
 
@@ -43,15 +43,15 @@ class ProductRow:
     shape: str
     rows: int
     columns: int
-    outputs: int | None  # None: rows are prepared and rounded, and nothing is multiplied
+    outputs: int | None  # None: row quantization only, without a product
     dtype: str
     implementation: str
-    milliseconds: float | None  # of one call, the median; None: it cannot do this
-    tops: float | None  # 2 m k n by the time, or of rows None
-    gigabytes: float | None  # of rows: that are read and written in a second
-    ratio: float | None  # torch's time in 16 bits, or of rows the copy's, by this one: above 1 is faster
-    with_loras: float | None  # the time with LoRAs by that without
-    error: float | None  # root mean square of the difference from float32, by that of the exact values
+    milliseconds: float | None  # median of one call; None: not supported
+    tops: float | None  # 2 m k n over the time; None for rows
+    gigabytes: float | None  # for rows: GB read and written per second
+    ratio: float | None  # speedup over torch in 16 bits, or for rows over a copy: above 1 is faster
+    with_loras: float | None  # time with LoRAs relative to that without
+    error: float | None  # relative RMS error against float32
     problem: str | None
     device: str
     torch: str
@@ -59,13 +59,13 @@ class ProductRow:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """One layer and its input."""
+    """A layer's weights and its input."""
 
     x: Tensor
     eight: QuantizedWeight
     four: QuantizedWeight
     loras: Branch
-    weight: Tensor  # that of 8 bits, in x's format
+    weight: Tensor  # `eight` dequantized to x's dtype
 
 
 def measure(
@@ -75,7 +75,7 @@ def measure(
     kernels: CompiledLinear | None,
     wanted: Wanted | None = None,
 ) -> Iterator[ProductRow]:
-    """A row for each implementation on each shape that is wanted, as it is measured; what others do first."""
+    """Yield a row per shape and wanted implementation as it is measured, peers first."""
     for shape in shapes:
         with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
             if isinstance(shape, LinearShape):
@@ -96,7 +96,7 @@ def measure_products(
     dtype: torch.dtype,
     wanted: Wanted,
 ) -> Iterator[ProductRow]:
-    """A row for each of these kernels that is wanted, with the bits of the weights that it is for."""
+    """Yield a row for each wanted kernel; `found` maps names to weight bits and kernels."""
     operands: list[_Operands] = []
     for name, (bits, kernels) in found.items():
         if wanted(shape.name, name):
@@ -134,7 +134,7 @@ def _of_linear(
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A call, and the exact values of the first rows it gives; None: they are not comparable."""
+    """A call, and a function for the exact values of its first rows; None if they are not comparable."""
 
     run: Run
     exact: Run | None = None
@@ -143,12 +143,12 @@ class _Checked:
 def _by_peer(prepare: Callable[[Tensor, Tensor], Run], operands: Sequence[_Operands]) -> list[_Checked]:
     try:
         return [_Checked(prepare(each.x, each.weight), partial(_exact, each, each.eight)) for each in operands]
-    except (ImportError, AttributeError, TypeError) as error:  # another version than is known here
+    except (ImportError, AttributeError, TypeError) as error:  # incompatible version
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list[list[_Checked]]:
-    """In 8 bits, with LoRAs, in 4 bits: by the kernels, or without them by the plain path."""
+    """Calls in 8 bits, in 8 bits with LoRAs, and in 4 bits, by the kernels or else by torch."""
 
     def call(given: _Operands, weight: QuantizedWeight, loras: Branch | None) -> _Checked:
         def run() -> Tensor:
@@ -181,7 +181,7 @@ def _of_rows(
     generator = torch.Generator(device).manual_seed(0)
     size = (shape.rows, shape.given)
     xs = [torch.randn(size, generator=generator, device=device).to(dtype) for _ in range(_count(shape.bytes, device))]
-    half = shape.bytes // 2  # read once and written once
+    half = shape.bytes // 2  # a copy reads once and writes once
     pairs = [[torch.empty(half, dtype=torch.uint8, device=device) for _ in range(2)] for _ in xs]
     copies = [_Checked(partial(to.copy_, given)) for to, given in pairs]
     beside: float | None = None
@@ -214,7 +214,7 @@ def _prepared(x: Tensor, preparation: Preparation) -> Tensor:
 
 
 def _count(size: int, device: torch.device) -> int:
-    """As many inputs as the device's cache cannot hold together, so that each call reads from memory."""
+    """Number of inputs that exceeds the device's cache, so that each call reads from memory."""
     if device.type != "cuda":
         return 2
     cache = 2 * int(getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)) or _CACHE_BYTES
@@ -269,7 +269,7 @@ def _measured(
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
         if device.type == "cuda":
-            with contextlib.suppress(RuntimeError):  # a card that is lost says so again
+            with contextlib.suppress(RuntimeError):  # raised again if the GPU is lost
                 torch.cuda.empty_cache()
     outputs = shape.outputs if isinstance(shape, LinearShape) else None
     return ProductRow(
@@ -301,13 +301,13 @@ def _error(checked: _Checked) -> float | None:
 
 
 def choose(groups: Sequence[str], device: torch.device) -> list[ProductShape]:
-    """The shapes of these groups, all without any; on a processor small ones of the same kinds."""
+    """Return the shapes of these groups, by default all; on a CPU, small variants of them."""
     chosen = [shape for shape in SHAPES if not groups or shape.group in groups]
     return chosen if device.type == "cuda" else [shape.small() for shape in chosen]
 
 
 def kernels_for(device: torch.device) -> tuple[CompiledLinear | None, str | None]:
-    """Our kernels, or why they are not measured."""
+    """Return our kernels, or the reason why they are not measured."""
     try:
         kernels = CompiledLinear(open_installed())
     except Unavailable as error:

@@ -1,4 +1,4 @@
-"""A plain chart of points with names, as PNG."""
+"""A simple scatter chart of labelled points, as PNG."""
 
 import io
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _DOT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One thing: points of a group share a colour."""
+    """A labelled point; points of a group share a colour."""
 
     group: str
     label: str
@@ -26,7 +26,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScatterChart:
-    """What is shown; both axes begin at 0, and with a diagonal end at the same value."""
+    """The content of a chart; both axes begin at 0, and with `diagonal` they end at the same value."""
 
     title: str
     x_name: str
@@ -36,7 +36,7 @@ class ScatterChart:
 
 
 def draw_scatter(chart: ScatterChart, path: Path) -> None:
-    """Write the chart, over what was there; StorageError when that cannot be."""
+    """Write the chart, overwriting the file; raises StorageError if that fails."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.new("RGB", (_WIDTH, _HEIGHT), "white")

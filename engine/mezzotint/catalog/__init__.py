@@ -1,4 +1,4 @@
-"""Which models exist, and where. Read-only: nothing is copied or moved."""
+"""Find the models on this machine. Read-only: nothing is copied or moved."""
 
 from mezzotint.catalog.catalog import Catalog, FoundModel
 

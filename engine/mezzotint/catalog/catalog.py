@@ -1,4 +1,4 @@
-"""Which models exist, and where: found by looking each time, with nothing copied, moved or remembered."""
+"""The catalog of models, found by scanning each time; nothing is copied, moved or cached."""
 
 import difflib
 import os
@@ -34,7 +34,7 @@ DEFAULT_MODEL = "starter-dit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundModel:
-    """A model that was opened and recognised; its weights are still on disk."""
+    """A model that was opened and detected; its weights are still on disk."""
 
     info: ModelInfo
     checkpoint: Checkpoint
@@ -45,26 +45,26 @@ class Catalog:
     """The models of this machine."""
 
     def __init__(self, places: Places, look_again: Callable[[], Places] | None = None) -> None:
-        """`look_again`: gives the places as they are now; without it they stay what they are."""
+        """`look_again` returns the current places; without it they never change."""
         self._last, self._look_again = places, look_again
 
     @classmethod
     def standard(cls, folders: Sequence[Path] = ()) -> "Catalog":
-        """The catalog of all usual places, and of the folders given; those that are added later are known at once."""
+        """The catalog of all usual places and the given folders; folders added to the settings later are included."""
         return cls(standard_places(folders), partial(standard_places, tuple(folders)))
 
     @property
     def _places(self) -> Places:
-        """Those of before where the settings cannot be read now: what is at work does not stop for that."""
+        """The current places, or the last ones if the settings are unreadable now, so that running work continues."""
         if self._look_again is not None:
             with suppress(UsageError):
                 self._last = self._look_again()
         return self._last
 
     def models(self, *, hidden: bool = False) -> tuple[ModelInfo, ...]:
-        """Every model found; one that cannot be used says why in `problem`. Only headers and configs are read.
+        """Every model found, with the reason in `problem` for unusable ones. Reads only headers and configs.
 
-        Those that the person has taken off the list are left out, unless `hidden`.
+        Leaves out models that the user has hidden, unless `hidden`.
         """
         off, folders = self._places.hidden, self._part_folders()
         return tuple(
@@ -74,7 +74,7 @@ class Catalog:
         )
 
     def at(self, path: Path) -> ModelInfo:
-        """What lies at a path, by the id of the list if it is there; what is refused says why in `problem`."""
+        """The model at a path, by its listed id if it has one; a refused one has the reason in `problem`."""
         real = os.path.realpath(path)
         for identity, candidate in self._look()[0].items():
             if os.path.realpath(candidate.path) == real:
@@ -82,7 +82,7 @@ class Catalog:
         return _listed(str(path), _apart(path), self._part_folders())
 
     def where(self, ref: ModelRef) -> tuple[str, Path]:
-        """The id and place of a model, be it damaged or not; UnknownModel when there is none."""
+        """The id and path of a model, even a damaged one; raises UnknownModel if there is none."""
         candidates, _ = self._look()
         identity = _match(ref.id, candidates)
         if identity is not None:
@@ -93,11 +93,11 @@ class Catalog:
         return str(path), path
 
     def notices(self) -> tuple[str, ...]:
-        """What went wrong while looking: folders that are gone, files of settings that make no sense."""
+        """Problems met while scanning: missing folders, invalid settings files."""
         return self._look()[1]
 
     def find(self, ref: ModelRef) -> FoundModel:
-        """The model of an id, of a file name that only one model bears, or of a path; ids go first."""
+        """Find a model by id, by a unique file name or by path; ids take precedence."""
         candidates, _ = self._look()
         identity = _match(ref.id, candidates)
         if identity is not None:
@@ -108,13 +108,13 @@ class Catalog:
         raise UnknownModel(_unknown(ref.id, at_home(Path(ref.id)), candidates))
 
     def inspect(self, ref: ModelRef) -> ModelInfo:
-        """What `find` finds, with the parts of the model; only headers are read."""
+        """Like `find`, but returns the info including the model's components; reads only headers."""
         found = self.find(ref)
         sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
         return replace(found.info, parts=parts_of(sources))
 
     def default(self) -> ModelRef:
-        """The bundled model that works on a fresh machine."""
+        """The bundled model that works on a fresh install."""
         return ModelRef(id=DEFAULT_MODEL)
 
     def _part_folders(self) -> tuple[Path, ...]:
@@ -139,16 +139,16 @@ def _scan(place: Place) -> Found:
     found = scan(place)
     if place.source != "bundled":
         return found
-    # All bundled models are folders; what else lies there is no model, such as the judge of the starter's images.
+    # All bundled models are folders; other files there are not models, such as the judge of the starter's images.
     return replace(found, candidates=tuple(_with_own_name(one) for one in found.candidates if one.layout == "folder"))
 
 
 def _with_own_name(candidate: Candidate) -> Candidate:
-    """A bundled model is called what its mezzotint.json says."""
+    """Name a bundled model as in its mezzotint.json."""
     try:
         name = read_settings(candidate.path).get("name", candidate.name)
     except (ModelRefused, StorageError):
-        return candidate  # opening it will tell
+        return candidate  # opening it will report the error
     return replace(candidate, name=str(name))
 
 
@@ -181,7 +181,7 @@ def _open(identity: str, candidate: Candidate, folders: Sequence[Path]) -> Found
 
 
 def _path_of(words: str) -> Path | None:
-    """The model that a person names by its path; of a hub's repository, its snapshot."""
+    """The path of a model given by path; for a hub repository, its snapshot."""
     path = at_home(Path(words))
     if not words or not (is_folder(path) or is_file(path)):
         return None
@@ -190,7 +190,7 @@ def _path_of(words: str) -> Path | None:
 
 
 def _apart(path: Path) -> Candidate:
-    """A model that lies in none of the places."""
+    """A model outside all places."""
     layout: Layout = "folder" if is_folder(path) else "file"
     return Candidate(path=path, layout=layout, source="path", name=path.name, long_name=path.name)
 
@@ -218,7 +218,7 @@ def _open_as(identity: str, path: Path, source: Source, folders: Sequence[Path])
 
 
 def _match(wanted: str, candidates: dict[str, Candidate]) -> str | None:
-    """The id meant; None when there is none, UnknownModel when it could be one of several."""
+    """The id that `wanted` refers to; None if there is none, raises UnknownModel if ambiguous."""
     if wanted in candidates:
         return wanted
     for fits in (_is_file_name, _is_id, _is_name):

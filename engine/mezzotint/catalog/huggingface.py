@@ -1,4 +1,4 @@
-"""Models in the Hugging Face hub's cache, read where they lie.
+"""Models in the Hugging Face hub's cache, used in place.
 
 Layout: `models--org--name/refs/main` holds a revision, `models--org--name/snapshots/<revision>/` its files, as links
 into `models--org--name/blobs/`.
@@ -20,7 +20,7 @@ _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def scan_cache(cache: Path) -> Found:
-    """The newest snapshot of each repository that may hold a model."""
+    """The current snapshot of each repository that may hold a model."""
     try:
         names = _repositories(cache)
     except OSError as error:
@@ -30,7 +30,7 @@ def scan_cache(cache: Path) -> Found:
 
 
 def is_cache(folder: Path) -> bool:
-    """Whether the folder holds repositories of the hub."""
+    """Whether the folder holds hub repositories."""
     try:
         return bool(_repositories(folder))
     except OSError:
@@ -38,7 +38,7 @@ def is_cache(folder: Path) -> bool:
 
 
 def snapshot_of(repository: Path) -> Path | None:
-    """The snapshot that `main` names; without one, the newest."""
+    """The snapshot that `main` refers to, or else the newest."""
     snapshots = repository / "snapshots"
     main = repository / "refs" / "main"
     if is_file(main):
@@ -69,7 +69,7 @@ def _repository(repository: Path) -> list[Candidate]:
     if is_file(snapshot / INDEX_FILE):
         found.append(_candidate(snapshot, name))
     elif is_file(snapshot / "config.json"):
-        return []  # a single network, most often a language model: nothing that makes images
+        return []  # a single network, usually a language model, not an image model
     files = sorted(path for path in snapshot.glob("*.safetensors") if is_file(path))
     return [*found, *(_candidate(path, f"{name}/{plain(path.stem)}") for path in files)]
 

@@ -1,4 +1,4 @@
-"""A unique name for every model, the same on every run."""
+"""A unique, reproducible id for every model."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from mezzotint.catalog.place import Candidate
 
 
 def with_ids(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
-    """Candidates by id, in their order.
+    """Candidates by id, in order.
 
-    The id is the short name where only one model bears it, and otherwise the long one: so a file that is added later
-    never takes over the name of another silently. Bundled models keep their names.
+    The id is the short name if it is unique, and otherwise the long one, so that a file added later never silently
+    takes over another's id. Bundled models keep their names.
     """
     bundled = {candidate.name.casefold() for candidate in candidates if candidate.source == "bundled"}
     bearers = Counter(candidate.name.casefold() for candidate in candidates)

@@ -1,4 +1,4 @@
-"""Where A1111, Forge and ComfyUI keep their checkpoints, so that nobody has to store a model twice."""
+"""Where A1111, Forge and ComfyUI keep their checkpoints, so that no model must be stored twice."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +11,9 @@ from mezzotint.errors import ModelRefused, StorageError
 
 EXTRA_PATHS_FILE = "extra_model_paths.yaml"
 MAX_EXTRA_PATHS = 64 * 2**10
-_MAX_BRACKETS = 100  # paths need none, and the time to read nested ones grows with the cube of their number
+_MAX_BRACKETS = 100  # paths need none, and parsing nested ones takes cubic time
 MAX_FOLDERS = 200
-# Of the many kinds that the file names those that hold whole models, or transformers whose parts lie elsewhere.
+# The sections of that file with whole models, or with transformers whose other components lie elsewhere.
 _KINDS = ("checkpoints", "diffusers", *TRANSFORMER_FOLDERS)
 _USUAL_HOMES = (
     "ComfyUI",
@@ -24,17 +24,17 @@ _USUAL_HOMES = (
 
 
 def usual_homes(home: Path) -> tuple[Path, ...]:
-    """The folders that these programs are most often unpacked to, if they are there."""
+    """The usual install folders of these programs that exist."""
     return tuple(path for name in _USUAL_HOMES if is_tree(path := home / name))
 
 
 def is_tree(folder: Path) -> bool:
-    """Whether the folder is that of one of these programs."""
+    """Whether the folder belongs to one of these programs."""
     return is_file(folder / EXTRA_PATHS_FILE) or bool(_own_places(folder))
 
 
 def places_of_tree(folder: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
-    """The places of a program's checkpoints, and what could not be understood."""
+    """The places of a program's checkpoints, and notices of what could not be parsed."""
     places = _own_places(folder)
     notices: tuple[str, ...] = ()
     if is_file(folder / EXTRA_PATHS_FILE):
@@ -44,7 +44,7 @@ def places_of_tree(folder: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
 
 
 def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
-    """The checkpoint folders that an extra_model_paths.yaml names, and what could not be understood."""
+    """The checkpoint folders in an extra_model_paths.yaml, and notices of what could not be parsed."""
     document, problem = _document(path)
     if problem:
         return (), (problem,)
@@ -61,7 +61,7 @@ def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
 
 
 def _document(path: Path) -> tuple[dict[object, object], str]:
-    """The sections of such a file, or what is wrong with it."""
+    """The sections of such a file, or an error message."""
     import yaml
 
     try:
@@ -80,7 +80,7 @@ def _document(path: Path) -> tuple[dict[object, object], str]:
 
 
 def part_folders(path: Path) -> tuple[Path, ...]:
-    """Where a program, or its extra_model_paths.yaml, keeps text encoders and autoencoders."""
+    """The folders where a program, or its extra_model_paths.yaml, keeps text encoders and VAEs."""
     file = path if is_file(path) else path / EXTRA_PATHS_FILE
     document = _document(file)[0] if is_file(file) and file.suffix.lower() in (".yaml", ".yml") else {}
     named = [folder for section in document.values() if isinstance(section, dict)
@@ -90,7 +90,7 @@ def part_folders(path: Path) -> tuple[Path, ...]:
 
 
 def _own_places(folder: Path) -> tuple[Place, ...]:
-    # The person may name the program's folder, or the folder of models in it: that one is known by its neighbours.
+    # The user may name the program's folder or its models folder; the latter is recognised by its subfolders.
     own = is_folder(folder / "Stable-diffusion") or (is_folder(folder / "checkpoints") and is_folder(folder / "loras"))
     models = folder if own else folder / "models"
     places = (
@@ -103,7 +103,7 @@ def _own_places(folder: Path) -> tuple[Place, ...]:
 
 
 def _named(path: Path, section: dict[object, object], kinds: Sequence[str]) -> list[Path]:
-    """The folders of one section; relative ones lie below its base_path, or else beside the file."""
+    """The folders of one section; relative ones are below its base_path, or else next to the file."""
     base = section.get("base_path")
     start = path.parent / at_home(Path(base)) if isinstance(base, str) else path.parent
     values = [section.get(kind) for kind in kinds]

@@ -1,4 +1,4 @@
-"""The text encoder and autoencoder for a transformer that lies in a file of its own, as in ComfyUI's folders."""
+"""Find the text encoder and VAE for a transformer in a file of its own, as in ComfyUI's folders."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,15 +19,15 @@ from mezzotint.families.flow.files import fits, part_needed, part_of_file, usual
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.known import family_of
 
-TRANSFORMER_FOLDERS = ("diffusion_models", "unet")  # of ComfyUI
+TRANSFORMER_FOLDERS = ("diffusion_models", "unet")  # ComfyUI's names
 PART_FOLDERS = ("text_encoders", "clip", "vae")
-_MOST_FILES = 500  # that are looked at for one transformer
+_MOST_FILES = 500  # checked per transformer
 
 
 def with_parts(checkpoint: Checkpoint, detected: Detected, folders: Sequence[Path] = ()) -> Checkpoint:
-    """A transformer's file with the files that fit it, from its own folder, from ComfyUI's beside that, and `folders`.
+    """Add the component files that fit a transformer's file, from its own folder, ComfyUI's next to it, and `folders`.
 
-    ModelRefused names what is not found, by the usual name of its file.
+    Raises ModelRefused, with the usual file name, for a missing component.
     """
     family = family_of(detected.family)
     if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
@@ -49,9 +49,9 @@ def with_parts(checkpoint: Checkpoint, detected: Detected, folders: Sequence[Pat
 def _found(
     needed: PartNeeded, checkpoint: FileCheckpoint, denoiser: ComponentSource, files: Sequence[Path]
 ) -> Path | None:
-    """The file of its usual name, or else the first that fits, or else one of another size, to be refused by name.
+    """The file with the usual name, else the first that fits, else one of another size, to be named in the refusal.
 
-    None: the transformer's own holds it, or there is none.
+    None if the transformer's own file contains the component, or there is none.
     """
     if part_needed(needed, checkpoint.header) is not None:
         return None
@@ -73,7 +73,7 @@ def _part(path: Path, needed: PartNeeded) -> ComponentSource | None:
 
 
 def _near(path: Path) -> Iterator[Path]:
-    """The folder of a file, and those for its parts in the tree that it lies in."""
+    """A file's folder, and the component folders of the models tree that contains it."""
     yield path.parent
     models = next(
         (folder.parent for folder in path.parents if folder.name in (*TRANSFORMER_FOLDERS, "checkpoints")), None

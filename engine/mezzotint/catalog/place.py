@@ -1,4 +1,4 @@
-"""A place where models lie, and a model that lies there; nothing of it is opened yet."""
+"""Places with models, and candidates found in them; nothing is opened yet."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ Layout = Literal["folder", "file"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder to look for models in, or a single model."""
+    """A folder to scan for models, or a single model."""
 
     path: Path
     source: Source
@@ -24,19 +24,19 @@ class Candidate:
     layout: Layout
     source: Source
     name: str  # short, without a suffix
-    long_name: str  # with the folders below the place, for when two share the short one
+    long_name: str  # with the folders below the place, for duplicate short names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What lies in a place, and what a person should know of the search."""
+    """The candidates in a place, and notices for the user."""
 
     candidates: tuple[Candidate, ...] = ()
     notices: tuple[str, ...] = ()
 
 
 def at_home(path: Path) -> Path:
-    """The path with a leading `~` replaced; as it is, when there is no such home."""
+    """Expand a leading `~`; unchanged if there is no such home."""
     try:
         return path.expanduser()
     except RuntimeError:

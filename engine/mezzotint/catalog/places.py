@@ -1,4 +1,4 @@
-"""Every place that is searched for models, in the order in which they are listed."""
+"""All places that are scanned for models, in listing order."""
 
 import os
 import tomllib
@@ -27,19 +27,19 @@ class Places:
     models: Path | None = None
     named: tuple[Path, ...] = ()  # folders, trees of other programs, an extra_model_paths.yaml, single models
     huggingface: Path | None = None
-    hidden: frozenset[str] = frozenset()  # ids and paths of models that are left out of lists
+    hidden: frozenset[str] = frozenset()  # ids and paths of models hidden from lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What config.toml says of models."""
+    """Model settings in config.toml."""
 
     folders: tuple[Path, ...] = ()
     hidden: frozenset[str] = frozenset()
 
 
 def standard_places(folders: Sequence[Path] = ()) -> Places:
-    """The places of this machine and person; `folders` come before those of the environment and the settings."""
+    """This user's places; `folders` come before those of the environment and the settings."""
     from_environment = [Path(part) for part in os.environ.get(MODEL_PATH_VARIABLE, "").split(os.pathsep) if part]
     settings = read_settings()
     named = [*folders, *from_environment, *settings.folders]
@@ -53,7 +53,7 @@ def standard_places(folders: Sequence[Path] = ()) -> Places:
 
 
 def all_places(places: Places) -> tuple[tuple[Place, ...], tuple[str, ...]]:
-    """Every single place, and what a person should know of those that make no sense."""
+    """All existing places, and notices about invalid ones."""
     result: list[Place] = []
     notices: list[str] = []
     if places.bundled is not None and is_folder(places.bundled):
@@ -70,7 +70,7 @@ def all_places(places: Places) -> tuple[tuple[Place, ...], tuple[str, ...]]:
 
 
 def expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
-    """The places that a path named by the person stands for."""
+    """The places that a user-given path stands for."""
     if is_file(path):
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
         return places_of_file(path) if is_yaml else ((Place(path=path, source="folder"),), ())
@@ -82,12 +82,12 @@ def expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
 
 
 def config_file() -> Path:
-    """The file of settings that people write by hand."""
+    """The user-edited settings file."""
     return paths.config_folder() / CONFIG_FILE
 
 
 def read_settings() -> ModelSettings:
-    """What config.toml says of models; UsageError when it makes no sense."""
+    """Read the model settings from config.toml; raises UsageError if they are invalid."""
     path = config_file()
     if not is_file(path):
         return ModelSettings()

@@ -1,4 +1,4 @@
-"""A bounded look through a folder for what may be a model."""
+"""A bounded scan of a folder for possible models."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ MAX_ENTRIES = 20_000
 
 
 def scan(place: Place) -> Found:
-    """Every diffusers folder and model file in the place, sorted; links are followed, each folder once."""
+    """All diffusers folders and model files in the place, sorted; follows links, visits each folder once."""
     if is_file(place.path):
         return Found(candidates=(_candidate(place, place.path),))
     candidates: list[Candidate] = []
@@ -46,7 +46,7 @@ def scan(place: Place) -> Found:
 
 
 def file_name(path: Path) -> str:
-    """What a model file is called: without its suffix, but a pickle keeps it, lest it take its sibling's name."""
+    """A model file's name without suffix; pickles keep it, to avoid a clash with a .safetensors sibling."""
     return path.stem if path.suffix.lower() == ".safetensors" else path.name
 
 
@@ -64,7 +64,7 @@ def _candidate(place: Place, path: Path) -> Candidate:
 
 
 def _list(folder: Path, limit: int) -> tuple[list[Path], list[Path]]:
-    """The files and the folders in a folder, sorted, hidden ones left out."""
+    """The files and the folders in a folder, sorted, without hidden ones."""
     with os.scandir(folder) as entries:
         visible = (entry for entry in entries if not entry.name.startswith("."))
         some = [(Path(entry.path), _is_folder(entry)) for entry, _ in zip(visible, range(limit), strict=False)]

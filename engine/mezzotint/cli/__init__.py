@@ -1,4 +1,4 @@
-"""The command line: one file per command, and nothing heavy imported before a command needs it."""
+"""The command line: one module per command; heavy imports are deferred until a command needs them."""
 
 import atexit
 import gc
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command, and give its exit code."""
-    atexit.register(gc.freeze)  # Python would look for garbage among all that ends with the process anyway
+    """Run one command and return its exit code."""
+    atexit.register(gc.freeze)  # skip the garbage collection at exit: the process ends anyway
     try:
         from mezzotint.cli.entry import run
 
         return run(argv)
-    except KeyboardInterrupt:  # only before and after a command: while it runs, see interrupt.py
+    except KeyboardInterrupt:  # only before or after a command; see interrupt.py for Ctrl-C while it runs
         return 130
-    finally:  # before all else that happens at exit, for nothing is left that could be stopped
+    finally:  # runs first at exit (atexit is LIFO): nothing is left to interrupt
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""`mezzotint app`: the window, as a process of its own."""
+"""`mezzotint app`: open the graphical application in its own process."""
 
 import importlib.util
 import subprocess
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: "Commands") -> None:
-    """The command."""
+    """Add the command."""
     parser = add_command(commands, "app", "Open the window.", lambda arguments, _context: open_window(arguments.path))
     parser.add_argument("path", nargs="*", help="an image, a model or a folder to begin with")
 
@@ -24,7 +24,7 @@ def open_window(
     is_there: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None,
     call: Callable[[Sequence[str]], int] = subprocess.call,
 ) -> int:
-    """Open the window and wait until it is closed."""
+    """Open the window and wait until it is closed. Raises NoPySide6 without PySide6, MezzotintError on failure."""
     if not is_there("PySide6"):
         raise NoPySide6
     if not is_there("mezzotint_app"):

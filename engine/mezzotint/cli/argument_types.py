@@ -1,4 +1,4 @@
-"""What the words of an option may be; each message says what would be right."""
+"""argparse types of option values; every error message says what is expected."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Collection
@@ -11,9 +11,9 @@ from mezzotint.request_protocol import MAX_PROMPT
 
 
 def argument(takes: Value) -> Callable[[str], Any]:
-    """What argparse reads a word with."""
+    """Wrap a `Value` as an argparse type function."""
 
-    def parse(words: str) -> Any:  # noqa: ANN401  each kind has its own type
+    def parse(words: str) -> Any:  # noqa: ANN401  the type depends on the `Value`
         try:
             return takes.parse(words)
         except ValueError as error:
@@ -23,7 +23,7 @@ def argument(takes: Value) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int, example: int) -> Callable[[str], int]:
-    """Whole numbers from `low` to `high`."""
+    """Return an argparse type for integers from `low` to `high`; `example` appears in error messages."""
     return argument(Integer(low, high, example))
 
 
@@ -33,7 +33,7 @@ memory_size: Callable[[str], int] = argument(MemorySize())
 
 
 def card_memory(words: str) -> tuple[int, str | None]:
-    """Bytes, of an amount or of a card by its name, and that name: 6GB, `8 GB card`, `RTX 4090`."""
+    """Parse an amount of memory or the name of a GPU (6GB, `8 GB card`, `RTX 4090`) into bytes and the name, if any."""
     card = known_card(words)
     if card is not None:
         return card.vram_bytes, card.name
@@ -48,7 +48,7 @@ def card_memory(words: str) -> tuple[int, str | None]:
 
 
 def names_of(known: Collection[str], what: str) -> Callable[[str], tuple[str, ...]]:
-    """Some of the known names, with commas between."""
+    """Return an argparse type for a comma-separated list of names from `known`; `what` names them in errors."""
 
     def parse(words: str) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))

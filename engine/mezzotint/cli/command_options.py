@@ -1,4 +1,4 @@
-"""Options that several commands share, and how a command is added."""
+"""Options shared by several commands, and the helper that adds a command."""
 
 import argparse
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Run = Callable[[argparse.Namespace, Context], int]
 def add_command(
     commands: "Commands", name: str, summary: str, run: Run | None = None, examples: str = ""
 ) -> argparse.ArgumentParser:
-    """One command; without `run` it has commands of its own."""
+    """Add a command; without `run`, it is a group of subcommands."""
     parser = commands.add_parser(
         name,
         help=summary[0].lower() + summary[1:].rstrip("."),
@@ -31,12 +31,12 @@ def add_command(
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """`--json`."""
+    """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, also for errors")
 
 
 def add_models_folder(parser: argparse.ArgumentParser) -> None:
-    """`--models-folder`."""
+    """Add `--models-folder`."""
     parser.add_argument(
         "--models-folder",
         metavar="DIR",

@@ -1,4 +1,4 @@
-"""`mezzotint completion`: a script that lets a shell complete our words."""
+"""`mezzotint completion`: print a shell completion script."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ _FOLDERS = {"DIR"}
 
 
 def add(commands: "Commands") -> None:
-    """The command and its option."""
+    """Add the command and its option."""
     parser = add_command(
         commands, "completion", "Print a script that completes Mezzotint's words in a shell.", run, _EXAMPLES
     )
@@ -39,12 +39,12 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _complete_paths(parser: argparse.ArgumentParser, files: object, folders: object) -> None:
-    """Tell shtab, by the name of each value, where paths belong."""
+    """Mark arguments whose metavar denotes a path, so that shtab completes file or folder names there."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
                 _complete_paths(below, files, folders)
         elif action.metavar in _FILES:
-            setattr(action, "complete", files)  # noqa: B010  an attribute that argparse does not declare
+            setattr(action, "complete", files)  # noqa: B010  argparse does not declare this attribute
         elif action.metavar in _FOLDERS:
             setattr(action, "complete", folders)  # noqa: B010

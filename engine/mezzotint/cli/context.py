@@ -1,4 +1,4 @@
-"""What a command reaches outside itself; tests hand in their own."""
+"""External dependencies of a command; tests inject their own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def standard_catalog(folders: Sequence[Path]) -> "Catalog":
-    """The models of this machine, and those in the folders."""
+    """Return the catalog of the models on this machine and in `folders`."""
     from mezzotint.catalog import Catalog
 
     return Catalog.standard(folders)
 
 
 def standard_engine(catalog: "Catalog") -> "Engine":
-    """The engine, in this process."""
+    """Return an in-process engine."""
     from mezzotint.engine import Engine
 
     return Engine(catalog)
 
 
 def standard_metadata(path: Path) -> ImageMetadata:
-    """What an image says about itself."""
+    """Read the metadata of an image file."""
     from mezzotint.images.metadata import read_metadata
 
     return read_metadata(path)
@@ -37,7 +37,7 @@ def standard_metadata(path: Path) -> ImageMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The doors of a command."""
+    """Terminal, interrupt handler and factories that a command uses."""
 
     terminal: Terminal = field(default_factory=standard_terminal)
     interrupt: Interrupt = field(default_factory=Interrupt)

@@ -1,4 +1,4 @@
-"""`mezzotint decode`: images that were made, but not decoded when their job ended."""
+"""`mezzotint decode`: decode saved latents of jobs that ended before or during VAE decoding."""
 
 import argparse
 import contextlib
@@ -29,7 +29,7 @@ without a file, what such jobs have left is listed.
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(commands, "decode", "Finish images whose job ended while they were decoded.", run, _EXAMPLES)
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="the latents (default: list what there is)")
     parser.add_argument("--all", action="store_true", help="finish all that there are")
@@ -54,7 +54,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Finish the images, or list them."""
+    """Decode the given latents, or list the pending ones."""
     from mezzotint.stages.images.pending_decode import undecoded
 
     waiting = undecoded(paths.undecoded_folder())

@@ -1,4 +1,4 @@
-"""One command from its words to its exit code."""
+"""Run one command, from its arguments to its exit code."""
 
 import sys
 import traceback
@@ -13,7 +13,7 @@ REPORT = "mezzotint: this is a bug: please report it with the lines above and wh
 
 
 def run(argv: Sequence[str] | None = None, context: Context | None = None) -> int:
-    """Do what the words say; the codes are those of `mezzotint --help`."""
+    """Run the command in `argv` and return its exit code; `mezzotint --help` lists the codes."""
     words = list(sys.argv[1:] if argv is None else argv)
     context = context or Context()
     offline_environment()
@@ -22,7 +22,7 @@ def run(argv: Sequence[str] | None = None, context: Context | None = None) -> in
         try:
             code = _run(words, context)
             return code if context.terminal.finish() else (code or 1)
-        except BrokenPipeError:  # the reader of our output has seen enough
+        except BrokenPipeError:  # the reader closed the pipe
             context.terminal.give_up()
             return 1
 
@@ -36,7 +36,7 @@ def _run(words: list[str], context: Context) -> int:
         return _tell(error, words, context)
     except MemoryError:
         return _tell(OutOfMemory("the machine's memory is used up; a smaller size needs less"), words, context)
-    except Exception as error:  # noqa: BLE001  shown in full, as the bug that it is
+    except Exception as error:  # noqa: BLE001  a bug: shown with its traceback
         context.terminal.stderr.write(f"{traceback.format_exc()}{REPORT}\n")
         _tell_programs("bug", f"unexpected {type(error).__name__}", 1, words, context)
         return 1
@@ -63,12 +63,12 @@ def _tell(error: MezzotintError, words: list[str], context: Context) -> int:
 
 
 def _tell_programs(kind: str, message: str, exit_code: int, words: list[str], context: Context) -> None:
-    """The words are asked, since the error may be that they could not be parsed."""
+    """Report the error as JSON if asked for; checks the raw arguments, since they may be what failed to parse."""
     options = words[: words.index("--")] if "--" in words else words
     if "--json" in options or "--jsonl" in options:
         error = {"kind": kind, "message": message, "exit_code": exit_code}
-        is_batch = words[:1] in (["batch"], ["run"])  # whose lines all say of what kind they are
+        is_batch = words[:1] in (["batch"], ["run"])  # every line of these carries a "kind"
         try:
             context.terminal.json({"kind": "error", "error": error} if is_batch else {"error": error})
         except MezzotintError:
-            context.terminal.give_up()  # stdout is what failed, and stderr has been told
+            context.terminal.give_up()  # stdout itself failed, and stderr already has the error

@@ -1,4 +1,4 @@
-"""`mezzotint generate`: words in, images out."""
+"""`mezzotint generate`: generate images from a prompt."""
 
 import argparse
 import contextlib
@@ -23,15 +23,15 @@ PARTLY_DONE = 3
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     add_generate_options(add_command(commands, "generate", "Generate images from a prompt.", run, EXAMPLES))
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Make the images."""
+    """Generate the images."""
     options = options_of(arguments)
     if options.prompt is None and arguments.from_image is None:
-        request_of(options)  # says that the prompt is missing, before anything is looked for
+        request_of(options)  # raises for the missing prompt before models are searched
     catalog = context.make_catalog(arguments.models_folder)
     request = requested(options, arguments, catalog, context)
     if arguments.save_job is not None:
@@ -54,14 +54,14 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def requested(options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context) -> GenerateRequest:
-    """What the words ask for, over what the image of `--from` says of itself."""
+    """Build the request from the options, on top of the metadata of the `--from` image if there is one."""
     if arguments.from_image is None:
         return request_of(options)
     metadata = context.read_metadata(arguments.from_image)
 
     def is_model(name: str) -> bool:
         if options.model is not None:
-            return False  # it is replaced anyway
+            return False  # the image's model is overridden anyway
         try:
             return catalog.find(ModelRef(id=name)).info.problem is None
         except (UnknownModel, ModelRefused, StorageError):

@@ -1,4 +1,4 @@
-"""The words of `mezzotint generate`, as the options declare them."""
+"""The arguments of `mezzotint generate`, derived from the option declarations."""
 
 import argparse
 from collections.abc import Callable
@@ -27,9 +27,9 @@ an existing file is never replaced: the new image gets another name, unless you 
 A prompt that starts with a hyphen goes last, after `--`.
 """
 
-_PARSERS: dict[str, Callable[[str], Any]] = {"vram-limit": lambda words: card_memory(words)[0]}  # also a card's name
-_OF_INPUT = ("init",)  # which a batch has many of
-_OF_ROWS = {  # where there are many
+_PARSERS: dict[str, Callable[[str], Any]] = {"vram-limit": lambda words: card_memory(words)[0]}  # also a GPU's name
+_OF_INPUT = ("init",)  # a batch takes these from its input folder
+_OF_ROWS = {  # help texts for commands with many rows
     "seed": "seed of the first image of each row; the next ones count up (default: each row has its own, the same in "
     "every run)",
     "count": "number of images of each row (default: 1)",
@@ -37,7 +37,7 @@ _OF_ROWS = {  # where there are many
 
 
 def add_generate_options(parser: argparse.ArgumentParser) -> None:
-    """Every option, grouped as a person would look for it."""
+    """Add every option, in argument groups."""
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=text, help=OPTIONS["prompt"].help)
     for group in GROUPS:
         added = parser.add_argument_group(group)
@@ -50,21 +50,21 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_row_options(parser: argparse.ArgumentParser) -> None:
-    """Those that a batch of many rows or images has, too."""
+    """Add the options that also apply to a batch of many rows or images."""
     for group in GROUPS:
         if group != "output":
             _add_group(parser.add_argument_group(group), group, but=_OF_INPUT, helps=_OF_ROWS)
 
 
 def add_how_options(parser: argparse.ArgumentParser) -> None:
-    """What decides how an image is made, whatever it shows."""
+    """Add the options that control how an image is generated, independent of its content."""
     for group in GROUPS:
         if group not in ("image", "inpainting and outpainting", "output"):
             _add_group(parser.add_argument_group(group), group)
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The parsed words; what a command has no option for is not said."""
+    """Return the parsed arguments as `Options`; options that the command does not have stay unset."""
     said = {one.field: getattr(arguments, one.field, None) for one in OPTIONS.values()}
     return Options(**{name: tuple(value) if isinstance(value, list) else value for name, value in said.items()})
 

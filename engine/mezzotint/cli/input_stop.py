@@ -1,4 +1,4 @@
-"""Stopped by words on stdin, wherever a window cannot send signals: a line `stop`, or the end of the input."""
+"""Stop via stdin, for parents that cannot send signals: on a line `stop`, or at the end of the input."""
 
 import os
 import threading
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.errors import UsageError
 
-_LONGEST = 64  # bytes of a line that are looked at
+_LONGEST = 64  # bytes of an incomplete line that are kept
 
-Read = Callable[[], bytes]  # waits for bytes; none: there will be no more
+Read = Callable[[], bytes]  # blocks until there are bytes; returns b"" at the end of the input
 
 
 def stop_with_input(interrupt: Interrupt, read: Read | None = None) -> threading.Thread:
-    """Take each line `stop` for a Ctrl-C, and the end of the input for one, unless that was said before."""
+    """Treat each line `stop` like Ctrl-C, and the end of the input too unless a stop was already requested."""
     reader = read or _own_input()
     thread = threading.Thread(target=_listen, args=(interrupt, reader), name="stop with input", daemon=True)
     thread.start()
@@ -35,17 +35,17 @@ def _listen(interrupt: Interrupt, read: Read) -> None:
 def _bytes(read: Read) -> bytes:
     try:
         return read()
-    except OSError:  # who started this process has gone
+    except OSError:  # the parent process has exited
         return b""
 
 
 def _own_input() -> Read:
-    """The process's stdin, for this alone; fd 0 becomes empty, since one that is read blocks others on Windows."""
+    """Take over stdin and redirect fd 0 to the null device: a pending read would block other users on Windows."""
     try:
         handle = os.dup(0)
     except OSError:
         raise UsageError("--stop-with-input listens to standard input, which is closed: leave it open") from None
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    # Not a file object: one that another thread waits in cannot be closed when the interpreter ends.
+    # Not a file object: it cannot be closed at interpreter exit while another thread is blocked reading it.
     return lambda: os.read(handle, 4096)

@@ -1,4 +1,4 @@
-"""`mezzotint inspect`: how an image was made, as far as it says so itself."""
+"""`mezzotint inspect`: show the generation metadata of an image."""
 
 import argparse
 from pathlib import Path
@@ -29,7 +29,7 @@ _EXAMPLES = "  mezzotint inspect house.png\n  mezzotint inspect --json downloade
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(
         commands,
         "inspect",
@@ -42,7 +42,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Tell what the image says."""
+    """Print the metadata of the image."""
     metadata = context.read_metadata(arguments.image)
     if arguments.json:
         context.terminal.json(metadata)

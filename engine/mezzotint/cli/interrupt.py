@@ -1,4 +1,4 @@
-"""Ctrl-C: asked once, the work stops after its step; asked twice, or before there is work to lose, at once."""
+"""Ctrl-C handling: the first stops after the current step; a second, or one before there is work to lose, at once."""
 
 import os
 import signal
@@ -11,32 +11,32 @@ _SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it
 
 
 class Interrupt:
-    """What the person's Ctrl-C means at the moment."""
+    """SIGINT handler that first requests a graceful stop, then exits the process."""
 
     def __init__(self, tell: Callable[[str], None] | None = None, end: Callable[[int], object] = os._exit) -> None:
         self._tell = _tell_on_stderr if tell is None else tell
         self._end = end
         self._soft = False
         self._asked = False
-        self.finishes = "this step"  # what is not broken off
-        self.last_words: Callable[[], None] = lambda: None  # said when the process ends at once
-        self.exit_code = INTERRUPTED  # 128 and the number of the signal that asked
+        self.finishes = "this step"  # the unit of work that is still completed, for the message
+        self.last_words: Callable[[], None] = lambda: None  # called right before an immediate exit
+        self.exit_code = INTERRUPTED  # 128 + number of the signal that requested the stop
 
     def asked(self) -> bool:
-        """Whether the person wants the work to stop."""
+        """Whether a stop was requested."""
         return self._asked
 
     def ask(self) -> None:
-        """Ask for work that can stop in good order to do so; asked again, nothing changes."""
+        """Request a graceful stop if the work supports it; further calls have no effect."""
         if self._soft and not self._asked:
             self.handle(0, None)
 
     def soften(self) -> None:
-        """There is work now that can stop in good order: the first Ctrl-C only asks."""
+        """Make the next Ctrl-C request a graceful stop; call once work has begun that supports it."""
         self._soft = True
 
     def handle(self, number: int, _frame: object) -> None:
-        """One Ctrl-C, or another signal that asks."""
+        """Handle Ctrl-C or another stop signal."""
         if self._soft and not self._asked:
             self._asked = True
             self.exit_code = 128 + number if number else INTERRUPTED
@@ -49,9 +49,9 @@ class Interrupt:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Be what Ctrl-C does, for a while."""
+        """Install this as the SIGINT handler inside the context; does nothing outside the main thread."""
         if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread may
+            yield  # only the main thread may install signal handlers
             return
         before = signal.signal(signal.SIGINT, self.handle)
         try:
@@ -61,8 +61,8 @@ class Interrupt:
 
 
 def _tell_on_stderr(text: str) -> None:
-    """Past Python's buffers, which may be in use at this very moment."""
+    """Write directly to fd 2: the signal may have interrupted code that is using Python's buffers."""
     try:
         os.write(2, text.encode("ascii"))
     except OSError:
-        return  # the terminal is gone; there is nobody to tell
+        return  # the terminal is gone

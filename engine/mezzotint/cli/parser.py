@@ -1,4 +1,4 @@
-"""The words of the command line: every command's options, and help that can be read."""
+"""The argument parser of the command line, with every command's options and help."""
 
 import argparse
 import difflib
@@ -9,7 +9,7 @@ from typing import NoReturn
 from mezzotint import __version__
 from mezzotint.errors import UsageError
 
-# The module of each command; only that of the one that is asked for is imported.
+# The module of each command; only that of the requested command is imported.
 COMMANDS = {
     "generate": "generate",
     "batch": "batch.batch",
@@ -53,12 +53,12 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """Like argparse's, but a mistake is one line, told as every other error is."""
+    """ArgumentParser that raises UsageError, so that usage errors are one line like all other errors."""
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """As argparse does; but words that are left over are refused where they stand, with the nearest option."""
+        """Like argparse, but reject leftover arguments in the subparser that found them, suggesting a close match."""
         found, left = super().parse_known_args(args, namespace)
         if left:
             word = left[0].partition("=")[0]
@@ -73,11 +73,11 @@ class Parser(argparse.ArgumentParser):
         return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the words."""
+        """Raise UsageError."""
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
-        """As argparse does; but `--negative=--` is a value, which it drops up to Python 3.12."""
+        """Like argparse, but keep the value in `--negative=--`, which argparse drops up to Python 3.12."""
         if action.option_strings and action.nargs is None and arg_strings == ["--"]:
             value = self._get_value(action, "--")
             self._check_value(action, value)
@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line, or as much of it as one command needs."""
+    """Return the parser of all commands, or of `command` alone."""
     parser = Parser(
         prog="mezzotint",
         description="Makes images from words on your own machine.",

@@ -1,4 +1,4 @@
-"""`mezzotint plan`: how a model would use a machine's memory, before anything is loaded."""
+"""`mezzotint plan`: predict how a model would use a machine's memory, without loading it."""
 
 import argparse
 from pathlib import Path
@@ -24,7 +24,7 @@ _EXAMPLES = """\
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(
         commands, "plan", "Say how a model would use memory: here, or on a card with so much.", run, _EXAMPLES
     )
@@ -69,7 +69,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Plan, and tell; what does not fit ends with the code of memory that is short."""
+    """Print the plan; returns the exit code of OutOfMemory if the model does not fit."""
     width, height = arguments.size or (None, None)
     request = PlanRequest(
         models=models_of(arguments.model),
@@ -96,5 +96,5 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def models_of(words: str) -> tuple[str, ...]:
-    """The models of all stages; a plus in the name of a file that exists divides nothing."""
+    """Split MODEL+REFINER into the models of all stages; the path of an existing file is never split."""
     return (words,) if "+" not in words or Path(words).exists() else tuple(words.split("+"))

@@ -1,4 +1,4 @@
-"""A plan as tables that people read."""
+"""Format a memory plan as text tables."""
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
@@ -10,7 +10,7 @@ _PHASES = ("PHASE", "WEIGHTS", "ACTIVATIONS", "PEAK", "TIME", "ALL IN PLACE")
 
 
 def report(plan: Plan) -> str:
-    """What is needed and why; networks; phases."""
+    """Format the verdict, a table of components, a table of phases, and the remaining reasons."""
     lines = [plan.reasons[0], ""]
     several = len({part.model for part in plan.components}) > 1
     lines += [columns([_NETWORKS, *(_network(part, several=several) for part in plan.components)]), ""]

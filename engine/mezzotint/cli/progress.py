@@ -1,4 +1,4 @@
-"""One line on a terminal that says what is being done and how long it will take."""
+"""Progress bar of one job on a terminal, with the time remaining."""
 
 from typing import TextIO
 
@@ -11,7 +11,7 @@ from mezzotint.protocol import Progress as Counted
 
 
 class ProgressBar:
-    """Follows the events of a job."""
+    """Progress bar driven by the events of a job."""
 
     def __init__(self, stream: TextIO) -> None:
         self._progress = Progress(
@@ -31,7 +31,7 @@ class ProgressBar:
         self._progress.start()
 
     def show(self, event: Event) -> None:
-        """Say what the event says."""
+        """Update the bar from an event."""
         match event:
             case Loading():
                 done = size_of(event.bytes_done, event.bytes_total)
@@ -44,14 +44,14 @@ class ProgressBar:
                 self._set("developing", None, None, "")
             case Counted():
                 self._set("working", event.done, event.total, _counted(event))
-        self._progress.start()  # it may have been hidden for a line
+        self._progress.start()  # it may have been hidden to print a line
 
     def hide(self) -> None:
-        """Take the line off the screen."""
+        """Remove the bar from the screen."""
         self._progress.stop()
 
     def _set(self, phase: str, done: int | None, total: int | None, detail: str) -> None:
-        if phase != self._phase:  # anew, and with it the reckoning of the time left
+        if phase != self._phase:  # a new task resets the estimate of the time remaining
             self._progress.remove_task(self._task)
             self._task = self._progress.add_task(phase, total=total, detail=detail)
             self._phase = phase
@@ -59,7 +59,7 @@ class ProgressBar:
 
 
 def _counted(event: Counted) -> str:
-    """What is being done, and how much of it is."""
+    """Format the name of the work and how much of it is done."""
     if event.total is None:
         done = str(event.done)
     else:

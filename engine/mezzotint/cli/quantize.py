@@ -1,4 +1,4 @@
-"""`mezzotint quantize`: a quantized copy of a model, and what it lost."""
+"""`mezzotint quantize`: write a quantized copy of a model and report its quantization error."""
 
 import argparse
 from pathlib import Path
@@ -38,7 +38,7 @@ The model is read and written tensor by tensor. The original stays as it is; a t
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     summary = "Quantize a model: make a copy with its weights in 8 or 4 bits."
     parser = add_command(commands, "quantize", summary, run, _EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
@@ -63,7 +63,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Make the copy and tell what it lost."""
+    """Write the copy and print the quantization error."""
     from mezzotint.conversion.model import Conversion, convert
     from mezzotint.families.known import family_of
 
@@ -111,7 +111,7 @@ def _check_target(arguments: argparse.Namespace, found: "FoundModel") -> None:
 
 
 def choices_of(arguments: argparse.Namespace, sources: "ModelSources") -> "dict[str, Choice]":
-    """What is to be done with each network."""
+    """Return the quantization choice of each component that is to be quantized."""
     from mezzotint.families.known import family_of
     from mezzotint.quantization.policy import Choice
 

@@ -1,4 +1,4 @@
-"""What a person or a program hears while images are made, and after."""
+"""Reports a job's progress and results on the terminal, as text or JSON."""
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -15,7 +15,7 @@ Format = Literal["paths", "json", "jsonl"]
 
 
 class Reporter:
-    """Listens to one job."""
+    """Prints the events and the result of one job."""
 
     def __init__(self, context: Context, form: Format) -> None:
         self._terminal = context.terminal
@@ -40,8 +40,8 @@ class Reporter:
         self._hide()
 
     def on_event(self, event: Event) -> None:
-        """One event of the job."""
-        self._interrupt.soften()  # from here on there is work to stop in good order
+        """Handle one event of the job."""
+        self._interrupt.soften()  # from here on there is work that can stop gracefully
         if self._form == "jsonl":
             self._terminal.json({"event": encode(event)})
         match event:
@@ -54,7 +54,7 @@ class Reporter:
             self._bar.show(event)
 
     def finish(self, result: GenerateResult) -> None:
-        """The job is done."""
+        """Print the result, its notices and a summary."""
         self._hide()
         if self._form == "json":
             self._terminal.json(result)
@@ -78,13 +78,13 @@ class Reporter:
             self._terminal.talk(f"notice: {plain(message, 500)}")
 
     def _hide(self) -> None:
-        """Lines may be written now: the bar is off the screen until its next event."""
+        """Hide the progress bar until its next event, so that lines can be printed."""
         if self._bar is not None:
             self._bar.hide()
 
 
 def memory_summary(memory: MemoryReport) -> str:
-    """The largest peak on the device, and what was planned for that phase."""
+    """Format the largest measured peak on the device and the plan's prediction for that phase."""
     largest = max(memory.phases, key=lambda phase: phase.measured_bytes, default=None)
     if largest is None:
         return "device memory: nothing was measured"
@@ -93,7 +93,7 @@ def memory_summary(memory: MemoryReport) -> str:
 
 
 def summary(result: GenerateResult) -> str:
-    """Size, steps, seeds and seconds: `128x128, 20 steps, seed 7, 3.2 s`."""
+    """Format size, steps, seeds and seconds: `128x128, 20 steps, seed 7, 3.2 s`."""
     parts = []
     if len(result.images) != 1:
         parts.append(f"{len(result.images)} images")

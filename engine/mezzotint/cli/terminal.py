@@ -1,4 +1,4 @@
-"""Results on stdout, talk on stderr."""
+"""Terminal output: results on stdout, messages on stderr."""
 
 import json
 import os
@@ -21,29 +21,29 @@ class Terminal:
         self.quiet = False
 
     def result(self, text: str) -> None:
-        """A line that the command was run for."""
+        """Print a line of the command's result on stdout. Raises StorageError if stdout cannot be written."""
         with _told_when_full():
             self.stdout.write(f"{text}\n")
             self.stdout.flush()
 
     def json(self, value: object) -> None:
-        """A value as one line of JSON, for programs."""
+        """Print a value as one line of JSON on stdout."""
         self.result(json.dumps(encode(value), allow_nan=False))
 
     def talk(self, text: str) -> None:
-        """A line beside the results; `quiet` leaves it out."""
+        """Print an informational line on stderr, unless `quiet`."""
         if not self.quiet:
             self.stderr.write(f"{text}\n")
             self.stderr.flush()
 
     def error(self, error: MezzotintError) -> None:
-        """Why the command failed, or was stopped, in one line."""
+        """Print why the command failed or was stopped, in one line on stderr."""
         kind = "" if isinstance(error, Cancelled) else "error: "
         self.stderr.write(f"mezzotint: {kind}{plain(error, 2000)}\n")
         self.stderr.flush()
 
     def finish(self) -> bool:
-        """Write out what is left; False when it finds no room or no reader."""
+        """Flush stdout; return False if that fails (disk full, pipe closed)."""
         try:
             self.stdout.flush()
         except OSError:
@@ -52,7 +52,7 @@ class Terminal:
         return True
 
     def give_up(self) -> None:
-        """Nothing can be written any more: keep the interpreter from trying once again when it ends."""
+        """Redirect stdout to the null device, so that the interpreter's flush at exit does not fail again."""
         if self.stdout is sys.stdout:
             with open(os.devnull, "wb") as nothing:
                 os.dup2(nothing.fileno(), self.stdout.fileno())
@@ -63,14 +63,14 @@ def _told_when_full() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader has seen enough
+        raise  # the reader closed the pipe
     except OSError as error:
         raise StorageError(f"standard output cannot be written: {error.strerror or error}") from error
 
 
 def standard_terminal() -> Terminal:
-    """The process's own streams, made to take every character."""
-    stdout, stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # closed by whoever started the process
+    """Return the process's own streams, configured so that any character can be encoded."""
+    stdout, stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # None if the parent process closed them
     _tolerate(stdout, "backslashreplace" if os.name == "nt" else "surrogateescape")
     _tolerate(stderr, "backslashreplace")
     return Terminal(stdout, stderr)
@@ -81,6 +81,6 @@ def _nowhere() -> TextIO:
 
 
 def _tolerate(stream: TextIO, errors: str) -> None:
-    reconfigure = getattr(stream, "reconfigure", None)  # absent where a test has put a plain buffer
+    reconfigure = getattr(stream, "reconfigure", None)  # absent if a test substituted a plain buffer
     if reconfigure is not None:
         reconfigure(errors=errors)

@@ -1,1 +1,1 @@
-"""Images and their metadata: read with care, written whole or not at all."""
+"""Image files and their metadata: untrusted input read safely, output written atomically."""

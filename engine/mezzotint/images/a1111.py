@@ -1,4 +1,4 @@
-"""Our record in A1111's settings, and A1111's settings in our words."""
+"""Convert our record to A1111's settings, and A1111's settings to ImageMetadata."""
 
 from pathlib import PurePosixPath
 
@@ -14,7 +14,7 @@ _VERSION = "mezzotint "
 
 
 def infotext_of(record: ImageRecord) -> Infotext:
-    """What A1111 would write for this image, in its order of keys."""
+    """The infotext that A1111 would write for this image, in its key order."""
     request = record.request
     settings = _first_stage(record) | _cascade(record) | _inpainting(record) | _lora_hashes(record)
     settings["Version"] = _VERSION + record.program_version
@@ -23,7 +23,7 @@ def infotext_of(record: ImageRecord) -> Infotext:
 
 
 def metadata_of(info: Infotext) -> ImageMetadata:
-    """What such a text says, in our words; settings without a place of their own go to `other`."""
+    """The metadata of an infotext; settings without a field of their own go to `other`."""
     settings = info.settings
     sampler, schedule = from_a1111(text(settings.get("Sampler")), text(settings.get("Schedule type")))
     width, height = _size(settings.get("Size", ""))
@@ -62,7 +62,7 @@ def _first_stage(record: ImageRecord) -> dict[str, str]:
 
 
 def _cascade(record: ImageRecord) -> dict[str, str]:
-    """What A1111 has words for: strength, clip skip (it counts from 1), a hires pass, a refiner."""
+    """Settings that A1111 has for strength, clip skip (which it counts from 1), hires fix and refiner."""
     settings: dict[str, str] = {}
     strengths = [record.request.strength, *(one.strength for one in record.transitions)]
     if strength := next((one for one in strengths if one is not None), None):
@@ -79,7 +79,7 @@ def _cascade(record: ImageRecord) -> dict[str, str]:
 
 
 def _inpainting(record: ImageRecord) -> dict[str, str]:
-    """What A1111 says of inpainting: where it does as it always does, nothing."""
+    """A1111's inpainting settings; its defaults are omitted."""
     asked = record.request.inpaint
     if asked is None:
         return {}
@@ -101,12 +101,12 @@ def _refiner(record: ImageRecord) -> dict[str, str]:
 
 
 def _loras(record: ImageRecord) -> tuple[LoraUsed, ...]:
-    """Of all stages, each once: A1111 knows no others."""
+    """The LoRAs of all stages, each once, as A1111 does not separate stages."""
     return tuple(dict.fromkeys(lora for stage in record.stages for lora in stage.loras))
 
 
 def _lora_name(lora: LoraUsed) -> str:
-    """The file's name; letters that would end a tag or an entry are left out."""
+    """The file's stem, without characters that would end a tag or an entry."""
     stem = PurePosixPath(lora.file.path.replace("\\", "/")).name.removesuffix(".safetensors")
     return "".join(letter for letter in stem if letter not in "<>:,")
 
@@ -116,13 +116,13 @@ def _lora_tag(lora: LoraUsed) -> str:
 
 
 def _lora_hashes(record: ImageRecord) -> dict[str, str]:
-    """A1111's short hashes, which leave a file's header out."""
+    """A1111's short hashes, which exclude a file's header."""
     hashes = {_lora_name(lora): lora.tensors_sha256[:12] for lora in _loras(record)}
     return {"Lora hashes": ", ".join(f"{name}: {value}" for name, value in hashes.items())} if hashes else {}
 
 
 def _model(model: ModelUsed) -> dict[str, str]:
-    """The name, and A1111's short hash where the model is one file; a folder has no such hash."""
+    """The name, and A1111's short hash if the model is a single file; folders have none."""
     name = PurePosixPath(model.id.replace("\\", "/")).name.removesuffix(".safetensors") or model.id
     return {"Model hash": model.files[0].sha256[:10], "Model": name} if len(model.files) == 1 else {"Model": name}
 

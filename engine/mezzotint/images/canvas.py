@@ -1,4 +1,4 @@
-"""Images cut to a size, grown beyond their edges, and filled from what surrounds a part of them."""
+"""Crop and resize images, extend them beyond their edges, and fill parts from their surroundings."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ Numbers = npt.NDArray[np.floating[Any]]
 
 
 def fit(image: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
-    """The middle of an image at the given size, its shape kept; untouched if it has that size."""
+    """Centre-crop and resize an image to the given size; unchanged if it has that size."""
     if image.size == (width, height):
         return image
     return image.resize((width, height), resample, box=middle(image.size, width, height))
 
 
 def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float, float, float]:
-    """The largest box in the middle of an image that has the shape of a size."""
+    """The largest centred box of an image with the aspect ratio of width x height."""
     scale = max(width / size[0], height / size[1])
     left = max(0.0, (size[0] - width / scale) / 2)  # rounding may fall just outside
     top = max(0.0, (size[1] - height / scale) / 2)
@@ -26,7 +26,7 @@ def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float
 
 
 def stretched(image: Image.Image, box: Box) -> Image.Image:
-    """What lies in a box of an image; beyond the image, the pixels of its edge go on."""
+    """Crop a box of an image; beyond the image, its edge pixels are repeated."""
     left, top, right, bottom = box
     if left >= 0 and top >= 0 and right <= image.width and bottom <= image.height:
         return image.crop(box)
@@ -36,10 +36,10 @@ def stretched(image: Image.Image, box: Box) -> Image.Image:
 
 
 def filled(image: Image.Image, where: Image.Image) -> Image.Image:
-    """The image "RGB" with colours of its surroundings, blurred, where the mask is not black.
+    """Fill the image "RGB" with blurred colours of the surroundings where the mask `where` is not black.
 
-    Means of ever larger squares are taken of what is known, until all is covered; then each is refined by the smaller
-    ones inside it, so that the fill is smooth, and joins what is known.
+    Known pixels are averaged over ever larger squares until all is covered; then each level is refined by the next
+    finer one, so that the fill is smooth and continues the known pixels.
     """
     hidden = np.asarray(where) > 0
     if not hidden.any():
@@ -54,7 +54,7 @@ def filled(image: Image.Image, where: Image.Image) -> Image.Image:
 
 
 def _covered(colours: Numbers, weight: Numbers) -> Numbers:
-    """Colours `(h, w, 3)` everywhere, of those that have a weight `(h, w)`."""
+    """Colours `(h, w, 3)` extended everywhere from those with a weight `(h, w)`."""
     if weight.min() >= 1:
         return colours
     height, width = weight.shape
@@ -65,7 +65,7 @@ def _covered(colours: Numbers, weight: Numbers) -> Numbers:
 
 
 def _halved(values: Numbers) -> Numbers:
-    """Means of squares of two by two; an odd last row or column is taken twice."""
+    """Means over 2x2 squares; an odd last row or column is duplicated."""
     values = np.pad(values, [(0, values.shape[0] % 2), (0, values.shape[1] % 2), (0, 0)], mode="edge")
     return (values[::2, ::2] + values[1::2, ::2] + values[::2, 1::2] + values[1::2, 1::2]) / 4
 

@@ -1,4 +1,4 @@
-"""ComfyUI's graph of nodes, followed from the sampler back to the words, the model and the size."""
+"""ComfyUI's node graph, traversed from the sampler back to the prompts, the model and the size."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from mezzotint.images.dialect import from_comfyui
 from mezzotint.images.untrusted import mapping, others, real, text, whole
 from mezzotint.protocol import ImageMetadata
 
-_MAX_VISITS = 2000  # nodes in one walk: a graph may be a circle, or endless
+_MAX_VISITS = 2000  # nodes per traversal: a graph may have cycles, or be huge
 _MAX_HOPS = 16  # from a field to the node that holds its value
 _VALUE_FIELDS = ("value", "text", "string", "seed", "noise_seed", "int", "float", "Text", "String")
 _TEXT_FIELDS = ("text", "text_g", "text_l", "clip_l", "t5xxl", "prompt")
 _MODEL_FIELDS = ("ckpt_name", "unet_name", "model_name")
 _LATENT_FIELDS = ("latent_image", "samples", "latent", "latents", "pixels", "image")
-_PART_FIELDS = ("sampler", "sigmas", "guider", "noise")  # a custom sampler is spread over these nodes
+_PART_FIELDS = ("sampler", "sigmas", "guider", "noise")  # a custom sampler is split over these nodes
 _NOT_WORDS = {"clip", "model", "vae", "control_net", "mask", *_LATENT_FIELDS}
 _SCHEDULE_NODES = {
     "KarrasScheduler": "karras",
@@ -26,12 +26,12 @@ Inputs = dict[str, object]
 
 
 def is_graph(graph: dict[str, object]) -> bool:
-    """Whether this is ComfyUI's `prompt`: named nodes with a class each."""
+    """Whether this is ComfyUI's `prompt`: named nodes, each with a class."""
     return any("class_type" in mapping(node) for node in graph.values())
 
 
 def metadata_of_graph(nodes: dict[str, object]) -> ImageMetadata:
-    """What the graph's first sampler was given; with several, the one whose latents come from no other."""
+    """Metadata of the graph's first sampler; with several, the one whose latents come from no other."""
     graph = _Graph(nodes)
     samplers = graph.samplers()
     first = graph.first(samplers)
@@ -64,7 +64,7 @@ class _Graph:
     nodes: dict[str, object]
 
     def inputs(self, link: object) -> Inputs | None:
-        """Of the node that a link `[name, output]` points to; None when it is no link, or points nowhere."""
+        """Inputs of the node that a link `[name, output]` points to; None if it is no link or points nowhere."""
         if not isinstance(link, list) or len(link) != 2 or not isinstance(link[0], str | int):
             return None
         node = mapping(self.nodes.get(str(link[0])))
@@ -73,7 +73,7 @@ class _Graph:
         return mapping(node.get("inputs")) | {"class_type": node.get("class_type")}
 
     def upstream(self, start: Inputs, fields: tuple[str, ...]) -> Iterator[Inputs]:
-        """The nodes that feed the start through these fields, nearest first, each once."""
+        """Nodes upstream of `start` through these fields, nearest first, each once."""
         waiting, seen = deque([start]), set[str]()
         while waiting and len(seen) < _MAX_VISITS:
             node = waiting.popleft()
@@ -87,7 +87,7 @@ class _Graph:
                 yield found
 
     def value(self, value: object) -> object:
-        """A field's plain value, also when it comes by way of other nodes."""
+        """The value of a field, resolved through other nodes if it is a link."""
         for _ in range(_MAX_HOPS):
             node = self.inputs(value)
             if node is None:
@@ -96,12 +96,12 @@ class _Graph:
         return None
 
     def find(self, nodes: list[Inputs], *names: str) -> object:
-        """The first of these fields that one of the nodes has a value for."""
+        """The first value that one of the nodes has for these fields."""
         found = (self.value(node[name]) for node in nodes for name in names if name in node)
         return next((value for value in found if value is not None), None)
 
     def samplers(self) -> list[Inputs]:
-        """The nodes that turn latents into latents in steps."""
+        """The nodes that sample latents."""
         every = (self.inputs([name, 0]) for name in self.nodes)
         return [node for node in every if node is not None and _is_sampler(node)]
 
@@ -113,7 +113,7 @@ class _Graph:
         return samplers[0] if samplers else {}
 
     def loras(self) -> str:
-        """The LoRA files of the graph by name."""
+        """The names of the graph's LoRA files."""
         every = (mapping(mapping(node).get("inputs")).get("lora_name") for node in self.nodes.values())
         return ", ".join(name for name in every if isinstance(name, str))
 
@@ -129,13 +129,13 @@ def _schedule(graph: _Graph, parts: list[Inputs]) -> str | None:
 
 
 def _model(graph: _Graph, parts: list[Inputs]) -> str | None:
-    """The checkpoint at the end of the model links, past LoRAs and patches."""
+    """The checkpoint at the end of the model links, after LoRAs and patches."""
     chain = [node for part in parts for node in graph.upstream(part, ("model",))]
     return text(graph.find(chain, *_MODEL_FIELDS))
 
 
 def _words(graph: _Graph, parts: list[Inputs], roles: tuple[str, ...], other_role: str) -> str | None:
-    """All text that reaches the sampler in this role, through whatever nodes lie between."""
+    """All text that reaches the sampler in these roles, through any nodes in between."""
     start = next((node[role] for node in parts for role in roles if role in node), None)
     waiting, seen, found = deque([start]), set[str](), list[str]()
     while waiting and len(seen) < _MAX_VISITS:

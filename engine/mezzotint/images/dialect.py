@@ -1,4 +1,4 @@
-"""The names that other programs give to our samplers and schedules, and back."""
+"""Translate other programs' sampler and schedule names to ours."""
 
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
@@ -27,9 +27,9 @@ _OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()}
 
 
 def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
-    """Our names for A1111's; a schedule inside the sampler ("DPM++ 2M Karras", the old form) is taken out.
+    """Our names for A1111's; splits off a schedule in the sampler's name (old form "DPM++ 2M Karras").
 
-    Names that we do not have stay as they are; "Automatic" says nothing.
+    Unknown names are kept as they are; "Automatic" means None.
     """
     if sampler is not None and schedule is None:
         sampler, schedule = _split_old_form(sampler)
@@ -45,7 +45,7 @@ def from_comfyui(sampler: str | None, schedule: str | None) -> tuple[str | None,
 
 
 def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:
-    """Our sampler and schedule for InvokeAI's one name of both."""
+    """Our sampler and schedule for InvokeAI's single combined name."""
     return (None, None) if scheduler is None else _INVOKEAI.get(scheduler, (scheduler, None))
 
 

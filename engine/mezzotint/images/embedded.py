@@ -1,4 +1,4 @@
-"""The texts inside an image's file, wherever its format keeps them."""
+"""The texts embedded in an image file, wherever its format stores them."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,13 +7,13 @@ from PIL import ExifTags, Image
 from mezzotint.images.encoding import UNICODE_COMMENT
 from mezzotint.images.reading import DECODER_ERRORS
 
-_MAX_PACKET = 4 << 20  # bytes of XMP or of a comment that are looked at
+_MAX_PACKET = 4 << 20  # bytes of XMP or of a comment that are read
 _TEXT_TAGS = (ExifTags.Base.Make, ExifTags.Base.Model, ExifTags.Base.ImageDescription, ExifTags.Base.Software)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedTexts:
-    """What was found: text chunks by keyword, the EXIF comment and maker's note, EXIF texts, the XMP packet."""
+    """The texts found: text chunks by keyword, EXIF comment and maker note, EXIF texts, XMP packet."""
 
     chunks: dict[str, str] = field(default_factory=dict)
     comment: str | None = None
@@ -24,7 +24,7 @@ class EmbeddedTexts:
 
 
 def embedded_texts(image: Image.Image) -> EmbeddedTexts:
-    """All of them, without decoding a pixel; broken EXIF costs only what EXIF holds."""
+    """Read all embedded texts without decoding pixels; broken EXIF loses only the EXIF texts."""
     chunks = {key: str(value) for key, value in image.info.items() if isinstance(key, str) and isinstance(value, str)}
     xmp = image.info.get("xmp", b"")
     xmp = xmp.encode("utf-8", "replace") if isinstance(xmp, str) else xmp
@@ -33,7 +33,7 @@ def embedded_texts(image: Image.Image) -> EmbeddedTexts:
 
 
 def _with_exif(image: Image.Image, found: EmbeddedTexts) -> EmbeddedTexts:
-    """From the raw bytes: asking Pillow for a PNG's EXIF would decode the whole image."""
+    """Add the EXIF texts from the raw bytes: asking Pillow for a PNG's EXIF would decode the whole image."""
     raw = image.info.get("exif")
     plain = _plain_comment(image.info.get("comment"))
     if not isinstance(raw, bytes) or not raw:
@@ -51,7 +51,7 @@ def _with_exif(image: Image.Image, found: EmbeddedTexts) -> EmbeddedTexts:
 
 
 def _user_comment(value: object) -> str | None:
-    """EXIF's comment: eight bytes name the encoding; UTF-16 comes in either order, whatever the file's own."""
+    """The EXIF comment: eight bytes name the encoding; UTF-16 has either byte order, whatever the file's own."""
     if isinstance(value, bytes) and value.startswith(UNICODE_COMMENT):
         raw = value[len(UNICODE_COMMENT) :]
         readings = [raw.decode(order, "replace") for order in ("utf-16-be", "utf-16-le")]
@@ -62,7 +62,7 @@ def _user_comment(value: object) -> str | None:
 
 
 def _western(text: str) -> int:
-    """How much of a text is ASCII: settings always hold some, and read in the wrong order they hold none."""
+    """Number of ASCII characters: settings always have some, and none when decoded in the wrong byte order."""
     return sum(one < "\x80" and one != "\0" for one in text)
 
 

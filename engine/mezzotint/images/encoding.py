@@ -1,4 +1,4 @@
-"""An image and its record as the bytes of a PNG, JPEG or WebP file."""
+"""Encode an image and its record as a PNG, JPEG or WebP file."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -15,15 +15,15 @@ from mezzotint.images.xmp import xmp_packet
 
 RECORD_KEYWORD = "mezzotint"
 INFOTEXT_KEYWORD = "parameters"
-UNICODE_COMMENT = b"UNICODE\0"  # then UTF-16, which A1111 writes with the high byte first
+UNICODE_COMMENT = b"UNICODE\0"  # followed by UTF-16, big-endian as A1111 writes it
 
 _XMP_KEYWORD = "XML:com.adobe.xmp"
 _LARGEST_SIDE = {".jpg": 65_500, ".jpeg": 65_500, ".webp": 16_383}
-_JPEG_SEGMENT = 65_000  # bytes of EXIF or of XMP that a JPEG file surely holds
+_JPEG_SEGMENT = 65_000  # bytes of EXIF or of XMP that always fit a JPEG file
 
 
 def encode_image(image: Image.Image, suffix: str, record: ImageRecord) -> bytes:
-    """The file's bytes by its suffix (.png, .jpg, .jpeg, .webp); the image is RGB."""
+    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB."""
     suffix = suffix.lower()
     encoder = _ENCODERS.get(suffix)
     if encoder is None:
@@ -63,7 +63,7 @@ def _encode_jpeg(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> N
 
 
 def _packets(record: ImageRecord) -> Iterator[bytes]:
-    """From all that is known to only the mark that a model made it; the request alone makes the image again."""
+    """XMP packets from the full record to only the AI-generated mark; the request alone can reproduce the image."""
     composite = _is_composite(record)
     yield xmp_packet(composite=composite, record=record_to_json(record))
     yield xmp_packet(composite=composite, record=record_to_json(replace(record, stages=(), transitions=())))
@@ -73,7 +73,7 @@ def _packets(record: ImageRecord) -> Iterator[bytes]:
 def _exif(record: ImageRecord) -> bytes:
     comment = UNICODE_COMMENT + write_infotext(infotext_of(record)).encode("utf-16-be")
     exif = Image.Exif()
-    exif.endian = ">"  # the same order as the comment's, for readers that go by the file's
+    exif.endian = ">"  # the comment's byte order, for readers that use the file's
     exif[ExifTags.IFD.Exif] = {ExifTags.Base.UserComment.value: comment}
     return exif.tobytes()
 

@@ -1,4 +1,4 @@
-"""The programs that write their settings as one JSON object: InvokeAI, SwarmUI, Fooocus."""
+"""Programs that write their settings as one JSON object: InvokeAI, SwarmUI, Fooocus."""
 
 import re
 
@@ -22,7 +22,7 @@ _FOOOCUS_READ = {
 
 
 def metadata_of_invokeai(data: dict[str, object]) -> ImageMetadata:
-    """InvokeAI's `invokeai_metadata`."""
+    """Metadata from InvokeAI's `invokeai_metadata`."""
     model = mapping(data.get("model"))
     sampler, schedule = from_invokeai(text(data.get("scheduler")))
     return ImageMetadata(
@@ -45,12 +45,12 @@ def metadata_of_invokeai(data: dict[str, object]) -> ImageMetadata:
 
 
 def is_swarmui(data: dict[str, object]) -> bool:
-    """Whether `parameters` is SwarmUI's."""
+    """Whether `parameters` is SwarmUI's JSON."""
     return "sui_image_params" in data
 
 
 def metadata_of_swarmui(data: dict[str, object]) -> ImageMetadata:
-    """SwarmUI's JSON in `parameters`."""
+    """Metadata from SwarmUI's JSON in `parameters`."""
     params = mapping(data.get("sui_image_params"))
     models = data.get("sui_models")
     used = [mapping(one) for one in models[:20]] if isinstance(models, list) else []
@@ -81,7 +81,7 @@ def is_fooocus(data: dict[str, object]) -> bool:
 
 
 def metadata_of_fooocus(data: dict[str, object]) -> ImageMetadata:
-    """Fooocus's JSON in `parameters`, whose sampler names are ComfyUI's."""
+    """Metadata from Fooocus's JSON in `parameters`, whose sampler names are ComfyUI's."""
     size = _RESOLUTION.fullmatch(text(data.get("resolution")) or "")
     sampler, schedule = from_comfyui(text(data.get("sampler")), text(data.get("scheduler")))
     sampler, schedule = from_a1111(sampler, schedule)

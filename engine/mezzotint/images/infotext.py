@@ -1,4 +1,4 @@
-"""The text that A1111 writes into images: prompt, negative prompt, one line of settings."""
+"""A1111's infotext: prompt, negative prompt, and one line of settings."""
 
 import json
 import re
@@ -8,16 +8,16 @@ MAX_CHARACTERS = 256 << 10
 MAX_SETTINGS = 200
 
 _NEGATIVE = "Negative prompt:"
-# Possessive (`++`), so that a hostile line cannot make the match go back and try again.
+# Possessive (`++`), so that hostile input cannot cause backtracking.
 _KEY = re.compile(r"\s*+(\w[\w \-/]{1,63}+):\s*+")
 _QUOTED = re.compile(r'"(?:\\.|[^\\"])*+"(?=,|$)')
 _NEEDS_QUOTES = re.compile(r'[,:\n\r]|^"|^\s|\s$|^$')
-_FEWEST_SETTINGS = 3  # fewer on the last line, and it belongs to the prompt
+_FEWEST_SETTINGS = 3  # a last line with fewer belongs to the prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Infotext:
-    """What the text says; settings in their order."""
+    """A parsed infotext; settings in order."""
 
     prompt: str
     negative_prompt: str
@@ -25,7 +25,7 @@ class Infotext:
 
 
 def write_infotext(info: Infotext) -> str:
-    """The text as A1111 writes it, without what no text chunk can hold (NUL, half a surrogate pair)."""
+    """The text as A1111 writes it, without what text chunks cannot hold (NUL, lone surrogates)."""
     lines = [info.prompt] if info.prompt else []
     if info.negative_prompt:
         lines.append(f"{_NEGATIVE} {info.negative_prompt}")
@@ -34,7 +34,7 @@ def write_infotext(info: Infotext) -> str:
 
 
 def parse_infotext(text: str) -> Infotext | None:
-    """What such a text says, in time linear in its length; None when it has no line of settings at its end."""
+    """Parse an infotext in time linear in its length; None if it has no settings line at its end."""
     head, _, last = text[:MAX_CHARACTERS].rstrip().rpartition("\n")
     settings = _settings(last)
     if len(settings) < _FEWEST_SETTINGS:
@@ -44,7 +44,7 @@ def parse_infotext(text: str) -> Infotext | None:
 
 
 def storable(text: str) -> str:
-    """The text without NUL, and with half surrogate pairs replaced."""
+    """The text without NUL, and with lone surrogates replaced."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -53,7 +53,7 @@ def _quoted(value: str) -> str:
 
 
 def _prompts(head: str) -> tuple[str, str]:
-    """Lines up to the first that starts the negative prompt, and all from there."""
+    """Split at the first line that starts the negative prompt."""
     lines = head.split("\n")
     for number, line in enumerate(lines):
         if line.lstrip().startswith(_NEGATIVE):

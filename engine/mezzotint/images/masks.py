@@ -1,4 +1,4 @@
-"""Masks: which part of an image is inpainted, and how the new passes into the old."""
+"""Masks: which part of an image is inpainted, and how it blends into the rest."""
 
 from pathlib import Path
 
@@ -10,19 +10,19 @@ from mezzotint.errors import UsageError
 from mezzotint.images.reading import open_image, refused_if_broken, to_rgb, upright
 from mezzotint.trouble import shown
 
-LIGHT = 128  # of 255: what is at least as light as this is inpainted
+LIGHT = 128  # of 255: pixels at least this light are inpainted
 
-_BAND = 512  # rows that are looked at together: memory does not grow with the image
+_BAND = 512  # rows processed at a time: bounds memory for any image size
 
 Bits = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float32]
 
 
 def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
-    """The mask of an image of that size: "L", 255 where it is inpainted, 0 where it stays.
+    """Read the mask of an image of that size: "L", 255 where it is inpainted, 0 where it is kept.
 
-    Light counts, LIGHT of 255 or more; what is transparent counts as black. A mask of another size but the same shape
-    is resized. UsageError for another shape, and for a mask that lets nothing be inpainted.
+    Pixels of lightness LIGHT or more count as white; transparent ones count as black. A mask of another size but the
+    same shape is resized. Raises UsageError for another shape, and for a mask with nothing to inpaint.
     """
     with open_image(path) as image, refused_if_broken(path):
         image.load()
@@ -48,7 +48,7 @@ def _lightness(image: Image.Image) -> Image.Image:
 
 
 def _check_shape(path: Path, mask: tuple[int, int], image: tuple[int, int]) -> None:
-    """Sides that are one image's at one scale, but for a pixel of the smaller one that rounding may take."""
+    """Check that both have one aspect ratio, give or take a pixel of the smaller one for rounding."""
     scales = [side / of for side, of in zip(mask, image, strict=True)]
     off = max(1.0, *scales)
     apart = abs(scales[0] - scales[1])
@@ -60,7 +60,7 @@ def _check_shape(path: Path, mask: tuple[int, int], image: tuple[int, int]) -> N
 
 
 def covering(mask: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """A mask at another size: every pixel that it touches there."""
+    """Resize a mask; every pixel that it touches becomes 255."""
     if mask.size == size:
         return mask
     touched = mask.resize(size, Image.Resampling.BOX)
@@ -68,9 +68,9 @@ def covering(mask: Image.Image, size: tuple[int, int]) -> Image.Image:
 
 
 def feathered(mask: Image.Image, feather: int) -> Image.Image:
-    """How much of the new shows, "L": 0 outside of the mask, rising to 255 over `feather` pixels inside its edge.
+    """The opacity of the inpainted part, "L": 0 outside the mask, rising to 255 over `feather` pixels inside it.
 
-    Where the mask is narrower than that, it rises to 255 in its middle. The image's own border is no edge.
+    Where the mask is narrower, it rises to 255 in the middle. The image's own border is no edge.
     """
     found = mask.getbbox()
     if found is None or feather <= 0:
@@ -96,11 +96,11 @@ def _feathered_rows(inside: Bits, row: int, feather: int) -> npt.NDArray[np.uint
 
 
 def _depths(inside: Bits, most: int) -> Numbers:
-    """How far each pixel `(h, w)` is from the nearest one outside, in pixels; 0 outside, no more than `most`."""
+    """Distance of each pixel `(h, w)` to the nearest one outside, in pixels; 0 outside, at most `most`."""
     along = _depths_along_rows(inside, most).astype(np.int32) ** 2
     nearest = along.copy()
     height = len(along)
-    for step in range(1, min(most, height)):  # Euclid: the squares of both ways add up
+    for step in range(1, min(most, height)):  # Pythagoras: squared distances along both axes add up
         np.minimum(nearest[step:], along[:-step] + step * step, out=nearest[step:])
         np.minimum(nearest[:-step], along[step:] + step * step, out=nearest[:-step])
     return np.sqrt(np.minimum(nearest, most * most), dtype=np.float32)
@@ -115,14 +115,14 @@ def _depths_along_rows(inside: Bits, most: int) -> npt.NDArray[np.int32]:
 
 
 def _largest_around(values: Numbers, radius: int) -> Numbers:
-    """The largest value within `radius` pixels of each, to all sides."""
+    """The largest value within `radius` pixels in each direction."""
     for axis in range(2):
         values = _largest_along(values, radius, axis)
     return values
 
 
 def _largest_along(values: Numbers, radius: int, axis: int) -> Numbers:
-    """Windows are doubled until they are as wide as is wanted."""
+    """Running maximum along an axis; window widths double until large enough."""
     padded = np.pad(values, [(radius, radius) if each == axis else (0, 0) for each in range(2)])
     wide, wanted = 1, 2 * radius + 1
     while wide < wanted:

@@ -1,4 +1,4 @@
-"""How an image says it was made, by whatever program; every byte of it is taken as hostile."""
+"""Read how an image was made, whatever program wrote it; all bytes are treated as hostile."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +15,18 @@ from mezzotint.images.untrusted import UnreadableError, cleaned, parse_object
 from mezzotint.images.xmp import record_in_xmp
 from mezzotint.protocol import ImageMetadata
 
-NOTE = "note"  # the entry of `other` that says what could not be read
-IMAGE_SIZE = "image_size"  # the entry of `other` with the image's size, where its settings name another
+NOTE = "note"  # key in `other` for what could not be read
+IMAGE_SIZE = "image_size"  # key in `other` for the image's size, if its settings state another
 
 
 def read_metadata(path: Path) -> ImageMetadata:
-    """What the image says; without a word of it, program "unknown" and the image's size. No pixel is decoded."""
+    """Read an image's metadata without decoding pixels; program "unknown" and the image's size if it has none."""
     with open_image(path) as image:
         return metadata_in(image)
 
 
 def metadata_in(image: Image.Image) -> ImageMetadata:
-    """What an opened image says, for those that ask it for more than that."""
+    """Metadata of an opened image, for callers that read more from it."""
     size, texts = image.size, embedded_texts(image)
     notes = [texts.note] if texts.note else []
     found: ImageMetadata | None = None
@@ -55,7 +55,7 @@ def _invokeai(texts: EmbeddedTexts) -> ImageMetadata | None:
 
 
 def _parameters(texts: EmbeddedTexts) -> ImageMetadata | None:
-    """A1111's text, or the JSON that SwarmUI and Fooocus put in its place; in JPEG and WebP the EXIF comment."""
+    """A1111's infotext, or SwarmUI's or Fooocus's JSON in its place; in JPEG and WebP the EXIF comment."""
     chunk = texts.chunks.get(INFOTEXT_KEYWORD)
     written = chunk or texts.comment
     if not written:
@@ -77,7 +77,7 @@ def _json_parameters(data: dict[str, object]) -> ImageMetadata | None:
 
 
 def _comfyui(texts: EmbeddedTexts) -> ImageMetadata | None:
-    """The graph: a text chunk `prompt`; in WebP an EXIF text that starts with `prompt:`."""
+    """ComfyUI's graph: a text chunk `prompt`; in WebP an EXIF text that starts with `prompt:`."""
     in_exif = (one.partition(":")[2] for one in texts.exif if one.lower().startswith("prompt:"))
     written = texts.chunks.get("prompt") or next(in_exif, "")
     if not written.lstrip().startswith("{"):

@@ -1,4 +1,4 @@
-"""Where images go: from what a person typed to a path that cannot leave its folder."""
+"""Output paths: from what a user typed to a path that cannot escape its folder."""
 
 import os
 import secrets
@@ -23,7 +23,7 @@ _DISTINGUISHING = {"seed", "index"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameFields:
-    """What the tokens of a template stand for; `index` counts from 0 and is shown from 1."""
+    """Values of a template's tokens; `index` counts from 0 and is shown from 1."""
 
     seed: int
     prompt: str
@@ -46,7 +46,7 @@ class _Template:
 
 
 def image_path(output: Output, fields: NameFields) -> Path:
-    """The path that one image asks for; nothing is made, and what exists is not looked at."""
+    """The path that one image asks for; creates nothing and does not check for existing files."""
     template = _parse(output, fields.count)
     values = _values(fields)
     folder = template.root.joinpath(*(render(one, values) for one in template.folders))
@@ -56,9 +56,9 @@ def image_path(output: Output, fields: NameFields) -> Path:
 
 
 def check_output(output: Output, count: int) -> None:
-    """Before any work: the name can be made, the folder can be written to, and the images roughly fit.
+    """Check before any work that the name is valid, the folder writable, and the disk roughly large enough.
 
-    Nothing is left behind: missing folders are made when the first image is written.
+    Leaves nothing behind: missing folders are created when the first image is written.
     """
     template = _parse(output, count)
     folder = _nearest_existing(template.root)
@@ -75,12 +75,12 @@ class SplitOutput:
 
     root: Path  # the leading folders without tokens
     folders: tuple[str, ...]  # below the root, with tokens
-    stem: str | None  # None: it names folders alone
+    stem: str | None  # None: the output names only folders
     suffix: str
 
 
 def split_output(output: Output) -> SplitOutput:
-    """Where images go, in parts. UsageError for what cannot be."""
+    """Split an output into its parts. Raises UsageError for an invalid one."""
     template = _parse(output, count=1)
     stem = None if template.stem == DEFAULT_NAME else template.stem
     return SplitOutput(root=template.root, folders=template.folders, stem=stem, suffix=template.suffix)
@@ -103,7 +103,7 @@ def _parse(output: Output, count: int) -> _Template:
 
 
 def _split(parts: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
-    """The folders without tokens lead the way; from the first token on, everything is confined below them."""
+    """Split off the leading folders without tokens; everything from the first token on is confined below them."""
     plain = 0
     while plain < len(parts) and not tokens_in(parts[plain]):
         plain += 1
@@ -111,7 +111,7 @@ def _split(parts: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
 
 
 def _number(template: _Template, count: int) -> _Template:
-    """Several images need names that differ; unknown tokens are found here, before any work."""
+    """Add [index] if several images would share a name; unknown tokens are found here, before any work."""
     used = {token for part in (*template.folders, template.stem) for token in tokens_in(part)}
     if count > 1 and not used & _DISTINGUISHING:
         return replace(template, stem=f"{template.stem}-[index]")
@@ -131,13 +131,13 @@ def _stem_and_suffix(name: str) -> tuple[str, str]:
 
 
 def refuse_odd_characters(text: str) -> None:
-    """UsageError where a name of images holds what terminals and lists would obey."""
+    """Raise UsageError if a name contains control characters, which terminals and listings would obey."""
     if any(ord(one) < 32 or ord(one) == 127 for one in text):
         raise UsageError(f"the output name {shown(text)} holds a control character: leave it out")
 
 
 def from_home(text: str) -> Path:
-    """A path that may begin in a home folder, as ~ or ~name. UsageError where that is nobody's."""
+    """Expand a leading ~ or ~name. Raises UsageError if there is no such home."""
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
@@ -148,7 +148,7 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        return False  # a name that is too long, or a folder that may not be looked into: said when it is written
+        return False  # name too long, or no permission: reported when writing
 
 
 def _values(fields: NameFields) -> dict[str, str]:
@@ -169,7 +169,7 @@ def _values(fields: NameFields) -> dict[str, str]:
 
 
 def _confine(root: Path, path: Path) -> None:
-    """The folder of the final path, links followed, is the root or below it. The file itself is never followed."""
+    """Check that the final path's folder, links resolved, is in `root`. The file itself is never followed."""
     try:
         inside = path.parent.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError) as error:
@@ -191,7 +191,7 @@ def _nearest_existing(folder: Path) -> Path:
 
 
 def _probe(folder: Path) -> None:
-    """Really make a file and remove it: permission bits say too little on Windows, for root and on network disks."""
+    """Create and remove a file: permission bits are unreliable on Windows, for root and on network disks."""
     trial = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         trial.touch(exist_ok=False)
@@ -206,7 +206,7 @@ def _check_space(folder: Path, count: int) -> None:
     try:
         free = shutil.disk_usage(folder).free
     except OSError:
-        return  # some network disks do not tell
+        return  # some network disks do not report it
     needed = count * _BYTES_PER_IMAGE + _BYTES_TO_SPARE
     if free < needed:
         have, need = free / (1 << 20), needed / (1 << 20)

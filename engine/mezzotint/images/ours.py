@@ -1,4 +1,4 @@
-"""Our own record read back from an image that may have been made to hurt."""
+"""Read our own record from an image, which may be hostile."""
 
 from dataclasses import replace
 from pathlib import PureWindowsPath
@@ -13,7 +13,7 @@ MAX_RECORD = 1 << 20  # characters
 
 
 def metadata_of_record(written: str) -> ImageMetadata:
-    """The record in the common words, with the request that makes the image again."""
+    """Convert a record to ImageMetadata, with the request that generates the image again."""
     record = _record(written)
     request = _harmless(record.request)
     stage = request.cascade.stages[0] if request.cascade.stages else None
@@ -60,7 +60,7 @@ def _version(data: object) -> int:
 
 
 def _harmless(request: GenerateRequest) -> GenerateRequest:
-    """An image may say how it was made, but not where the next one goes, how many, nor which computer to call."""
+    """Drop the output and count, and refuse paths on other computers, which an image must not decide."""
     far = far_path(request)
     if far is not None:
         raise UnreadableError(f"its record names a file on another computer ({cleaned(far, 80)}), which is not opened")
@@ -68,7 +68,7 @@ def _harmless(request: GenerateRequest) -> GenerateRequest:
 
 
 def far_path(request: GenerateRequest) -> str | None:
-    """A path of a request that lies on another computer, if there is one."""
+    """The first path of a request that lies on another computer, if any."""
     paths = [one.path for one in request.images] + list(request.embeddings)
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
@@ -101,6 +101,6 @@ def _circumstances(record: ImageRecord) -> dict[str, str]:
 
 
 def _loras(record: ImageRecord) -> dict[str, None]:
-    """Names, with the slashes of any system, and weights; each once."""
+    """Names and weights, each once; paths may have the separators of any system."""
     used = (lora for stage in record.stages for lora in stage.loras)
     return dict.fromkeys(f"{PureWindowsPath(lora.file.path).name}:{lora.weight:g}" for lora in used)

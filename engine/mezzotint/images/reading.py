@@ -1,4 +1,4 @@
-"""Images from anywhere, read as if they were hostile, given as plain upright RGB."""
+"""Read untrusted images safely, as plain upright RGB."""
 
 import math
 import os
@@ -17,10 +17,10 @@ from mezzotint.errors import ImageRefused
 from mezzotint.trouble import meaning, shown
 
 MAX_PIXELS = 100_000_000
-MAX_FILE_BYTES = 1 << 30  # WebP and AVIF are taken into memory whole before their size is known
+MAX_FILE_BYTES = 1 << 30  # WebP and AVIF are read into memory whole before their size is known
 FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", *(["AVIF"] if features.check("avif") else []))
 
-# What Pillow's decoders are known to raise on damaged files. Text-chunk bombs are ValueErrors, not OSErrors.
+# Exceptions that Pillow's decoders raise on damaged files. Text-chunk bombs are ValueErrors, not OSErrors.
 DECODER_ERRORS = (
     OSError,
     SyntaxError,
@@ -35,7 +35,7 @@ DECODER_ERRORS = (
     struct.error,
     zlib.error,
 )
-_ON_THEIR_SIDE = (5, 6, 7, 8)  # the orientations of EXIF that swap width and height
+_ON_THEIR_SIDE = (5, 6, 7, 8)  # EXIF orientations that swap width and height
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 _TRY_INSTEAD = "give a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF image"
 _KNOWN_STARTS = (
@@ -54,9 +54,9 @@ _KNOWN_STARTS = (
 
 
 def read_image(path: Path) -> Image.Image:
-    """The image as 8-bit RGB: first frame, turned upright once, transparent parts over white.
+    """Read an image as 8-bit RGB: first frame, EXIF orientation applied once, transparency over white.
 
-    Colour profiles are not applied: the numbers are taken as sRGB.
+    Colour profiles are not applied: the values are taken as sRGB.
     """
     with open_image(path) as image, refused_if_broken(path):
         image.load()
@@ -65,7 +65,7 @@ def read_image(path: Path) -> Image.Image:
 
 @contextmanager
 def open_image(path: Path) -> Iterator[Image.Image]:
-    """The image's header, with its size checked and no pixel decoded; anything wrong is an ImageRefused."""
+    """Open an image's header and check its size, decoding no pixel; any error becomes an ImageRefused."""
     with _open_regular(path) as file:
         with refused_if_broken(path, file):
             image = _open_header(file)
@@ -76,7 +76,7 @@ def open_image(path: Path) -> Iterator[Image.Image]:
 
 @contextmanager
 def refused_if_broken(path: Path, file: BinaryIO | None = None) -> Iterator[None]:
-    """Turns whatever a decoder raises into an ImageRefused that says what was seen."""
+    """Context manager: turn any decoder error into an ImageRefused that names what the file is."""
     try:
         yield
     except _TOO_LARGE as error:
@@ -89,7 +89,7 @@ def refused_if_broken(path: Path, file: BinaryIO | None = None) -> Iterator[None
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
-    """Any mode as 8-bit RGB; transparent parts over white, deep greys scaled to 8 bits."""
+    """Convert any mode to 8-bit RGB: transparency over white, deep greys scaled to 8 bits."""
     if image.mode == "RGB" and not image.has_transparency_data:
         return image
     if image.mode in ("I", "F") or image.mode.startswith("I;"):
@@ -101,7 +101,7 @@ def to_rgb(image: Image.Image) -> Image.Image:
 
 
 def _open_regular(path: Path) -> BinaryIO:
-    """Open a plain file; never wait on a pipe, never read a device."""
+    """Open a regular file; never blocks on a pipe or reads a device."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -114,7 +114,7 @@ def _open_regular(path: Path) -> BinaryIO:
         return open(path, "rb", opener=_without_waiting)
     except OSError as error:
         raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
-    except ValueError as error:  # a NUL in the name
+    except ValueError as error:  # NUL in the name
         raise ImageRefused(f"cannot read {shown(path)}: the name holds a character that no file can have") from error
 
 
@@ -161,10 +161,10 @@ def _what_it_is(file: BinaryIO | None) -> str:
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
-    """Width and height as its EXIF says that it stands; no pixel is decoded."""
+    """Width and height after the EXIF orientation; decodes no pixel."""
     with suppress(*DECODER_ERRORS):
         exif, raw = Image.Exif(), image.info.get("exif")
-        if isinstance(raw, bytes):  # not that of TIFF, which Pillow turns itself
+        if isinstance(raw, bytes):  # not for TIFF, which Pillow transposes itself
             exif.load(raw)  # asking Pillow for a PNG's EXIF would decode the whole image
         if exif.get(ExifTags.Base.Orientation) in _ON_THEIR_SIDE:
             return image.height, image.width
@@ -172,15 +172,15 @@ def upright_size(image: Image.Image) -> tuple[int, int]:
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """The image as its EXIF says that it stands."""
+    """Apply the EXIF orientation."""
     try:
         return ImageOps.exif_transpose(image)
     except DECODER_ERRORS:
-        return image  # only the note about its orientation is broken; the pixels are good
+        return image  # only the orientation tag is broken; the pixels are good
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:
-    """Greys deeper than 8 bits: 16-bit integers by their full range, floats by 0..1, anything else by its maximum."""
+    """Scale greys deeper than 8 bits: 16-bit integers by full range, floats by 0..1, anything else by its maximum."""
     deep = image if image.mode == "F" else image.convert("I").convert("F")
     low, high = (float(value) for value in deep.getextrema())  # type: ignore[arg-type]
     if not (math.isfinite(low) and math.isfinite(high)):

@@ -1,4 +1,4 @@
-"""What an image carries inside itself, so that it can be made again."""
+"""The record embedded in an image, so that it can be generated again."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, Resolv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRecord:
-    """One image: `request` has nothing left open, a count of 1 and this image's seed."""
+    """The record of one image; `request` has every value resolved, a count of 1 and this image's seed."""
 
     schema_version: int
     program_version: str
     request: GenerateRequest
-    image: GeneratedImage  # path: the file name only; sha256: of the pixels
+    image: GeneratedImage  # path: file name only; sha256: of the pixels
     stages: tuple[ResolvedStage, ...]
     transitions: tuple[ResolvedTransition, ...]
     images_used: tuple[FileUsed, ...]
@@ -23,14 +23,14 @@ class ImageRecord:
     attention: str
     threads: int
     versions: dict[str, str]
-    recoveries: tuple[str, ...] = ()  # what was done when memory ran short, some of which changes pixels
+    recoveries: tuple[str, ...] = ()  # measures taken on memory shortage, some of which change pixels
 
 
 def record_to_json(record: ImageRecord) -> str:
-    """The record as one line of ASCII JSON, so that no text chunk's encoding can hurt it."""
+    """The record as one line of ASCII JSON, safe for any text chunk's encoding."""
     return codec.to_json(record)
 
 
 def record_from_json(text: str) -> ImageRecord:
-    """The record that an image of this schema version carries; anything else is a ProtocolError."""
+    """Parse a record of this schema version; raises ProtocolError for anything else."""
     return codec.from_json(ImageRecord, text)

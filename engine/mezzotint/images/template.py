@@ -1,4 +1,4 @@
-"""The grammar of output names: plain text with [tokens], and values made safe for any disk."""
+"""The template syntax of output names: plain text with [tokens], and values sanitized for any file system."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ TOKENS = ("seed", "prompt", "model", "width", "height", "steps", "sampler", "ind
 DEFAULT_NAME = "[date]-[time]-[seed]"
 
 MAX_VALUE_BYTES = 150
-MAX_COMPONENT_BYTES = 240  # of 255, so that `-12` and a suffix still fit
+MAX_COMPONENT_BYTES = 240  # of 255, leaving room for `-12` and a suffix
 _SLUG_CHARACTERS = 60
 
 _TOKEN = re.compile(r"\[\[|\[([^\[\]]*)\]")
@@ -20,7 +20,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # control, bidi overrid
 
 
 def tokens_in(text: str) -> tuple[str, ...]:
-    """The names of the tokens of a template, in order; an unknown one is a UsageError that lists those that exist."""
+    """The token names in a template, in order; raises UsageError, listing the known ones, for an unknown one."""
     names = tuple(match[1] for match in _TOKEN.finditer(text) if match[1] is not None)
     for name in names:
         if name not in TOKENS:
@@ -30,7 +30,7 @@ def tokens_in(text: str) -> tuple[str, ...]:
 
 
 def render(component: str, values: dict[str, str]) -> str:
-    """One component of a path with its tokens filled in; never a separator, never more than one component."""
+    """Fill in the tokens of one path component; the result never contains a separator."""
     if not tokens_in(component):
         return component.replace("[[", "[")
     text = _TOKEN.sub(lambda match: "[" if match[1] is None else safe_value(values[match[1]]), component)
@@ -38,13 +38,13 @@ def render(component: str, values: dict[str, str]) -> str:
 
 
 def safe_value(value: str) -> str:
-    """A token's value without anything that a disk or a shell's listing could take amiss, at most 150 bytes."""
+    """A token's value without characters unsafe for file systems or shell listings, at most 150 bytes."""
     plain = "".join(one for one in unicodedata.normalize("NFC", value) if unicodedata.category(one) not in _INVISIBLE)
     return cut_bytes(_UNSAFE.sub("-", plain).strip(" ."), MAX_VALUE_BYTES).rstrip(" .")
 
 
 def safe_component(text: str) -> str:
-    """A whole file or folder name that Windows, macOS and Linux all take."""
+    """A file or folder name that is valid on Windows, macOS and Linux."""
     plain = "".join(one for one in text if unicodedata.category(one) not in _INVISIBLE)
     plain = cut_bytes(_UNSAFE.sub("-", plain), MAX_COMPONENT_BYTES).rstrip(" .").lstrip(" ")
     if not plain.strip("."):
@@ -53,7 +53,7 @@ def safe_component(text: str) -> str:
 
 
 def slug(prompt: str) -> str:
-    """A prompt as a short name: letters and digits of any script, the rest as hyphens."""
+    """A prompt as a short name: letters and digits of any script, everything else as hyphens."""
     kept = (
         one if unicodedata.category(one)[0] in "LMN" else " " for one in unicodedata.normalize("NFC", prompt[:1000])
     )
@@ -61,5 +61,5 @@ def slug(prompt: str) -> str:
 
 
 def cut_bytes(text: str, limit: int) -> str:
-    """The longest start of the text that is at most so many bytes of UTF-8, never half a character."""
+    """The longest prefix of the text that fits in `limit` bytes of UTF-8, never splitting a character."""
     return text.encode("utf-8", "ignore")[:limit].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""Values out of other people's files: bounded, finite, printable, or None."""
+"""Values from untrusted files: bounded, finite, printable, or None."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-MAX_TEXT = 256 << 10  # characters of foreign text that are looked at
+MAX_TEXT = 256 << 10  # characters of untrusted text that are read
 MAX_OTHER = 64  # entries of `other`
 _MAX_OTHER_KEY = 64
 _MAX_OTHER_VALUE = 2000
@@ -16,11 +16,11 @@ _CUT = " ... (cut)"
 
 
 class UnreadableError(ValueError):
-    """A text of a known kind that cannot be taken apart; the message says why."""
+    """A text of a known format that cannot be parsed; the message says why."""
 
 
 def parse_object(text: str, limit: int = MAX_TEXT) -> dict[str, object]:
-    """A JSON object out of a foreign file; NaN is taken, as ComfyUI writes it."""
+    """Parse a JSON object from an untrusted file; accepts NaN, which ComfyUI writes."""
     if len(text) > limit:
         raise UnreadableError(f"its JSON has {len(text)} characters, at most {limit} are read")
     try:
@@ -35,22 +35,22 @@ def parse_object(text: str, limit: int = MAX_TEXT) -> dict[str, object]:
 
 
 def text(value: object) -> str | None:
-    """A text, cleaned; None for anything else."""
+    """A cleaned string; None for anything else."""
     return cleaned(value) if isinstance(value, str) else None
 
 
 def whole(value: object) -> int | None:
-    """A whole number, also written as text or as 20.0; None for anything else or beyond 64 bits."""
+    """An integer, also from text or 20.0; None for anything else or beyond 64 bits."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if abs(value) < _LARGEST_WHOLE else None
     if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
-        return whole(int(value))  # not by way of a float, which would round a long seed
+        return whole(int(value))  # not via float, which would round a long seed
     number = real(value)
     return whole(int(number)) if number is not None and number.is_integer() else None
 
 
 def real(value: object) -> float | None:
-    """A finite number, also written as text; None for anything else."""
+    """A finite float, also from text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and len(value) > 64:
@@ -63,18 +63,18 @@ def real(value: object) -> float | None:
 
 
 def mapping(value: object) -> dict[str, object]:
-    """An object's fields; none for anything else."""
+    """The value if it is a JSON object; empty for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def cleaned(value: str, limit: int = MAX_TEXT) -> str:
-    """Plain text that does nothing to a terminal: no control characters but newline and tab, no halves of pairs."""
+    """Plain text safe for terminals: no control characters but newline and tab, no lone surrogates."""
     kept = "".join(one for one in value[:limit] if one in "\n\t" or unicodedata.category(one) not in ("Cc", "Cs"))
     return kept if len(value) <= limit else kept + _CUT
 
 
 def others(values: Mapping[str, object]) -> dict[str, str]:
-    """What has no field of its own, as short texts; at most 64 of them."""
+    """Values without a field of their own, as short texts; at most 64."""
     filled = [(key, value) for key, value in values.items() if value not in (None, "", [], {})]
     return {
         cleaned(key, _MAX_OTHER_KEY): cleaned(_described(value), _MAX_OTHER_VALUE) for key, value in filled[:MAX_OTHER]

@@ -1,4 +1,4 @@
-"""Images to disk, whole or not at all, and never over what is there unless that was asked."""
+"""Write images atomically, never over existing files unless asked to."""
 
 import hashlib
 import os
@@ -18,10 +18,10 @@ _MOST_TWINS = 100_000
 
 
 def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrite: bool) -> Path:
-    """Write the image and its record, and return the path it got: a suffix -1, -2, ... keeps what is there.
+    """Write the image and its record, and return its path, with a suffix -1, -2, ... if the name is taken.
 
-    The record's path is set to that file name. JPEG holds little text: there a record too long for it is shortened
-    to the request, and what still does not fit is left out, because the image matters more.
+    The record's path is set to that file name. JPEG holds little text: a record that is too long is reduced to the
+    request, and what still does not fit is omitted, because the image matters more.
     """
     rgb = image if image.mode == "RGB" else image.convert("RGB")
 
@@ -32,13 +32,13 @@ def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrit
 
 
 def write_preview(jpeg: bytes, folder: Path, *, image: int, stage: int, step: int) -> Path:
-    """Write the small image of one step (image and stage from 0, step from 1); earlier previews stay."""
+    """Write the preview of one step (image and stage from 0, step from 1); earlier previews are kept."""
     path = folder.expanduser() / f"preview-{image + 1:02d}-{stage + 1}-{step:03d}.jpg"
     return _write(path, lambda _: jpeg, overwrite=False)
 
 
 def pixels_sha256(image: Image.Image) -> str:
-    """The hash of the pixels alone: RGB, 8 bits, row by row."""
+    """SHA-256 of the pixels: RGB, 8 bits, row by row."""
     return hashlib.sha256(image.convert("RGB").tobytes()).hexdigest()
 
 
@@ -48,7 +48,7 @@ def _write(path: Path, encoded: Callable[[str], bytes], *, overwrite: bool) -> P
         try:
             atomic_write(target, encoded(target.name), overwrite=overwrite)
         except FileExistsError:
-            continue  # someone else took the name since we looked
+            continue  # another process took the name in the meantime
         return target
     raise StorageError(f"no free name is left beside {shown(path)}: choose another name or folder")
 

@@ -1,10 +1,10 @@
-"""The XMP packet: that a model made the image, in the words of IPTC, and our record where no text chunk exists."""
+"""The XMP packet: IPTC's mark for AI-generated images, and our record for formats without text chunks."""
 
 import html
 import re
 
 _SOURCE_TYPE = "http://cv.iptc.org/newscodes/digitalsourcetype/"
-_NAMESPACE = "https://mezzotint.invalid/ns/1/"  # only a name; nothing is ever fetched
+_NAMESPACE = "https://mezzotint.invalid/ns/1/"  # only an identifier; nothing is ever fetched
 _RECORD = re.compile(rb"<mezzotint:record>([^<]*)</mezzotint:record>")
 
 _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
@@ -19,7 +19,7 @@ _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def xmp_packet(*, composite: bool, record: str | None = None) -> bytes:
-    """The packet; `composite`: a given image is part of it; `record`: our JSON, for files without text chunks."""
+    """The packet; `composite`: an input image is part of it; `record`: our JSON, for files without text chunks."""
     kind = "compositeWithTrainedAlgorithmicMedia" if composite else "trainedAlgorithmicMedia"
     namespace = inner = ""
     if record is not None:
@@ -29,6 +29,6 @@ def xmp_packet(*, composite: bool, record: str | None = None) -> bytes:
 
 
 def record_in_xmp(packet: bytes) -> str | None:
-    """Our JSON out of a packet, found without an XML parser: a hostile packet can then do nothing."""
+    """Our JSON from a packet, extracted without an XML parser, which a hostile packet could attack."""
     found = _RECORD.search(packet)
     return html.unescape(found[1].decode("utf-8", "replace")) if found else None

@@ -1,1 +1,1 @@
-"""Images to be made: the queue, who drains it, how long it will take."""
+"""The queue: images to generate, who processes it, how long it will take."""

@@ -1,4 +1,4 @@
-"""Which task is next, and for whom."""
+"""Claiming the next task for a process."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from mezzotint.jobs.tasks import Task
 
 
 def claim(database: Database, owner: str, now: Clock) -> Task | None:
-    """The next task, for one process alone; that it was begun is on the disk before it is known here."""
+    """Claim the next task for one process; the claim is on disk before this returns."""
     _look_before_next(database)
     with database.writing():
         if setting(database, STOPPING):
@@ -40,19 +40,19 @@ def claim(database: Database, owner: str, now: Clock) -> Task | None:
 
 
 def _look_before_next(database: Database) -> None:
-    """A process that died with it may have ended only after the last look."""
+    """Look for images of a retried task: its dead process may have finished some after the last check."""
     found = _next(database)
     if found is not None and found[5]:
         take_found(database, found)
 
 
 def skipped_images(database: Database, task: int) -> set[int]:
-    """The numbers of those of its images that are not to be made."""
+    """Return the indices of the task's images that are skipped."""
     return {number for (number,) in database.rows("SELECT number FROM skipped WHERE task = ?", task)}
 
 
 def is_skipped(database: Database, task: int, seed: int) -> bool:
-    """Whether the image of that seed is one of them."""
+    """Whether the image with that seed is skipped."""
     found = database.row(
         "SELECT 1 FROM skipped WHERE task = ?1 AND number = ?2 - (SELECT seed FROM tasks WHERE id = ?1)", task, seed
     )
@@ -60,12 +60,12 @@ def is_skipped(database: Database, task: int, seed: int) -> bool:
 
 
 def waits(database: Database) -> bool:
-    """Whether any entry has a task that waits."""
+    """Whether any entry has a waiting task."""
     return database.row("SELECT 1 FROM entries WHERE waiting > 0 LIMIT 1") is not None
 
 
 def _next_unmade(database: Database, now: Clock) -> Task | None:
-    """The next that lacks an image: the last one may have come after its task was put back."""
+    """Return the next task that lacks an image: the last one may have arrived after its task was requeued."""
     while (found := _next(database)) is not None:
         (task,) = readable_tasks(database, [found], now) or (None,)
         if task is None:

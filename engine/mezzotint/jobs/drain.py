@@ -1,4 +1,4 @@
-"""The queue worked through: claim, make, save, and so on to its end. Whoever makes images does it by this code."""
+"""Drain the queue: claim, generate, save, until it is empty. Every program that processes the queue uses this code."""
 
 import time
 from collections.abc import Callable
@@ -26,9 +26,9 @@ def drain(
     on_ended: Callable[[Ended], None] = lambda _: None,
     wait: Callable[[float], None] = time.sleep,
 ) -> DrainResult:
-    """Make what waits, task by task, as the owner of the lease; without `until_empty` wait for more.
+    """Run the waiting tasks as the owner of the lease; without `until_empty`, wait for more.
 
-    Raises StorageError when the queue itself cannot be written, and DeviceLost when this process can do no more.
+    Raises StorageError if the queue itself cannot be written, and DeviceLost if this process is no longer usable.
     """
     done = failed = 0
     refused_latents: set[str] = set()

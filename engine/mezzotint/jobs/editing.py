@@ -1,4 +1,4 @@
-"""What a person does to the queue: add, order, cancel, repeat, remove."""
+"""User actions on the queue: add, order, cancel, repeat, remove."""
 
 import random
 from collections.abc import Callable, Collection, Sequence
@@ -29,7 +29,7 @@ def add(
     before: int | None,
     now: Clock,
 ) -> int:
-    """One entry of these requests, with their seeds and paths fixed."""
+    """Add an entry of these requests, with their seeds and paths fixed; return its id."""
     if not requests:
         raise UsageError("an entry of the queue needs at least one request")
     settled = [settle(request) for request in requests]
@@ -56,7 +56,7 @@ def add(
 
 
 def cancel(database: Database, entries: Collection[int], now: Clock) -> None:
-    """What waits ends now; what runs is marked, so that whoever runs it stops."""
+    """Cancel waiting tasks now; mark running ones, so that their process stops them."""
     with database.writing():
         _cancel(database, entries, now)
 
@@ -74,7 +74,7 @@ def cancel_task(database: Database, task: int, now: Clock) -> None:
 
 
 def skip_image(database: Database, task: int, seed: int) -> None:
-    """The image of that seed is not made; its task is cancelled when all others are."""
+    """Skip the image with that seed; its task becomes cancelled once all others are made."""
     with database.writing():
         found = database.row("SELECT seed, count FROM tasks WHERE id = ?", task)
         number = None if found is None else number_of(seed, found[0], found[1])
@@ -96,9 +96,9 @@ def _cancel(database: Database, entries: Collection[int], now: Clock) -> None:
 
 
 def retry(database: Database, entries: Collection[int], now: Clock) -> None:
-    """What failed, was cancelled, skipped, set aside or interrupted waits again; images that are there stay."""
+    """Requeue what failed, was cancelled, skipped, set aside or interrupted; finished images stay."""
     with database.writing():
-        # What was interrupted may be what ended the program: its attempts go on counting.
+        # An interrupted task may have crashed the program, so its attempts keep counting.
         database.change(
             "UPDATE tasks SET attempts = CASE state WHEN 'interrupted' THEN attempts ELSE 0 END, "
             "state = CASE WHEN count = (SELECT count(*) FROM images WHERE task = tasks.id) THEN 'done' "
@@ -115,7 +115,7 @@ def retry(database: Database, entries: Collection[int], now: Clock) -> None:
 
 
 def duplicate(database: Database, entries: Collection[int], now: Clock) -> tuple[int, ...]:
-    """The same once more, last in the queue; a seed that was drawn is drawn again."""
+    """Add copies at the end of the queue, with new seeds where they were random; return their ids."""
     made = []
     with database.writing():
         ordered = database.connection.execute(
@@ -156,7 +156,7 @@ def _draw_again(database: Database, entry: int) -> None:
 
 
 def remove(database: Database, entries: Collection[int], now: Clock) -> tuple[int, ...]:
-    """Take entries out of the queue; those that run are cancelled, and stay until they have stopped: their ids."""
+    """Remove entries; running ones are cancelled, and stay until they have stopped. Return the ids of these."""
     with database.writing():
         _cancel(database, entries, now)
         database.change(
@@ -170,13 +170,13 @@ def remove(database: Database, entries: Collection[int], now: Clock) -> tuple[in
 
 
 def clear_finished(database: Database) -> int:
-    """Take out all that is done or was cancelled: how many. Images stay; what failed is for a person to see."""
+    """Remove done and cancelled entries; return how many. Images stay, and failures are left for the user to see."""
     with database.writing():
         return database.change("DELETE FROM entries WHERE state IN ('done', 'cancelled')")
 
 
 def settle_entries(database: Database, entries: Collection[int], now: Clock) -> None:
-    """Entries say when they were finished, and why one of their tasks was not; inside `writing()`."""
+    """Update when entries finished, and the error of their first failed task; call inside `writing()`."""
     database.change(
         "UPDATE entries SET "
         "finished = CASE WHEN waiting + running + interrupted > 0 THEN NULL ELSE coalesce(finished, ?) END, "

@@ -1,4 +1,4 @@
-"""Entries that are not made yet go to another folder than they were asked for."""
+"""Redirect the output of waiting entries to another folder."""
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError
@@ -6,9 +6,9 @@ from mezzotint.jobs.storage.database import Database
 
 
 def go_elsewhere(database: Database, old: str, new: str) -> int:
-    """Images of entries that wait and whose output begins with `old` go to `new` instead: how many entries.
+    """Redirect waiting entries whose output begins with `old` to `new`; return how many.
 
-    Both are beginnings of templates, with the separator that ends the folder.
+    Both are prefixes of templates, with the separator that ends the folder.
     """
     moved = set()
     with database.writing():
@@ -30,11 +30,11 @@ def go_elsewhere(database: Database, old: str, new: str) -> int:
 
 
 def _moved(written: str, old: str, new: str) -> str | None:
-    """A request, or what a task has otherwise, with the other folder; None where nothing changes."""
+    """Return a request, or the changes of a task, with the new folder; None if nothing changes."""
     try:
         values = codec.parse_json(written)
     except ProtocolError:
-        return None  # damage is told when its turn comes
+        return None  # damage is reported when the task's turn comes
     output = values.get("output") if isinstance(values, dict) else None
     path = output.get("path") if isinstance(output, dict) else None
     if not isinstance(values, dict) or not isinstance(output, dict) or not isinstance(path, str):

@@ -1,4 +1,4 @@
-"""How long work will take, learned from what earlier work took."""
+"""Time estimates, learned from earlier runs."""
 
 import math
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import Expected, HowSure, PhaseSeconds, RunKey
 from mezzotint.protocol import GenerateRequest, GenerateResult
 
-KEPT = 24  # runs of a kind that are remembered
-_FADE = 0.85  # what a run counts beside the one after it
-_COLD = 0.25  # a load that took less than this part of the longest found its model warm
+KEPT = 24  # runs remembered per key
+_FADE = 0.85  # the weight of a run relative to the next newer one
+_COLD = 0.25  # a load below this fraction of the longest one found its model already loaded
 
 _UNKNOWN = Expected(seconds=None, phases=None, how_sure="unknown")
 
 
 def seconds_of(result: GenerateResult) -> PhaseSeconds:
-    """What a job took, by phase."""
+    """Return the time that a job took, by phase."""
     images = max(1, len(result.images))
     steps = sum(len(stage.timesteps) for stage in result.stages)
     times = result.timings
@@ -32,7 +32,7 @@ def seconds_of(result: GenerateResult) -> PhaseSeconds:
 
 
 def key_id(database: Database, key: RunKey) -> int:
-    """The number of a key, which is made when it is new; inside `writing()`."""
+    """Return the id of a key, inserting it if it is new; call inside `writing()`."""
     values = (key.model, key.quantization, key.width, key.height, key.device)
     database.change(
         "INSERT INTO run_keys (model, quantization, width, height, device) VALUES (?, ?, ?, ?, ?) "
@@ -46,7 +46,7 @@ def key_id(database: Database, key: RunKey) -> int:
 
 
 def remember(database: Database, key: int, seconds: PhaseSeconds) -> None:
-    """Learn from a run; inside `writing()`. Times that cannot be are skipped."""
+    """Record the timings of a run, skipping invalid ones; call inside `writing()`."""
     times = (seconds.load, seconds.encode, seconds.step, seconds.decode, seconds.save)
     if not all(math.isfinite(time) and time >= 0 for time in times):
         return
@@ -65,7 +65,7 @@ def remember(database: Database, key: int, seconds: PhaseSeconds) -> None:
 
 
 def remember_pace(database: Database, request: GenerateRequest, step: float) -> None:
-    """Learn from steps alone; of the rest it says what is known. Inside `writing()`."""
+    """Record a step time alone, with known times for the other phases; call inside `writing()`."""
     key = run_key(request)
     known = _known(database, key)
     phases = PhaseSeconds(load=0, encode=0, step=0, decode=0, save=0) if known is None else known[0]
@@ -75,7 +75,7 @@ def remember_pace(database: Database, request: GenerateRequest, step: float) -> 
 
 
 def expected(database: Database, request: GenerateRequest, *, loaded: bool = False) -> Expected:
-    """How long a request will take; `loaded`: its model is where it works."""
+    """Estimate the time of a request; `loaded`: its model is already on the device."""
     known = _known(database, run_key(request))
     if known is None:
         return _UNKNOWN
@@ -88,7 +88,7 @@ def expected(database: Database, request: GenerateRequest, *, loaded: bool = Fal
 
 
 def expected_queue(database: Database, entry: int | None = None) -> float | None:
-    """Seconds for all that waits and runs, or for what does of one entry; None where nothing like it was run."""
+    """Estimate the seconds for all waiting and running tasks, or for those of one entry; None without timings."""
     groups = database.rows(
         "SELECT key, steps, count(*), sum(count - (SELECT count(*) FROM images WHERE task = tasks.id)) FROM tasks "
         "WHERE state IN ('waiting', 'running') AND entry = coalesce(?, entry) GROUP BY key, steps",
@@ -101,7 +101,7 @@ def expected_queue(database: Database, entry: int | None = None) -> float | None
         if known is None or not (steps or known[0].steps):
             return None
         phases = replace(known[0], steps=steps or known[0].steps)
-        loads[key] = phases.load  # once: what comes after finds the model warm
+        loads[key] = phases.load  # once: later tasks find the model loaded
         total += _total(replace(phases, load=0.0), images, tasks)
     return total + sum(loads.values())
 
@@ -118,7 +118,7 @@ def _key(database: Database, key: int) -> RunKey:
 
 
 def _known(database: Database, key: RunKey) -> tuple[PhaseSeconds, HowSure] | None:
-    """Times of such runs, or of the same model at another size, scaled by the number of pixels."""
+    """Return times of such runs, or of the same model at another size, scaled by the number of pixels."""
     sizes = database.rows(
         "SELECT id, width, height FROM run_keys WHERE (model, quantization, device) = (?, ?, ?) "
         "AND EXISTS (SELECT 1 FROM timings WHERE key = run_keys.id)",
@@ -159,7 +159,7 @@ def _learned(database: Database, key: int) -> PhaseSeconds:
 
 
 def fading_median(newest_first: Sequence[float]) -> float:
-    """The median where each value counts less than the one after it: one odd run moves it little."""
+    """Return the median with lower weights for older values: a single outlier changes it little."""
     weighed = sorted((value, _FADE**age) for age, value in enumerate(newest_first))
     half = sum(weight for _, weight in weighed) / 2
     for value, weight in weighed:

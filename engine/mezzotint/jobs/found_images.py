@@ -1,4 +1,4 @@
-"""Images that a process made, and ended before it could tell the queue: they are not made a second time."""
+"""Find images that a process finished but died before reporting to the queue, so that they are not made twice."""
 
 import html
 import os
@@ -14,7 +14,7 @@ from mezzotint.jobs.tasks import Task
 from mezzotint.protocol import GeneratedImage, GenerateRequest, ModelRef, Sampling, Stage
 
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
-_CLOCKS_DIFFER = 3.0  # seconds: disks keep times as coarsely as that
+_CLOCKS_DIFFER = 3.0  # seconds: some file systems store times that coarsely
 _MOST_BYTES = 256 << 20
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_TEXT = b"mezzotint\0"
@@ -22,11 +22,11 @@ _IN_XMP = re.compile(rb"<mezzotint:record>([^<]*)</mezzotint:record>")
 _PIECES = re.compile(r"\[\[|\[[^\[\]]*\]|[^\[]+|\[")
 _LORA_TAG = re.compile(r"<lora:[^>]*>")
 
-Known = Callable[[Collection[str]], set[str]]  # which of these paths the queue has as an image already
+Known = Callable[[Collection[str]], set[str]]  # returns the paths that the queue already has as images
 
 
 def found_images(task: Task, since: float, known: Known) -> list[GeneratedImage]:
-    """What lies where the task's images go, was written since it was begun, and says that it is one of them."""
+    """Return images in the task's output location that were written since it began and whose metadata match it."""
     missing = set(range(task.request.count)) - {image.index for image in task.images}
     if task.request.output.path is None or not missing:
         return []
@@ -46,11 +46,11 @@ def _images(request: GenerateRequest, paths: list[str], missing: set[int]) -> It
             yield replace(made[1], path=path, index=number)
 
 
-# ---- where
+# ---- search
 
 
 def _where(template: str) -> Iterator[str]:
-    """Image files that the template may have named."""
+    """Yield image files whose names the template may have produced."""
     path = os.path.expanduser(template)  # noqa: PTH111  a Path would lose the slash at the end
     parts = Path(path).parts
     is_folder = path.endswith(("/", os.sep)) or Path(path).is_dir()
@@ -63,7 +63,7 @@ def _where(template: str) -> Iterator[str]:
 
 
 def _folders(parts: tuple[str, ...]) -> list[str]:
-    """Folders from the first part on; where a part has tokens, all that fit."""
+    """Return the folders for a path; a part with tokens matches every folder that fits."""
     found = [parts[0]]
     for part in parts[1:]:
         if "[" not in part.replace("[[", ""):
@@ -76,7 +76,7 @@ def _folders(parts: tuple[str, ...]) -> list[str]:
 
 
 def _pattern(component: str) -> str:
-    """Tokens stand for anything; characters that not every disk takes may have become others, or none."""
+    """Return a regex: tokens match anything, and special characters may have been replaced or dropped."""
     return "".join(_piece(found[0]) for found in _PIECES.finditer(component))
 
 
@@ -101,11 +101,11 @@ def _written(path: str) -> float:
         return 0.0
 
 
-# ---- what
+# ---- metadata
 
 
 def record_in(path: str) -> tuple[GenerateRequest, GeneratedImage] | None:
-    """What an image of ours says about itself; None for all else."""
+    """Return the request and image in the metadata of one of our images; None for anything else."""
     try:
         data = Path(path).read_bytes() if Path(path).stat().st_size <= _MOST_BYTES else b""
         written = codec.parse_json(_text_in_png(data) if data.startswith(_PNG) else _text_in_xmp(data))
@@ -118,7 +118,7 @@ def record_in(path: str) -> tuple[GenerateRequest, GeneratedImage] | None:
 
 
 def _text_in_png(data: bytes) -> bytes:
-    """The record's text chunk, which stands before the pixels."""
+    """Return the record's text chunk, which precedes the pixels."""
     at = len(_PNG)
     while at + 8 <= len(data):
         length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
@@ -137,7 +137,7 @@ def _text_in_xmp(data: bytes) -> str:
 
 
 def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
-    """Whether all that was said is what was done; what was left open may be anything."""
+    """Whether `made` matches everything set in `asked`; unset fields match anything."""
     stages = list(zip(asked.cascade.stages, made.cascade.stages, strict=False))
     return (
         _words(asked.prompt) == _words(made.prompt)
@@ -153,7 +153,7 @@ def _words(prompt: str) -> list[str]:
 
 def _stage_agrees(asked: Stage, made: Stage) -> bool:
     said = [(asked.width, made.width), (asked.height, made.height)]
-    names = [field.name for field in fields(Sampling) if field.name not in ("sampler", "schedule")]  # have two names
+    names = [field.name for field in fields(Sampling) if field.name not in ("sampler", "schedule")]  # have aliases
     said += [(getattr(asked.sampling, name), getattr(made.sampling, name)) for name in names]
     return all(wanted is None or wanted == done for wanted, done in said) and _same_model(asked.model, made.model)
 

@@ -1,4 +1,4 @@
-"""Who makes images on a device: one process at a time."""
+"""Leases of devices: one process at a time generates on each."""
 
 import contextlib
 import json
@@ -17,13 +17,13 @@ from mezzotint import paths
 from mezzotint.jobs.locked_file import SYSTEM_LOCK, Lock, LockedFile
 
 _LOOKS = (0.01, 0.02, 0.05)  # seconds between tries
-_LONGEST = 4096  # bytes of a lease's file that are read
-_SHOWN = 200  # characters of what another program wrote about itself
+_LONGEST = 4096  # bytes read of a lease file
+_SHOWN = 200  # characters kept of another program's description of itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """Another process has the device; empty and 0: it did not say."""
+    """The process that holds a device; empty and 0 where it did not say."""
 
     pid: int
     host: str
@@ -32,18 +32,18 @@ class Held:
     owner: str
 
     def __str__(self) -> str:
-        """For a person: who, where, since when."""
+        """Describe who, where and since when."""
         since = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.since)) if self.since else "an unknown time"
         return f"{self.what or 'another program'} (process {self.pid or '?'} on {self.host or '?'}) since {since}"
 
 
 class Lease:
-    """The right to make images on a device; the system ends it with the process."""
+    """The exclusive right to generate on a device; the system releases it when the process ends."""
 
     def __init__(self, file: LockedFile, device: str, owner: str) -> None:
         self._file = file
         self.device = device
-        self.owner = owner  # names this lease in the queue
+        self.owner = owner  # identifies this lease in the queue
 
     @classmethod
     def acquire(
@@ -56,9 +56,9 @@ class Lease:
         lock: Lock = SYSTEM_LOCK,
         sleep: Callable[[float], None] = time.sleep,
     ) -> "Lease | Held":
-        """Take a device, or learn who has it. Raises StorageError when the folder cannot be used."""
+        """Take a device, or return who holds it. Raises StorageError if the folder cannot be used."""
         path = _path(device, folder)
-        for seconds in _LOOKS:  # one that only asks whether an owner lives has it for a moment
+        for seconds in _LOOKS:  # `owner_is_alive` and `holder` take it for a moment
             file = LockedFile.take(path, lock)
             if file is not None:
                 break
@@ -75,7 +75,7 @@ class Lease:
         return cls(file, device, owner)
 
     def release(self) -> None:
-        """Let others have the device."""
+        """Release the device."""
         self._file.release()
 
     def __enter__(self) -> Self:
@@ -88,7 +88,7 @@ class Lease:
 
 
 def owner_is_alive(owner: str, folder: Path | None = None, *, lock: Lock = SYSTEM_LOCK) -> bool:
-    """Whether the process that took this lease still has it."""
+    """Whether the process that took this lease still holds it."""
     path = _path(owner.partition("/")[0], folder)
     file = LockedFile.take(path, lock)
     if file is not None:
@@ -98,7 +98,7 @@ def owner_is_alive(owner: str, folder: Path | None = None, *, lock: Lock = SYSTE
 
 
 def holder(device: str, folder: Path | None = None, *, lock: Lock = SYSTEM_LOCK) -> Held | None:
-    """Who has a device at the moment; nothing is written. StorageError when the folder cannot be used."""
+    """Return who holds a device, or None; takes no lease. Raises StorageError if the folder cannot be used."""
     path = _path(device, folder)
     file = LockedFile.take(path, lock)
     if file is None:
@@ -116,7 +116,7 @@ def _plain(device: str) -> str:
 
 
 def _held(path: Path) -> Held:
-    """What the holder wrote; it may be in the middle of writing it."""
+    """Read what the holder wrote, which may be incomplete."""
     about: object = None
     with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
         about = json.loads(file.read(_LONGEST))

@@ -1,4 +1,4 @@
-"""Latents that a job has left behind, and whether a task can be finished from them."""
+"""Latents left behind by an earlier run, and whether a task can be finished from them."""
 
 import os
 from collections.abc import Callable, Collection
@@ -12,14 +12,14 @@ from mezzotint.stages.images.pending_decode import read_pending, undecoded
 
 T = TypeVar("T")
 
-_CLOCKS_DIFFER = 3.0  # seconds: disks keep times as coarsely as that
-_MOST_FILES = 200  # that are looked at, newest first
+_CLOCKS_DIFFER = 3.0  # seconds: some file systems store times that coarsely
+_MOST_FILES = 200  # that are checked, newest first
 
 
 def leftover(folder: Path, request: GenerateRequest, since: float, without: Collection[str] = ()) -> str | None:
-    """The newest file of a folder from which an image of this request can be finished; its seed is not open.
+    """Return the newest file of a folder from which an image of this request, with a fixed seed, can be finished.
 
-    `since`: when the task was first begun. Older files are of others, even where what they were asked agrees.
+    `since`: when the task first began. Older files belong to other tasks, even if their requests match.
     """
     for path in undecoded(folder)[: -_MOST_FILES - 1 : -1]:
         if str(path) not in without and _is_recent(path, since) and _finishes(path, request):
@@ -49,7 +49,7 @@ def _finishes(path: Path, request: GenerateRequest) -> bool:
 
 
 def _goes_there(template: str | None, wanted: str) -> bool:
-    """Whether the image would lie where the template begins."""
+    """Whether the image's path begins with the part of the template before its first token."""
     if template is None:
         return False
     begin = os.path.expanduser(template.partition("[")[0])  # noqa: PTH111  a Path would lose the slash at the end
@@ -57,7 +57,7 @@ def _goes_there(template: str | None, wanted: str) -> bool:
 
 
 def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
-    """Whether all that was said is what was done; what was left open may be anything."""
+    """Whether `made` matches everything set in `asked`; unset fields match anything."""
     return (
         (asked.prompt, asked.negative_prompt) == (made.prompt, made.negative_prompt)
         and _cascades_agree(asked.cascade, made.cascade)
@@ -105,7 +105,7 @@ def _said(asked: object, made: object) -> bool:
 
 
 def _same_model(asked: ModelRef | None, made: ModelRef | None) -> bool:
-    """By name: a model that was asked for by its path has an id where it was found."""
+    """Compare by name: a model that was requested by path has an id once it is found."""
     return asked is None or made is None or Path(asked.id).name == Path(made.id).name
 
 

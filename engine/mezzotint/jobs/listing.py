@@ -1,4 +1,4 @@
-"""What the queue holds, read page by page."""
+"""Queries of the queue, page by page."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ _FIELDS = (
     *("id", "title", "kind", "model", "state", "tasks", "position", "created", "started", "finished", "error"),
     *("first_image", "images", "images_asked"),
 )
-_COLUMNS = {"images": "pictures", "images_asked": "pictures_asked"}  # what they are called since version 1
+_COLUMNS = {"images": "pictures", "images_asked": "pictures_asked"}  # the column names since version 1
 _ENTRY = ", ".join(
     (
         *(_COLUMNS.get(field, field) for field in _FIELDS),
@@ -32,10 +32,10 @@ TASK = "id, entry, number, changes, state, attempts, error_kind, error, seconds"
 
 
 def rows(database: Database, *, offset: int, limit: int, states: Collection[TaskState] | None) -> tuple[EntryRow, ...]:
-    """A page of the entries, in the order of the queue."""
+    """Return a page of the entries, in the order of the queue."""
     where, values = _of_states(states)
     found = database.rows(
-        f"SELECT {_ENTRY} FROM entries {where} ORDER BY position, id LIMIT ? OFFSET ?",  # noqa: S608  our own words
+        f"SELECT {_ENTRY} FROM entries {where} ORDER BY position, id LIMIT ? OFFSET ?",  # noqa: S608  our own constants
         *values,
         limit,
         offset,
@@ -57,7 +57,7 @@ def _of_states(states: Collection[TaskState] | None) -> tuple[str, list[str]]:
 
 
 def row(database: Database, entry: int) -> EntryRow:
-    """One entry as lists show it."""
+    """Return one entry as lists show it. Raises UsageError if it was removed."""
     found = database.row(f"SELECT {_ENTRY} FROM entries WHERE id = ?", entry)  # noqa: S608
     if found is None:
         raise UsageError(f"the queue has no entry {entry}: it may have been removed")
@@ -81,14 +81,14 @@ def _entry_row(found: Row) -> EntryRow:
 
 
 def entry(database: Database, number: int) -> Entry:
-    """One entry with all of its tasks."""
+    """Return one entry with all of its tasks."""
     about = row(database, number)
     found = database.rows(f"SELECT {TASK} FROM tasks WHERE entry = ? ORDER BY number", number)  # noqa: S608
     return Entry(row=about, tasks=tasks(database, found))
 
 
 def tasks(database: Database, found: Sequence[Row]) -> tuple[Task, ...]:
-    """Tasks with their requests and images, in two questions however many there are."""
+    """Return tasks with their requests and images, in two queries however many there are."""
     if not found:
         return ()
     bases = _bases(database, {line[1] for line in found})
@@ -106,7 +106,7 @@ def _bases(database: Database, entries: Collection[int]) -> dict[int, GenerateRe
 
 
 def request_images(database: Database) -> frozenset[str]:
-    """The paths of all images that requests begin from: init images and masks."""
+    """Return the paths of all input images of requests, such as init images and masks."""
     found = database.rows(
         "SELECT json_extract(image.value, '$.path') FROM requests, json_each(requests.request, '$.images') AS image "
         "UNION SELECT json_extract(image.value, '$.path') FROM tasks, json_each(tasks.changes, '$.images') AS image"
@@ -144,5 +144,5 @@ def _task(line: Row, base: GenerateRequest, images: tuple[GeneratedImage, ...]) 
 
 
 def id_list(ids: Collection[int]) -> str:
-    """Ids as one value: `IN (SELECT value FROM json_each(?))` takes any number of them."""
+    """Return ids as one SQL value: `IN (SELECT value FROM json_each(?))` takes any number of them."""
     return f"[{','.join(str(int(number)) for number in ids)}]"

@@ -1,4 +1,4 @@
-"""A file that one process at a time holds: the system lets go of it when that process ends, however it ends."""
+"""A file lock for one process at a time: the system releases it when the process ends, however it ends."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mezzotint.trouble import storage_error
 
-_FAR = 1 << 30  # the byte that is locked on Windows, past all that is written: what is locked there cannot be read
+_FAR = 1 << 30  # the byte that is locked on Windows, beyond all data, since locked bytes cannot be read there
 
 Lock = Callable[[int], None]  # raises OSError when another process holds the file
 
@@ -32,7 +32,7 @@ SYSTEM_LOCK: Lock = _lock_windows if sys.platform == "win32" else _lock_posix
 
 
 class LockedFile:
-    """A file that is held from `take` to `release`, or to the end of the process."""
+    """A file that is locked from `take` to `release`, or to the end of the process."""
 
     def __init__(self, path: Path, handle: int) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class LockedFile:
 
     @classmethod
     def take(cls, path: Path, lock: Lock = SYSTEM_LOCK) -> "LockedFile | None":
-        """Hold the file, which is made when it is not there; None when another holds it."""
+        """Lock the file, creating it if absent; None if another process holds it. Raises StorageError."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -49,7 +49,7 @@ class LockedFile:
             raise storage_error("open", path, error) from error
         try:
             lock(handle)
-        except (BlockingIOError, PermissionError):  # the two systems' words for: another has it
+        except (BlockingIOError, PermissionError):  # on POSIX and on Windows: another process holds it
             os.close(handle)
             return None
         except OSError as error:
@@ -58,7 +58,7 @@ class LockedFile:
         return cls(path, handle)
 
     def write(self, data: bytes) -> None:
-        """What others may read while it is held."""
+        """Write data that others may read while it is locked."""
         if self._handle is None:
             return
         try:
@@ -69,7 +69,7 @@ class LockedFile:
             raise storage_error("write", self.path, error) from error
 
     def release(self) -> None:
-        """Let others have it. The file stays: were it removed, two could hold two files of one name."""
+        """Release the lock. The file stays: if it were removed, two processes could lock two files of one name."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None

@@ -1,7 +1,7 @@
-"""Several requests out of one: alternatives in the prompt, and a list of seeds.
+"""Expand a request into several: alternatives in the prompt, and a list of seeds.
 
-`a {red|blue} house` is two prompts; braces may stand in braces, and without a `|` they are plain text, as they are
-after a backslash: `\\{`, `\\|`, `\\}`.
+`a {red|blue} house` is two prompts; braces may be nested. Without a `|` they are plain text, and so are marks after a
+backslash: `\\{`, `\\|`, `\\}`.
 """
 
 import itertools
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest
 
-MOST_REQUESTS = 10_000  # of one entry
+MOST_REQUESTS = 10_000  # per entry
 _MOST_CHARACTERS = 64 << 20  # of all prompts of one entry
-_DEEPEST = 16  # braces in braces
+_DEEPEST = 16  # nested braces
 _SEEDS_DRAWN_BELOW = 2**32
 
 _MARK = re.compile(r"\\[{|}\\]|[{|}]")
@@ -24,14 +24,14 @@ _MARK = re.compile(r"\\[{|}\\]|[{|}]")
 
 @dataclass(slots=True)
 class _Sequence:
-    """Texts and choices one after the other."""
+    """A sequence of texts and choices."""
 
     parts: "list[str | _Choice]" = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Choice:
-    """What stands between two braces."""
+    """The alternatives between two braces."""
 
     options: list[_Sequence] = field(default_factory=lambda: [_Sequence()])
 
@@ -39,9 +39,9 @@ class _Choice:
 def expand(
     request: GenerateRequest, *, seeds: Sequence[int] = (), is_matrix: bool = True, limit: int = MOST_REQUESTS
 ) -> tuple[GenerateRequest, ...]:
-    """A request for every combination of the prompt's alternatives (those of a matrix), and of each for every seed.
+    """Return a request for every combination of the prompt's alternatives (if `is_matrix`) and every seed.
 
-    Without seeds all prompts get the same one, so that only the words differ. UsageError when there are too many.
+    Without seeds, all prompts share one, so that only the prompts differ. Raises UsageError if there are too many.
     """
     prompts = alternatives(request.prompt, limit=limit) if is_matrix else (request.prompt,)
     if len(prompts) * max(1, len(seeds)) > limit:
@@ -55,7 +55,7 @@ def expand(
 
 
 def alternatives(prompt: str, *, limit: int = MOST_REQUESTS) -> tuple[str, ...]:
-    """Every prompt that a prompt stands for, the last choice changing first; one without choices is itself."""
+    """Return every expansion of a prompt, the last choice varying fastest; without choices, just the prompt."""
     tree = _parsed(prompt)
     count = _count(tree)
     if count > limit:
@@ -71,7 +71,7 @@ def _shown(count: int) -> str:
 
 def _parsed(prompt: str) -> _Sequence:
     whole = into = _Sequence()
-    choices: list[tuple[_Choice, _Sequence]] = []  # those that are open, and what each stands in
+    choices: list[tuple[_Choice, _Sequence]] = []  # open choices, each with its enclosing sequence
     chosen = _marks_of_choices(prompt)
     begin = 0
     for found in _MARK.finditer(prompt):
@@ -95,9 +95,9 @@ def _parsed(prompt: str) -> _Sequence:
 
 
 def _marks_of_choices(prompt: str) -> set[int]:
-    """Where the marks are that make choices: braces that close, with a bar between them that is theirs."""
+    """Return the positions of the marks that form choices: closed braces with a bar of their own between them."""
     chosen: set[int] = set()
-    waiting: list[list[int]] = []  # of each open brace: where it is, and its bars
+    waiting: list[list[int]] = []  # for each open brace: its position, and those of its bars
     for found in _MARK.finditer(prompt):
         if found[0] == "{":
             waiting.append([found.start()])

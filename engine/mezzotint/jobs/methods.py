@@ -1,4 +1,4 @@
-"""What the engine's process is asked about the queue: to drain it, and with what."""
+"""Queue methods of the engine process: drain the queue, and change its settings meanwhile."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class QueueMethods:
-    """One drain at a time; the lease is held by whoever asks for it."""
+    """Runs one drain at a time; the caller holds the lease."""
 
     def __init__(
         self,
@@ -22,14 +22,14 @@ class QueueMethods:
         abandoned: IsCancelled = lambda: False,
         open_store: Callable[[], Opened] = JobStore.open,
     ) -> None:
-        """`abandoned`: whoever asked has died."""
+        """`abandoned`: whether the caller has died."""
         self._engine, self._abandoned, self._open_store = engine, abandoned, open_store
         self._control: DrainControl | None = None
 
     def drain(self, asked: DrainRequest, tell: OnDrainEvent, cancelled: IsCancelled) -> DrainResult:
-        """Make what waits until nothing does, the queue is paused or the disk full, or it is cancelled."""
+        """Run the waiting tasks until the queue is empty or paused, the disk is full, or the drain is cancelled."""
         with self._open_store().store as store:
-            store.release(asked.owner, because="")  # of a drain that could not write to the queue any more
+            store.release(asked.owner, because="")  # left by a drain that could no longer write to the queue
             control = DrainControl(
                 on_event=tell, cancelled=cancelled, abandoned=self._abandoned, settings=asked.settings
             )
@@ -47,7 +47,7 @@ class QueueMethods:
                 self._control = None
 
     def change_settings(self, settings: DrainSettings) -> None:
-        """From the next task on; without a drain it is nobody's."""
+        """Apply settings from the next task on; ignored if no drain is running."""
         if (control := self._control) is not None:
             control.settings = settings
 

@@ -1,4 +1,4 @@
-"""The part of a task that is still to be made: as if the images that are there had just been made before it."""
+"""The remaining part of a task, requested as if its finished images had just been generated before it."""
 
 import os
 import re
@@ -15,14 +15,14 @@ _WHOLE_NAME = re.compile(r"(?P<stem>.+?)(?P<suffix>\.[^./\\\[\]]+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
-    """What to ask the engine for now."""
+    """The next request for the engine."""
 
     request: GenerateRequest
-    left_after: int  # images that are missing even when this is made
+    left_after: int  # images that are still missing after this request
 
 
 def narrowed(request: GenerateRequest, made: Collection[int]) -> Narrowed:
-    """The request for the first of its images that are not made; with a seed, and not all made."""
+    """Return the request for the first missing images; needs a fixed seed, and at least one missing image."""
     missing = [number for number in range(request.count) if number not in made]
     if len(missing) == request.count:
         return Narrowed(request=request, left_after=0)
@@ -38,13 +38,13 @@ def narrowed(request: GenerateRequest, made: Collection[int]) -> Narrowed:
 
 
 def number_of(seed: int, first_seed: int, count: int) -> int | None:
-    """Which image of a task has that seed; None: none of them."""
+    """Return the index of the task's image with that seed; None if there is none."""
     number = seed - first_seed
     return number if 0 <= number < count else None
 
 
 def _together(missing: list[int]) -> int:
-    """How many follow each other from the first on."""
+    """Return how many indices are consecutive from the first on."""
     run = 1
     while run < len(missing) and missing[run] == missing[0] + run:
         run += 1
@@ -52,14 +52,14 @@ def _together(missing: list[int]) -> int:
 
 
 def _numbers_names(output: Output, count: int) -> bool:
-    """Whether an image's name tells which of the count it is: then each is asked for by itself."""
+    """Whether file names depend on the index or count: then each image is requested separately."""
     if output.path is None or _is_folder(output.path):
         return False
     return _has(_NUMBERED, output.path) or (count > 1 and not _has(_DISTINGUISHING, output.path))
 
 
 def _named_as_in_whole(output: Output, number: int, count: int) -> Output:
-    """The name that the engine would have given when asked for all."""
+    """Return the output with the name that the engine would have used for the complete request."""
     if output.path is None or not _numbers_names(output, count):
         return output
     path = output.path if _has(_DISTINGUISHING, output.path) else _with_index(output.path)
@@ -68,7 +68,7 @@ def _named_as_in_whole(output: Output, number: int, count: int) -> Output:
 
 
 def _with_index(path: str) -> str:
-    """Several images of one name are told apart as the engine does it."""
+    """Add an index to the name, as the engine does for several images of one name."""
     folder, name = os.path.split(path)
     parts = _WHOLE_NAME.fullmatch(name)
     if parts is None:

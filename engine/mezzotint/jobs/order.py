@@ -1,4 +1,4 @@
-"""The order in which entries are worked through."""
+"""The order in which entries are processed."""
 
 import math
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from mezzotint.jobs.storage.database import Database
 
 
 def move(database: Database, entries: Collection[int], before: int | None) -> None:
-    """Put entries before another, or last, in the order that they are in."""
+    """Move entries before another, or to the end, keeping their order."""
     moving = set(entries)
     with database.writing():
         free = places(database, len(moving), before=before, moving=moving)
@@ -23,7 +23,7 @@ def move(database: Database, entries: Collection[int], before: int | None) -> No
 
 
 def next_waiting(database: Database) -> int | None:
-    """The entry that a new one is put before, to be the next that is begun."""
+    """Return the entry that a new one must precede to be processed next."""
     found = database.connection.execute(
         "SELECT id FROM entries WHERE waiting > 0 ORDER BY position, id LIMIT 1"
     ).fetchone()
@@ -31,7 +31,7 @@ def next_waiting(database: Database) -> int | None:
 
 
 def places(database: Database, number: int, *, before: int | None, moving: Collection[int] = ()) -> list[float]:
-    """Positions for so many entries, before one or last; the others are spread anew where there is no room."""
+    """Return positions for new entries before another or at the end; renumbers all entries if there is no room."""
     for _ in range(2):
         low, high = _neighbours(database, before, moving)
         step = 1.0 if high == math.inf else (high - low) / (number + 1)
@@ -47,7 +47,7 @@ def places(database: Database, number: int, *, before: int | None, moving: Colle
 
 
 def _neighbours(database: Database, before: int | None, moving: Collection[int]) -> tuple[float, float]:
-    """The positions between which there is room: of what comes before, and of the one that follows."""
+    """Return the positions between which there is room: of the preceding and the following entry."""
     high = (math.inf, 0)
     if before is not None:
         found = database.row("SELECT position, id FROM entries WHERE id = ?", before)

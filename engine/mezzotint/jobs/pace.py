@@ -1,21 +1,21 @@
-"""How fast a run takes its steps, so that something is learned from it even where it is stopped."""
+"""The time per step of a run, so that even a stopped run yields timings."""
 
 from mezzotint.protocol import Event, Saved, Step
 
-_ENOUGH = 3  # steps from which on a pace is believed
+_ENOUGH = 3  # steps before a pace is trusted
 
 
 class StepPace:
-    """Counts the steps of one run; what is done between two images counts for none."""
+    """Measures the steps of one run; the time between two images does not count."""
 
     def __init__(self) -> None:
-        self.seconds: float | None = None  # a step; None: too early to say
+        self.seconds: float | None = None  # per step; None: not known yet
         self._image: int | None = None
         self._since = 0.0
         self._steps = 0
 
     def hear(self, event: Event, now: float) -> None:
-        """An event came, at that time."""
+        """Process an event that arrived at time `now`."""
         if isinstance(event, Saved):
             self._image = None
         elif isinstance(event, Step):
@@ -23,7 +23,7 @@ class StepPace:
 
     def _step(self, event: Step, now: float) -> None:
         if event.stages > 1:
-            return  # steps of different models do not take the same time
+            return  # steps of different models take different times
         if event.image != self._image:
             self._image, self._since, self._steps = event.image, now, 0
             return

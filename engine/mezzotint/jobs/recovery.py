@@ -1,4 +1,4 @@
-"""Tasks whose process has died: what of them is there, which are begun again, which a person is asked about."""
+"""Tasks whose process has died: find their images, and retry, interrupt (the user decides) or set aside the rest."""
 
 import contextlib
 from collections.abc import Callable, Collection, Sequence
@@ -19,7 +19,7 @@ SET_ASIDE = f"the program ended {DEATHS_TO_SET_ASIDE} times while it made this: 
 
 
 def died(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
-    """The engine ended while it made this: once more, and then it is set aside."""
+    """Handle the death of the engine during a task: retry it once, then set it aside."""
     for line in database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'running' AND id = ?", task):  # noqa: S608
         take_found(database, line)
     with database.writing():
@@ -31,7 +31,7 @@ def died(database: Database, task: int, because: str, now: Clock) -> TaskState |
 
 
 def recover(database: Database, is_alive: Callable[[str], bool], now: Clock) -> Recovered:
-    """See to tasks whose process has died; the queue is paused if any of them is not done."""
+    """Handle tasks whose process has died; pauses the queue if any of them is interrupted or set aside."""
     for line in _of_the_dead(database, is_alive):
         take_found(database, line)
     ended: dict[TaskState | None, list[int]] = {}
@@ -51,7 +51,7 @@ def recover(database: Database, is_alive: Callable[[str], bool], now: Clock) -> 
 
 
 def interrupt(database: Database, task: int, now: Clock) -> TaskState | None:
-    """A person is asked about it, though it ended in good order."""
+    """Mark a task as interrupted, so that the user is asked about it, although it ended cleanly."""
 
     def ended(missing: int, _left: int) -> tuple[TaskState, str | None, str | None]:
         return ("interrupted", "died", PROGRAM_ENDED) if missing else ("done", None, None)
@@ -64,14 +64,14 @@ def interrupt(database: Database, task: int, now: Clock) -> TaskState | None:
 
 
 def release(database: Database, owner: str, because: str, now: Clock) -> None:
-    """All that a process has claimed waits again: it stops in good order."""
+    """Requeue all tasks claimed by a process that stops cleanly."""
     for line in _of_owner(database, owner):
         take_found(database, line)
         put_back(database, line[0], because, now)
 
 
 def owner_died(database: Database, owner: str, because: str, now: Clock) -> tuple[TaskState | None, ...]:
-    """What an engine was making when it ended: once more, and then it is set aside."""
+    """Handle the death of the engine for all tasks of an owner: retry each once, then set it aside."""
     return tuple(died(database, line[0], because, now) for line in _of_owner(database, owner))
 
 
@@ -80,11 +80,11 @@ def _of_owner(database: Database, owner: str) -> list[Row]:
 
 
 def _of_the_dead(database: Database, is_alive: Callable[[str], bool]) -> list[Row]:
-    """Tasks that nobody runs any more."""
+    """Return running tasks whose owner has died."""
     owners = database.rows("SELECT DISTINCT coalesce(owner, '') FROM tasks WHERE state = 'running'")
     dead = [owner for (owner,) in owners if not is_alive(owner)]
     return database.rows(
-        f"SELECT {TASK} FROM tasks WHERE state = 'running' "  # noqa: S608  our own words
+        f"SELECT {TASK} FROM tasks WHERE state = 'running' "  # noqa: S608  our own constants
         "AND coalesce(owner, '') IN (SELECT value FROM json_each(?)) ORDER BY entry, number",
         to_json(dead),
     )
@@ -100,7 +100,7 @@ def _after_death(database: Database, task: int, again: TaskState, because: str, 
 
 
 def take_found(database: Database, line: Row) -> None:
-    """Images of a task that nobody could tell of any more are counted as made."""
+    """Record images of a task that its process did not live to report."""
     begun = database.row("SELECT started FROM entries WHERE id = ?", line[1])
     if begun is None or begun[0] is None:
         return
@@ -117,14 +117,14 @@ def _known(database: Database, paths: Collection[str]) -> set[str]:
 
 
 def interrupted(database: Database, now: Clock) -> tuple[Task, ...]:
-    """Tasks that a person is asked about: on with them, or not?"""
+    """Return the tasks for which the user must decide whether to resume them."""
     found = database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'interrupted' ORDER BY entry, number")  # noqa: S608
     with database.writing():
         return readable_tasks(database, found, now)
 
 
 def readable_tasks(database: Database, lines: Sequence[Row], now: Clock) -> tuple[Task, ...]:
-    """Those of the tasks that make sense; what damage has made unreadable has failed, and stops nothing else."""
+    """Return the tasks that can be parsed; damaged ones are marked as failed, and do not block the others."""
     try:
         return tasks(database, lines)
     except ProtocolError as error:
@@ -139,7 +139,7 @@ def readable_tasks(database: Database, lines: Sequence[Row], now: Clock) -> tupl
 
 
 def resume_interrupted(database: Database, entries: Collection[int] | None, now: Clock) -> None:
-    """They wait again, in their places; the queue goes on."""
+    """Requeue interrupted tasks of `entries` (None: all) in their places, and resume the queue."""
     with database.writing():
         if entries is None:
             entries = [entry for (entry,) in database.rows("SELECT id FROM entries WHERE interrupted > 0")]

@@ -1,4 +1,4 @@
-"""Requests as the queue keeps them: nothing left to chance or to the current folder, and each text once."""
+"""Requests as stored in the queue: independent of chance and of the current folder, and each text only once."""
 
 import os
 import random
@@ -12,22 +12,22 @@ from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
 from mezzotint.request_protocol import MAX_SEED
 
-_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
-_PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields that are what they are in JSON
+_SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
+_PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields with the same value in JSON
 _TITLE = 200  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """A request that makes the same images whenever and from wherever it is run."""
+    """A request that yields the same images whenever and from wherever it is run."""
 
     request: GenerateRequest
     seed: int
-    drawn: bool  # the seed was drawn here
+    drawn: bool  # the seed is a random one from here
 
 
 def settle(request: GenerateRequest) -> Settled:
-    """Fix the seed and every path."""
+    """Fix the seed, and make every path absolute. Raises UsageError for an invalid count or seed."""
     if request.count < 1:
         raise UsageError(f"a request for {request.count} images cannot be queued: ask for 1 or more")
     drawn = request.seed is None
@@ -38,7 +38,7 @@ def settle(request: GenerateRequest) -> Settled:
 
 
 def _with_whole_paths(request: GenerateRequest) -> GenerateRequest:
-    """Whoever makes the images may stand in another folder."""
+    """Make paths absolute, since the images may be generated from another working directory."""
     return replace(
         request,
         images=tuple(replace(image, path=_whole(image.path)) for image in request.images),
@@ -56,7 +56,7 @@ def _whole_stage(stage: Stage) -> Stage:
 
 
 def _whole_model(model: ModelRef) -> ModelRef:
-    """An id of the catalog stays one, even where a folder has its name: the engine takes ids first."""
+    """Make a model path absolute; a catalog id stays, even if a folder has its name: the engine tries ids first."""
     looks_like_path = model.id.startswith(".") or Path(model.id).suffix in (".safetensors", ".gguf", ".ckpt")
     return replace(model, id=_whole(model.id)) if looks_like_path and _exists(model.id) else model
 
@@ -71,7 +71,7 @@ def _whole_output(output: Output) -> Output:
 
 
 def _whole_template(path: str | None) -> str | None:
-    """A template in the current folder; what looks like a token in that folder's own name is none."""
+    """Return a template in the current folder, with the brackets in that folder's own path escaped."""
     here = str(Path.cwd()).replace("[", "[[")
     if path is None:
         return here + os.sep
@@ -89,11 +89,11 @@ def _exists(path: str) -> bool:
         return False
 
 
-# ---- to text and back
+# ---- serialization
 
 
 def changes(base: GenerateRequest, request: GenerateRequest) -> str:
-    """What a request has otherwise than the first of its entry, as JSON."""
+    """Return the fields of a request that differ from the first of its entry, as JSON."""
     other = {
         field.name: codec.encode(getattr(request, field.name))
         for field in fields(GenerateRequest)
@@ -103,7 +103,7 @@ def changes(base: GenerateRequest, request: GenerateRequest) -> str:
 
 
 def changed(base: GenerateRequest, written: str) -> GenerateRequest:
-    """The request that differs from the first of its entry by what was written."""
+    """Return the first request of an entry with the changes in `written` applied."""
     other = codec.parse_json(written)
     if not isinstance(other, dict):
         raise ProtocolError("expected an object with what the task has otherwise than its entry")
@@ -113,22 +113,22 @@ def changed(base: GenerateRequest, written: str) -> GenerateRequest:
     return codec.decode(GenerateRequest, whole | other if isinstance(whole, dict) else other)
 
 
-# ---- what lists and times are about
+# ---- titles and timing keys
 
 
 def title_of(request: GenerateRequest) -> str:
-    """What a list shows for a request that was given no title."""
+    """Return the default title of a request."""
     return " ".join(request.prompt[: 4 * _TITLE].split())[:_TITLE]
 
 
 def model_of(request: GenerateRequest) -> str:
-    """The model of the first stage; empty: the default one."""
+    """Return the id of the first stage's model; empty: the default model."""
     first = request.cascade.stages[0].model if request.cascade.stages else None
     return "" if first is None else first.id
 
 
 def steps_of(request: GenerateRequest) -> int:
-    """Steps that each image takes, as far as the request says; 0: it does not."""
+    """Return the steps that each image takes; 0 if the request does not specify them."""
     said = [stage.sampling.steps for stage in request.cascade.stages]
     if not said or any(steps is None for steps in said):
         return 0
@@ -136,7 +136,7 @@ def steps_of(request: GenerateRequest) -> int:
 
 
 def _walked(cascade: Cascade, steps: list[int], strength: float | None) -> float:
-    """Each stage takes its part of its schedule; one that makes anew begins further up the noise."""
+    """Sum each stage's share of its schedule; a denoising strength lets a stage begin at a higher noise level."""
     total, begun = 0.0, 0.0 if strength is None else 1.0 - strength
     for number, stage in enumerate(cascade.stages):
         if 0 < number <= len(cascade.transitions):
@@ -149,7 +149,7 @@ def _walked(cascade: Cascade, steps: list[int], strength: float | None) -> float
 
 
 def run_key(request: GenerateRequest) -> RunKey:
-    """What earlier images must have in common with these for their times to be taken."""
+    """Return the key that requests must share for their timings to be comparable."""
     cascade = request.cascade
     models = [stage.model.id if stage.model is not None else "" for stage in cascade.stages]
     scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]

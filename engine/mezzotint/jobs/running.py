@@ -1,4 +1,4 @@
-"""What whoever makes the images does to the queue: claim, save, finish, give back."""
+"""Updates of the queue by the process that generates: save, finish, fail, requeue."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from mezzotint.protocol import GeneratedImage
 
 
 def saved(database: Database, task: int, image: GeneratedImage) -> None:
-    """An image is on the disk. Told twice, it is kept once; of a task that was removed it is not kept."""
+    """Record an image on disk: once, even if reported twice, and not if its task was removed."""
     with database.writing():
         found = database.row("SELECT seed, count FROM tasks WHERE id = ?", task)
         number = None if found is None else number_of(image.seed, found[0], found[1])
@@ -24,12 +24,12 @@ def saved(database: Database, task: int, image: GeneratedImage) -> None:
             )
 
 
-# From the number of images that are missing, and of those that were not asked for yet: state, kind of error, error.
+# Takes the number of missing images, and of those not requested yet; returns state, kind of error, error.
 Ended = Callable[[int, int], tuple[TaskState, str | None, str | None]]
 
 
 def finish(database: Database, task: int, seconds: PhaseSeconds | None, now: Clock) -> TaskState | None:
-    """The engine is done with it; the task is, too, when all of its images are there."""
+    """Record that the engine is done with a request; the task is done once all of its images exist."""
 
     def ended(missing: int, left_after: int) -> tuple[TaskState, str | None, str | None]:
         if missing == 0:
@@ -42,14 +42,14 @@ def finish(database: Database, task: int, seconds: PhaseSeconds | None, now: Clo
 
 
 def fail(database: Database, task: int, kind: str, message: str, now: Clock) -> TaskState | None:
-    """It could not be made; of kind `cancelled`, it was not to be."""
+    """Record that a task failed, or was cancelled if `kind` is `cancelled`."""
     state: TaskState = "cancelled" if kind == "cancelled" else "failed"
     error = (None, None) if state == "cancelled" else (kind, message)
     return _end(database, task, lambda _missing, _left: (state, *error), now)
 
 
 def put_back(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
-    """It was given up in good order, and waits again in its place; if it was cancelled meanwhile, it is."""
+    """Requeue a task that was given up cleanly, in its place, or cancel it if that was requested meanwhile."""
 
     def ended(missing: int, _left: int) -> tuple[TaskState, str | None, str | None]:
         return ("done", None, None) if missing == 0 else ("waiting", "put_back", because or None)
@@ -71,7 +71,7 @@ def _end(
 def settle_task(
     database: Database, task: int, ended: Ended, now: Clock, *, in_good_order: bool = True
 ) -> TaskState | None:
-    """A running task to the state it ends in, and no other; None when it does not run."""
+    """Move a running task to the state it ends in, and return that; None if it is not running."""
     found = database.row(
         "SELECT entry, count - (SELECT count(*) FROM images WHERE task = tasks.id), left_after, cancel "
         "FROM tasks WHERE id = ? AND state = 'running'",

@@ -1,4 +1,4 @@
-"""What is on or off for the whole queue."""
+"""Flags of the whole queue."""
 
 from mezzotint.jobs.storage.database import Database
 
@@ -6,12 +6,12 @@ PAUSED, STOPPING = "paused", "stop_after_current"
 
 
 def setting(database: Database, name: str) -> bool:
-    """Whether a switch of the queue is on."""
+    """Whether a flag of the queue is set."""
     found = database.row("SELECT value FROM settings WHERE name = ?", name)
     return bool(found and found[0])
 
 
 def switch(database: Database, **values: bool) -> None:
-    """Set switches of the queue; inside `writing()`."""
+    """Set flags of the queue; call inside `writing()`."""
     for name, value in values.items():
         database.change("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", name, int(value))

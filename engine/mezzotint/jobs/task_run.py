@@ -1,4 +1,4 @@
-"""One task made: from latents that an earlier run has left, or from its beginning; the queue is told all of it."""
+"""Run one task, from latents left by an earlier run or from the start, and report everything to the queue."""
 
 import contextlib
 import logging
@@ -40,8 +40,8 @@ from mezzotint.queue_protocol import DrainSettings
 if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
-LOOK = 0.25  # seconds between looks at what others did to the queue
-# What the file has, or the place where its image was to go, and not the task.
+LOOK = 0.25  # seconds between polls of the queue
+# Errors of the latents file or of its output location, and not of the task.
 _OF_LATENTS = (ImageRefused, ModelRefused, UsageError, StorageError)
 
 _log = logging.getLogger("mezzotint.jobs")
@@ -49,7 +49,7 @@ _log = logging.getLogger("mezzotint.jobs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What became of one task; with neither a result nor an error one of its images was finished from its latents."""
+    """The outcome of one task; without a result and an error, one of its images was finished from latents."""
 
     task: Task
     state: TaskState | None  # None: it was removed meanwhile
@@ -58,7 +58,7 @@ class Ended:
 
 
 def failure_of(error: Exception) -> Failure:
-    """An error as people are told of it."""
+    """Return an error in the form that is shown to users."""
     if isinstance(error, MezzotintError):
         return Failure(kind=error.kind, message=str(error))
     if isinstance(error, MemoryError):
@@ -68,33 +68,33 @@ def failure_of(error: Exception) -> Failure:
 
 @dataclass(slots=True, kw_only=True)
 class DrainControl:
-    """Who is told of a drain, and how it is steered while it works."""
+    """The callbacks of a drain, and its settings while it runs."""
 
     on_event: OnEvent
     cancelled: IsCancelled
-    abandoned: IsCancelled = lambda: False  # whoever wanted the images has died: a person is asked about them
+    abandoned: IsCancelled = lambda: False  # the client has died: the user is asked about the images
     settings: DrainSettings = field(default_factory=DrainSettings)
 
 
 class TaskRun:
-    """One task on its way."""
+    """One run of a task."""
 
     def __init__(self, store: JobStore, task: Task, control: DrainControl, refused_latents: set[str]) -> None:
         self._store, self._task, self._control, self._refused = store, task, control, refused_latents
         self._thread = threading.get_ident()
         self._asked, self._next_look = False, 0.0
-        self._seed = task.request.seed or 0  # of the image that is being made
+        self._seed = task.request.seed or 0  # of the current image
         self._pace = StepPace()
         self._untold: list[GeneratedImage] = []
 
     def run(self, engine: "Engine") -> Ended:
-        """Make it, and tell the queue."""
+        """Run the task, and report the outcome to the queue."""
         try:
             result = self._decode(engine) or engine.generate(self._request(), self._event, self._is_to_stop)
-        except BrokenPipeError:  # whoever listened has gone: the command ends, and nothing is wrong with the task
+        except BrokenPipeError:  # the listener is gone: the command ends, and the task is not at fault
             self._store.put_back(self._task.id, because="nobody listens any more")
             raise
-        except Exception as error:  # noqa: BLE001  one task that cannot be made does not keep the others from it
+        except Exception as error:  # noqa: BLE001  a failing task must not stop the others
             self._learn()
             self._tell_untold()
             return Ended(task=self._task, state=self._settle(error), result=None, error=error)
@@ -112,7 +112,7 @@ class TaskRun:
         return Ended(task=self._task, state=state, result=result, error=None)
 
     def _decode(self, engine: "Engine") -> GeneratedImage | None:
-        """Finish an image that an earlier run had only to decode; None where there is none."""
+        """Finish an image that an earlier run left undecoded; None if there is none."""
         path = self._leftover()
         if path is None:
             return None
@@ -132,7 +132,7 @@ class TaskRun:
         return leftover(paths.undecoded_folder(), self._task.request, begun, self._refused)
 
     def _request(self) -> GenerateRequest:
-        """With what a person has settled since it was queued, such as to use the processor after the GPU failed."""
+        """Apply settings changed by the user since queueing, such as to use the CPU after the GPU failed."""
         request, settings = self._task.request, self._control.settings
         return replace(
             request,
@@ -141,7 +141,7 @@ class TaskRun:
             previews=request.previews or settings.previews,
         )
 
-    # ---- on the way
+    # ---- events
 
     def _event(self, event: Event) -> None:
         self._pace.hear(event, time.monotonic())
@@ -156,7 +156,7 @@ class TaskRun:
     def _saved(self, image: GeneratedImage) -> None:
         try:
             self._store.saved(self._task.id, image)
-        except StorageError:  # told again when the task ends
+        except StorageError:  # reported again when the task ends
             self._untold.append(image)
 
     def _tell_untold(self) -> None:
@@ -165,7 +165,7 @@ class TaskRun:
             del self._untold[0]
 
     def _is_to_stop(self) -> bool:
-        """Asked between any two blocks, from whichever thread; the queue only now and then, and from its own."""
+        """Called between any two blocks, from any thread; polls the queue only now and then, and on its own thread."""
         now = time.monotonic()
         if not self._asked and now >= self._next_look and threading.get_ident() == self._thread:
             self._next_look = now + LOOK
@@ -175,7 +175,7 @@ class TaskRun:
     def _is_to_wait(self) -> bool:
         return self._store.paused() or self._store.is_skipped(self._task.id, self._seed)
 
-    # ---- its end
+    # ---- outcome
 
     def _settle(self, error: Exception) -> TaskState | None:
         task = self._task.id
@@ -199,7 +199,7 @@ class TaskRun:
         return self._store.put_back(self._task.id, because="" if self._is_to_wait() else str(error))
 
     def _learn(self) -> None:
-        """Of a run that did not come to its end, its steps alone."""
+        """Record the step time of a run that did not finish."""
         if self._pace.seconds is not None:
-            with contextlib.suppress(StorageError):  # a comfort
+            with contextlib.suppress(StorageError):  # best effort
                 self._store.learn_pace(self._task.request, self._pace.seconds)

@@ -1,4 +1,4 @@
-"""What the queue holds, as those who look at it see it."""
+"""Types of the queue, as its clients see them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from mezzotint.queue_protocol import TaskState as TaskState
 EntryKind = Literal["generate", "decode"]
 HowSure = Literal["measured", "scaled", "unknown"]
 
-DEATHS_TO_SET_ASIDE = 2  # of the process that runs a task, until it is not begun again by itself
+DEATHS_TO_SET_ASIDE = 2  # of the process that runs a task, after which the task is not retried automatically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class EntryRow:
     title: str
     kind: EntryKind
     model: str  # of its first stage; empty: the default model
-    state: TaskState  # of the whole
+    state: TaskState  # of the entry as a whole
     counts: TaskCounts
     tasks: int
-    position: float  # entries are worked through from the smallest
-    created: float  # seconds since 1970, as are the next two
+    position: float  # entries are processed in ascending order
+    created: float  # seconds since 1970, like the next two
     started: float | None
     finished: float | None
     error: str | None  # of one of its tasks
@@ -56,17 +56,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """What became of the tasks whose process has died: the ids of them."""
+    """The ids of tasks whose process had died, by outcome."""
 
-    done: tuple[int, ...] = ()  # all of their images are there
+    done: tuple[int, ...] = ()  # all of their images exist
     interrupted: tuple[int, ...] = ()
     set_aside: tuple[int, ...] = ()
-    cancelled: tuple[int, ...] = ()  # they were to be stopped anyway
+    cancelled: tuple[int, ...] = ()  # cancellation was already requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunKey:
-    """What decides how long an image takes, beside the number of steps."""
+    """What determines how long an image takes, apart from the number of steps."""
 
     model: str  # of all stages
     quantization: str
@@ -77,20 +77,20 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSeconds:
-    """Seconds of one task: of the whole, and of each image or step of it."""
+    """The seconds of one task, by phase."""
 
-    load: float  # of the task
-    encode: float  # of the task
-    step: float
-    decode: float  # of an image
-    save: float  # of an image
-    steps: int = 0  # that each image took; 0: not known
+    load: float  # per task
+    encode: float  # per task
+    step: float  # per step
+    decode: float  # per image
+    save: float  # per image
+    steps: int = 0  # number of steps per image; 0: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """How long work will take, as far as earlier work tells."""
+    """A time estimate based on earlier runs."""
 
-    seconds: float | None  # None: nothing is known
+    seconds: float | None  # None: unknown
     phases: PhaseSeconds | None
     how_sure: HowSure

@@ -1,4 +1,4 @@
-"""Texts that the database would not take: names of files may hold bytes that are no characters."""
+"""Encode texts that the database would refuse: file names may hold bytes that are not valid characters."""
 
 import json
 
@@ -6,17 +6,17 @@ _ESCAPED = 'json:"'
 
 
 def kept(text: str) -> str:
-    """The text in a form that every database keeps; `given` has it back."""
+    """Encode a text so that any database can store it; `given` decodes it."""
     return f"json:{json.dumps(text)}" if text.startswith(_ESCAPED) or not _is_plain(text) else text
 
 
 def given(text: str) -> str:
-    """The text that was kept."""
+    """Decode a text that `kept` has encoded."""
     return str(json.loads(text.removeprefix("json:"))) if text.startswith(_ESCAPED) else text
 
 
 def readable(text: str) -> str:
-    """The text for a person; what is no character is written out."""
+    """Return the text for display, with invalid characters escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -1,1 +1,1 @@
-"""What is on disk, looked at without torch: images, their settings, models, downloads."""
+"""Images, their metadata, models and downloads on disk, handled without importing torch."""

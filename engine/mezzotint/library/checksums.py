@@ -1,4 +1,4 @@
-"""The checksums by which files are published: sha256, and git's sha1 of a blob, which the hub lists for small files."""
+"""Checksums that files are published with: sha256, and the git blob sha1 that the hub lists for small files."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _CHUNK = 4 * 2**20
 
 
 def checksums(path: Path, on_bytes: Callable[[int], None] = lambda _: None, *, blob: bool) -> tuple[str, str]:
-    """The file's sha256 and, where asked for, its sha1 as a blob of git; read in pieces, whatever its size."""
+    """Return the file's sha256 and, if `blob`, its git blob sha1 (else ""), read in chunks. Raises StorageError."""
     sha256, sha1 = hashlib.sha256(), hashlib.sha1(usedforsecurity=False)
     with open_regular(path) as file:
         try:

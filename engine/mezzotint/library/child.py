@@ -1,4 +1,4 @@
-"""A command of ours in a process of its own, that writes lines of JSON: events, and at last a result or an error."""
+"""Run a Mezzotint command in a child process that writes JSON lines: events, then a result or an error."""
 
 import json
 import logging
@@ -20,26 +20,26 @@ from mezzotint.protocol import IsCancelled, OnEvent
 
 Stopping = Literal["at once", "in order"]
 
-_LOOK_EVERY = 0.1  # seconds between looks whether the work is to stop
-_PATIENCE = 20.0  # seconds that a command has to stop in order
+_LOOK_EVERY = 0.1  # seconds between cancellation checks
+_PATIENCE = 20.0  # seconds that a command has to stop gracefully
 _LAST_LINES = 20
-_HIDDEN = 4  # the shortest secret that is looked for
+_HIDDEN = 4  # minimum length of a secret that is redacted
 _log = logging.getLogger("mezzotint.library")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildCommand:
-    """What is to be run, and how."""
+    """The command line, environment and stop behaviour of a child process."""
 
-    words: Sequence[str]  # after the interpreter
+    words: Sequence[str]  # arguments after the interpreter
     environ: Mapping[str, str]
-    given: str | None = None  # a line on its stdin, which stays open while it is wanted
-    stopping: Stopping = "at once"  # in order: its stdout is closed, and it ends when it next writes
-    secret: str | None = None  # never to be seen in the log
+    given: str | None = None  # a line for its stdin, which then stays open until the process is to end
+    stopping: Stopping = "at once"  # in order: its stdout is closed, so that it ends at its next write
+    secret: str | None = None  # redacted in the log
 
 
 def run_child(command: ChildCommand, tell: OnEvent, cancelled: IsCancelled) -> Any:  # noqa: ANN401  plain JSON
-    """The result, as it stands in the JSON; the child's own error, or Cancelled."""
+    """Run the command and return its result as plain JSON. Raises the child's own error, or Cancelled."""
     process = subprocess.Popen(  # noqa: S603  our own interpreter with our own module
         [sys.executable, "-P", *command.words],
         stdin=subprocess.PIPE,
@@ -60,7 +60,7 @@ def run_child(command: ChildCommand, tell: OnEvent, cancelled: IsCancelled) -> A
 
 
 def _apart(windows: bool = os.name == "nt") -> dict[str, Any]:
-    """Out of reach of a Ctrl-C that is meant for us: we decide when it stops. Without a window of its own."""
+    """Popen options that shield the child from our Ctrl-C, since we decide when it stops, and hide its console."""
     if not windows:
         return {"process_group": 0}
     return {
@@ -79,7 +79,7 @@ def _give(process: "subprocess.Popen[bytes]", line: str | None) -> None:
             stdin.write(line.encode("ascii") + b"\n")
             stdin.flush()
     except OSError:
-        return  # it has ended: what it said tells more
+        return  # it has exited; its output says why
 
 
 def _follow(reader: "_Reader", tell: OnEvent, cancelled: IsCancelled) -> Any:  # noqa: ANN401
@@ -111,7 +111,7 @@ def _message(line: bytes) -> dict[str, Any]:
 
 
 def _error(told: Mapping[str, Any]) -> MezzotintError:
-    """The error that the child met, of its own class where that is known here."""
+    """Rebuild the child's error, of the matching class if known."""
     kinds = {
         one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, MezzotintError)
     }
@@ -121,7 +121,7 @@ def _error(told: Mapping[str, Any]) -> MezzotintError:
 
 
 class _Reader:
-    """Takes what the process writes, so that it never waits for us."""
+    """Reads the process's stdout and stderr in threads, so that it never blocks on a full pipe."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", secret: str | None) -> None:
         self._process = process
@@ -136,20 +136,20 @@ class _Reader:
             thread.start()
 
     def line(self, seconds: float) -> bytes | None:
-        """The next line; empty at the end; None when nothing came in that time."""
+        """Return the next line, b"" at the end of the output, or None after `seconds` without one."""
         try:
             return self._lines.get(timeout=seconds)
         except queue.Empty:
             return None
 
     def stop(self, how: Stopping) -> None:
-        """The work is not wanted any more."""
+        """Stop the process: kill it at once, or let it end at its next write."""
         self._stopped.set()
         if how == "at once":
             self._process.kill()
 
     def end(self) -> None:
-        """Wait for the process to go, and make it go when it does not."""
+        """Wait for the process to exit; kill it if it does not within _PATIENCE."""
         _close(self._process.stdin)
         try:
             self._process.wait(_PATIENCE)
@@ -160,7 +160,7 @@ class _Reader:
             thread.join()
 
     def why_ended(self) -> str:
-        """The process has ended without an answer."""
+        """Return an error message for a process that exited without a result."""
         code = self._process.wait()
         self._threads[1].join()
         said = f": {plain(self._last[-1], 200)}" if self._last else ""
@@ -170,7 +170,7 @@ class _Reader:
         stream = self._process.stdout
         for line in stream or ():
             if self._stopped.is_set():
-                break  # closing our end is what tells it to stop: it fails when it writes next
+                break  # closing our end makes its next write fail, which stops it
             if line.strip():
                 self._lines.put(line)
         _close(stream)
@@ -190,9 +190,9 @@ def _close(stream: IO[bytes] | None) -> None:
         try:
             stream.close()
         except OSError:
-            return  # what it held back has no reader
+            return  # unflushed data has no reader
 
 
 def own_environment(changes: Mapping[str, str | None], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """That of this process, with some of it changed; None takes out."""
+    """Return this process's environment with `changes` applied; None removes a variable."""
     return {name: value for name, value in {**environ, **changes}.items() if value is not None}

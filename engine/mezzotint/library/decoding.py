@@ -1,4 +1,4 @@
-"""Images from anywhere as people see them: upright, in sRGB, 8 bits, as large as asked."""
+"""Decode images of any origin for display: upright, sRGB, 8 bits, scaled to the requested size."""
 
 import io
 import threading
@@ -11,24 +11,24 @@ from mezzotint.errors import Cancelled
 from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_broken, to_rgb, upright, upright_size
 from mezzotint.protocol import IsCancelled
 
-_LARGE = 20_000_000  # pixels; of larger ones only one is decoded at a time, for it may take a gigabyte
+_LARGE = 20_000_000  # pixels; larger images are decoded one at a time, since one may take a gigabyte
 _one_large = threading.Lock()
-_LARGEST_PROFILE = 4 << 20  # bytes; those of printers have one or two
-_SCALED_WELL = ("RGB", "RGBA", "L", "LA", "CMYK")  # the others are made one of these first
+_LARGEST_PROFILE = 4 << 20  # bytes; printer profiles have one or two megabytes
+_SCALED_WELL = ("RGB", "RGBA", "L", "LA", "CMYK")  # other modes are converted to one of these first
 _SPACES = {"RGB": "RGB", "L": "GRAY", "CMYK": "CMYK"}
 
 
 def decode_image(
     path: Path, max_side: int | None, cancelled: IsCancelled = lambda: False
 ) -> tuple[Image.Image, tuple[int, int]]:
-    """The first frame as RGB or, where parts are transparent, RGBA; and the image's own upright size.
+    """Return the first frame as RGB, or RGBA if it has transparency, and the original upright size.
 
-    A profile that is broken, or for other colours than the image has, is skipped: its numbers are then sRGB.
+    An ICC profile that is broken or for a different colour space is ignored: the values are then taken as sRGB.
     """
     with open_image(path) as image, refused_if_broken(path):
         size = upright_size(image)
         if max_side is not None:
-            image.draft(None, (max_side, max_side))  # a JPEG is decoded at half, a quarter or an eighth
+            image.draft(None, (max_side, max_side))  # JPEG decodes directly at 1/2, 1/4 or 1/8
         with _one_large if image.width * image.height > _LARGE else nullcontext():
             return _decoded(image, max_side, cancelled), size
 
@@ -43,12 +43,12 @@ def _decoded(image: Image.Image, max_side: int | None, cancelled: IsCancelled) -
 
 
 def over_white(image: Image.Image) -> Image.Image:
-    """RGB, for formats without transparency."""
+    """Composite over white and return RGB, for formats without transparency."""
     return to_rgb(image)
 
 
 def _direct(image: Image.Image) -> Image.Image:
-    """A mode in which numbers are colours and can be scaled."""
+    """Convert to a mode whose values can be interpolated when scaling."""
     if image.mode in _SCALED_WELL and not (image.mode in ("RGB", "L") and image.has_transparency_data):
         return image
     if image.mode in ("I", "F") or image.mode.startswith("I;"):
@@ -64,11 +64,11 @@ def _scaled(image: Image.Image, max_side: int | None) -> Image.Image:
     return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
-# ---- colours
+# ---- colour management
 
 
 def in_srgb(image: Image.Image, profile: object) -> Image.Image:
-    """RGB, L, CMYK, with or without transparency, as RGB or RGBA in sRGB."""
+    """Convert RGB, L or CMYK, with or without alpha, to sRGB as RGB or RGBA."""
     alpha = image.getchannel("A") if image.mode in ("RGBA", "LA") else None
     colours = image.convert(image.mode[:-1]) if alpha is not None else image
     converted = _by_profile(colours, profile) or colours.convert("RGB")

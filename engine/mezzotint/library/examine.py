@@ -1,4 +1,4 @@
-"""What something is that was dropped on the window or named on a command line: only heads of files are read."""
+"""Identify a file or folder that was dropped on the window or named on a command line; reads only file headers."""
 
 import os
 import tomllib
@@ -26,7 +26,7 @@ from mezzotint.images.metadata import read_metadata
 from mezzotint.library.gallery.walk import SUFFIXES
 from mezzotint.library_protocol import Dropped, DroppedKind
 
-MOST_ENTRIES = 5000  # of folders, that are looked at for images
+MOST_ENTRIES = 5000  # maximum directory entries scanned for images
 _LARGEST_JOB = 16 << 20  # bytes
 _MODEL_SUFFIXES = {".safetensors", ".sft", ".gguf", *PICKLE_SUFFIXES}
 _SHOWN_PROMPT = 100
@@ -49,7 +49,7 @@ Found = tuple[DroppedKind, str]
 
 
 def examine(path: str) -> Dropped:
-    """One thing; whatever it is and however broken, there is an answer."""
+    """Identify one file or folder; never raises for a broken one."""
     try:
         kind, detail = _examine(Path(path))
     except (MezzotintError, OSError, ValueError, RecursionError, MemoryError) as error:
@@ -84,7 +84,7 @@ def _image(path: Path) -> Found:
 
 
 def _weights(path: Path) -> Found:
-    """A LoRA, a model, or a part of one."""
+    """Identify a weights file: a LoRA, a model, or a component of one."""
     if path.suffix.lower() in (".safetensors", ".sft") and kind_of_file(read_header(path).tensors) == "a LoRA":
         lora = open_lora(path)
         meant = f" for {lora.base.words}" if lora.base is not None else ""
@@ -138,7 +138,7 @@ def _folder(path: Path) -> Found:
 
 
 def _images_in(folder: Path) -> tuple[int, bool]:
-    """How many are in it and in the folders in it, and whether all of it was looked at."""
+    """Return how many images are in `folder` and its subfolders, and whether all entries were scanned."""
     pending, left, count = [str(folder)], MOST_ENTRIES, 0
     while pending and left > 0:
         try:

@@ -1,6 +1,6 @@
-"""`python -m mezzotint.library.fetching`: the only process of ours that reaches the net, and only when it is asked to.
+"""`python -m mezzotint.library.fetching`: our only process that accesses the network, and only on request.
 
-One question on stdin, lines of progress and one answer on stdout. It ends when stdin does: with who asked.
+Reads one request from stdin; writes progress lines and one result to stdout. Exits when stdin closes, with its parent.
 """
 
 import os
@@ -21,13 +21,13 @@ from mezzotint.library.downloads.partial import Partial
 from mezzotint.library.downloads.transfer import bring
 from mezzotint.protocol import Progress
 
-_TELL_EVERY = 0.1  # seconds
+_TELL_EVERY = 0.1  # seconds between progress events
 
 Tell = Callable[[dict[str, object]], None]
 
 
 def fetch(asked: Fetch, tell: Tell) -> Fetched:
-    """All files, whole and right."""
+    """Download and verify all files."""
     from huggingface_hub import hf_hub_url
 
     token = token_for(asked.endpoint, asked.token, environment=asked.environment) if asked.repository else None
@@ -43,7 +43,7 @@ def fetch(asked: Fetch, tell: Tell) -> Fetched:
 
 
 class _Counter:
-    """Tells how much is there, not too often."""
+    """Reports download progress, rate-limited."""
 
     def __init__(self, total: int, tell: Tell) -> None:
         self._total = total
@@ -53,7 +53,7 @@ class _Counter:
         self.what = ""
 
     def add(self, count: int) -> None:
-        """So many bytes more; fewer, when a file is begun anew."""
+        """Count received bytes; negative if a file is restarted."""
         self._done += count
         now = time.monotonic()
         if now - self._told >= _TELL_EVERY or self._done == self._total:
@@ -61,7 +61,7 @@ class _Counter:
             self._say(plain(self.what))
 
     def check(self) -> None:
-        """The file has come; large ones take a while to be summed."""
+        """Report that the file is being checked, since checksums of large files take a while."""
         self._say(f"checking {plain(self.what)}")
 
     def _say(self, what: str) -> None:
@@ -69,7 +69,7 @@ class _Counter:
 
 
 def answer(kind: str, question: bytes, tell: Tell) -> object:
-    """Do what the message asks."""
+    """Run the request of the given kind."""
     match kind:
         case "hub":
             return look_at_hub(from_json(LookAtHub, question))
@@ -100,7 +100,7 @@ def main() -> int:
 
 
 def _end_with(reader: BinaryIO) -> None:
-    """Who asked is gone: nobody would use what comes."""
+    """Exit when stdin closes: the parent is gone and nobody would use the result."""
     while reader.read(1):
         continue
     os._exit(1)

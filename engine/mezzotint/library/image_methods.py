@@ -1,4 +1,4 @@
-"""The librarian's methods about images and words, and about models as they are found."""
+"""Methods of the library service for images, prompts, and the model list."""
 
 import threading
 from collections.abc import Callable
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from mezzotint.library.thumbnails import Thumbnails
     from mezzotint.library.tokens import TokenCounter
 
-MOST_PATHS = 10_000  # of one call
+MOST_PATHS = 10_000  # per call
 
 MakeCatalog = Callable[[], "Catalog"]
 
 
 class Desk:
-    """What the methods share; each part is imported and made when it is first asked for, by whichever thread."""
+    """Shared state of the methods; each part is imported and created on first use, thread-safely."""
 
     def __init__(self, make_catalog: MakeCatalog) -> None:
         self._make_catalog = make_catalog
@@ -44,7 +44,7 @@ class Desk:
 
     @property
     def gallery(self) -> "Gallery":
-        """The index of images."""
+        """The gallery index."""
         from mezzotint.library.gallery.gallery import Gallery
 
         with self._making:
@@ -53,7 +53,7 @@ class Desk:
 
     @property
     def thumbnails(self) -> "Thumbnails":
-        """Small images."""
+        """The thumbnail cache."""
         from mezzotint.library.thumbnails import Thumbnails
 
         with self._making:
@@ -62,7 +62,7 @@ class Desk:
 
     @property
     def pixels(self) -> "PixelFiles":
-        """Decoded images."""
+        """The files of decoded images."""
         from mezzotint.library.pixels import PixelFiles
 
         with self._making:
@@ -71,7 +71,7 @@ class Desk:
 
     @property
     def tokens(self) -> "TokenCounter":
-        """Lengths of prompts."""
+        """The prompt token counter."""
         from mezzotint.library.tokens import TokenCounter
 
         with self._making:
@@ -79,22 +79,22 @@ class Desk:
             return self._tokens
 
     def models(self) -> tuple[ModelInfo, ...]:
-        """All that are found now."""
+        """Search for models and return all that are found."""
         if self._tokens is not None:
-            self._tokens.forget()  # the person looks again because something has changed
+            self._tokens.forget()  # a new search usually means that models have changed
         return self._make_catalog().models()
 
     def notices(self) -> tuple[str, ...]:
-        """What went wrong while looking."""
+        """Return notices of the model search and the gallery."""
         of_gallery = self._gallery.notices() if self._gallery is not None else ()
         return (*self._make_catalog().notices(), *of_gallery)
 
     def inspect(self, ref: ModelRef) -> ModelInfo:
-        """One model with its parts."""
+        """Return one model with its components."""
         return self._make_catalog().inspect(ref)
 
     def close(self) -> None:
-        """Leave nothing open, and no pixels of ours behind."""
+        """Close the gallery and remove this process's pixel files."""
         if self._gallery is not None:
             self._gallery.close()
         if self._pixels is not None:
@@ -102,7 +102,7 @@ class Desk:
 
 
 def image_methods(desk: Desk) -> dict[str, Method]:
-    """The table's part about images, words and models as they are."""
+    """Return the methods for images, prompts and the model list, by name."""
     return {
         "models": Method(params=None, run=lambda *_: desk.models()),
         "notices": Method(params=None, run=lambda *_: desk.notices()),
@@ -140,7 +140,7 @@ def _metadata(asked: PathParams) -> ImageMetadata:
 
 
 def _check_output(asked: Output) -> None:
-    """Raises what `generate` would: a name that cannot be made, a folder that cannot be written to."""
+    """Raise what `generate` would raise for an invalid file name or an unwritable folder."""
     from mezzotint.images.naming import check_output
 
     check_output(asked, count=1)

@@ -1,4 +1,4 @@
-"""The curated list: models that this version can run, and what each is good at."""
+"""The curated list of models that this version can run, and what each is good at."""
 
 import functools
 import tomllib
@@ -10,16 +10,16 @@ from mezzotint.library_protocol import HowItRuns, KnownModel
 from mezzotint.memory.footprints.shipped import is_shipped, shipped
 
 _LIST = "known_models.toml"
-_WELL = 1.25  # times as long as with everything loaded
-_WELL_SECONDS = 60  # for an image
-_SMALLEST_MACHINE = 2**50  # bytes of RAM: only the card's memory is asked about
+_WELL = 1.25  # maximum slowdown, compared with everything resident
+_WELL_SECONDS = 60  # maximum per image
+_SMALLEST_MACHINE = 2**50  # bytes of RAM: practically unlimited, only VRAM matters here
 
 
 @functools.cache
 def known_models(vram_bytes: int | None = None) -> tuple[KnownModel, ...]:
-    """Every model of the list; what memory each needs is planned anew, from its footprint.
+    """Return every model of the list, with its memory needs planned from its footprint.
 
-    With the memory of a card in bytes also how each runs on an ordinary one, in this machine's RAM.
+    With `vram_bytes`, also how each runs on an ordinary GPU with that much memory and this machine's RAM.
     """
     text = (resources.files("mezzotint.library") / _LIST).read_text("utf-8")
     families = {family.name for family in FAMILIES}
@@ -45,7 +45,7 @@ def _known(entry: dict[str, Any], families: set[str], vram_bytes: int | None) ->
 
 
 def _how_it_runs(name: str, vram_bytes: int) -> HowItRuns:
-    """At its own size, in whatever precision and place the plan finds best."""
+    """Classify speed at the model's default size, with the precision and placement the planner chooses."""
     import psutil
 
     from mezzotint.memory.machine.probe import ordinary_machine
@@ -62,7 +62,7 @@ def _how_it_runs(name: str, vram_bytes: int) -> HowItRuns:
 
 @functools.cache
 def _smallest_vram(name: str) -> int:
-    """With which it can be run at all, at its own size, however slowly."""
+    """Return the least VRAM in bytes with which the model runs at its default size, however slowly."""
     from mezzotint.memory.machine.probe import ordinary_machine
     from mezzotint.memory.planning.planner import plan
     from mezzotint.memory.planning.task import task_of

@@ -1,4 +1,4 @@
-"""What the librarian can be asked about models: where they lie, what can be had, what becomes of them."""
+"""Methods of the library service for models: folders, downloads, quantization and verification."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ MakeCatalog = Callable[[], Catalog]
 
 
 def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> dict[str, Method]:
-    """The methods by name. `make_catalog` is called anew for each, since places change; `folders` are of this start."""
+    """Return the methods by name; each calls `make_catalog`, since places change. `folders` are given at start."""
     of = _ModelMethods(make_catalog, tuple(folders))
     return {
         "places": Method(params=None, run=of.places),

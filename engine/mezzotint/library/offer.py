@@ -1,4 +1,4 @@
-"""What fetching a model would bring: its files, its licence, the room it takes, where it would stand."""
+"""Describe a download before it starts: the model's files, licence, disk space and target path."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -36,25 +36,25 @@ _SHA256_DIGITS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """An offer, and all that is needed to take it."""
+    """An offer, and everything needed to download it."""
 
     offer: Offer
-    problem: MezzotintError | None  # why it cannot be taken
+    problem: MezzotintError | None  # why it cannot be downloaded
     files: tuple[WantedFile, ...] = ()
     target: Path | None = None
     is_folder: bool = False
     repository: str | None = None
     endpoint: str = HUB
-    environment: bool = True  # whether the person's own token may go there
+    environment: bool = True  # whether the user's own token may be sent to `endpoint`
 
 
 def offer(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free_bytes) -> Offer:
-    """What fetching would bring. Raises UsageError, UnknownModel, DownloadFailed where that cannot be told."""
+    """Describe what would be downloaded. Raises UsageError, UnknownModel or DownloadFailed."""
     return prepare(request, cancelled, free=free).offer
 
 
 def prepare(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free_bytes) -> Prepared:
-    """Look at what is to be fetched, in a process of its own."""
+    """Query the source of a download, in a child process."""
     endpoint = endpoint_of(request.endpoint)
     source = source_of(request.source, request.revision, endpoint=endpoint)
     _check_sum(request.sha256)
@@ -64,12 +64,12 @@ def prepare(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = fr
 
 
 def fetching_command(kind: str, question: object, token: str | None, endpoint: str) -> ChildCommand:
-    """The process that reaches the net: it alone is allowed to."""
+    """Return the command of the process that accesses the network, which no other process does."""
     changes: Mapping[str, str | None] = {
         "HF_ENDPOINT": endpoint,
         "HF_HUB_OFFLINE": None,
         "TRANSFORMERS_OFFLINE": None,
-        "HF_DEBUG": None,  # it would write what is sent
+        "HF_DEBUG": None,  # would log requests, tokens included
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
@@ -138,7 +138,7 @@ def _wanted(repository: str, commit: str, file: HubFile) -> WantedFile:
 
 
 def _with_sum(file: WantedFile, sha256: str | None) -> WantedFile:
-    """A sum that the person gives counts where the hub tells none."""
+    """Apply the user's checksum if the hub has none."""
     if sha256 is None or file.sha256 is not None:
         return file
     return _summed(file, sha256.lower())
@@ -156,7 +156,7 @@ def _other_sum(files: tuple[WantedFile, ...], sha256: str | None) -> MezzotintEr
 def _of_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, free: FreeBytes) -> Prepared:
     command = fetching_command("link", LookAtLink(url=source.url), None, HUB)
     facts = decode(LinkFacts, run_child(command, _ignore, cancelled))
-    shown = source.url.partition("?")[0].partition("#")[0]  # what follows can be a secret of the person's
+    shown = source.url.partition("?")[0].partition("#")[0]  # the query may contain a secret
     if facts.problem is not None or not facts.name:
         why = facts.problem or "no .safetensors or .gguf file"
         return _nothing(shown, "", _UNKNOWN_LICENCE, ModelRefused(f"{plain(shown, 300)} is {why}"))
@@ -179,7 +179,7 @@ def _of_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, fr
     )
 
 
-# ---- both
+# ---- shared
 
 
 def _summed(file: WantedFile, sha256: str) -> WantedFile:
@@ -191,7 +191,7 @@ def _folder(request: GetRequest) -> Path:
 
 
 def _target(folder: Path, name: str, owned: str | None, source: str) -> Path:
-    """The model's own name; with its owner's, where another model has taken that."""
+    """Return the target path: the model's name, prefixed with its owner if another model has that name."""
     target = folder / name
     if owned is None or not _is_there(target):
         return target
@@ -226,7 +226,7 @@ def _nothing(source: str, revision: str, licence: str, problem: MezzotintError) 
 
 
 def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
-    """The offer with its figures, and what speaks against it."""
+    """Fill in the sizes of the offer and what prevents it, if anything."""
     target, files = prepared.target, prepared.files
     if target is None:
         return prepared
@@ -269,4 +269,4 @@ def _too_large(files: tuple[WantedFile, ...]) -> MezzotintError | None:
 
 
 def _ignore(_: Event) -> None:
-    """Looking is quick: there is nothing to tell."""
+    """Ignore events: queries are quick and report no progress."""

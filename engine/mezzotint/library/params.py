@@ -1,11 +1,11 @@
-"""What methods of the librarian take that is no type of the boundary: a path or several."""
+"""Parameter types of library service methods that are not part of the public protocol."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathParams:
-    """One file or folder."""
+    """A file or folder."""
 
     path: str
 

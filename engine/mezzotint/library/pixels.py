@@ -1,4 +1,4 @@
-"""Images as rows of pixels in private files, for a reader that is to parse nothing itself."""
+"""Decoded images as raw pixel rows in private files, so that the reader parses no image formats."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ def _is_running(process: int) -> bool:
 
 
 class PixelFiles:
-    """A folder of this process's own in the cache; those of processes that ended are removed when it is made."""
+    """Per-process folder in the cache; leftover folders of ended processes are removed when it is created."""
 
     def __init__(self, is_running: Callable[[int], bool] = _is_running) -> None:
         self._is_running = is_running
@@ -33,7 +33,7 @@ class PixelFiles:
         self._folder: Path | None = None
 
     def write(self, request: PixelsRequest, cancelled: IsCancelled = lambda: False) -> Pixels:
-        """Decode an image into a new file, which whoever asked removes."""
+        """Decode an image into a new file, which the caller removes. Raises UsageError if max_side is below 1."""
         if request.max_side is not None and request.max_side < 1:
             raise UsageError(f"max_side is {request.max_side}; an image has at least one pixel")
         image, (width, height) = decode_image(Path(request.path), request.max_side, cancelled)
@@ -51,14 +51,14 @@ class PixelFiles:
         )
 
     def remove_leftovers(self) -> None:
-        """Remove what processes that ended have left."""
+        """Remove the folders of processes that have ended."""
         with contextlib.suppress(OSError):
             for folder in _root().iterdir():
                 if not (folder.name.isdecimal() and self._is_running(int(folder.name))):
                     shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Remove this process's own."""
+        """Remove this process's folder."""
         with self._lock:
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
@@ -81,7 +81,7 @@ def _root() -> Path:
 def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(_PRIVATE, parents=True, exist_ok=True)
-        folder.chmod(_PRIVATE)  # also where another umask made it
+        folder.chmod(_PRIVATE)  # mkdir's mode is subject to the umask and skipped if it exists
     except OSError as error:
         raise storage_error("make the folder", folder, error) from error
 

@@ -1,4 +1,4 @@
-"""The folders that are searched for models, and the models that are left out of lists: kept in config.toml."""
+"""The folders searched for models and the models hidden from lists, stored in config.toml."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Change = Callable[[list[str]], list[str]]
 
 
 def list_places(folders: Sequence[Path] = ()) -> tuple[ModelPlace, ...]:
-    """Every place that is searched, in the order in which models are listed; `folders` are those of this start."""
+    """Return every searched place, in the order in which models are listed; `folders` are those given at start."""
     places = standard_places(folders)
     own = {_real(path) for path in read_settings().folders}
     named = [_named(path, own=_real(path) in own) for path in dict.fromkeys(places.named)]
@@ -33,7 +33,7 @@ def list_places(folders: Sequence[Path] = ()) -> tuple[ModelPlace, ...]:
 
 
 def add_place(path: str) -> None:
-    """Search a folder for models from now on: also the tree of another program, or its extra_model_paths.yaml."""
+    """Add a searched folder, another program's model tree or its extra_model_paths.yaml. Raises UsageError."""
     place = at_home(Path(path)).absolute()
     if not path or not (is_folder(place) or is_file(place)):
         raise UsageError(f"There is no folder '{plain(path, 300)}'; name one that is there")
@@ -46,7 +46,7 @@ def add_place(path: str) -> None:
 
 
 def remove_place(path: str) -> None:
-    """Search a folder no longer; nothing in it is touched."""
+    """Stop searching an added folder, leaving its files alone. Raises UsageError if it was not added."""
     unwanted = _real(at_home(Path(path)).absolute())
     beside = config_file().parent
     if unwanted not in {_real(folder) for folder in read_settings().folders}:
@@ -55,22 +55,22 @@ def remove_place(path: str) -> None:
 
 
 def forget_model(catalog: Catalog, identity: str) -> None:
-    """Leave a model out of lists; its files stay, and it can still be named."""
+    """Hide a model from lists; its files stay, and it can still be named."""
     listed, path = catalog.where(ModelRef(id=identity))
     bundled = any(model.source == "bundled" for model in catalog.models(hidden=True) if model.id == listed)
-    kept = listed if bundled else str(path)  # ids can change when files come and go; those that are bundled do not
+    kept = listed if bundled else str(path)  # only ids of bundled models are stable when files change
     if kept not in read_settings().hidden:
         _change("hidden", lambda hidden: [*hidden, kept])
 
 
 def remember_model(catalog: Catalog, identity: str) -> None:
-    """List a model again."""
+    """Unhide a model."""
     listed, path = catalog.where(ModelRef(id=identity))
     _change("hidden", lambda hidden: [one for one in hidden if one not in (listed, str(path), identity)])
 
 
 def is_hidden(catalog: Catalog, identity: str) -> bool:
-    """Whether it names a model that was taken off the list."""
+    """Whether `identity` names a hidden model."""
     try:
         listed, path = catalog.where(ModelRef(id=identity))
     except UnknownModel:
@@ -79,7 +79,7 @@ def is_hidden(catalog: Catalog, identity: str) -> bool:
 
 
 def is_own_place(path: str) -> bool:
-    """Whether it is one of the folders that were added."""
+    """Whether `path` is one of the added folders."""
     return _real(at_home(Path(path)).absolute()) in {_real(folder) for folder in read_settings().folders}
 
 
@@ -99,8 +99,8 @@ def _real(path: Path) -> str:
 
 
 def _change(key: str, change: Change) -> None:
-    """One list of config.toml anew; all else in it stays as the person wrote it, comments too."""
-    path = Path(os.path.realpath(config_file()))  # a settings file may be a link into a person's own repository
+    """Rewrite one list in config.toml; everything else, including comments, stays as the user wrote it."""
+    path = Path(os.path.realpath(config_file()))  # the settings file may be a symlink, e.g. into a dotfiles repository
     document = _document(path)
     models = document.setdefault("models", tomlkit.table())
     listed = models.get(key)
@@ -117,7 +117,7 @@ def _change(key: str, change: Change) -> None:
 
 
 def _document(path: Path) -> Any:  # noqa: ANN401  tomlkit's containers have no useful types
-    """The settings as they are written; UsageError, and nothing replaced, when they cannot be understood."""
+    """Parse the settings file. Raises UsageError if it cannot be parsed, so that it is not overwritten."""
     read_settings()
     try:
         return tomlkit.parse(read_limited(path, MAX_CONFIG)) if is_file(path) else tomlkit.document()
@@ -132,7 +132,7 @@ def _array(items: list[str]) -> Any:  # noqa: ANN401
 
 
 def _follow(array: Any, wanted: list[str]) -> None:  # noqa: ANN401
-    """Take out and append, so that comments beside what stays are kept."""
+    """Update the array in place, so that comments beside kept items survive."""
     for index in reversed([index for index, one in enumerate(array) if str(one) not in wanted]):
         del array[index]
     array.extend(wanted[len(array) :])

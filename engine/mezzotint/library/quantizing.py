@@ -1,4 +1,4 @@
-"""A quantized copy of a model, made by the command line in a process of its own: torch stays out of this one."""
+"""Quantize a model with the command line in a child process, so that torch is not imported into this one."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _NO_SCHEMES = ("auto", "none")
 def quantize(
     request: QuantizeRequest, make_catalog: Callable[[], Catalog], tell: OnEvent, cancelled: IsCancelled
 ) -> ModelInfo:
-    """The copy, as the catalog lists it. Stopped, what is done is kept and resumed next time."""
+    """Write a quantized copy and return its catalog entry. A cancelled run is resumed next time. Raises UsageError."""
     if request.scheme in _NO_SCHEMES:
         raise UsageError(f"'{request.scheme}' makes nothing smaller: choose int8, int8-weight, int4 or int4-lowrank")
     identity, path = make_catalog().where(ModelRef(id=request.model))

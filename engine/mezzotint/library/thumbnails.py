@@ -1,4 +1,4 @@
-"""Small images of images, kept in the cache as JPEGs of our own until they are the least used of too many."""
+"""Thumbnails, cached as JPEG files with least-recently-used eviction."""
 
 import contextlib
 import hashlib
@@ -23,17 +23,17 @@ from mezzotint.trouble import storage_error
 
 LARGEST_SIDE = 1024
 MOST_BYTES = 1 << 30
-_KEPT_SHARE = 0.8  # of that, after tidying
-_TIDY_EVERY = 1000  # thumbnails
+_KEPT_SHARE = 0.8  # of the limit, after eviction
+_TIDY_EVERY = 1000  # thumbnails between cache size checks
 _MOST_FAILURES = 10_000
-_USED_AGAIN = 24 * 3600  # seconds after which a use is noted anew
-_ABANDONED = 3600  # seconds; a file is written in one
+_USED_AGAIN = 24 * 3600  # seconds after which the last-use date is updated
+_ABANDONED = 3600  # seconds after which a temporary file is stale; writing takes about a second
 _QUALITY = 85
-_VERSION = 1  # another one makes all of them anew
+_VERSION = 1  # changing it regenerates all thumbnails
 
 
 class Thumbnails:
-    """Makes and finds them; safe from several threads."""
+    """Thread-safe thumbnail cache."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, tidy_every: int = _TIDY_EVERY) -> None:
         self._most_bytes = most_bytes
@@ -44,7 +44,7 @@ class Thumbnails:
         self._failures: OrderedDict[str, str] = OrderedDict()
 
     def get(self, request: ThumbnailRequest, cancelled: IsCancelled = lambda: False) -> Thumbnail:
-        """The small image, from the cache where the file has not changed since."""
+        """Return the thumbnail, from the cache if the file is unchanged. Raises UsageError, ImageRefused."""
         if not 1 <= request.side <= LARGEST_SIDE:
             raise UsageError(f"a thumbnail of {request.side} pixels is asked for; 1 to {LARGEST_SIDE} can be had")
         key = _key(Path(request.path), request.side)
@@ -75,7 +75,7 @@ class Thumbnails:
                 self._failures.popitem(last=False)
 
     def _count(self) -> None:
-        """Look at the size of the whole with the first one and every so often: in between it grows by a little."""
+        """Check the cache size with the first thumbnail and every `tidy_every`; it grows little in between."""
         with self._lock:
             due = self._made % self._tidy_every == 0
             self._made += 1
@@ -87,18 +87,18 @@ class Thumbnails:
 
 
 def _may_pass(cause: BaseException | None) -> bool:
-    """Whether the fault lies with the machine, not the image."""
+    """Whether the failure is temporary: caused by the machine, not the image."""
     return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno is not None)
 
 
 def tidy(most_bytes: int) -> None:
-    """Remove what was not used for longest where there is too much, and what a process that died has half written."""
+    """Evict the least recently used thumbnails above `most_bytes`, and stale temporary files of crashed processes."""
     files = sorted(_files())
     total = sum(size for _, size, _ in files)
     wanted = most_bytes * _KEPT_SHARE if total > most_bytes else total
     abandoned = time.time() - _ABANDONED
     for used, size, path in files:
-        half = path.name.startswith(TEMPORARY_PREFIX)  # another thread may be writing it just now
+        half = path.name.startswith(TEMPORARY_PREFIX)  # another thread may still be writing it
         if used < abandoned if half else total > wanted:
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -106,7 +106,7 @@ def tidy(most_bytes: int) -> None:
 
 
 def _files() -> Iterator[tuple[float, int, Path]]:
-    """When it was last used, its bytes, its path."""
+    """Yield last use, size in bytes and path of each file."""
     with contextlib.suppress(OSError):
         for folder in _folder().iterdir():
             with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -130,7 +130,7 @@ def _key(path: Path, side: int) -> str:
 
 
 def _kept(path: Path) -> Thumbnail | None:
-    """The one that is there, and whole; the date of its file says when it was last used."""
+    """Return the cached thumbnail if it is intact; its file date records the last use."""
     try:
         with Image.open(path, formats=("JPEG",)) as image:
             width, height = image.size
@@ -142,7 +142,7 @@ def _kept(path: Path) -> Thumbnail | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or absent. It is not synced: a thumbnail that a power failure empties is made again."""
+    """Write atomically, without fsync: a thumbnail lost to a power failure is regenerated."""
     temporary = path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Tokenizers as transformers would make them from a model's files, without transformers; files are taken as hostile."""
+"""Build tokenizers from a model's files like transformers, but without importing it; files are untrusted."""
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ from mezzotint.families.tokenizers import (
 if TYPE_CHECKING:
     from tokenizers import AddedToken
 
-TextTokenizer: TypeAlias = Any  # tokenizers.Tokenizer, a library without types
+TextTokenizer: TypeAlias = Any  # tokenizers.Tokenizer; the library has no type hints
 
-LARGEST_FILE = 64 << 20  # bytes; CLIP's and T5's have three at most
+LARGEST_FILE = 64 << 20  # bytes; CLIP's and T5's files have at most three megabytes
 FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -51,7 +51,7 @@ _MOST_EXTRA_IDS = 10_000
 
 
 def read_tokenizer(source: ComponentSource) -> TextTokenizer:
-    """The tokenizer that the model's files describe; ModelRefused when they describe none."""
+    """Return the tokenizer that the model's files describe. Raises ModelRefused if they are invalid."""
     try:
         if source.folder is None:
             return _bundled(source)
@@ -62,13 +62,13 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
         return _whole(source) if source.class_name == "PreTrainedTokenizerFast" else _t5(source.folder, source.config)
     except (ModelRefused, MemoryError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # a panic of the library is no Exception
+    except BaseException as error:  # a Rust panic is not an Exception
         reason = plain(error).partition("\\n")[0]
         raise ModelRefused(f"{plain(source.folder, 300)}: the tokenizer cannot be read: {reason}") from error
 
 
 def stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
-    """Name, date and size of the files that decide; while these are the same, so is the tokenizer."""
+    """Return name, mtime and size of the tokenizer's files; while these are unchanged, so is the tokenizer."""
     found = []
     for name in FILES if folder is not None else ():
         path = Path(str(folder), name)
@@ -78,7 +78,7 @@ def stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
     return tuple(found)
 
 
-# ---- CLIP: byte pairs under lower case
+# ---- CLIP: lower-cased byte pair encoding
 
 
 def _bundled(source: ComponentSource) -> TextTokenizer:
@@ -88,14 +88,14 @@ def _bundled(source: ComponentSource) -> TextTokenizer:
 
 
 def _bundled_t5() -> TextTokenizer:
-    """T5's, of bundled data."""
+    """Build T5's tokenizer from bundled data."""
     tokenizer = _unigram(*t5_pieces())
     tokenizer.add_tokens([*_special(_T5_SPECIAL), *_as_special([f"<extra_id_{n}>" for n in range(_T5_EXTRA_IDS)])])
     return tokenizer
 
 
 def _bundled_qwen() -> TextTokenizer:
-    """Qwen's, of bundled data."""
+    """Build Qwen's tokenizer from bundled data."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     tokenizer = Tokenizer(models.BPE(vocab=qwen_vocabulary(), merges=list(qwen_merges())))
@@ -151,7 +151,7 @@ def _byte_pairs(vocabulary: Mapping[str, Any], merges: Sequence[tuple[str, str]]
 
 
 def _pairs(merges: object) -> list[tuple[str, str]]:
-    """Two spellings are in use: "a b" and ["a", "b"]."""
+    """Parse merges in either notation: "a b" or ["a", "b"]."""
     if not isinstance(merges, list):
         raise ValueError("its merges are no list")
     pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in merges]
@@ -163,7 +163,7 @@ def _merges_of_text(text: str) -> list[tuple[str, str]]:
     return _pairs([line.rstrip("\r") for line in lines])
 
 
-# ---- T5: pieces of sentencepiece
+# ---- T5: sentencepiece
 
 
 def _t5(folder: Path, config: Mapping[str, object]) -> TextTokenizer:
@@ -196,7 +196,7 @@ def _unigram(pieces: list[tuple[str, float]], charsmap: bytes | None) -> TextTok
 
 
 def _charsmap(normalizer: object) -> bytes | None:
-    """sentencepiece's table of characters, where a tokenizer.json holds it."""
+    """Return sentencepiece's precompiled character map from a tokenizer.json, if present."""
     if not isinstance(normalizer, dict):
         return None
     parts = _list(normalizer, "normalizers") if normalizer.get("type") == "Sequence" else [normalizer]
@@ -215,7 +215,7 @@ def _pieces(model: bytes) -> tuple[list[tuple[str, float]], bytes | None]:
 
 
 def _whole(source: ComponentSource) -> TextTokenizer:
-    """A tokenizer.json that describes everything itself."""
+    """Build the tokenizer from a self-contained tokenizer.json."""
     from tokenizers import Tokenizer
 
     folder = Path(str(source.folder))
@@ -229,11 +229,11 @@ def _whole(source: ComponentSource) -> TextTokenizer:
     return tokenizer
 
 
-# ---- tokens that are found in a text before anything else
+# ---- added and special tokens, matched before tokenization
 
 
 def _named_tokens(folder: Path, config: Mapping[str, object], usual: Mapping[str, str]) -> dict[str, object]:
-    """Those with a part to play; special_tokens_map.json overrides where the configuration has no table of its own."""
+    """Return tokens by role; special_tokens_map.json overrides if the config has no added_tokens_decoder."""
     named: dict[str, object] = {**usual, **{key: config[key] for key in _NAMED if config.get(key) is not None}}
     if "added_tokens_decoder" not in config and is_file(folder / "special_tokens_map.json"):
         more = read_json_object(folder / "special_tokens_map.json", LARGEST_FILE)
@@ -244,7 +244,7 @@ def _named_tokens(folder: Path, config: Mapping[str, object], usual: Mapping[str
 def _added_tokens(
     folder: Path, config: Mapping[str, object], named: Mapping[str, object], whole: Mapping[str, object] | None
 ) -> "Iterator[AddedToken]":
-    """Those of the configuration's own table; without one, of added_tokens.json and of tokenizer.json."""
+    """Yield the tokens of added_tokens_decoder or, without it, of added_tokens.json and tokenizer.json."""
     table = config.get("added_tokens_decoder")
     if isinstance(table, dict):
         for index in sorted(table, key=int):
@@ -283,7 +283,7 @@ def _content(value: object) -> str:
     return str(value.get("content", "")) if isinstance(value, dict) else str(value)
 
 
-# ---- parts of JSON
+# ---- JSON access
 
 
 def _tokenizer_json(folder: Path) -> dict[str, object] | None:

@@ -1,4 +1,4 @@
-"""How many tokens a prompt is for a model's text encoders, counted as the engine will count them."""
+"""Count the tokens of a prompt for a model's text encoders, exactly as the engine does."""
 
 import threading
 from collections import OrderedDict
@@ -26,7 +26,7 @@ from mezzotint.library.tokenizer_files import TextTokenizer, read_tokenizer, sta
 from mezzotint.library_protocol import TokenCount, TokenRequest
 from mezzotint.protocol import ModelRef
 
-_KEPT = 4  # models; T5's vocabulary takes tens of megabytes
+_KEPT = 4  # cached models; T5's vocabulary takes tens of megabytes
 
 FindModel = Callable[[ModelRef], FoundModel]
 _Stamps = tuple[tuple[tuple[str, int, int], ...], ...]
@@ -34,15 +34,15 @@ _Stamps = tuple[tuple[tuple[str, int, int], ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """A model's tokenizers, and the dates of the files that they were made of."""
+    """A model's tokenizers, and the stamps of the files they were built from."""
 
     sources: ModelSources
     stamps: _Stamps
-    tokenizers: dict[str, TextTokenizer]  # by the text encoder that it serves
+    tokenizers: dict[str, TextTokenizer]  # by text encoder name
 
 
 class TokenCounter:
-    """Counts, and keeps the tokenizers of the models that were asked for last."""
+    """Counts prompt tokens; caches the tokenizers of the most recently used models."""
 
     def __init__(self, find: FindModel) -> None:
         self._find = find
@@ -50,14 +50,14 @@ class TokenCounter:
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def count(self, request: TokenRequest) -> tuple[TokenCount, ...]:
-        """For each text encoder of the model; a prompt beyond what is read at all is counted up to there."""
+        """Count tokens for each text encoder of the model, up to PROMPT_LIMIT characters of the prompt."""
         with self._lock:
             known = self._tokenizers(request.model)
         prompt = _valid(request.prompt)
         more = len(prompt) > PROMPT_LIMIT
         prompt = without_lora_tags(prompt[:PROMPT_LIMIT])
         if known.sources.family == "pixart":
-            most = MAX_TOKENS[known.sources.detected.variant] - 1  # the last is the mark of the end
+            most = MAX_TOKENS[known.sources.detected.variant] - 1  # the last is the end token
             return _plain_counts(prompt.lower().strip(), "{prompt}", lambda _: most, known, more)
         family = family_of(known.sources.family)
         if isinstance(family, FlowFamily):
@@ -66,7 +66,7 @@ class TokenCounter:
         return _clip_counts(prompt, known, more)
 
     def forget(self) -> None:
-        """Look for models anew: an id may have become another's."""
+        """Clear the cache: a model id may now denote another model."""
         with self._lock:
             self._known.clear()
 
@@ -99,13 +99,13 @@ def _valid(prompt: str) -> str:
     return prompt
 
 
-# ---- CLIP: chunk after chunk is read
+# ---- CLIP: long prompts are encoded in chunks
 
 
 def _clip_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ...]:
     fragments = parse(prompt)
     read = {name: _read(fragments, tokenizer) for name, tokenizer in known.tokenizers.items()}
-    chunks = max(count for _, count in read.values())  # the encoders read as many: the shorter is padded
+    chunks = max(count for _, count in read.values())  # both encoders get as many chunks: the shorter is padded
     most = CHUNK_LIMIT * CHUNK_CAPACITY
     return tuple(
         TokenCount(
@@ -122,7 +122,7 @@ def _clip_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ..
 
 
 def _read(fragments: Sequence[Fragment | Break], tokenizer: TextTokenizer) -> tuple[int, int]:
-    """Tokens and chunks, one more than there may be where the engine would refuse."""
+    """Return the numbers of tokens and chunks; CHUNK_LIMIT + 1 chunks if the engine would refuse the prompt."""
     ids = {part.text: _ids(tokenizer, part.text) for part in fragments if isinstance(part, Fragment)}
     tokens = sum(len(ids[part.text]) for part in fragments if isinstance(part, Fragment))
     try:
@@ -135,7 +135,7 @@ def _ids(tokenizer: TextTokenizer, text: str) -> list[int]:
     return list(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-# ---- the others: what is beyond the limit is cut
+# ---- other encoders: tokens beyond the limit are cut
 
 
 def _plain_counts(

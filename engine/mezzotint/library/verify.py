@@ -1,4 +1,4 @@
-"""Whether a model's files are what they should be: by the sums that came with them, or by their own headers."""
+"""Verify a model's files against their published checksums or, without those, by their structure."""
 
 import os
 import re
@@ -23,11 +23,11 @@ _MOST_FILES = 10_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _BLOB = re.compile(r"[0-9a-f]{40}")
 
-Sums = dict[str, str]  # from names to sha256, or to git's sha1 of a blob
+Sums = dict[str, str]  # from file names to sha256 or git blob sha1
 
 
 def verify(ref: ModelRef, catalog: Catalog, tell: OnEvent, cancelled: IsCancelled) -> Verified:
-    """Look at every file of a model; UnknownModel when there is none."""
+    """Verify every file of a model. Raises UnknownModel if it does not exist."""
     identity, path = catalog.where(ref)
     folder = path if is_folder(path) else path.parent
     sums = _recorded(path) or _of_hub(path)
@@ -45,7 +45,7 @@ def _recorded(path: Path) -> Sums:
 
 
 def _of_hub(path: Path) -> Sums:
-    """What the hub's cache calls the files that a snapshot's names lead to: their sums."""
+    """Return checksums from a Hugging Face cache, where a snapshot's symlinks point to blobs named by checksum."""
     sums = {}
     for file in _files(path):
         real = Path(os.path.realpath(file))
@@ -98,7 +98,7 @@ def _by_sums(identity: str, folder: Path, sums: Sums, tell: OnEvent, cancelled: 
 
 
 def _by_structure(identity: str, path: Path, tell: OnEvent, cancelled: IsCancelled) -> Verified:
-    """No sums: what can be seen of the files themselves, such as one that was cut off."""
+    """Verify without checksums: detects faults such as truncated files."""
     weights = [file for file in _files(path) if file.suffix.lower() in (".safetensors", ".gguf")]
     counter = _Counter(sum(map(_size, weights)), tell, cancelled)
     problems = []
@@ -118,7 +118,7 @@ def _by_structure(identity: str, path: Path, tell: OnEvent, cancelled: IsCancell
 
 
 class _Counter:
-    """Tells how far it is; Cancelled where that is wanted."""
+    """Reports progress and checks for cancellation."""
 
     def __init__(self, total: int, tell: OnEvent, cancelled: IsCancelled) -> None:
         self._total, self._tell, self._cancelled = total, tell, cancelled
@@ -126,7 +126,7 @@ class _Counter:
         self._done = 0
 
     def add(self, name: str, count: int) -> None:
-        """So many bytes more were looked at."""
+        """Count checked bytes. Raises Cancelled if cancelled."""
         if self._cancelled():
             raise Cancelled(f"stopped after {size(self._done)}; nothing was changed")
         self._done = min(self._done + count, self._total)

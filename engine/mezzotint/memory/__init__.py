@@ -1,1 +1,1 @@
-"""Memory decided before it is used: what a model needs, what a machine has, the plan, and the carrying out."""
+"""Memory management: what models need, what the machine has, planning, and execution of the plan."""

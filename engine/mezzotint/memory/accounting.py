@@ -1,7 +1,7 @@
-"""Bytes of a device counted as they are taken and given back, under a cap that is never passed.
+"""Accounting of device memory under a hard cap.
 
-Weights and slots are counted where the arena takes them. On a simulated device what operations make is counted too,
-storage by storage, by a dispatch mode: the processor then has a card's memory, to the byte.
+Weights and slots are counted when the arena allocates them. On a simulated device a dispatch mode also counts every
+storage that operations allocate: the CPU then behaves like a GPU with that much memory, to the byte.
 """
 
 import threading
@@ -17,15 +17,15 @@ from torch.utils._pytree import tree_leaves
 
 from mezzotint.errors import OutOfMemory
 
-GRAIN = 512  # bytes: what torch's allocator on cards rounds each storage up to
+GRAIN = 512  # bytes: torch's CUDA allocator rounds allocations up to this
 _MIB = 2**20
 
-Refuse: TypeAlias = Callable[[int, int], bool]  # the number of the request, from 0, and its bytes
-Workspace: TypeAlias = Callable[[Sequence[Any], Any], int]  # an operation's arguments and what it gave: bytes
+Refuse: TypeAlias = Callable[[int, int], bool]  # index of the request, from 0, and its bytes
+Workspace: TypeAlias = Callable[[Sequence[Any], Any], int]  # bytes from an operation's arguments and result
 
 
 class DeviceOutOfMemory(OutOfMemory):
-    """The device cannot give what was asked of it; the numbers are in bytes."""
+    """The device is out of memory; the numbers are in bytes."""
 
     def __init__(self, *, requested: int, in_use: int, cap: int | None) -> None:
         limit = "" if cap is None else f" of {cap / _MIB:.1f} MiB"
@@ -37,12 +37,12 @@ class DeviceOutOfMemory(OutOfMemory):
 
 
 class ByteLedger:
-    """How much of a device is in use, and was at most. `refuse` lets tests run it out of memory at will."""
+    """Counts the bytes in use on a device, and their peak. `refuse` lets tests simulate allocation failures."""
 
     def __init__(self, cap: int | None = None, refuse: Refuse | None = None) -> None:
         self.cap = cap
         self.refuse = refuse
-        self._lock = threading.RLock()  # storages are freed in whatever thread, and inside whatever call
+        self._lock = threading.RLock()  # storages are freed in any thread and inside any call
         self._in_use = self._peak = self._requests = 0
 
     @property
@@ -52,16 +52,16 @@ class ByteLedger:
 
     @property
     def peak(self) -> int:
-        """The most bytes since the last reset."""
+        """Peak bytes since the last reset."""
         return self._peak
 
     @property
     def free(self) -> int | None:
-        """What is left under the cap; None: there is no cap."""
+        """Bytes left under the cap; None without a cap."""
         return None if self.cap is None else max(0, self.cap - self._in_use)
 
     def take(self, size: int) -> None:
-        """Count bytes; DeviceOutOfMemory when they would pass the cap, and then nothing is counted."""
+        """Count an allocation; raises DeviceOutOfMemory, without counting it, if it would exceed the cap."""
         with self._lock:
             number, self._requests = self._requests, self._requests + 1
             refused = self.refuse is not None and self.refuse(number, size)
@@ -71,21 +71,21 @@ class ByteLedger:
             self._peak = max(self._peak, self._in_use)
 
     def give(self, size: int) -> None:
-        """Bytes that are free again."""
+        """Count freed bytes."""
         with self._lock:
             self._in_use -= size
 
     def reset_peak(self) -> None:
-        """Begin anew with what is in use now."""
+        """Reset the peak to what is in use now."""
         with self._lock:
             self._peak = self._in_use
 
 
 class ByteAccount(_python_dispatch.TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts every storage that operations make while it is active, until nothing holds it any more.
+    """Counts every storage that operations allocate while active, until it is freed.
 
-    Views and what is written in place have their storage already, as have weights, which were made outside. The
-    workspace of operations, by the names of `workspace` (`convolution`, `mm`), counts for as long as they run.
+    Views and in-place operations reuse a storage, and weights were allocated outside. `workspace` gives the workspace
+    of operations by name (`convolution`, `mm`), which counts while they run.
     """
 
     def __init__(self, ledger: ByteLedger, workspace: Mapping[str, Workspace] | None = None) -> None:
@@ -96,18 +96,18 @@ class ByteAccount(_python_dispatch.TorchDispatchMode):  # type: ignore[no-untype
 
     @property
     def live_bytes(self) -> int:
-        """Of what is counted here and alive."""
+        """Bytes of counted storages that are still alive."""
         storages = [reference() for reference in list(self._counted.values())]
         return sum(rounded(storage.nbytes()) for storage in storages if storage is not None)
 
     def __torch_dispatch__(
         self,
-        func: Any,  # noqa: ANN401  whatever torch has
+        func: Any,  # noqa: ANN401  any torch operation
         types: object,
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401
-        """Run an operation and count what it made; operations made of others are taken apart first."""
+        """Run an operation and count its outputs; composite operations are decomposed first."""
         kwargs = kwargs or {}
         with self:
             made = func.decompose(*args, **kwargs)
@@ -138,13 +138,13 @@ class ByteAccount(_python_dispatch.TorchDispatchMode):  # type: ignore[no-untype
 
 
 def uncounted() -> AbstractContextManager[None]:
-    """Inside, work is the host's: reading files, turning weights into the form that the device gets."""
+    """Suspend accounting for work on the host: reading files, converting weights before they are copied."""
     manager: AbstractContextManager[None] = _python_dispatch._disable_current_modes()
     return manager
 
 
 def rounded(size: int) -> int:
-    """As much as the allocator takes."""
+    """Round up to the allocator's granularity."""
     return -(-size // GRAIN) * GRAIN
 
 

@@ -1,4 +1,4 @@
-"""The memory of a device that weights live in: segments taken and given back, every byte counted."""
+"""The arena: device memory for weights, allocated in segments, every byte counted."""
 
 import torch
 from torch import Tensor
@@ -7,11 +7,11 @@ from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import ByteLedger, DeviceOutOfMemory, rounded, uncounted
 from mezzotint.memory.shortage import is_device_shortage
 
-ALIGNMENT = 64  # bytes: the widest load of any kernel, and a line of a processor's cache
+ALIGNMENT = 64  # bytes: at least the widest load of any kernel, and a CPU's cache line
 
 
 class Segment:
-    """A run of bytes at a fixed address, until it is given back."""
+    """Contiguous memory at a fixed address, until it is released."""
 
     def __init__(self, memory: Tensor, counted: int) -> None:
         self._memory: Tensor | None = memory
@@ -19,7 +19,7 @@ class Segment:
 
     @property
     def memory(self) -> Tensor:
-        """Its bytes, `(n,)` of uint8."""
+        """The bytes, `(n,)` of uint8; raises RuntimeError after release."""
         if self._memory is None:
             raise RuntimeError("a segment is used after it was given back")
         return self._memory
@@ -30,12 +30,12 @@ class Segment:
         return self.memory.data_ptr()
 
     def release(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self._memory = None
 
 
 class DeviceArena:
-    """Segments of one device, under the cap of a ledger that it may share with activations."""
+    """Allocates segments on one device, under the cap of a ledger that it may share with activations."""
 
     def __init__(self, device: torch.device, ledger: ByteLedger) -> None:
         self.device, self.ledger = device, ledger
@@ -43,16 +43,16 @@ class DeviceArena:
 
     @property
     def in_use(self) -> int:
-        """Bytes of all segments, now."""
+        """Bytes of all current segments."""
         return self._in_use
 
     @property
     def peak(self) -> int:
-        """The most bytes of segments there ever were."""
+        """Peak bytes of all segments."""
         return self._peak
 
     def allocate(self, size: int) -> Segment:
-        """Bytes at an aligned address; DeviceOutOfMemory when there is no room."""
+        """Allocate a segment at an aligned address; raises DeviceOutOfMemory if there is no room."""
         counted = rounded(size)
         self.ledger.take(counted)
         try:
@@ -65,19 +65,19 @@ class DeviceArena:
         return Segment(memory, counted)
 
     def free(self, segment: Segment) -> None:
-        """Give a segment back; nothing may look at it any more."""
+        """Free a segment, which must no longer be in use."""
         segment.release()
         self._in_use -= segment.counted
         self.ledger.give(segment.counted)
 
     def trim(self) -> None:
-        """Have the driver get back what no segment needs, so that other sizes find room in one piece."""
+        """Return cached memory to the driver, so that other sizes find contiguous room."""
         found = gpu(self.device.type)
         if found is not None:
             found.empty_cache()
 
     def _aligned(self, size: int) -> Tensor:
-        # No inference tensor: weights are filled in outside of inference, too.
+        # Not an inference tensor, because weights are also filled outside of inference mode.
         with uncounted(), torch.inference_mode(False):
             try:
                 memory = torch.empty(size, dtype=torch.uint8, device=self.device)

@@ -1,10 +1,10 @@
-"""Which parts of a network are blocks, the unit of streaming, and in which order they run."""
+"""Find a network's blocks, the units of streaming, and their execution order."""
 
 from collections.abc import Callable, Iterator
 
 from torch import nn
 
-# Known by the names of their classes, so that no library has to be imported to find them.
+# Matched by class name, so that no library has to be imported.
 _BLOCKS = frozenset(
     {
         # diffusers
@@ -28,15 +28,15 @@ _BLOCKS = frozenset(
 
 
 def blocks_of(network: nn.Module) -> tuple[str, ...]:
-    """Names of modules, none of which lies in another, as they are registered: not as they run.
+    """Return the names of the blocks, none inside another, in registration order, not execution order.
 
-    Of classes that are known; in networks without any, the elements of the outermost lists.
+    Blocks are modules of known classes or, in networks without any, the elements of the outermost module lists.
     """
     return tuple(_known(network, "")) or tuple(_listed(network, ""))
 
 
 def order_of(network: nn.Module, blocks: tuple[str, ...], run: Callable[[], object]) -> tuple[str, ...]:
-    """The blocks that `run` passes through, in the order in which it first does; the others are left out."""
+    """Return the blocks that `run` executes, in order of first execution; others are left out."""
     order: list[str] = []
 
     def entered(name: str) -> None:

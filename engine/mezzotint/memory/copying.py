@@ -1,7 +1,7 @@
-"""Weights on their way to the device: at once on a processor, on a stream of their own on a card.
+"""Copying weights to the device: synchronously on a CPU, on a separate stream on a GPU.
 
-The host never waits for a card here. What copying has to wait for is a mark that computing left behind; what computing
-has to wait for is a ticket. Reading files is what takes the host's time, and a thread can do that beside.
+The host never waits for a GPU here. Copies wait for a mark, an event on the compute stream; computation waits for a
+ticket. Reading files takes the host's time, which a thread can do in the background.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,48 +19,48 @@ from mezzotint.memory.accounting import uncounted
 from mezzotint.memory.loads import Copy as Copy
 from mezzotint.memory.loads import Gathering, Load
 
-STAGING = 32 * 2**20  # bytes of a page-locked buffer, of which there are two
-PATIENCE = 120.0  # seconds for the disk to give one block
+STAGING = 32 * 2**20  # bytes of each of the two page-locked buffers
+PATIENCE = 120.0  # timeout in seconds for reading one block from disk
 
-Mark: TypeAlias = object  # a place in what computing was asked to do
+Mark: TypeAlias = object  # a position in the queue of computation
 Event: TypeAlias = Any
 
 
 class Ticket(Protocol):
-    """Copies that were asked for."""
+    """Handle of requested copies."""
 
     def wait(self) -> None:
-        """Have computing go on only when they are done; raises what went wrong with them."""
+        """Make computation wait for the copies; raises their error."""
 
     def settle(self) -> None:
-        """Make sure that nothing is written any more once computing goes on, however it went."""
+        """Make sure that no copy is still writing when computation continues; ignores their errors."""
 
 
 class Copier(Protocol):
-    """How copies are made."""
+    """A way of copying to the device."""
 
     def mark(self) -> Mark:
-        """All that computing was asked for up to now."""
+        """Return a mark after everything that is queued for computation."""
 
     def start(self, load: Load, after: Mark) -> Ticket:
-        """Ask for a load's copies into memory that is free once computing has come to the mark."""
+        """Start a load's copies into memory that is free once computation has reached the mark."""
 
 
 class DirectCopier:
-    """Without streams, as on a processor. With a reader, what lies on disk is read while other blocks compute."""
+    """Copies without streams, as on a CPU. With a reader, files are read while other blocks compute."""
 
     def __init__(
         self, reader: Executor | None = None, patience: float = PATIENCE, *, threads: Executor | None = None
     ) -> None:
-        """`threads` read parts of what the reader reads."""
+        """`threads` read parts of files for the reader."""
         self._reader, self._patience, self._threads = reader, patience, threads
 
     def mark(self) -> Mark:
-        """Nothing: a processor has computed what it was asked for."""
+        """None, because a CPU computes synchronously."""
         return None
 
-    def start(self, load: Load, after: Mark) -> Ticket:  # noqa: ARG002  as Copier has it
-        """Copy, or have it read."""
+    def start(self, load: Load, after: Mark) -> Ticket:  # noqa: ARG002  required by Copier
+        """Copy now, or let the reader do it."""
         if self._reader is None or not load.on_disk:
             self._copy(load)
             return Done()
@@ -72,7 +72,7 @@ class DirectCopier:
 
 
 class Streams(Protocol):
-    """What is used of torch.cuda."""
+    """The part of torch.cuda that is used."""
 
     Stream: Callable[[torch.device], Any]
     Event: Callable[[], Any]
@@ -81,7 +81,7 @@ class Streams(Protocol):
 
 
 class StreamCopier:
-    """On a card: copies go on their own stream. What is not page-locked is brought by the reader, piece by piece."""
+    """Copies on a separate stream of a GPU. Memory that is not page-locked is staged by the reader, piece by piece."""
 
     def __init__(
         self,
@@ -93,20 +93,20 @@ class StreamCopier:
         staging: Callable[[], Tensor] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        """`threads` read parts of what the reader reads."""
+        """`threads` read parts of files for the reader."""
         self._device, self._streams = device, streams
         self._stream = streams.Stream(device)
         self._reader, self._patience = reader, patience
         self._staging = Staging(streams, staging or page_locked, threads)
 
     def mark(self) -> Mark:
-        """An event at the end of what the computing stream was given."""
+        """Record an event on the compute stream."""
         event = self._streams.Event()
         event.record(self._streams.current_stream(self._device))
         return event
 
     def start(self, load: Load, after: Mark) -> Ticket:
-        """Queue copies; those that take the host's time are queued by the reader."""
+        """Queue copies; the reader queues those that take the host's time."""
         if self._reader is None or load.at_once:
             return Queued(self._queue(load.copies, after), self._compute)
         return Awaited(self._reader.submit(self._queue, load.copies, after), self._patience, self._compute)
@@ -123,7 +123,7 @@ class StreamCopier:
                         copy.target.copy_(copy.locked, non_blocking=True)
             except BaseException:
                 event.record(self._stream)
-                event.synchronize()  # some have begun, and nobody gets a ticket for them
+                event.synchronize()  # some copies have begun, and no ticket will wait for them
                 raise
             event.record(self._stream)
         return event
@@ -133,7 +133,7 @@ class StreamCopier:
 
 
 class Staging:
-    """Two page-locked buffers by way of which the rest of the host's memory, and files, reach a card."""
+    """Two page-locked staging buffers for pageable memory and files."""
 
     def __init__(self, streams: Streams, make: Callable[[], Tensor], threads: Executor | None = None) -> None:
         self._streams, self._make, self._threads = streams, make, threads
@@ -141,8 +141,8 @@ class Staging:
         self._used: list[Event | None] = [None, None]
         self._turn = 0
 
-    def bring(self, copy: Copy, stream: Any) -> None:  # noqa: ANN401  torch.cuda's, or a test's
-        """Queue weights, as many as a buffer holds in one copy."""
+    def bring(self, copy: Copy, stream: Any) -> None:  # noqa: ANN401  torch.cuda's or a fake in tests
+        """Queue weights in pieces of at most a buffer's size."""
         gathering, first = Gathering(copy.placed, self._threads), copy.placed[0].offset
         start = 0
         while start < len(copy.target):
@@ -155,7 +155,7 @@ class Staging:
             start += len(piece)
 
     def _next(self) -> int:
-        """The buffer that was used longest ago, free again; that is waited for where files are read."""
+        """Return the index of the least recently used buffer, waiting in the reader thread until it is free."""
         while len(self._buffers) < len(self._used):
             self._buffers.append(self._make())
         self._turn = 1 - self._turn
@@ -167,41 +167,41 @@ class Staging:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Copies that are made."""
+    """Ticket of finished copies."""
 
     def wait(self) -> None:
-        """There is nothing to wait for."""
+        """Nothing to wait for."""
 
     def settle(self) -> None:
-        """There is nothing to wait for."""
+        """Nothing to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Copies that a stream makes."""
+    """Ticket of copies queued on a stream."""
 
     event: Event
-    compute: Callable[[Event], None]  # has computing wait
+    compute: Callable[[Event], None]  # makes computation wait for the event
 
     def wait(self) -> None:
-        """Have the computing stream wait."""
+        """Make the compute stream wait."""
         self.compute(self.event)
 
     def settle(self) -> None:
-        """Have the computing stream wait."""
+        """Make the compute stream wait."""
         self.compute(self.event)
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Copies that a thread makes, or queues."""
+    """Ticket of copies that a thread makes or queues."""
 
     future: "Future[Any]"
     patience: float
     compute: Callable[[Event], None] | None = None
 
     def wait(self) -> None:
-        """Wait for the thread, then have the computing stream wait."""
+        """Wait for the thread, then make the compute stream wait; raises StorageError on timeout."""
         try:
             event = self.future.result(self.patience)
         except Late:
@@ -213,14 +213,14 @@ class Awaited:
             self.compute(event)
 
     def settle(self) -> None:
-        """Stop it if it has not begun, or wait."""
+        """Cancel the copies if they have not begun, otherwise wait."""
         if not self.future.cancel():
             with suppress(Exception):
                 self.wait()
 
 
 def page_locked() -> Tensor:
-    """A buffer that a card can fetch from; pageable where the system refuses, which is slower and no more."""
+    """Allocate a page-locked buffer, or a pageable one, which is only slower, if the system refuses."""
     with torch.inference_mode(False):
         try:
             return torch.empty(STAGING, dtype=torch.uint8, pin_memory=True)

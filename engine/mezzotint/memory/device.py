@@ -1,4 +1,4 @@
-"""The device as carrying out a plan needs it: memory under a cap, ways of copying, the most in use."""
+"""A device as used to execute plans: memory under a cap, copiers, peak usage."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
 from mezzotint.memory.machine.probe import is_wsl
 from mezzotint.memory.machine.rates import THREADS
 
-_LITTLE = 50  # a part, as a divisor, that is left over from phases before
+_LITTLE = 50  # spare memory above 1 / _LITTLE of the peak makes the held peak meaningless
 
 
 class Device:
-    """One device, for as long as an engine uses it; `close` ends its threads."""
+    """A device used by an engine; `close` ends its threads."""
 
     def __init__(
         self,
@@ -32,58 +32,58 @@ class Device:
         readers: Sequence[Executor] = (),
         spills: bool = False,
     ) -> None:
-        """`spills`: what does not fit goes to the host's memory without an error, as under Windows."""
+        """`spills`: whether the driver silently moves what does not fit to RAM, as on Windows."""
         self.device, self.arena, self.copier, self.background = device, arena, copier, background
         self._gpu, self._index = gpu(device.type), device.index or 0
         self.account = account
         self._spills = spills
-        self._spare = 0  # bytes that the allocator held without use at the last reset
+        self._spare = 0  # bytes that the allocator held unused at the last reset
         self._readers = tuple(readers)
 
     @property
     def ledger(self) -> ByteLedger:
-        """The ledger that counts bytes."""
+        """The device's ledger."""
         return self.arena.ledger
 
     @property
     def measures(self) -> bool:
-        """Whether what operations make is in the peak: on a card, and on a simulated one."""
+        """Whether the peak includes activations, as on GPUs that report it and on simulated devices."""
         return (self._gpu is not None and self._gpu.measures) or self.account is not None
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Inside, what operations make counts, on a simulated device."""
+        """Count activations inside the context, on a simulated device."""
         with nullcontext() if self.account is None else self.account:
             yield
 
     def peak_bytes(self) -> int:
-        """The most that was in use since the last reset: weights, slots, activations."""
+        """Peak bytes in use since the last reset: weights, slots, activations."""
         if self._gpu is not None and self._gpu.measures:
             return self._gpu.peak_bytes(self._index)
         return self.ledger.peak
 
     def held_bytes(self) -> int | None:
-        """The most that torch's allocator held since the last reset; None: that says nothing of what it needs."""
+        """Peak bytes reserved by torch's allocator since the last reset; None if that is not meaningful."""
         if self.device.type != "cuda" or self._spare > self.peak_bytes() // _LITTLE:
             return None
         return torch.cuda.max_memory_reserved(self.device)
 
     def taken_by_others(self) -> int:
-        """Bytes under the cap that are not there for us now: other programs have them."""
+        """Bytes under the cap that other programs use now."""
         if self._gpu is None or self.ledger.free is None:
             return 0
         held = self._gpu.free_bytes(self._index) + self._gpu.held_bytes(self._index)
         return max(0, self.ledger.free - (held - self.ledger.in_use))
 
     def limit(self) -> None:
-        """Have torch's allocator refuse what is beyond the cap and, where that would spill, beyond what is free now."""
+        """Limit torch's allocator to the cap and, where the driver spills to RAM, to what is free now."""
         if self._gpu is None or self.ledger.cap is None:
             return
         ours = self.ledger.cap - (self.taken_by_others() if self._spills else 0)
         self._gpu.limit(max(0.0, min(1.0, ours / self._gpu.total_bytes(self._index))), self._index)
 
     def reset_peak(self) -> None:
-        """Begin anew, as at the start of a phase."""
+        """Reset the peaks, as at the start of a phase."""
         self.ledger.reset_peak()
         if self._gpu is not None:
             self._gpu.reset_peak(self._index)
@@ -91,7 +91,7 @@ class Device:
             self._spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
 
     def close(self) -> None:
-        """End the threads that read."""
+        """Stop the reader threads."""
         for reader in self._readers:
             reader.shutdown(wait=False, cancel_futures=True)
 
@@ -107,11 +107,11 @@ def open_device(
     streams: Streams | None = None,
     spills: bool | None = None,
 ) -> Device:
-    """A device with at most `cap` bytes for weights and, where it is simulated, for activations too.
+    """Open a device with at most `cap` bytes for weights and, if simulated, activations.
 
-    `reading`: have threads read what lies on disk, while the device computes: those for what is streamed, those for
-    what is brought in the background, so that the first never wait for the second. `spills`: whether the driver uses
-    the host's memory for what does not fit; None: as Windows' does.
+    `reading`: read files in threads while the device computes, with separate threads for streaming and for background
+    loads, so that the former never wait for the latter. `spills`: whether the driver moves what does not fit to RAM;
+    None: true on Windows and WSL.
     """
     arena = DeviceArena(device, ByteLedger(cap, refuse))
     readers = [_readers() if reading else () for _ in range(2)]
@@ -128,7 +128,7 @@ def open_device(
 
 
 def _readers() -> tuple[Executor, Executor]:
-    """One that brings block after block, and those that read its parts for it."""
+    """A thread that loads block after block, and threads that read parts of files for it."""
     return (
         ThreadPoolExecutor(1, thread_name_prefix="weights"),
         ThreadPoolExecutor(THREADS, thread_name_prefix="files"),

@@ -1,4 +1,4 @@
-"""The tensors of some safetensors files as sources, under their names there."""
+"""The tensors of safetensors files as sources of weights."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from mezzotint.memory.host import DiskTensor, Take, disk_tensor
 
 
 class DiskWeights:
-    """Files that stay open for as long as weights are read from them."""
+    """Safetensors files that stay open while weights are read from them."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._files: list[PositionedFile] = []
@@ -26,26 +26,26 @@ class DiskWeights:
             raise
 
     def __iter__(self) -> Iterator[str]:
-        """The names of all tensors."""
+        """Iterate over the names of all tensors."""
         return iter(self._places)
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a tensor of that name."""
+        """Whether there is a tensor with this name."""
         return name in self._places
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape as the file states it."""
+        """Return the shape stored in the file."""
         return self._places[name][1].shape
 
     def tensor(self, name: str, *, shape: tuple[int, ...], dtype: torch.dtype, take: Take | None = None) -> DiskTensor:
-        """A tensor as a network has it; KeyError when no file has it, ModelRefused when it cannot become that."""
+        """Return a tensor as a source; raises KeyError if it is missing, ModelRefused if its shape does not match."""
         file, spec = self._places[name]
         if take is None and torch.Size(spec.shape).numel() != torch.Size(shape).numel():
             raise ModelRefused(f"{file.path}: {name} has shape {spec.shape}, and {shape} is wanted")
         return disk_tensor(file, spec, shape=shape, dtype=dtype, take=take)
 
     def fitting(self, network: nn.Module) -> dict[str, DiskTensor]:
-        """The parameters and buffers of a network that bear the same names here, in the network's formats."""
+        """Sources for the network's parameters and buffers that have the same names here, in the network's dtypes."""
         state = network.state_dict(keep_vars=True)
         return {
             name: self.tensor(name, shape=tuple(tensor.shape), dtype=tensor.dtype)
@@ -54,7 +54,7 @@ class DiskWeights:
         }
 
     def close(self) -> None:
-        """Close the files; nothing is read from them any more."""
+        """Close the files; the sources can no longer be read."""
         for file in self._files:
             file.close()
 

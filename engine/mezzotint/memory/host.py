@@ -1,4 +1,4 @@
-"""Where weights come from: the host's RAM, or their file on disk. What lies there is never written to."""
+"""Sources of weights: RAM or files on disk. Sources are never modified."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.positioned import PositionedFile
 from mezzotint.errors import ModelRefused
 
-Take = Callable[[Tensor], Tensor]  # what is made of a file's tensor: rows of it, another order
+Take = Callable[[Tensor], Tensor]  # conversion of a file's tensor, such as selecting rows or permuting
 
 _DTYPES = {
     "BOOL": torch.bool,
@@ -31,7 +31,7 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How a tensor lies on the device."""
+    """Memory layout of a tensor on the device."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -39,37 +39,37 @@ class Form:
 
     @property
     def bytes(self) -> int:
-        """Bytes of RAM that it takes."""
+        """Size of the tensor's data."""
         return torch.Size(self.shape).numel() * self.dtype.itemsize
 
 
 class Source(Protocol):
-    """One tensor, before it is on the device."""
+    """Source of one tensor for the device."""
 
     @property
     def form(self) -> Form:
-        """The form that it has on the device."""
+        """The form of the tensor on the device."""
 
     @property
     def on_disk(self) -> bool:
-        """Whether it takes a file to get it."""
+        """Whether it is read from a file."""
 
     @property
     def at_once(self) -> bool:
-        """Whether a card can fetch it by itself: it is in RAM, and that is page-locked."""
+        """Whether a GPU can copy it asynchronously, because it is in page-locked RAM."""
 
     def tensor(self) -> Tensor:
-        """The tensor in RAM."""
+        """Return the tensor in RAM."""
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor of this form, in RAM or on a device."""
+        """Fill a tensor of this form in RAM or on a device."""
 
     @property
     def in_parts(self) -> bool:
-        """Whether its bytes can be had in parts, as they lie on the device."""
+        """Whether byte ranges can be read directly, in the device's layout."""
 
     def read_part(self, target: Tensor, start: int) -> None:
-        """Fill `(n,)` bytes with its own from `start` on; only where it can be had in parts."""
+        """Fill `(n,)` bytes from offset `start`; requires `in_parts`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,40 +81,40 @@ class HostTensor:
 
     @property
     def form(self) -> Form:
-        """Its own, or without gaps where it has some."""
+        """The tensor's own form, without gaps."""
         return form_of(self.kept)
 
     @property
     def on_disk(self) -> bool:
-        """False: the tensor is in RAM."""
+        """False, because the tensor is in RAM."""
         return False
 
     @property
     def at_once(self) -> bool:
-        """Whether it is page-locked, and lies as it will on the device."""
+        """Whether it is page-locked and has the device's layout."""
         return self.pinned and self.in_parts
 
     @property
     def in_parts(self) -> bool:
-        """Whether it lies as it will on the device, without gaps."""
+        """Whether it has the device's layout, without gaps."""
         return self.kept.stride() == self.form.stride
 
     def tensor(self) -> Tensor:
-        """The tensor itself."""
+        """Return the tensor itself."""
         return self.kept
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor."""
+        """Copy the tensor to `target`."""
         target.copy_(self.kept)
 
     def read_part(self, target: Tensor, start: int) -> None:
-        """Fill `(n,)` bytes with its own from `start` on; other threads go on meanwhile."""
+        """Fill `(n,)` bytes from offset `start`; releases the GIL."""
         target.copy_(flat_bytes(self.kept)[start : start + len(target)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DiskTensor:
-    """A tensor of a file; `take` makes of it what the network wants, and `form.dtype` is what that is rounded to."""
+    """A tensor in a file; `take` converts it to what the network needs, which is then cast to `form.dtype`."""
 
     file: PositionedFile
     spec: TensorSpec
@@ -123,22 +123,22 @@ class DiskTensor:
 
     @property
     def on_disk(self) -> bool:
-        """True: the tensor is read from its file each time."""
+        """True, because the tensor is read from its file each time."""
         return True
 
     @property
     def at_once(self) -> bool:
-        """False: it has to be read first."""
+        """False, because it has to be read first."""
         return False
 
     def tensor(self) -> Tensor:
-        """Read it into memory of its own."""
+        """Read the tensor into new memory."""
         target = torch.empty_strided(self.form.shape, self.form.stride, dtype=self.form.dtype)
         self.read_into(target)
         return target
 
     def read_into(self, target: Tensor) -> None:
-        """Read it to its place, by way of a scratch only where it changes on the way."""
+        """Read the tensor into `target`, through a temporary only if it has to be converted or moved to a device."""
         if self.in_parts and target.is_contiguous() and target.device.type == "cpu":
             self._read(target)
             return
@@ -149,11 +149,11 @@ class DiskTensor:
 
     @property
     def in_parts(self) -> bool:
-        """Whether it is wanted as it is stored."""
+        """Whether it is used exactly as stored."""
         return self.take is None and self.form.dtype == stored_dtype(self.spec)
 
     def read_part(self, target: Tensor, start: int) -> None:
-        """Fill `(n,)` bytes with its own from `start` on; other threads go on meanwhile."""
+        """Fill `(n,)` bytes from offset `start`; releases the GIL."""
         self.file.read_into(bytes_of(target), self.spec.start + start)
 
     def _read(self, target: Tensor) -> None:
@@ -163,36 +163,36 @@ class DiskTensor:
 def disk_tensor(
     file: PositionedFile, spec: TensorSpec, *, shape: tuple[int, ...], dtype: torch.dtype, take: Take | None = None
 ) -> DiskTensor:
-    """A file's tensor, as a network has it: contiguous, in its shape and format."""
+    """Return a file's tensor as a source for a network: contiguous, in the network's shape and dtype."""
     stored_dtype(spec)
     stride = torch.empty(shape, device="meta").stride()
     return DiskTensor(file=file, spec=spec, form=Form(shape=shape, stride=stride, dtype=dtype), take=take)
 
 
 def stored_dtype(spec: TensorSpec) -> torch.dtype:
-    """The format of a file's tensor; ModelRefused when torch has none such."""
+    """Return the dtype of a file's tensor; raises ModelRefused if torch has none."""
     if spec.dtype not in _DTYPES:
         raise ModelRefused(f"tensors of format {spec.dtype} cannot be streamed from their file; convert the model")
     return _DTYPES[spec.dtype]
 
 
 def form_of(tensor: Tensor) -> Form:
-    """How a copy lies that has the tensor's order of dimensions, which decides between ways to compute."""
+    """Return the form of a dense copy in the tensor's dimension order, on which the choice of kernels depends."""
     stride = torch.empty_like(tensor, device="meta").stride()
     return Form(shape=tuple(tensor.shape), stride=tuple(stride), dtype=tensor.dtype)
 
 
 def flat_bytes(tensor: Tensor) -> Tensor:
-    """The bytes `(n,)` of a tensor without gaps, in whatever order of dimensions."""
+    """View a tensor without gaps, in any dimension order, as bytes `(n,)`."""
     return tensor.as_strided((tensor.numel(),), (1,)).view(torch.uint8)
 
 
 def locked_bytes(tensor: Tensor, size: int) -> Tensor:
-    """So many bytes `(n,)` of a tensor's storage, from its first on."""
+    """View `size` bytes `(n,)` of a tensor's storage, starting at its first element."""
     start = tensor.storage_offset() * tensor.itemsize
     return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage(), start, (size,), (1,))
 
 
 def bytes_of(tensor: Tensor) -> memoryview:
-    """The bytes of a contiguous tensor in RAM, to be written to."""
+    """Writable view of the bytes of a contiguous tensor in RAM."""
     return tensor.view(-1).view(torch.uint8).numpy().data

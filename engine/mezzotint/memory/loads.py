@@ -1,4 +1,4 @@
-"""What is brought to a device at once: the weights of a block, side by side in one run of its memory."""
+"""Loads: the weights of a block, copied together into one contiguous run of device memory."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
@@ -12,12 +12,12 @@ from torch import Tensor
 from mezzotint.memory.host import HostTensor, Source, locked_bytes
 from mezzotint.memory.segments import placed, views_in
 
-PART = 4 * 2**20  # bytes of a file that one thread reads at a time
+PART = 4 * 2**20  # bytes that one thread reads at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A weight and where it lies in the run."""
+    """A weight and its position in the run."""
 
     source: Source
     offset: int
@@ -25,24 +25,24 @@ class Placed:
 
     @property
     def end(self) -> int:
-        """The offset of what comes after its last byte."""
+        """The offset just past its last byte."""
         return self.offset + self.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """Weights that follow one another in the run and travel together."""
+    """Adjacent weights of the run that are copied together."""
 
     placed: tuple[Placed, ...]
-    target: Tensor  # (n,) of uint8 on the device, from the first weight's first byte to the last one's last
-    locked: Tensor | None  # the same bytes in page-locked memory, gaps and all; None: they are gathered first
+    target: Tensor  # (n,) of uint8 on the device, covering the weights and the gaps between them
+    locked: Tensor | None  # the same bytes in page-locked memory, including gaps; None: they have to be gathered
 
 
 class Load:
-    """Weights on their way to a run of memory; where they lie alike on the host, one copy brings them all."""
+    """Weights to copy into a run of memory, in a single copy if they are laid out the same way on the host."""
 
     def __init__(self, memory: Tensor, sources: Sequence[Source]) -> None:
-        """`memory` `(n,)` of uint8 holds the sources as `placed` has them."""
+        """`memory` `(n,)` of uint8 receives the sources at the offsets from `placed`."""
         forms = [source.form for source in sources]
         offsets, _ = placed(forms)
         self.memory = memory
@@ -52,17 +52,17 @@ class Load:
 
     @property
     def on_disk(self) -> bool:
-        """Whether it takes a file to get it."""
+        """Whether any weight is read from a file."""
         return any(each.source.on_disk for each in self.placed)
 
     @cached_property
     def at_once(self) -> bool:
-        """Whether a card can fetch all of it by itself."""
+        """Whether a GPU can copy all of it asynchronously from page-locked memory."""
         return all(copy.locked is not None for copy in self.copies)
 
     @cached_property
     def copies(self) -> tuple[Copy, ...]:
-        """All of it, in as few copies as can be."""
+        """The load in as few copies as possible."""
         filled = (each for each in self.placed if each.size)
         return tuple(self._copy(tuple(group)) for _, group in groupby(filled, _lies))
 
@@ -74,14 +74,14 @@ class Load:
 
 
 class Gathering:
-    """Brings the bytes of weights together in memory of the host; several threads read what lies in files."""
+    """Gathers the bytes of weights in host memory; several threads read files."""
 
     def __init__(self, placed: Sequence[Placed], threads: Executor | None) -> None:
         self._placed, self._threads = placed, threads
-        self._cut: dict[Placed, Source] = {}  # what comes whole and has not been used up
+        self._cut: dict[Placed, Source] = {}  # weights read as a whole whose bytes are not all used yet
 
     def fill(self, memory: Tensor, start: int) -> None:
-        """Fill `(n,)` bytes with what lies from `start` on in the run."""
+        """Fill `(n,)` bytes with the run's content from offset `start`."""
         reading: list[Future[None]] = []
         try:
             for each in self._placed:
@@ -89,7 +89,7 @@ class Gathering:
                 if low < high:
                     reading += self._bring(each, memory[low - start : high - start], low - each.offset)
         finally:
-            wait(reading)  # the memory has another use next
+            wait(reading)  # the caller reuses the memory
         for part in reading:
             part.result()
 
@@ -107,7 +107,7 @@ class Gathering:
             yield self._threads.submit(source.read_part, target[first : first + PART], start + first)
 
     def _whole(self, each: Placed, *, last: bool) -> Source:
-        """What cannot be had in parts, and is longer than what is filled."""
+        """Read a whole weight that does not support partial reads and does not fit the buffer."""
         made = self._cut.pop(each, None)
         if made is None:
             form = each.source.form
@@ -120,7 +120,7 @@ class Gathering:
 
 
 def _lies(each: Placed) -> tuple[int, int] | None:
-    """The same for weights that lie alike in one page-locked storage and in the run; None: they are gathered."""
+    """Key that is equal for page-locked weights that one copy can move; None for those that have to be gathered."""
     if not each.source.at_once:
         return None
     tensor = each.source.tensor()

@@ -1,4 +1,4 @@
-"""What LoRAs add to weights, merged into them once they have arrived on the device; the host's stay as they are."""
+"""Merging of LoRAs into weights after they arrived on the device; the host's copies are not modified."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,30 +9,30 @@ from mezzotint.memory.weights import Weight
 from mezzotint.quantization.branched import merge, merged_branches, same_branches
 from mezzotint.quantization.lycoris import Delta
 
-Arrived = Sequence[tuple[Weight, Tensor]]  # weights, and where each lies on the device
+Arrived = Sequence[tuple[Weight, Tensor]]  # weights and their tensors on the device
 
 
 class Merging:
-    """The branches of a network's weights during one stay on a device."""
+    """The branches of a network's weights while it is on a device."""
 
     def __init__(self) -> None:
         self._wanted: Mapping[str, tuple[Delta, ...]] = {}
-        self._merged: dict[str, tuple[Delta, ...] | None] = {}  # of what stays; None: broken off half-way
+        self._merged: dict[str, tuple[Delta, ...] | None] = {}  # into resident weights; None: merging was interrupted
 
     def look(self, network: nn.Module) -> bool:
-        """See what is to be merged now; whether that is something else than before."""
+        """Update the branches to merge; whether they changed."""
         before, self._wanted = self._wanted, merged_branches(network)
         names = {*before, *self._wanted}
         return not all(same_branches(before.get(name, ()), self._wanted.get(name, ())) for name in names)
 
     def into_streamed(self, arrived: Arrived) -> None:
-        """Merge into weights that have just come, as they lie on the host."""
+        """Merge into weights that just arrived, unmodified, from the host."""
         for weight, target in arrived:
             if branches := self._branches(weight):
                 _merge(target, branches)
 
     def into_resident(self, arrived: Arrived) -> None:
-        """Merge into weights that stay; those whose branches are others than before are fetched again first."""
+        """Merge into resident weights; those with other branches than before are fetched again first."""
         for weight, target in arrived:
             branches, held = self._branches(weight), self._merged.get(weight.name, ())
             if held is not None and same_branches(held, branches):

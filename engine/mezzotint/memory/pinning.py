@@ -1,7 +1,7 @@
-"""The host's weights gathered into memory that a card can fetch from by itself.
+"""Gathers the host's weights into page-locked memory, from which a GPU can copy asynchronously.
 
-Few large runs are registered with the driver as they are: torch's own allocator of page-locked memory would round each
-tensor up to a power of two. What the system refuses stays pageable, which costs time and nothing else.
+A few large buffers are registered with the driver: torch's pinned-memory allocator would round each tensor up to a
+power of two. What the system refuses stays pageable, which only costs time.
 """
 
 import contextlib
@@ -15,46 +15,46 @@ from mezzotint.memory.host import HostTensor
 from mezzotint.memory.segments import placed, views_in
 from mezzotint.memory.weights import Weight
 
-CHUNK = 2**30  # bytes of a run: when a system refuses one, those before it are locked already
+CHUNK = 2**30  # bytes of a run; if the system refuses one, the earlier ones stay locked
 _PORTABLE = 1  # cudaHostRegisterPortable
-_PAGE = 4096  # bytes; runs never share one
+_PAGE = 4096  # bytes; runs never share a page
 
 
 class Locker(Protocol):
-    """What locks pages."""
+    """Locks pages."""
 
     def lock(self, address: int, size: int) -> bool:
-        """Lock a run of pages; False: the system refuses."""
+        """Lock a run of pages; False if the system refuses."""
 
     def unlock(self, address: int) -> None:
         """Unlock a run of pages."""
 
 
 class CudaLocker:
-    """Locks pages by way of CUDA's driver."""
+    """Locks pages through the CUDA driver."""
 
     def lock(self, address: int, size: int) -> bool:
-        """Register a run with the driver, for all cards; Windows and WSL refuse that routinely."""
+        """Register a run with the driver, for all GPUs; Windows and WSL often refuse."""
         runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
         if int(runtime.cudaHostRegister(address, size, _PORTABLE)) == 0:
             return True
-        with contextlib.suppress(RuntimeError):  # CUDA keeps the refusal for whatever is launched next: this
+        with contextlib.suppress(RuntimeError):  # CUDA reports the error at the next launch; this launch consumes it
             torch.zeros(1, device="cuda")
         return False
 
     def unlock(self, address: int) -> None:
-        """Unregister it."""
+        """Unregister a run."""
         runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
         runtime.cudaHostUnregister(address)
 
 
 class Pinned:
-    """Runs of locked memory, until they are released."""
+    """Runs of page-locked memory, until they are released."""
 
     def __init__(self, locker: Locker) -> None:
         self._locker = locker
         self._runs: list[Tensor] = []
-        self.refused = False  # by the system, some time
+        self.refused = False  # whether the system ever refused to lock a run
 
     @property
     def bytes(self) -> int:
@@ -62,9 +62,10 @@ class Pinned:
         return sum(len(run) for run in self._runs)
 
     def gather(self, weights: Iterable[Weight], budget: int, chunk: int = CHUNK) -> bool:
-        """Move weights of RAM into locked runs, as many as the budget holds; False: the system refused some.
+        """Move weights in RAM into locked runs, up to the budget; False if the system refused a run.
 
-        Each leaves its old place at once, so that only one run is in memory twice. The network is at rest meanwhile.
+        Each weight's old memory is freed at once, so only one run is in memory twice. The network must not be on the
+        device meanwhile.
         """
         for group in _groups(weights, budget - self.bytes, chunk):
             run = _moved(group)
@@ -77,21 +78,21 @@ class Pinned:
         return True
 
     def release(self) -> None:
-        """Unlock; tensors stay where they are. Nothing is being copied any more."""
+        """Unlock the runs; tensors stay where they are. No copy may be in flight."""
         for run in self._runs:
             self._locker.unlock(run.data_ptr())
         self._runs.clear()
 
 
 def can_lock(weights: Iterable[Weight], budget: int) -> bool:
-    """Whether any more of these can be locked within a budget."""
+    """Whether any more of these weights can be locked within the budget."""
     return next(_groups(weights, budget, 0), None) is not None
 
 
 def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list[Weight]]:
-    """Weights that share a run, in their order: each for which the budget has room."""
+    """Group weights into runs, in order, skipping those that do not fit the budget."""
     group: list[Weight] = []
-    taken = 0  # bytes of the group
+    taken = 0  # bytes in the group
     for weight in weights:
         if weight.source.on_disk or weight.source.at_once:
             continue
@@ -107,7 +108,7 @@ def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list
 
 
 def _moved(weights: Sequence[Weight]) -> Tensor:
-    """A run with these weights in it, which they are from now on."""
+    """Copy weights into a new run, which becomes their storage."""
     forms = [weight.source.form for weight in weights]
     with torch.inference_mode(False), torch.no_grad():
         size = _pages(placed(forms)[1])

@@ -1,4 +1,4 @@
-"""Networks that come to the device and go, phase by phase."""
+"""Moves networks to and off the device, phase by phase."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,24 +12,24 @@ from mezzotint.memory.streaming import StreamedNetwork
 
 
 class Residency:
-    """Which networks are on a device. Names are the caller's: two models that share a network use one name for it."""
+    """Tracks the networks on a device. Callers choose the names: models that share a network use one name for it."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self._networks: dict[str, StreamedNetwork] = {}
-        self._latest: list[str] = []  # that entered: used longest ago first
+        self._latest: list[str] = []  # networks that entered, least recently used first
 
     @property
     def entered(self) -> tuple[str, ...]:
-        """The networks on the device, the one used longest ago first."""
+        """Networks on the device, least recently used first."""
         return tuple(name for name in self._latest if self._networks[name].entered)
 
     def __getitem__(self, name: str) -> StreamedNetwork:
-        """A network by its name."""
+        """Return a network by name."""
         return self._networks[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a network of that name."""
+        """Whether there is a network with this name."""
         return name in self._networks
 
     def add(
@@ -42,7 +42,7 @@ class Residency:
         slots: int,
         disk: Mapping[str, Source] | None = None,
     ) -> StreamedNetwork:
-        """Have a network here; it stays on the host until a phase needs it. One of that name goes first."""
+        """Add a network, replacing one of the same name; it stays on the host until a phase needs it."""
         self.remove(name)
         self._networks[name] = StreamedNetwork(
             network,
@@ -56,20 +56,21 @@ class Residency:
         return self._networks[name]
 
     def remove(self, name: str) -> None:
-        """Have a network here no more."""
+        """Remove a network, if present."""
         if name in self._networks:
             self.evict({name})
-            if name in self._latest:  # it has left by itself, for want of room
+            if name in self._latest:  # it left by itself for lack of room
                 self._latest.remove(name)
             self._networks[name].unpin()
             del self._networks[name]
 
     @contextmanager
     def phase(self, names: Collection[str], *, keep: Collection[str] = (), room: int | None = None) -> Iterator[None]:
-        """Have these networks on the device, and what operations make counted, inside.
+        """Keep these networks on the device and count activations inside the context.
 
-        `room` is what activations are going to take: others go only as far as that needs, those used longest ago
-        first and those of `keep` last. Unknown: all others but those go. They stay on afterwards, until one has to go.
+        `room` is the expected size of activations: other networks are evicted only as far as needed, least recently
+        used first and those in `keep` last. None: all others except `keep` are evicted. Networks stay on the device
+        afterwards until they are evicted.
         """
         self._make_room(names, keep, room)
         self.device.limit()
@@ -83,7 +84,7 @@ class Residency:
             yield
 
     def prefetch(self, name: str, *, room: int = 0) -> bool:
-        """Bring a network while another works, if `room` bytes are left beside it; False: there is no room."""
+        """Load a network in the background if that leaves `room` bytes; False if there is no room."""
         network, free = self._networks[name], self.device.ledger.free
         if network.entered:
             return True
@@ -94,7 +95,7 @@ class Residency:
         return True
 
     def evict(self, names: Collection[str]) -> None:
-        """Have networks leave."""
+        """Move these networks off the device."""
         gone = [name for name in self.entered if name in names]
         for name in gone:
             self._networks[name].leave()
@@ -103,9 +104,9 @@ class Residency:
             self.device.arena.trim()
 
     def lock(self, wanted: Mapping[str, int], budget: int, locker: Locker) -> None:
-        """Have bytes of networks page-locked, the first network's before the others', all within one budget.
+        """Page-lock the wanted bytes of networks, in the given order, within one budget.
 
-        What is locked beyond that stays while the budget has room; of a network that wants none nothing stays.
+        Memory locked beyond that stays locked while the budget has room, except for networks that want none.
         """
         self._unlock(wanted, budget)
         for name, size in wanted.items():
@@ -113,10 +114,10 @@ class Residency:
             room = budget - sum(other.pinned_bytes for other in self._networks.values() if other is not network)
             if network.can_pin(min(size, room)):
                 self.evict({name})
-                network.pin(locker, min(size, room))  # what the system refuses is copied more slowly
+                network.pin(locker, min(size, room))  # what the system refuses is only copied more slowly
 
     def _unlock(self, wanted: Mapping[str, int], budget: int) -> None:
-        """Make room: networks that nobody asks about let go before those that have more than they want."""
+        """Make room in the budget: unlock networks not in `wanted` before those that have more than they want."""
         locked = {name: network.pinned_bytes for name, network in self._networks.items() if network.pinned_bytes}
         order = sorted(locked, key=lambda name: name in wanted)
         over = sum(max(locked.get(name, 0), wanted.get(name, 0)) for name in {*locked, *wanted}) - budget
@@ -128,12 +129,12 @@ class Residency:
                 self._networks[name].unpin()
 
     def clear(self) -> None:
-        """Have all networks leave."""
+        """Move all networks off the device."""
         self.evict(self.entered)
 
     def _make_room(self, names: Collection[str], keep: Collection[str], room: int | None) -> None:
         others = [name for name in self.entered if name not in names]
-        others.sort(key=lambda name: name in keep)  # stable: within each, the one used longest ago first
+        others.sort(key=lambda name: name in keep)  # stable sort, so least recently used first within each group
         if room is None:
             self.evict([name for name in others if name not in keep])
             others = [name for name in others if name in keep]

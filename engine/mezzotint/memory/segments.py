@@ -1,4 +1,4 @@
-"""Where each weight lies in a segment, and which blocks stay."""
+"""Placement of weights in a segment, and of resident blocks in a network."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from mezzotint.memory.host import Form
 
 
 def placed(forms: Sequence[Form]) -> tuple[tuple[int, ...], int]:
-    """The offset of each, one after another at aligned addresses, and the bytes of all."""
+    """Return the offset of each tensor, packed at aligned addresses, and the total bytes."""
     offsets, end = [], 0
     for form in forms:
         offsets.append(end)
@@ -18,12 +18,12 @@ def placed(forms: Sequence[Form]) -> tuple[tuple[int, ...], int]:
 
 
 def views(segment: Segment, forms: Sequence[Form]) -> Iterator[Tensor]:
-    """Tensors of these forms in a segment, as `placed` has them."""
+    """Tensors of these forms in a segment, at the offsets from `placed`."""
     return views_in(segment.memory, forms)
 
 
 def views_in(memory: Tensor, forms: Sequence[Form]) -> Iterator[Tensor]:
-    """Tensors of these forms in bytes `(n,)`, as `placed` has them."""
+    """Tensors of these forms in bytes `(n,)`, at the offsets from `placed`."""
     offsets, _ = placed(forms)
     for form, offset in zip(forms, offsets, strict=True):
         numbers = memory[offset:][: form.bytes].view(form.dtype)
@@ -31,5 +31,5 @@ def views_in(memory: Tensor, forms: Sequence[Form]) -> Iterator[Tensor]:
 
 
 def spread(count: int, chosen: int) -> tuple[bool, ...]:
-    """Which of some blocks stay, as evenly among the others as can be (Bresenham's line)."""
+    """Which of `count` blocks are resident, spread as evenly as possible (Bresenham's line)."""
     return tuple((index + 1) * chosen // count > index * chosen // count for index in range(count))

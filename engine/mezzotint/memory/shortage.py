@@ -1,9 +1,9 @@
-"""What an error says: that memory has run short, that the device is lost, or something else."""
+"""Classification of errors: out of memory, device lost, or anything else."""
 
-# Of the allocator, the driver, cuBLAS, Metal, Level Zero: no class is shared.
+# Messages of the allocator, the driver, cuBLAS, Metal, Level Zero, which share no exception class.
 _GPU_MEMORY = ("out of memory", "ALLOC_FAILED", "OUT_OF_DEVICE_MEMORY", "OUT_OF_RESOURCES")
 _RAM = "DefaultCPUAllocator"
-# Errors after which every call of the process fails: only a new one has a working device.
+# Errors after which every device call of the process fails: only a new process can use the device.
 _LOST = (
     "illegal memory access",
     "device-side assert",
@@ -19,7 +19,7 @@ _LOST = (
 
 
 def is_device_shortage(error: BaseException) -> bool:
-    """Whether the device's memory has run short, so that less of it may do."""
+    """Whether the device is out of memory, so that a retry with less memory may succeed."""
     from mezzotint.memory.accounting import DeviceOutOfMemory
 
     if isinstance(error, DeviceOutOfMemory):
@@ -28,10 +28,10 @@ def is_device_shortage(error: BaseException) -> bool:
 
 
 def is_ram_shortage(error: BaseException) -> bool:
-    """Whether the machine's own memory has run short."""
+    """Whether the machine is out of RAM."""
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _RAM in str(error))
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether no call to the device can work any more in this process."""
+    """Whether the device is unusable for the rest of this process."""
     return isinstance(error, RuntimeError) and any(mark in str(error) for mark in _LOST)

@@ -1,4 +1,4 @@
-"""What a network has on the device while it is there: blocks that stay, slots of those that pass, what is merged."""
+"""State of a network while it is on the device: resident blocks, slots of streamed ones, merged branches."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from mezzotint.memory.weights import Weight
 
 
 class Stay:
-    """One stay of a network."""
+    """State of a network from `enter` to `leave`."""
 
     def __init__(self, copier: Copier, bringing: Copier, segments: list[Segment]) -> None:
         self._copier, self._bringing, self.segments = copier, bringing, segments
@@ -27,15 +27,15 @@ class Stay:
 
     @property
     def fixed(self) -> "_Resident":
-        """What lies in no block."""
+        """Weights outside all blocks."""
         return self._residents[0]
 
     def hold(self, block: str, weights: Sequence[Weight], load: Load) -> None:
-        """Know where the weights of a block come to lie."""
+        """Register the device tensors of a block's weights."""
         self._held[block] = tuple(zip(weights, load.tensors, strict=True))
 
     def look(self, network: nn.Module) -> None:
-        """See which branches there are, between two calls of the network."""
+        """Pick up changed branches, between two calls of the network."""
         if self._merging.look(network):
             for slot in self.slots:
                 slot.renew()
@@ -43,7 +43,7 @@ class Stay:
                 resident.renew()
 
     def add_slot(self, blocks: Mapping[str, Load], network: nn.Module) -> None:
-        """Have blocks pass through a slot."""
+        """Stream blocks through a slot, driven by forward hooks."""
         held = {block: self._held[block] for block in blocks}
         slot = Slot(blocks, self._copier, _merge_streamed(self._merging, held))
         self.slots.append(slot)
@@ -53,7 +53,7 @@ class Stay:
             self._hooks.append(module.register_forward_hook(_after(slot, block)))
 
     def start(self, residents: Mapping[str, Load], mark: Mark, network: nn.Module) -> None:
-        """Have everything brought: what is always needed, first blocks of slots, then what stays."""
+        """Start all copies: weights outside blocks, then the slots' first blocks, then resident blocks."""
         for block, load in residents.items():
             merge = partial(self._merging.into_resident, self._held[block])
             resident = _Resident(self._bringing.start(load, mark), merge)
@@ -66,7 +66,7 @@ class Stay:
                     slot.prepare(mark)
 
     def end(self) -> None:
-        """Have nothing written any more, and nothing called."""
+        """Remove the hooks and make sure that no copy is still writing."""
         for hook in self._hooks:
             hook.remove()
         for slot in self.slots:
@@ -76,14 +76,14 @@ class Stay:
 
 
 class _Resident:
-    """Copies that are waited for once, when first they are needed, and what is merged into them."""
+    """Resident weights: waited for at first use, then merged with their branches."""
 
     def __init__(self, ticket: Ticket, merge: Callable[[], None]) -> None:
         self._ticket: Ticket | None = ticket
         self._merge, self._is_merged = merge, False
 
     def wait(self) -> None:
-        """Have them here before computing goes on."""
+        """Make the weights available before computation continues."""
         if self._ticket is not None:
             self._ticket.wait()
             self._ticket = None
@@ -92,21 +92,21 @@ class _Resident:
             self._is_merged = True
 
     def renew(self) -> None:
-        """Have other branches merged before computing goes on."""
+        """Merge the changed branches before computation continues."""
         self._is_merged = False
 
     def settle(self) -> None:
-        """Have nothing written any more."""
+        """Make sure that no copy is still writing."""
         if self._ticket is not None:
             self._ticket.settle()
 
 
 def _merge_streamed(merging: Merging, held: Mapping[str, Arrived]) -> Callable[[str], None]:
-    """Knows nothing of the stay, which would else hold its memory until it is collected."""
+    """Return the slots' callback, without a reference to the Stay, which would keep its memory alive in a cycle."""
     return lambda block: merging.into_streamed(held[block])
 
 
-def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook, of whatever arguments
+def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook with any arguments
     return lambda *_: slot.before(block)
 
 

@@ -1,8 +1,8 @@
-"""A network on a device that need not hold all of it: some blocks stay, the others pass through slots.
+"""Run a network on a device that need not hold all of it: some blocks are resident, the others streamed through slots.
 
-Every weight is bound once for a stay, to an address of its own or to its place in a slot, so that a block can run
-compiled or as a captured graph. What LoRAs add is merged into weights when they have arrived, the same for those that
-stay and those that pass. Nothing is ever copied back: what lies on the host is what it was.
+While the network is on the device every weight keeps its address, its own or in a slot, so that a block can run
+compiled or as a captured graph. LoRAs are merged into weights after they arrived, resident or streamed alike. Nothing
+is copied back: the host's weights are never modified.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,17 +25,17 @@ from mezzotint.memory.weights import Weight, check_blocks, weights_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
-    """Which blocks of a network stay, and which share a slot."""
+    """Which blocks of a network are resident, and which share a slot."""
 
     resident: tuple[str, ...]
-    slots: tuple[tuple[str, ...], ...]  # of each slot, its blocks in their order
+    slots: tuple[tuple[str, ...], ...]  # the blocks of each slot, in order
 
 
 class StreamedNetwork:
-    """A network that comes to a device (`enter`) and goes (`leave`) as often as is wanted.
+    """A network that can be moved to a device (`enter`) and off it (`leave`) repeatedly.
 
-    `blocks` are the names of the modules that may be streamed, in the order in which they run. `disk` names weights
-    that are read from files each time; those are no longer kept in RAM.
+    `blocks` names the modules that may be streamed, in execution order. `disk` maps weights to files from which they
+    are read each time; those are no longer kept in RAM.
     """
 
     def __init__(
@@ -61,31 +61,31 @@ class StreamedNetwork:
 
     @property
     def entered(self) -> bool:
-        """Whether it is on the device."""
+        """Whether the network is on the device."""
         return self._stay is not None
 
     @property
     def resident(self) -> int:
-        """How many blocks stay."""
+        """Number of resident blocks."""
         return self._resident
 
     @property
     def slots(self) -> int:
-        """Through how many slots the others pass."""
+        """Number of slots for the streamed blocks."""
         return self._slots
 
     @property
     def weights(self) -> Iterator[Weight]:
-        """All of them, each once."""
+        """All weights, each once."""
         return (weight for group in self._weights.values() for weight in group)
 
     @property
     def misses(self) -> int:
-        """How often, in this stay, a block was not yet on its way when it was wanted."""
+        """How often since `enter` a block was needed that was not being fetched yet."""
         return 0 if self._stay is None else sum(slot.misses for slot in self._stay.slots)
 
     def arrangement(self, resident: int | None = None, slots: int | None = None) -> Arrangement:
-        """Who stays and who shares, with these numbers or its own."""
+        """Return the arrangement for these numbers of resident blocks and slots, by default the current ones."""
         count = len(self.blocks)
         stays = spread(count, max(0, min(count, self._resident if resident is None else resident)))
         streamed = [block for block, stay in zip(self.blocks, stays, strict=True) if not stay]
@@ -96,20 +96,20 @@ class StreamedNetwork:
         )
 
     def bytes(self, resident: int | None = None, slots: int | None = None) -> int:
-        """What it takes of the arena, with these numbers or its own."""
+        """Return the bytes needed in the arena for these numbers, by default the current ones."""
         arrangement = self.arrangement(resident, slots)
         stays = placed(self._forms("", *arrangement.resident))[1]
         return rounded(stays) + sum(rounded(self._slot_bytes(blocks)) for blocks in arrangement.slots)
 
     def enter(self, copier: Copier | None = None) -> None:
-        """Come to the device; `copier` brings what stays, where that is another than the one of the slots.
+        """Move the network to the device; `copier` copies resident blocks, by default the slots' copier.
 
-        Raises DeviceOutOfMemory when there is no room, and then everything is as before.
+        Raises DeviceOutOfMemory if there is no room, and then changes nothing.
         """
         if self._stay is not None:
             return
         arrangement = self.arrangement()
-        # Views that inference makes could not be filled outside of it, as by the thread that reads.
+        # Views made in inference mode could not be filled outside of it, as by the reader thread.
         with ExitStack() as undo, uncounted(), torch.inference_mode(False), torch.no_grad():
             stays = self._allocate(undo, placed(self._forms("", *arrangement.resident))[1])
             slots = [self._allocate(undo, self._slot_bytes(blocks)) for blocks in arrangement.slots]
@@ -121,16 +121,16 @@ class StreamedNetwork:
         self._stay = stay
 
     def ready(self) -> None:
-        """Have computing wait for what lies in no block; blocks are waited for one by one.
+        """Make computation wait for weights outside blocks; blocks are waited for one by one.
 
-        Branches that were set since the last time are merged from here on.
+        Branches that were set since the last call are merged from here on.
         """
         if self._stay is not None:
             self._stay.look(self.network)
             self._stay.fixed.wait()
 
     def leave(self) -> None:
-        """Go: places hold what they held, and the memory is given back."""
+        """Move the network off the device: restore the host's tensors and free the memory."""
         stay, self._stay = self._stay, None
         if stay is None:
             return
@@ -140,7 +140,7 @@ class StreamedNetwork:
             self._arena.free(segment)
 
     def arrange(self, resident: int, slots: int | None = None) -> None:
-        """Have another number stay, between steps; DeviceOutOfMemory when there is no room, and it has left then."""
+        """Change the number of resident blocks between steps; leaves and raises DeviceOutOfMemory if out of memory."""
         entered = self.entered
         self.leave()
         self._set(resident, self._slots if slots is None else slots)
@@ -150,7 +150,7 @@ class StreamedNetwork:
             self.ready()
 
     def promote(self, more: int, *, room: int = 0) -> bool:
-        """Have more blocks stay, if that leaves `room` bytes for activations; else nothing changes."""
+        """Make more blocks resident if that leaves `room` bytes for activations; whether anything changed."""
         wanted, free = min(len(self.blocks), self._resident + more), self._arena.ledger.free
         if wanted == self._resident or (free is not None and self._growth(wanted) + room > free):
             return False
@@ -158,7 +158,7 @@ class StreamedNetwork:
         return True
 
     def most_resident(self, *, room: int = 0) -> int:
-        """How many blocks could stay with `room` bytes left for activations; as many as do, if not more."""
+        """Return how many blocks could be resident beside `room` bytes of activations, at least the current number."""
         free, count = self._arena.ledger.free, len(self.blocks)
         if free is None:
             return count
@@ -166,21 +166,21 @@ class StreamedNetwork:
         return next(could, self._resident)
 
     def demote(self, fewer: int) -> bool:
-        """Have fewer blocks stay; False: none does."""
+        """Make fewer blocks resident; False if none is."""
         if not self._resident:
             return False
         self.arrange(max(0, self._resident - fewer))
         return True
 
     def can_pin(self, budget: int) -> bool:
-        """Whether more of it could be page-locked than is, within a budget for all of it."""
+        """Whether more of the network could be page-locked within a total budget for it."""
         refused = self._pinned is not None and self._pinned.refused
         return not refused and can_lock(self._in_order_of_use(), budget - self.pinned_bytes)
 
     def pin(self, locker: Locker, budget: int, chunk: int = CHUNK) -> bool:
-        """Have as much of what lies in RAM page-locked as the budget holds, streamed blocks first; not during a stay.
+        """Page-lock weights in RAM up to the budget, streamed blocks first; the network must not be on the device.
 
-        False: the system refused some, which is then copied in two steps and is no less right.
+        False if the system refused some, which are then copied in two steps with the same result.
         """
         if self._stay is not None:
             raise RuntimeError("weights are moved in RAM only while the network is not on the device")
@@ -189,7 +189,7 @@ class StreamedNetwork:
         return self._pinned.gather(self._in_order_of_use(), budget, chunk)
 
     def unpin(self) -> None:
-        """Unlock what was locked; the network leaves before."""
+        """Move the network off the device and unlock its memory."""
         self.leave()
         if self._pinned is not None:
             self._pinned.release()
@@ -200,7 +200,7 @@ class StreamedNetwork:
 
     @property
     def pinned_bytes(self) -> int:
-        """Of the host's memory, locked for this network."""
+        """Bytes of RAM locked for this network."""
         return 0 if self._pinned is None else self._pinned.bytes
 
     def _in_order_of_use(self) -> Iterator[Weight]:
@@ -228,7 +228,7 @@ class StreamedNetwork:
         return segment
 
     def _bind(self, stay: "Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
-        mark = self._copier.mark()  # the memory may have served something else
+        mark = self._copier.mark()  # the memory may still be in use by earlier computation
         rest, loads = stays.memory, {}
         for group in ("", *arrangement.resident):
             loads[group] = _bound(self._weights[group], rest)

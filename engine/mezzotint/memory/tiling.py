@@ -1,19 +1,19 @@
-"""An image piece by piece: overlapping squares, each made alone, blended where they meet."""
+"""Tiled processing of images: overlapping square tiles, blended in the overlaps."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-_OVERLAP = 4  # the part of a tile's side that it shares with the next, as a divisor
-SMALLEST_TILE = 8  # latent pixels: fewer leave an autoencoder nothing to look at
+_OVERLAP = 4  # neighbouring tiles share 1 / _OVERLAP of a tile's side
+SMALLEST_TILE = 8  # latent pixels: less context is not enough for an autoencoder
 
 
 def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: int, gives: int) -> Tensor:
-    """`make(x)` of squares of x `(b, c, h takes, w takes)`, joined to `(b, d, h gives, w gives)`, float32.
+    """Apply `make` to tiles of x `(b, c, h takes, w takes)`; returns `(b, d, h gives, w gives)`, float32.
 
-    `tile` is the side of a square in units of `takes` and `gives` pixels. Neighbours share at least a quarter of it,
-    over which one fades into the other.
+    `tile` is the side of a tile in units of `takes` input and `gives` output pixels. Neighbours overlap by at least a
+    quarter of it and are blended there.
     """
     height, width = x.shape[-2] // takes, x.shape[-1] // takes
     rows, columns = _starts(height, tile), _starts(width, tile)
@@ -33,7 +33,7 @@ def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: i
 
 
 def _starts(length: int, tile: int) -> list[int]:
-    """Where tiles begin: evenly, so that none is thin, and the last ends with the image."""
+    """Evenly spaced starts of tiles, the last of which ends with the image."""
     if length <= tile:
         return [0]
     step = tile - tile // _OVERLAP
@@ -46,7 +46,7 @@ def _cut(x: Tensor, top: int, left: int, tile: int, scale: int) -> Tensor:
 
 
 def _weight(part: Tensor, overlap: int) -> Tensor:
-    """Falls off towards all four sides `(h, w)`; where no other tile is, only its being above 0 counts."""
+    """Blend weights `(h, w)` that fall off towards all sides; where tiles do not overlap, they only have to be > 0."""
     sides = [_ramp(length, overlap, part.device) for length in part.shape[-2:]]
     return torch.outer(*sides)
 

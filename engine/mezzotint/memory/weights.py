@@ -1,4 +1,4 @@
-"""The weights of a network: each with its source, and all the places in the network that hold it."""
+"""The weights of a network: each with its source and all the places in the network that hold it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,35 +11,35 @@ from mezzotint.memory.host import HostTensor, Source
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A parameter or buffer of one module: its state is shared by whatever stands for that module."""
+    """A parameter or buffer of one module, whose dict is shared with any layer that replaces the module."""
 
     holder: dict[str, Tensor | None]
     key: str
-    block: str  # that it lies in; empty: none
+    block: str  # the block that contains it; empty if none
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Weight:
-    """One tensor, however many places hold it."""
+    """One tensor and all places that hold it."""
 
     name: str
     source: Source
-    at_rest: Tensor  # what the places hold while the network is not on the device
+    at_rest: Tensor  # the tensor in the places while the network is not on the device
     places: list[Place]
 
     @property
     def block(self) -> str:
-        """The block that has it to itself; empty: none has."""
+        """The only block that uses the weight; empty if it is outside blocks or shared between them."""
         blocks = {place.block for place in self.places}
         return blocks.pop() if len(blocks) == 1 else ""
 
     def bind(self, tensor: Tensor) -> None:
-        """Have all places hold a tensor."""
+        """Put a tensor into all places."""
         is_parameter = isinstance(self.at_rest, nn.Parameter)
         self._put(nn.Parameter(tensor, requires_grad=False) if is_parameter else tensor)
 
     def unbind(self) -> None:
-        """Have all places hold what they held."""
+        """Restore the original tensor in all places."""
         self._put(self.at_rest)
 
     def _put(self, tensor: Tensor) -> None:
@@ -48,7 +48,7 @@ class Weight:
 
 
 def weights_of(network: nn.Module, blocks: Sequence[str], disk: Mapping[str, Source] | None = None) -> list[Weight]:
-    """All parameters and buffers. Those named in `disk` are read from there, and their memory here is let go."""
+    """Return all parameters and buffers. Those named in `disk` are read from there, and their RAM is released."""
     groups: dict[object, list[tuple[str, Place, Tensor]]] = {}
     for found in _places(network, blocks):
         groups.setdefault(_identity(found[2]), []).append(found)
@@ -56,7 +56,7 @@ def weights_of(network: nn.Module, blocks: Sequence[str], disk: Mapping[str, Sou
 
 
 def check_blocks(network: nn.Module, blocks: Sequence[str]) -> None:
-    """ValueError when a block is named twice, lies in another, or is none of the network."""
+    """Raise ValueError if a block is named twice, is inside another, or is not in the network."""
     names = {name for name, _ in network.named_modules()}
     for block in blocks:
         if block not in names or blocks.count(block) > 1 or any(block.startswith(f"{each}.") for each in blocks):
@@ -64,7 +64,7 @@ def check_blocks(network: nn.Module, blocks: Sequence[str]) -> None:
 
 
 def _weight(group: Sequence[tuple[str, Place, Tensor]], disk: Mapping[str, Source]) -> Weight:
-    """What some places share; a file may know it by the name of any of them."""
+    """Build the weight shared by these places; a file may store it under any of their names."""
     name, _, tensor = next((found for found in group if found[0] in disk), group[0])
     source = disk.get(name)
     at_rest = tensor if source is None else _without_memory(tensor)
@@ -84,7 +84,7 @@ def _places(network: nn.Module, blocks: Sequence[str]) -> Iterator[tuple[str, Pl
 
 
 def _identity(tensor: Tensor) -> object:
-    """The same for tensors that are the same memory, seen the same way."""
+    """Key that is equal for tensors that are the same view of the same memory."""
     if tensor.is_meta or not tensor.numel():
         return id(tensor)
     return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()

@@ -1,1 +1,1 @@
-"""Weights in 8 and 4 bits: how they are rounded, multiplied and kept."""
+"""Weights in 8 and 4 bits: quantization, products and storage."""

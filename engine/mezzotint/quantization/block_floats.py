@@ -1,4 +1,4 @@
-"""Floats of 8 and 4 bits whose blocks share a scale: MXFP8 (arXiv 2310.10537) and NVFP4 (arXiv 2509.25149)."""
+"""Block floating-point formats of 8 and 4 bits: MXFP8 (arXiv 2310.10537) and NVFP4 (arXiv 2509.25149)."""
 
 import math
 from dataclasses import dataclass
@@ -13,37 +13,37 @@ from mezzotint.quantization.fp8 import LARGEST
 from mezzotint.quantization.nf4 import pairs_of
 
 MX_BLOCK, NV_BLOCK = 32, 16
-_BIAS = 127  # of exponents: a scale is 2 to the power of its byte less this
+_BIAS = 127  # of exponents: a scale is 2 ** (byte - _BIAS)
 _TINY = torch.finfo(torch.float32).tiny
-# Of E2M1: a sign, two bits of exponent, one of fraction.
+# The values of E2M1: a sign, two exponent bits, one fraction bit.
 _VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 TILE_ROWS, TILE_COLUMNS = 128, 4
-_PART = 32  # rows of a tile of which one lies beside the same row of the next part
+_PART = 32  # rows of each of a tile's four parts, which are interleaved row by row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mxfp8:
-    """Floats of 4 bits of exponent and 3 of fraction; 32 of a row share a power of two. Dequantized to multiply."""
+    """E4M3 floats; 32 in a row share a power-of-two scale. Products dequantize the weight."""
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
         return "mxfp8"
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         return _misfit(shape, MX_BLOCK)
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape."""
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
         n, k = shape
         return {
             "weight": Described(shape=(n, k), dtype=torch.float8_e4m3fn),
             "weight_exponent": Described(shape=(n, k // MX_BLOCK), dtype=torch.uint8),
         }
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
-        """The least powers of two with which blocks have room."""
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
+        """Quantize with the smallest power-of-two scales for which no block overflows."""
         blocks = _blocks(checked(weight), MX_BLOCK)
         needed = torch.log2((blocks.abs().amax(dim=2) / LARGEST).clamp_min(_TINY)).ceil()
         exponent = (needed + _BIAS).clamp(1, 254).to(torch.uint8)
@@ -51,33 +51,33 @@ class Mxfp8:
         return {"weight": rounded.flatten(1), "weight_exponent": exponent}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """The weight that they stand for."""
+        """Return the dequantized weight."""
         blocks = _blocks(tensors["weight"].float(), MX_BLOCK)
         return (blocks * _powers(tensors["weight_exponent"])[..., None]).view(shape).to(dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose."""
+        """Return x `(..., k)` times the weight's transpose."""
         return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nvfp4:
-    """Floats of 2 bits of exponent and 1 of fraction, two in a byte, the first high; dequantized to multiply.
+    """E2M1 floats, two to a byte, the first in the high half; products dequantize the weight.
 
-    16 of a row share a scale of 8 bits, and all of them one of float32.
+    16 in a row share an 8-bit scale, and the whole tensor shares a float32 scale.
     """
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
         return "nvfp4"
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         return _misfit(shape, NV_BLOCK)
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape."""
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
         n, k = shape
         return {
             "weight": Described(shape=(n, k // 2), dtype=torch.uint8),
@@ -85,8 +85,8 @@ class Nvfp4:
             "weight_scale_2": Described(shape=(1,), dtype=torch.float32),
         }
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
-        """The largest number becomes the largest float times the largest scale."""
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
+        """Quantize such that the largest magnitude becomes the largest float times the largest block scale."""
         blocks = _blocks(checked(weight), NV_BLOCK)
         whole = (blocks.abs().amax() / (LARGEST * _VALUES[-1])).clamp_min(_TINY)
         scale = (blocks.abs().amax(dim=2) / _VALUES[-1] / whole).clamp_max(LARGEST).to(torch.float8_e4m3fn)
@@ -101,26 +101,26 @@ class Nvfp4:
         }
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """The weight that they stand for."""
+        """Return the dequantized weight."""
         pairs = constant(_pairs, device=tensors["weight"].device, dtype=torch.int64)
         blocks = _blocks(pairs[tensors["weight"].to(torch.int32)].view(torch.float32), NV_BLOCK)
         scale = tensors["weight_scale"].float() * tensors["weight_scale_2"]
         return (blocks * scale[..., None]).view(shape).to(dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose."""
+        """Return x `(..., k)` times the weight's transpose."""
         return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
 
 
 def tiled_size(rows: int, columns: int) -> int:
-    """How many scales there are in tiles for so many blocks."""
+    """Number of scales in the tiled layout for that many rows and columns of blocks."""
     return math.ceil(rows / TILE_ROWS) * TILE_ROWS * math.ceil(columns / TILE_COLUMNS) * TILE_COLUMNS
 
 
 def untiled(scales: Tensor, rows: int, columns: int) -> Tensor:
-    """Scales `(rows, columns)` of blocks, from tiles of 128 x 4 as cuBLAS takes them.
+    """Return block scales `(rows, columns)` from cuBLAS's layout in tiles of 128 x 4.
 
-    In a tile that of row r and column c is number `16 (r mod 32) + 4 (r div 32) + c`:
+    Within a tile, the scale of row r and column c has index `16 (r mod 32) + 4 (r div 32) + c`:
     https://docs.nvidia.com/cuda/cublas/index.html#d-block-scaling-factors-layout
     """
     down, across = math.ceil(rows / TILE_ROWS), math.ceil(columns / TILE_COLUMNS)
@@ -137,12 +137,12 @@ def _misfit(shape: tuple[int, ...], block: int) -> str | None:
 
 
 def _blocks(weight: Tensor, block: int) -> Tensor:
-    """Of a weight `(n, k)` its blocks `(n, k / block, block)`."""
+    """View a weight `(n, k)` as blocks `(n, k / block, block)`."""
     return weight.reshape(weight.shape[0], -1, block)
 
 
 def _powers(exponent: Tensor) -> Tensor:
-    """Two to the power of bytes less the bias: they are a float32's own exponent."""
+    """2 ** (exponent - bias), by placing the bytes in the exponent field of a float32."""
     return (exponent.to(torch.int32) << 23).view(torch.float32)
 
 

@@ -1,8 +1,8 @@
-"""What LoRAs add to the layers of a network: beside quantized weights, merged into plain ones where they compute.
+"""LoRAs on a network's layers: computed beside quantized weights, merged into plain weights where they compute.
 
-A plain layer with branches shares the state of the one that it stands for: the same parameters under the same names,
-the same hooks. What is merged is merged into a copy: where no branches are wanted torch's own layer is back with the
-weight that it had, so that the network is what it was, bit for bit.
+A plain layer with branches shares the state of the layer it replaces: the same parameters under the same names, the
+same hooks. Branches are merged into a copy; removing them restores torch's layer with its original weight, so the
+network is restored bit for bit.
 """
 
 import operator
@@ -16,22 +16,22 @@ from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLayer, Quant
 from mezzotint.quantization.linear import Branch, joined
 from mezzotint.quantization.lycoris import Delta, Hadamard, Kronecker
 
-_AT_ONCE = 2**20  # numbers of a weight that are merged at a time, which bounds what that takes beside it
+_AT_ONCE = 2**20  # elements merged at a time, to bound temporary memory
 
 
 class MergedLinear(nn.Linear):
-    """nn.Linear whose weight is the sum of its own and its branches, where it computes."""
+    """nn.Linear whose weight includes its branches wherever it computes."""
 
     merges = True
 
     def __init__(self, plain: nn.Linear, branches: tuple[Delta, ...]) -> None:
         vars(self).update(vars(plain))
         self.branches = branches
-        self.plain = (plain,)  # in a tuple it is no part of the network
+        self.plain = (plain,)  # in a tuple, so that it is not registered as a submodule
 
 
 class MergedConv2d(nn.Conv2d):
-    """nn.Conv2d of the same kind."""
+    """The nn.Conv2d counterpart of MergedLinear."""
 
     merges = True
 
@@ -45,22 +45,22 @@ BranchableLayer: TypeAlias = nn.Linear | nn.Conv2d | QuantizedLayer
 
 
 def branchable_layers(network: nn.Module) -> Iterator[tuple[str, Any]]:
-    """The layers that can have branches, by name: linear ones, and convolutions whose groups and edges are plain."""
+    """Layers that can have branches, by name: linear layers, and convolutions without groups and with zero padding."""
     for name, module in network.named_modules():
         if _can_branch(module):
             yield name, module
 
 
 def weight_shape(layer: BranchableLayer) -> tuple[int, ...]:
-    """The shape of a layer's weight, quantized or not."""
+    """Shape of a layer's weight, quantized or not."""
     return tuple(layer.shape if isinstance(layer, QuantizedLayer) else layer.weight.shape)
 
 
 def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *, at_rest: bool = True) -> None:
-    """Have these branches, by the names of layers, and no others; layers whose branches stay are left alone.
+    """Set the network's branches, by layer name, and remove all others; layers with the same branches are left alone.
 
-    `at_rest`: weights compute where they lie, so plain ones are merged here, each into a copy. Otherwise they are
-    merged where they are brought to (`merged_branches`).
+    `at_rest`: weights compute where they are stored, so plain ones are merged here, each into a copy. Otherwise they
+    are merged after they were copied to the device (`merged_branches`).
     """
     for name, layer in list(branchable_layers(network)):
         wanted = tuple(branches.get(name, ()))
@@ -72,14 +72,14 @@ def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *,
 
 
 def merged_branches(network: nn.Module) -> dict[str, tuple[Delta, ...]]:
-    """By the names of weights, what is to be merged into them; also of layers that something else stands for now."""
+    """Branches to merge into weights, by weight name; includes layers that are currently replaced by a proxy."""
     return {
         f"{name}.weight": module.branches for name, module in network.named_modules() if getattr(module, "merges", None)
     }
 
 
 def same_branches(a: Sequence[Delta], b: Sequence[Delta]) -> bool:
-    """Whether they add the same: the very same factors, at the same scale."""
+    """Whether both are the same branches: identical factor tensors and equal scales."""
     return len(a) == len(b) and all(
         type(x) is type(y) and x.scale == y.scale and all(map(operator.is_, x.factors, y.factors))
         for x, y in zip(a, b, strict=True)
@@ -87,9 +87,9 @@ def same_branches(a: Sequence[Delta], b: Sequence[Delta]) -> bool:
 
 
 def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
-    """Fill target with weight `(n, ...)` plus what each branch adds.
+    """Fill target with weight `(n, ...)` plus its branches.
 
-    Summed in float32 at least, one branch after the other, and rounded once; target may be the weight itself.
+    Summed in at least float32, one branch after the other, and rounded once; target may be the weight itself.
     """
     dtype = torch.promote_types(weight.dtype, torch.float32)
     exact = [each.moved(lambda factor: factor.to(dtype)) for each in branches]
@@ -113,7 +113,7 @@ def _merged(plain: nn.Linear | nn.Conv2d, branches: tuple[Delta, ...], *, at_res
 
 
 def _beside(branches: Sequence[Delta]) -> tuple[Branch | Kronecker, ...]:
-    """What a quantized layer computes: all that is of low rank in one product, and the others."""
+    """Branches as a quantized layer computes them: all low-rank ones joined, followed by the Kronecker ones."""
     low_rank = joined(
         [
             each.as_branch() if isinstance(each, Hadamard) else each

@@ -1,4 +1,4 @@
-"""What branches of low rank add to a convolution."""
+"""Low-rank branches of convolutions."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,18 +10,18 @@ from mezzotint.quantization.linear import Branch, joined
 
 
 class Walk(Protocol):
-    """How a convolution walks over an image."""
+    """The geometry of a convolution."""
 
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
 
     @property
     def padding(self) -> str | tuple[int, ...]:
-        """Zeros around the image, or the name of a rule for them."""
+        """Zero padding in pixels, or a padding mode such as `same`."""
 
 
 def convolved(y: Tensor, x: Tensor, branches: Sequence[Branch], walk: Walk) -> Tensor:
-    """y `(b, n, h', w')`, the convolution of x `(b, c, h, w)`, and what the branches add to it."""
+    """Add the branches' convolution of x `(b, c, h, w)` to y `(b, n, h', w')`."""
     branch = joined(branches)
     if branch is None:
         return y

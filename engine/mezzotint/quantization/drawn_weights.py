@@ -1,4 +1,4 @@
-"""Quantized weights that are drawn at random: to find those of a given weight would take longer than to use them."""
+"""Random quantized weights for tests and benchmarks, where quantizing a real weight would take too long."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from mezzotint.quantization.linear import QuantizedWeight
 
 
 def drawn_weight(format_: Format, shape: tuple[int, int], generator: torch.Generator) -> QuantizedWeight:
-    """A weight `(n, k)` of an 8-bit or 4-bit format, on the generator's device; its products are about as x is."""
+    """Draw an 8-bit or 4-bit weight `(n, k)` on the generator's device; its products are about as large as x."""
     described = format_.described(shape).items()
     tensors = {name: _drawn(name, each.shape, each.dtype, shape[1], generator) for name, each in described}
     return QuantizedWeight(format=format_, tensors=tensors, shape=torch.Size(shape))

@@ -1,4 +1,4 @@
-"""Feed-forward layers of diffusers whose activation never comes to memory: the kernel that rounds its rows makes it."""
+"""Fused feed-forward layers of diffusers: the kernel that quantizes the activation's rows also computes it."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,14 +14,14 @@ from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.products.operation import Products, prepared
 
-Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which publish no types
+Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which have no type annotations
 
 
 @contextmanager
 def fused(kernels: Products, networks: Iterable[object], layers: Iterable[QuantizedLinear]) -> Iterator[None]:
-    """Have activations made with the product that follows, where that is one of these layers; then all is as before.
+    """Fuse activations into the linear layer that follows, if it is one of `layers`, inside the context.
 
-    Modules keep their places and names: LoRAs find them while this lasts.
+    Modules keep their places and names, so LoRAs still find them.
     """
     known = {id(layer) for layer in layers}
     pairs = [pair for network in networks for pair in _pairs(network) if id(pair[1]) in known]
@@ -36,7 +36,7 @@ def fused(kernels: Products, networks: Iterable[object], layers: Iterable[Quanti
 
 
 def _pairs(network: object) -> Iterator[tuple[Activation, QuantizedLinear, Preparation]]:
-    """Activations and the layers that follow them, with nothing but an idle dropout between."""
+    """Pairs of an activation and the layer that follows it, with nothing but an inactive dropout in between."""
     for module in network.modules() if isinstance(network, nn.Module) else ():
         if not isinstance(module, FeedForward) or len(module.net) < 3:
             continue
@@ -61,7 +61,7 @@ def _projected(activation: Activation, x: Tensor, *_: object, **__: object) -> T
 
 
 def _activated(kernels: Products, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
-    """x as it was projected, to the layer's output. A LoRA on the layer sees the activation, which torch makes then."""
+    """Layer output for the projected x. A LoRA needs the activation itself, which torch computes in that case."""
     if not layer.branches:
         made = kernels.product(x, layer.weight, layer.bias, None, preparation)
         if made is not None:

@@ -1,7 +1,7 @@
-"""What a quantized weight consists of, for each way of quantizing: pure mathematics on named tensors.
+"""Quantization formats: pure functions on named tensors.
 
-A format says which tensors stand for a weight `(n, k)`, makes them, and multiplies with them. It holds no tensor
-itself, so that networks can be built empty, sizes counted and files planned before a weight is read.
+A format defines the tensors that represent a weight `(n, k)`, quantizes to them, and multiplies with them. It holds no
+tensors itself, so networks can be built empty, and sizes and files planned, before any weight is read.
 """
 
 from collections.abc import Mapping
@@ -21,55 +21,55 @@ from mezzotint.quantization.rotation import rotate
 from mezzotint.quantization.shared_rounding import rounded
 
 Tensors = Mapping[str, Tensor]
-_LARGEST_NUMBER = 2**24  # no model that works has a weight near it, and the branch's 16 bits hold its factors
+_LARGEST_NUMBER = 2**24  # far beyond any working model's weights; the branch's factors still fit float16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """Shape and number format of one of the tensors."""
+    """Shape and dtype of one tensor of a format."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
 
     @property
     def bytes(self) -> int:
-        """What it takes in memory."""
+        """Size in memory."""
         return torch.Size(self.shape).numel() * self.dtype.itemsize
 
 
 class Format(Protocol):
-    """One way of quantizing the weight of a layer."""
+    """A way of quantizing a layer's weight."""
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape; the one called `weight` holds its numbers."""
+        """Return the specs of the tensors that represent a weight of this shape; `weight` holds its codes."""
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
-        """Make them. `balance` `(k)`: the usual magnitudes of the input's columns, for formats that can use them.
+        """Quantize a weight. `balance` `(k)`: typical magnitudes of the input's columns, for formats that use them.
 
-        Raises ModelRefused, without the layer's name, when the weight holds numbers that cannot be.
+        Raises ModelRefused, without the layer's name, if the weight holds invalid numbers.
         """
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """The weight that they stand for."""
+        """Return the dequantized weight."""
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose, `(..., n)`, of x's format."""
+        """Return x `(..., k)` times the weight's transpose, `(..., n)`, in x's dtype."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Int8:
-    """8-bit integers with a float32 scale for each row.
+    """8-bit integers with a float32 scale per row.
 
-    `dynamic`: x is rounded to 8 bits too, row by row, and the product is one of integers; otherwise the weight is
-    dequantized first. `group` columns are rotated together before rounding; 0: none are. Weights of convolutions have
-    more than two dimensions, and are never dynamic nor rotated.
+    `dynamic`: x is also quantized to 8 bits, row by row, for an integer product; otherwise the weight is dequantized.
+    `group` columns are rotated together before rounding; 0: no rotation. Weights of convolutions have more than two
+    dimensions, and are never dynamic nor rotated.
     """
 
     dynamic: bool
@@ -77,34 +77,34 @@ class Int8:
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
         return "int8" if self.dynamic else "int8-weight"
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         if self.dynamic or self.group or len(shape) != 4:
             return misfit(shape, self.group)
         return None if all(shape) else "its weight is empty"
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape."""
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
         return {
             "weight": Described(shape=shape, dtype=torch.int8),
             "weight_scale": Described(shape=(shape[0], 1), dtype=torch.float32),
         }
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
-        """Round each output's row."""
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
+        """Quantize row by row."""
         rows, scale = quantize_rows(rotate(checked(weight).flatten(1), self.group))
         return {"weight": rows.view(weight.shape), "weight_scale": scale}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """The weight that they stand for."""
+        """Return the dequantized weight."""
         rows = tensors["weight"].flatten(1) * tensors["weight_scale"]
         return rotate(rows, self.group).view(shape).to(dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose."""
+        """Return x `(..., k)` times the weight's transpose."""
         if not self.dynamic:
             return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
         return integer_product(x, tensors["weight"], tensors["weight_scale"], self.group)
@@ -112,21 +112,21 @@ class Int8:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nf4:
-    """bitsandbytes' 4-bit NormalFloat; `double`: magnitudes of blocks in 8 bits."""
+    """bitsandbytes' 4-bit NormalFloat; `double`: double quantization, block magnitudes in 8 bits."""
 
     double: bool = True
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
         return "int4"
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         return misfit(shape, group=0)
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape."""
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
         numbers = torch.Size(shape).numel()
         blocks = -(-numbers // BLOCK)
         tensors = {"weight": Described(shape=((numbers + 1) // 2, 1), dtype=torch.uint8)}
@@ -138,25 +138,25 @@ class Nf4:
             "nested_offset": Described(shape=(), dtype=torch.float32),
         }
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
-        """Round each block."""
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
+        """Quantize block by block."""
         packed, largest = quantize_nf4(checked(weight))
         return {"weight": packed, **magnitudes(largest, double=self.double)}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """The weight that they stand for."""
+        """Return the dequantized weight."""
         return dequantize_nf4(tensors["weight"], largest_of(tensors), shape, dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose."""
+        """Return x `(..., k)` times the weight's transpose."""
         return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowRank4:
-    """4-bit integers that unpack to 8, and a 16-bit branch of low rank for what 4 bits lose.
+    """4-bit integers that unpack to 8 bits, and a 16-bit low-rank branch for what 4 bits lose.
 
-    `dynamic`: x is rounded to 8 bits, and the product is one of integers; otherwise the weight is dequantized first.
+    `dynamic`: x is quantized to 8 bits for an integer product; otherwise the weight is dequantized.
     """
 
     rank: int = 32
@@ -165,18 +165,18 @@ class LowRank4:
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
         return "int4-lowrank"
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         why = misfit(shape, self.group)
         if why is None and shape[1] % GROUP:
             return f"{shape[1]} columns are no multiple of {GROUP}, which share a scale"
         return why
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape."""
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
         n, k = shape
         return {
             "weight": Described(shape=(n, k // 2), dtype=torch.uint8),
@@ -187,7 +187,7 @@ class LowRank4:
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
-        """Split off the branch, round the rest."""
+        """Split off the low-rank branch and quantize the residual."""
         weight = checked(weight)
         factors = split_low_rank(weight, self.rank, self._rounded, balance)
         down, up = (factor.half() for factor in factors)
@@ -201,14 +201,14 @@ class LowRank4:
             "weight_up": up.contiguous(),
         }
 
-    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:  # noqa: ARG002  as Format has it
-        """The weight that they stand for."""
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:  # noqa: ARG002  protocol
+        """Return the dequantized weight."""
         rest = to_int8(tensors["weight"], tensors["weight_group_scale"]) * tensors["weight_scale"]
         branch = tensors["weight_up"].float() @ tensors["weight_down"].float()
         return (rotate(rest, self.group) + branch).to(dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose."""
+        """Return x `(..., k)` times the weight's transpose."""
         if not self.dynamic:
             return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
         whole = to_int8(tensors["weight"], tensors["weight_group_scale"])
@@ -222,7 +222,7 @@ class LowRank4:
 
 
 def magnitudes(largest: Tensor, *, double: bool) -> dict[str, Tensor]:
-    """The tensors of the magnitudes `(blocks)` of 4-bit blocks, as bitsandbytes has them."""
+    """Tensors for the magnitudes `(blocks)` of 4-bit blocks, in bitsandbytes' form."""
     if not double:
         return {"absmax": largest}
     nested = nest(largest)
@@ -230,7 +230,7 @@ def magnitudes(largest: Tensor, *, double: bool) -> dict[str, Tensor]:
 
 
 def largest_of(tensors: Tensors) -> Tensor:
-    """The magnitudes `(blocks)` of those tensors."""
+    """Block magnitudes `(blocks)`, the inverse of `magnitudes`."""
     if "nested_absmax" not in tensors:
         return tensors["absmax"]
     scales, offset = tensors["nested_absmax"], tensors["nested_offset"]
@@ -238,9 +238,9 @@ def largest_of(tensors: Tensors) -> Tensor:
 
 
 def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int) -> Tensor:
-    """x `(..., k)`, rotated and rounded row by row, times 8-bit weight `(n, k)` with scales `(n, 1)`: `(..., n)`.
+    """x `(..., k)`, rotated and quantized row by row, times 8-bit weight `(n, k)` with scales `(n, 1)`: `(..., n)`.
 
-    The rotation is one of float32: its sums are larger than what 16 bits may hold.
+    The rotation runs in float32: its sums may overflow 16 bits.
     """
     rows, scale = rounded(x, group, lambda: quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group)))
     whole = multiply(rows, weight)
@@ -248,7 +248,7 @@ def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int)
 
 
 def misfit(shape: tuple[int, ...], group: int) -> str | None:
-    """Why a weight cannot be that of a linear layer, whose columns are rotated in groups; None: it can."""
+    """Return why a weight cannot be a linear layer's with columns rotated in groups, or None if it can."""
     if len(shape) != 2:
         return f"its weight has {len(shape)} dimensions, and layers of this kind have 2"
     if not all(shape):
@@ -259,14 +259,14 @@ def misfit(shape: tuple[int, ...], group: int) -> str | None:
 
 
 def checked(weight: Tensor) -> Tensor:
-    """The weight in float32; ModelRefused where a number of it cannot be."""
+    """Return the weight in float32; raises ModelRefused if it holds non-finite or absurdly large numbers."""
     weight = weight.float()
     low, high = (float(end) for end in torch.aminmax(weight))
-    if not -_LARGEST_NUMBER <= low <= high <= _LARGEST_NUMBER:  # nor is NaN
+    if not -_LARGEST_NUMBER <= low <= high <= _LARGEST_NUMBER:  # also catches NaN
         raise ModelRefused(
             f"a weight holds numbers that are not finite, or beyond {_LARGEST_NUMBER}; the file is damaged"
         )
     return weight
 
 
-assert LARGEST_GROUP_SCALE * 7 <= 127  # noqa: S101  what unpacks must fit into 8 bits
+assert LARGEST_GROUP_SCALE * 7 <= 127  # noqa: S101  unpacked codes must fit into 8 bits

@@ -1,6 +1,6 @@
-"""The 4-bit float of bitsandbytes, which lies as its NF4 does: what the 16 codes stand for differs.
+"""The 4-bit float of bitsandbytes, stored like its NF4 but with other values for the 16 codes.
 
-The values are those that bitsandbytes 0.50 has in `get_4bit_type("fp4")`, functional.py.
+The values are those of `get_4bit_type("fp4")` in functional.py of bitsandbytes 0.50.
 """
 
 from dataclasses import dataclass
@@ -14,31 +14,31 @@ from mezzotint.quantization.formats import Described, Nf4, Tensors, checked, lar
 from mezzotint.quantization.nf4 import BLOCK, dequantize_codes, pairs_of
 
 _LARGEST = 12.0
-_VALUES = (0.0, 0.0625, 8.0, 12.0, 4.0, 6.0, 2.0, 3.0)  # of codes 0 to 7; those of 8 to 15 are negative
+_VALUES = (0.0, 0.0625, 8.0, 12.0, 4.0, 6.0, 2.0, 3.0)  # of codes 0 to 7; codes 8 to 15 are their negatives
 _TINY = torch.finfo(torch.float32).tiny
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fp4:
-    """Floats of 4 bits in blocks of 64; `double`: magnitudes of blocks in 8 bits. Dequantized to multiply."""
+    """4-bit floats in blocks of 64; `double`: block magnitudes in 8 bits. Products dequantize the weight."""
 
     double: bool = True
 
     @property
     def scheme(self) -> str:
-        """The scheme that it belongs to."""
+        """Name of the quantization scheme."""
         return "fp4"
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
-        """Why a weight of that shape cannot be quantized so; None: it can."""
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         return Nf4(double=self.double).fits(shape)
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape."""
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
         return Nf4(double=self.double).described(shape)
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
-        """Round each block."""
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
+        """Quantize block by block."""
         flat = checked(weight).flatten()
         blocks = functional.pad(flat, (0, -flat.numel() % BLOCK)).view(-1, BLOCK)
         largest = blocks.abs().amax(dim=1)
@@ -49,16 +49,16 @@ class Fp4:
         return {"weight": (codes[0::2] << 4 | codes[1::2]).view(-1, 1), **magnitudes(largest, double=self.double)}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """The weight that they stand for."""
+        """Return the dequantized weight."""
         return dequantize_codes(tensors["weight"], _pairs, largest_of(tensors), shape, dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
-        """x `(..., k)` times the weight's transpose."""
+        """Return x `(..., k)` times the weight's transpose."""
         return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
 
 
 def fp4_values() -> Tensor:
-    """What the 16 codes stand for, float32."""
+    """The values of the 16 codes, float32."""
     values = torch.tensor(_VALUES) / _LARGEST
     return torch.cat([values, -values])
 

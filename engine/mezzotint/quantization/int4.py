@@ -1,21 +1,21 @@
-"""Weights in 4 bits that unpack to 8: codes times a small integer for each group times a scale for each row.
+"""4-bit weights that unpack to 8 bits: codes times a small integer per group times a scale per row.
 
-The two levels of scales (progressive group quantization, QServe, arXiv 2405.04532) keep the product one of integers.
+The two levels of scales (progressive group quantization, QServe, arXiv 2405.04532) allow integer products.
 """
 
 import torch
 from torch import Tensor
 
-GROUP = 64  # columns that share a small integer
+GROUP = 64  # columns that share an integer scale
 LARGEST_CODE = 7
 LARGEST_GROUP_SCALE = 17  # 7 * 17 fits into 8 bits
-_SHRINKINGS = (1.0, 0.92, 0.85, 0.78, 0.7)  # of a group's range: cutting its largest may serve the others
+_SHRINKINGS = (1.0, 0.92, 0.85, 0.78, 0.7)  # of a group's range: clipping its largest may reduce the total error
 
 
 def quantize_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Weight `(n, k)` as packed codes `(n, k / 2)`, group scales `(n, k / 64)` of 1 to 17, float32 scales `(n, 1)`.
+    """Quantize weight `(n, k)` to packed codes `(n, k / 2)`, group scales `(n, k / 64)` of 1 to 17, scales `(n, 1)`.
 
-    k is a multiple of 64. For each group the small integer with the least square error is taken.
+    k is a multiple of 64; the row scales are float32. Each group takes the integer scale with the least square error.
     """
     groups = weight.float().reshape(weight.shape[0], -1, GROUP)
     ideal = groups.abs().amax(dim=2) / LARGEST_CODE
@@ -37,18 +37,18 @@ def quantize_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def pack(codes: Tensor) -> Tensor:
-    """Codes of -7 to 7 `(n, k)` two to a byte `(n, k / 2)`, the even column in the low half, in two's complement."""
+    """Pack codes `(n, k)` of -7 to 7 into bytes `(n, k / 2)`, two's complement, even columns in the low half."""
     halves = codes.view(torch.uint8) & 0x0F
     return halves[:, 0::2] | halves[:, 1::2] << 4
 
 
 def unpack(packed: Tensor) -> Tensor:
-    """The codes `(n, k)`, int8, of packed bytes `(n, k / 2)`."""
+    """Unpack bytes `(n, k / 2)` to codes `(n, k)`, int8."""
     halves = torch.stack((packed & 0x0F, packed >> 4), dim=2).flatten(1).to(torch.int8)
     return torch.where(halves > LARGEST_CODE, halves - 16, halves)
 
 
 def to_int8(packed: Tensor, group_scale: Tensor) -> Tensor:
-    """The 8-bit integers `(n, k)` that packed codes `(n, k / 2)` with their group scales `(n, k / 64)` stand for."""
+    """Unpack codes `(n, k / 2)` and multiply them by their group scales `(n, k / 64)`: `(n, k)`, int8."""
     groups = unpack(packed).view(packed.shape[0], -1, GROUP)
     return (groups * group_scale.to(torch.int8)[:, :, None]).flatten(1)

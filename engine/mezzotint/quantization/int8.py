@@ -1,18 +1,18 @@
-"""Rows of numbers as 8-bit integers with a scale for each row, and the products of such rows."""
+"""Row-wise quantization to 8-bit integers, and integer products."""
 
 import torch
 from torch import Tensor
 
 LARGEST = 127
-_FEWEST_ROWS = 17  # torch's integer product takes no fewer
-_STEP = 8  # and columns in multiples of this
-_EXACT = 2**24 // LARGEST**2  # products of 8 bits that float32 adds up without a loss
+_FEWEST_ROWS = 17  # minimum of torch._int_mm
+_STEP = 8  # torch._int_mm needs columns in multiples of this
+_EXACT = 2**24 // LARGEST**2  # 8-bit products that float32 can sum exactly
 
 
 def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
-    """x `(..., n)` as integers of the same shape and float32 scales `(..., 1)`: the largest magnitude becomes 127.
+    """Quantize x `(..., n)` to int8 of the same shape and float32 scales `(..., 1)`: the largest magnitude becomes 127.
 
-    Halves are rounded to the even neighbour. A row of zeros has scale 1.
+    Rounds half to even. A row of zeros has scale 1.
     """
     largest = x.abs().amax(dim=-1, keepdim=True).float() if x.shape[-1] else x.new_zeros((*x.shape[:-1], 1)).float()
     scale = (largest / LARGEST).clamp(min=torch.finfo(torch.float32).tiny)
@@ -21,7 +21,7 @@ def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
-    """The exact 32-bit product `(m, n)` of 8-bit a `(m, k)` and b `(n, k)`; rows and columns are padded with zeros."""
+    """Exact int32 product `(m, n)` of int8 a `(m, k)` and b `(n, k)`, zero-padded to the sizes that torch supports."""
     if a.device.type == "mps":
         return _by_parts(a, b)
     rows, columns = a.shape[0], b.shape[0]
@@ -36,7 +36,7 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _by_parts(a: Tensor, b: Tensor) -> Tensor:
-    """The same where torch has no product of integers: of float32, so many columns at a time that it is exact."""
+    """Integer product where torch has none: in float32, over few enough columns at a time to be exact."""
     total = torch.zeros((a.shape[0], b.shape[0]), dtype=torch.int32, device=a.device)
     for start in range(0, a.shape[1], _EXACT):
         part = slice(start, start + _EXACT)

@@ -1,4 +1,4 @@
-"""Layers that take the place of torch's own where a weight is quantized or has branches."""
+"""Quantized replacements for torch's linear and convolution layers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,12 +15,12 @@ _PREFIX = "quantized_"
 
 
 def buffer_name(layer: str, tensor: str) -> str:
-    """What a network calls one of the tensors of a quantized layer."""
+    """Buffer name of a quantized layer's tensor in its network."""
     return f"{layer}.{_PREFIX}{tensor}"
 
 
 class QuantizedLayer(nn.Module):
-    """A weight and a bias as buffers: the tensors of a format, called `quantized_<name>`, and `bias`."""
+    """Weight and bias as buffers: the tensors of a format, named `quantized_<name>`, and `bias`."""
 
     bias: Tensor | None
 
@@ -35,39 +35,39 @@ class QuantizedLayer(nn.Module):
         self.register_buffer("bias", None if bias is None else bias.detach())
 
     def take(self, tensors: Mapping[str, Tensor]) -> None:
-        """Have the format's tensors from here on."""
+        """Set the format's tensors."""
         for name, tensor in tensors.items():
             self.register_buffer(_PREFIX + name, tensor)
 
     @property
     def weight(self) -> QuantizedWeight:
-        """The weight for the linear operation; no tensor, which is what networks ask before they look at its format."""
+        """The weight for `linear`; not a Tensor, which models check before they look at its dtype."""
         tensors = {name: self.get_buffer(_PREFIX + name) for name in self.format.described(self.shape)}
         return QuantizedWeight(format=self.format, tensors=tensors, shape=self.shape)
 
 
 class QuantizedLinear(QuantizedLayer):
-    """In the place of nn.Linear."""
+    """Quantized nn.Linear."""
 
-    products: Kernels | None = None  # what multiplies while a job runs; None: torch
+    products: Kernels | None = None  # kernels for the products while a job runs; None: torch
 
     @property
     def has_integer_products(self) -> bool:
-        """Whether x is rounded too."""
+        """Whether x is quantized too."""
         return isinstance(self.format, Int8 | LowRank4) and self.format.dynamic
 
     @property
     def in_features(self) -> int:
-        """As nn.Linear has it."""
+        """Same as in nn.Linear."""
         return self.shape[1]
 
     @property
     def out_features(self) -> int:
-        """As nn.Linear has it."""
+        """Same as in nn.Linear."""
         return self.shape[0]
 
     def forward(self, x: Tensor) -> Tensor:
-        """x `(..., k)` to `(..., n)`."""
+        """Map x `(..., k)` to `(..., n)`."""
         low_rank, kroneckers = _split(self.branches)
         y = linear(x, self.weight, self.bias, low_rank, self.products)
         for each in kroneckers:
@@ -76,7 +76,7 @@ class QuantizedLinear(QuantizedLayer):
 
 
 class QuantizedConv2d(QuantizedLayer):
-    """In the place of nn.Conv2d: kept in 8 bits, multiplied in x's own format."""
+    """Quantized nn.Conv2d: stored in 8 bits, computed in x's dtype."""
 
     def __init__(self, format_: Format, convolution: nn.Conv2d) -> None:
         super().__init__(format_, tuple(convolution.weight.shape), convolution.bias)
@@ -84,7 +84,7 @@ class QuantizedConv2d(QuantizedLayer):
         self.dilation, self.groups = convolution.dilation, convolution.groups
 
     def forward(self, x: Tensor) -> Tensor:
-        """x `(b, c, h, w)` to the image that the convolution makes of it."""
+        """Convolve x `(b, c, h, w)`."""
         weight = self.weight.dequantized(x.dtype)
         y = functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
         low_rank, kroneckers = _split(self.branches)

@@ -1,4 +1,4 @@
-"""The linear operation: a weight, quantized or not, with branches of low rank on the input as it comes."""
+"""The linear operation: a weight, quantized or not, with low-rank branches on the unquantized input."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +20,15 @@ class QuantizedWeight:
     shape: torch.Size
 
     def dequantized(self, dtype: torch.dtype) -> Tensor:
-        """The weight itself."""
+        """Return the dequantized weight."""
         return self.format.dequantize(self.tensors, self.shape, dtype)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Branch:
-    """What a LoRA adds: `scale up down x`, of down `(r, k)` and up `(n, r)`.
+    """A LoRA's update: `scale up down x`, with down `(r, k)` and up `(n, r)`.
 
-    Of a convolution: down `(r, c, kh, kw)`, which walks over the image as that does, and up `(n, r, 1, 1)`.
+    For a convolution: down `(r, c, kh, kw)`, with the layer's stride and padding, and up `(n, r, 1, 1)`.
     """
 
     down: Tensor
@@ -37,27 +37,27 @@ class Branch:
 
     @property
     def factors(self) -> tuple[Tensor, ...]:
-        """Both."""
+        """Down and up."""
         return self.down, self.up
 
     def moved(self, move: Callable[[Tensor], Tensor]) -> "Branch":
-        """The same of other tensors."""
+        """Return a copy with `move` applied to all factors."""
         return replace(self, down=move(self.down), up=move(self.up))
 
     def taken(self, take: Callable[[Tensor], Tensor]) -> "Branch":
-        """That of some rows of the weight."""
+        """Return the branch for the weight's rows that `take` selects."""
         return replace(self, up=take(self.up))
 
     def add_rows(self, total: Tensor, rows: slice) -> None:
-        """Add to these rows of a flat weight."""
+        """Add the update of these rows to `total`, the rows of a flattened weight."""
         total.addmm_(self.up.flatten(1)[rows], self.down.flatten(1), alpha=self.scale)
 
 
 class Kernels(Protocol):
-    """What may do the operation in the place of torch."""
+    """Kernels that can compute the linear operation instead of torch."""
 
     def product(self, x: Tensor, weight: QuantizedWeight, bias: Tensor | None, branch: Branch | None) -> Tensor | None:
-        """As `linear`; None where torch must do it."""
+        """Same as `linear`; None if torch must compute it."""
 
 
 def linear(
@@ -67,9 +67,9 @@ def linear(
     branches: Sequence[Branch] = (),
     kernels: Kernels | None = None,
 ) -> Tensor:
-    """x `(..., k)` times the transpose of weight `(n, k)`, plus bias `(n)` and what the branches add: `(..., n)`.
+    """x `(..., k)` times the transpose of weight `(n, k)`, plus bias `(n)` and branches: `(..., n)`.
 
-    Branches see x as it comes, never rotated or rounded; several are one product each way.
+    Branches see x as given, never rotated or quantized; several are joined into one product each way.
     """
     branch = joined(branches)
     if isinstance(weight, QuantizedWeight):
@@ -85,20 +85,20 @@ def linear(
 
 
 def with_branch(y: Tensor, x: Tensor, branch: Branch | None) -> Tensor:
-    """y `(..., n)` and what a joined branch makes of x `(..., k)`."""
+    """Add a joined branch's product of x `(..., k)` to y `(..., n)`."""
     if branch is None:
         return y
     return y + functional.linear(functional.linear(x, branch.down.to(x.dtype)), branch.up.to(x.dtype))
 
 
 def wants_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> bool:
-    """Whether anything that is given is to learn."""
+    """Whether any of the tensors requires gradients."""
     learning = (x, bias, *(() if branch is None else (branch.down, branch.up)))
     return torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning)
 
 
 def joined(branches: Sequence[Branch]) -> Branch | None:
-    """The branches of a layer as one of scale 1, which is itself where it was joined before; None: there are none."""
+    """Join a layer's branches into one of scale 1; returns a joined branch unchanged, and None if there are none."""
     if not branches:
         return None
     if len(branches) == 1 and branches[0].scale == 1:

@@ -1,22 +1,22 @@
-"""A weight as the product of two thin matrices and a rest that 4 bits can bear (SVDQuant, arXiv 2411.05007)."""
+"""Split a weight into a low-rank product and a residual that survives 4 bits (SVDQuant, arXiv 2411.05007)."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-_ROUNDS = 4  # of splitting off what the last rounding lost (LoftQ, arXiv 2310.08659)
-_ITERATIONS = 4  # of the power method, for singular values that fall slowly
-_OVERSAMPLED = 8  # columns beyond the rank, which are then dropped (arXiv 0909.4061)
+_ROUNDS = 4  # of fitting the branch to what the last rounding lost (LoftQ, arXiv 2310.08659)
+_ITERATIONS = 4  # of the power method, for slowly decaying singular values
+_OVERSAMPLED = 8  # oversampling columns beyond the rank, dropped afterwards (arXiv 0909.4061)
 _SEED = 0
 
 
 def split_low_rank(
     weight: Tensor, rank: int, rounded: Callable[[Tensor], Tensor], balance: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Factors down `(rank, k)` and up `(n, rank)` with which `rounded(weight - up down)` loses least, of a few tried.
+    """Return down `(rank, k)` and up `(n, rank)` for which `rounded(weight - up down)` loses least, of a few rounds.
 
-    `balance` `(k)`, the usual magnitude of each column's input, makes errors count as they will be heard.
+    `balance` `(k)`, the typical magnitude of each input column, weights errors by their effect on the output.
     """
     weight = weight.float()
     weighting = (
@@ -34,12 +34,12 @@ def split_low_rank(
 
 
 def _leading(matrix: Tensor, rank: int, weighting: Tensor) -> tuple[Tensor, Tensor]:
-    """The best approximation of a rank, where the error's columns are weighted."""
+    """Best low-rank approximation under a column-weighted error."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(_SEED)  # the same file for the same model
+        torch.manual_seed(_SEED)  # so that the same model gives the same file
         u, s, v = torch.svd_lowrank(matrix * weighting, q=min(rank + _OVERSAMPLED, *matrix.shape), niter=_ITERATIONS)
     down, up = (v[:, :rank] / weighting[:, None]).T, u[:, :rank] * s[:rank]
-    evened = (_largest(up, 0) / _largest(down, 1)).sqrt()  # so that 16 bits hold both
+    evened = (_largest(up, 0) / _largest(down, 1)).sqrt()  # balance the factors so that both fit float16
     down, up = down * evened[:, None], up / evened
     missing = rank - down.shape[0]
     return torch.nn.functional.pad(down, (0, 0, 0, missing)), torch.nn.functional.pad(up, (0, missing))

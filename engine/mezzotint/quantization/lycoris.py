@@ -1,4 +1,4 @@
-"""What LoHas and LoKrs add to a weight, without making a whole one of it (LyCORIS, arXiv 2309.14859)."""
+"""LoHa and LoKr updates, applied without materializing a full weight (LyCORIS, arXiv 2309.14859)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from mezzotint.quantization.linear import Branch
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hadamard:
-    """What a LoHa adds: `scale (ups[0] downs[0]) * (ups[1] downs[1])`, of ups `(n, r)` and downs `(r, ...)`."""
+    """A LoHa's update: `scale (ups[0] downs[0]) * (ups[1] downs[1])`, with ups `(n, r)` and downs `(r, ...)`."""
 
     ups: tuple[Tensor, Tensor]
     downs: tuple[Tensor, Tensor]
@@ -22,25 +22,25 @@ class Hadamard:
 
     @property
     def factors(self) -> tuple[Tensor, ...]:
-        """All its tensors."""
+        """All factor tensors."""
         return (*self.ups, *self.downs)
 
     def moved(self, move: Callable[[Tensor], Tensor]) -> "Hadamard":
-        """The same of other tensors."""
+        """Return a copy with `move` applied to all factors."""
         (a, b), (c, d) = self.ups, self.downs
         return replace(self, ups=(move(a), move(b)), downs=(move(c), move(d)))
 
     def taken(self, take: Callable[[Tensor], Tensor]) -> "Hadamard":
-        """That of some rows of the weight."""
+        """Return the update for the rows of the weight that `take` selects."""
         return replace(self, ups=(take(self.ups[0]), take(self.ups[1])))
 
     def add_rows(self, total: Tensor, rows: slice) -> None:
-        """Add to these rows of a flat weight."""
+        """Add the update of these rows to `total`, the rows of a flattened weight."""
         first, second = (up[rows] @ down.flatten(1) for up, down in zip(self.ups, self.downs, strict=True))
         total.add_(first.mul_(second), alpha=self.scale)
 
     def as_branch(self) -> Branch:
-        """The same as one product: of rank `r * r`, or as many as the weight has rows or columns."""
+        """Return an equivalent branch, of rank `r * r`, or of the weight's rows or columns if those are fewer."""
         n, (r1, r2) = len(self.ups[0]), (len(down) for down in self.downs)
         shape = self.downs[0].shape[1:]
         columns = shape.numel()
@@ -57,9 +57,9 @@ class Hadamard:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kronecker:
-    """What a LoKr adds: `scale` times the Kronecker product of left `(a, b)` and right `(m, p)` or `(m, p, kh, kw)`.
+    """A LoKr's update: `scale` times the Kronecker product of left `(a, b)` and right `(m, p)` or `(m, p, kh, kw)`.
 
-    `rows`: which of its rows, where the weight has only some; all of them in order where it is None.
+    `rows`: indices of the product's rows that the weight has; None: all of them in order.
     """
 
     left: Tensor
@@ -69,34 +69,34 @@ class Kronecker:
 
     @property
     def factors(self) -> tuple[Tensor, ...]:
-        """All its tensors."""
+        """All factor tensors."""
         return (self.left, self.right) if self.rows is None else (self.left, self.right, self.rows)
 
     def moved(self, move: Callable[[Tensor], Tensor]) -> "Kronecker":
-        """The same of other tensors; whatever numbers those are of, the rows stay whole numbers."""
+        """Return a copy with `move` applied to the factors; `rows` only changes device, since indices stay integers."""
         left = move(self.left)
         rows = None if self.rows is None else self.rows.to(left.device)
         return replace(self, left=left, right=move(self.right), rows=rows)
 
     def taken(self, take: Callable[[Tensor], Tensor]) -> "Kronecker":
-        """That of some rows of the weight."""
+        """Return the update for the rows of the weight that `take` selects."""
         return replace(self, rows=take(torch.arange(len(self.left) * len(self.right), device=self.left.device)))
 
     def add_rows(self, total: Tensor, rows: slice) -> None:
-        """Add to these rows of a flat weight."""
+        """Add the update of these rows to `total`, the rows of a flattened weight."""
         stop = min(rows.stop, rows.start + len(total))
         chosen = torch.arange(rows.start, stop, device=total.device) if self.rows is None else self.rows[rows]
         left, right = self.left[chosen // len(self.right)], self.right.flatten(1)[chosen % len(self.right)]
         total.add_((left[:, :, None] * right[:, None, :]).flatten(1), alpha=self.scale)
 
     def of(self, x: Tensor) -> Tensor:
-        """x `(..., b * p)` to `(..., n)`."""
+        """Map x `(..., b * p)` to `(..., n)`."""
         parts = x.reshape(*x.shape[:-1], self.left.shape[1], -1)
         parts = functional.linear(parts, self.right.to(x.dtype))  # (..., b, m)
         return self._chosen((self.left.to(x.dtype) @ parts).flatten(-2) * self.scale, -1)
 
     def convolved(self, x: Tensor, walk: Walk) -> Tensor:
-        """x `(i, b * p, h, w)` to `(i, n, h', w')`."""
+        """Map x `(i, b * p, h, w)` to `(i, n, h', w')`."""
         images, b = len(x), self.left.shape[1]
         padding = walk.padding if isinstance(walk.padding, str) else list(walk.padding)
         parts = x.reshape(images * b, -1, *x.shape[2:])

@@ -1,7 +1,7 @@
-"""The 4-bit NormalFloat of QLoRA (arXiv 2305.14314), as bitsandbytes lays it out.
+"""The 4-bit NormalFloat of QLoRA (arXiv 2305.14314), in bitsandbytes' layout.
 
-Blocks of 64 numbers, along the flattened weight, share their largest magnitude; each number is the nearest of 16
-quantiles of the normal distribution. Doubly quantized, those magnitudes are themselves 8-bit, in blocks of 256.
+Blocks of 64 numbers along the flattened weight are scaled by their largest magnitude; each number is rounded to the
+nearest of 16 quantiles of the normal distribution. With double quantization the magnitudes are 8-bit, in blocks of 256.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from mezzotint.quantization.constants import constant
 
 BLOCK = 64
 NESTED_BLOCK = 256
-_SMALLEST = 1e-38  # magnitude that has an inverse in float32
-# Appendix E of the paper.
+_SMALLEST = 1e-38  # smallest magnitude with a finite inverse in float32
+# From appendix E of the paper.
 _VALUES = (
     -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
     -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0,
@@ -26,7 +26,7 @@ _VALUES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nested:
-    """Magnitudes of blocks, in 8 bits: `codes` (blocks), `scales` (blocks of 256 of them), `offset` their mean."""
+    """Block magnitudes in 8 bits: `codes` (blocks), `scales` (per 256 blocks), `offset`, their mean."""
 
     codes: Tensor
     scales: Tensor
@@ -39,9 +39,9 @@ def nf4_values(device: torch.device | str = "cpu") -> Tensor:
 
 
 def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A weight of any shape as packed codes `(ceil(numbers / 2), 1)`, the first number high, and magnitudes of blocks.
+    """Quantize a weight to packed codes `(ceil(numbers / 2), 1)`, the first in the high half, and block magnitudes.
 
-    A block of zeros has magnitude 0, and the codes of zero.
+    The weight may have any shape. A block of zeros has magnitude 0 and the code of zero.
     """
     flat = weight.float().flatten()
     blocks = torch.nn.functional.pad(flat, (0, -flat.numel() % BLOCK)).view(-1, BLOCK)
@@ -52,14 +52,14 @@ def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def dequantize_nf4(packed: Tensor, largest: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-    """The weight that packed codes and magnitudes `(blocks)` stand for."""
+    """Dequantize packed codes with block magnitudes `(blocks)`."""
     return dequantize_codes(packed, _pairs, largest, shape, dtype)
 
 
 def dequantize_codes(
     packed: Tensor, make_pairs: Callable[[], Tensor], largest: Tensor, shape: torch.Size, dtype: torch.dtype
 ) -> Tensor:
-    """The same with codes that stand for other values, given as `pairs_of` has them."""
+    """Same for other code values; `make_pairs` returns them as from `pairs_of`."""
     pairs = constant(make_pairs, device=packed.device, dtype=torch.int64)
     values = pairs[packed.flatten().to(torch.int32)].view(torch.float32)
     blocks = torch.nn.functional.pad(values, (0, -values.numel() % BLOCK)).view(-1, BLOCK) * largest[:, None]
@@ -67,7 +67,7 @@ def dequantize_codes(
 
 
 def nest(largest: Tensor) -> Nested:
-    """Quantize magnitudes once more. Where 256 of them are equal their scale and codes are 0."""
+    """Quantize block magnitudes to 8 bits. If all 256 of a block are equal, its scale and codes are 0."""
     offset = largest.mean()
     centred = largest - offset
     blocks = torch.nn.functional.pad(centred, (0, -centred.numel() % NESTED_BLOCK)).view(-1, NESTED_BLOCK)
@@ -79,7 +79,7 @@ def nest(largest: Tensor) -> Nested:
 
 
 def unnest(nested: Nested, values: Tensor | None = None) -> Tensor:
-    """The magnitudes `(blocks)` that were nested, with the 256 values their codes stand for (None: the usual ones)."""
+    """Dequantize nested magnitudes to `(blocks)`; `values` are the 256 code values, by default `dynamic_values`."""
     table = dynamic_values(nested.codes.device) if values is None else values
     found = table[nested.codes.to(torch.int64)]
     return found * nested.scales.repeat_interleave(NESTED_BLOCK)[: found.numel()] + nested.offset
@@ -104,7 +104,7 @@ def _values() -> Tensor:
 
 
 def pairs_of(values: Tensor) -> Tensor:
-    """Of the 16 values of codes both of each byte as one number of 64 bits, to be looked up at once."""
+    """Lookup table from a byte to its two values, packed in an int64 so that one lookup decodes both."""
     return torch.cartesian_prod(values, values).view(torch.int64).flatten()
 
 
@@ -113,5 +113,5 @@ def _pairs() -> Tensor:
 
 
 def _nearest(x: Tensor, values: Tensor) -> Tensor:
-    """The numbers, uint8, of the nearest of some ascending values."""
+    """Indices, uint8, of the nearest of the ascending values."""
     return torch.bucketize(x, (values[1:] + values[:-1]) / 2).to(torch.uint8)

@@ -1,9 +1,9 @@
-"""Which layers of a network are quantized, how, and which are left alone.
+"""Quantization policy: which layers of a network are quantized, and in which format.
 
-What is left alone, by the agreement of several programs and papers: first and last projections, everything that makes
-time, size or words into modulation, and the ends of deep text encoders. Keys and values of words are computed once for
-each prompt and see a first token a hundred times larger than the others (MixDQ, arXiv 2405.17873): their weights are
-rounded, their inputs never.
+Kept in full precision, as in several programs and papers: first and last projections, embeddings of timestep, size and
+text that become modulation, and the ends of deep text encoders. Keys and values of cross-attention are computed once
+per prompt and see a first token a hundred times larger than the others (MixDQ, arXiv 2405.17873): their weights are
+quantized, but never their inputs.
 """
 
 import re
@@ -20,7 +20,7 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 RANK = 32
 _RANK_STEP = 16
 _BRANCH_PAYS = 0.9
-_SHALLOW = 6  # a text encoder of fewer layers has no ends to be kept
+_SHALLOW = 6  # text encoders with fewer layers have no ends to keep
 
 _UNET = r"conv_in|conv_out|time_embedding\..*|add_embedding\..*|class_embedding\..*|.*\.time_emb_proj"
 _PIXART = r"pos_embed\..*|adaln_single\..*|caption_projection\..*|proj_out"
@@ -36,58 +36,56 @@ _KEPT = {
     "Qwen2_5_VLModel": r"language_model\.embed_tokens|visual\.(?!blocks\.).*",
     "Qwen3VLTextModel": r"embed_tokens",
 }
-_TRANSFORMER = "Transformer2DModel"  # how the names of classes end whose blocks lie in lists
+_TRANSFORMER = "Transformer2DModel"  # suffix of classes whose blocks are in lists
 _OUTSIDE_BLOCKS = r"(?!.*\.\d+\.).*"
 _LAYER_OF_ENCODER = re.compile(r"(?:.*\.)?(?:layers|block)\.(\d+)\..*")
-# Of these the weights are rounded and the inputs never: words, and the one token that time and size become.
+# Layers whose weights are quantized but not their inputs: text tokens, and the embedding of timestep and size.
 _PLAIN_INPUTS = re.compile(r".*\.attn2\.to_[kv]|.*(modulation|_mod|norm\d?(_context)?\.linear)(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerShape:
-    """A layer that could be quantized: its name in the network, and the shape of its weight."""
+    """A quantizable layer: its name in the network and the shape of its weight."""
 
     name: str
     shape: tuple[int, ...]
 
     @property
     def is_convolution(self) -> bool:
-        """Whether its weight has a window."""
+        """Whether the layer is a convolution."""
         return len(self.shape) == 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What a person chose for one network."""
+    """The user's quantization settings for one network."""
 
     scheme: Scheme
     rotate: bool = True
     double: bool = True  # of NF4
     rank: int = RANK
     convolutions: bool = True
-    pure: bool = (
-        False  # layers that the scheme does not fit, or is not best for, stay as they are: others read the file
-    )
+    pure: bool = False  # leave layers alone that the scheme does not fit, so that other programs can read the file
 
 
 def can_quantize(class_name: str) -> bool:
-    """Whether there is a list of what to keep for networks of that class."""
+    """Whether there is a quantization policy for this class of networks."""
     return _kept(class_name) is not None
 
 
 def keeps(class_name: str, layer: str) -> bool:
-    """Whether a layer stays as it is, in networks of a class of which something is known."""
+    """Whether the policy of this class keeps the layer in full precision; False for unknown classes."""
     kept = _kept(class_name)
     return kept is not None and re.fullmatch(kept, layer) is not None
 
 
 def _kept(class_name: str) -> str | None:
-    """Names of layers that stay as they are; None: nothing is known of the class."""
+    """Regex of layer names kept in full precision; None for unknown classes."""
     return _KEPT.get(class_name, _OUTSIDE_BLOCKS if class_name.endswith(_TRANSFORMER) else None)
 
 
 def formats_for(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> Mapping[str, Format]:
-    """The format of each layer that is quantized, by its name; ModelRefused when the scheme fits none of them."""
+    """Format of each layer to quantize, by name; raises ModelRefused if the scheme fits none."""
     if not can_quantize(class_name):
         known = ", ".join(_KEPT)
         raise ModelRefused(f"networks of the class {class_name} cannot be quantized; these can: {known}")
@@ -118,7 +116,7 @@ def _first_that_fits(layer: LayerShape, choice: Choice) -> Format | None:
 
 
 def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
-    """From the best for the scheme to what fits everywhere."""
+    """Candidate formats, from the best for the scheme to one that always fits."""
     if choice.pure:
         yield _own(layer, choice)
         return
@@ -135,7 +133,7 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
 
 
 def _worth_their_branch(layer: LayerShape, choice: Choice, group: int, *, dynamic: bool) -> Iterator[Format]:
-    """With the largest rank, in steps that products take, that leaves a layer smaller than 8 bits would."""
+    """Low-rank formats that are smaller than 8 bits, from the largest rank down in steps that the kernels support."""
     most = _BRANCH_PAYS * sum(each.bytes for each in Int8(dynamic=True).described(layer.shape).values())
     for rank in range(choice.rank, 0, -_RANK_STEP):
         tried = LowRank4(rank=rank, group=group, dynamic=dynamic)
@@ -147,7 +145,7 @@ def _worth_their_branch(layer: LayerShape, choice: Choice, group: int, *, dynami
 
 
 def _own(layer: LayerShape, choice: Choice) -> Format:
-    """The scheme's own format."""
+    """The scheme's native format."""
     group = best_group(layer.shape[1]) if choice.rotate else 0
     if choice.scheme == "int4":
         return Nf4(double=choice.double)

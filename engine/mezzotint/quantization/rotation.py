@@ -1,4 +1,4 @@
-"""The regular Hadamard rotation that spreads outliers over a group of columns (ConvRot, arXiv 2512.03673)."""
+"""Regular Hadamard rotation that spreads outliers over a group of columns (ConvRot, arXiv 2512.03673)."""
 
 import functools
 
@@ -12,7 +12,7 @@ GROUPS = (4, 16, 64, 256)
 
 
 def rotate(x: Tensor, group: int) -> Tensor:
-    """Each group of columns of x `(..., n)` times the matrix of that size; twice is x again. 0 leaves x as it is."""
+    """Rotate each group of columns of x `(..., n)`; the rotation is its own inverse. 0 returns x unchanged."""
     if group == 0:
         return x
     grouped = x.reshape(*x.shape[:-1], x.shape[-1] // group, group)
@@ -20,15 +20,15 @@ def rotate(x: Tensor, group: int) -> Tensor:
 
 
 def best_group(columns: int, largest: int = LARGEST_GROUP) -> int:
-    """The largest group that divides so many columns, of at least 16; 0 where none does."""
+    """Largest group size of at least 16 that divides the columns; 0 if none does."""
     return max((group for group in GROUPS[1:] if group <= largest and columns % group == 0), default=0)
 
 
 @functools.cache
 def hadamard(group: int) -> Tensor:
-    """The symmetric orthogonal `(group, group)`: a Kronecker power of a 4x4 whose rows all have the same sum.
+    """Symmetric orthogonal matrix `(group, group)`: a Kronecker power of a 4x4 matrix with equal row sums.
 
-    Raises ValueError when group is none of 4, 16, 64, 256.
+    Raises ValueError if group is not 4, 16, 64 or 256.
     """
     if group not in GROUPS:
         raise ValueError(f"a rotation's group is one of {', '.join(map(str, GROUPS))}, not {group}")

@@ -1,4 +1,4 @@
-"""Quantized layers in the place of a network's own."""
+"""Replace a network's layers by quantized ones."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from mezzotint.quantization.policy import LayerShape
 
 
 def layers_of(network: nn.Module) -> tuple[LayerShape, ...]:
-    """What could be quantized: linear layers and two-dimensional convolutions, in the network's order."""
+    """Quantizable layers: linear layers and two-dimensional convolutions, in the network's order."""
     return tuple(
         LayerShape(name=name, shape=tuple(module.weight.shape))
         for name, module in network.named_modules()
@@ -20,7 +20,7 @@ def layers_of(network: nn.Module) -> tuple[LayerShape, ...]:
 
 
 def swap_in(network: nn.Module, formats: Mapping[str, Format]) -> None:
-    """Put an empty quantized layer in the place of each one named, with the bias of the old."""
+    """Replace each named layer by an empty quantized one with the same bias."""
     for name, format_ in formats.items():
         old = network.get_submodule(name)
         parent, _, child = name.rpartition(".")
@@ -28,7 +28,7 @@ def swap_in(network: nn.Module, formats: Mapping[str, Format]) -> None:
 
 
 def quantized_layers(network: nn.Module) -> Iterator[tuple[str, QuantizedLayer]]:
-    """The quantized layers of a network, by name."""
+    """Quantized layers of a network, by name."""
     return ((name, module) for name, module in network.named_modules() if isinstance(module, QuantizedLayer))
 
 

@@ -1,4 +1,4 @@
-"""Lines of JSON in and out of a process."""
+"""Line-delimited JSON over a process's streams."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ _log = logging.getLogger("mezzotint.rpc")
 
 
 class Connection:
-    """Lines in and out; sending is safe from every thread."""
+    """Reads and writes lines; `send` is thread-safe."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
         self._reader = reader
@@ -22,7 +22,7 @@ class Connection:
         self.lost = threading.Event()
 
     def lines(self) -> Iterator[bytes | None]:
-        """Each line that is not blank; None for one that is too long."""
+        """Each non-blank line; None for one that is too long."""
         while line := self._reader.readline(MAX_LINE + 1):
             if len(line) > MAX_LINE:
                 while line and not line.endswith(b"\n"):
@@ -32,7 +32,7 @@ class Connection:
                 yield line
 
     def send(self, message: dict[str, object]) -> None:
-        """One message; a reader that went away is noted, and its jobs stopped by that."""
+        """Send one message; a closed reader sets `lost`, which cancels its jobs."""
         line = to_json({"jsonrpc": "2.0", **message}).encode("ascii") + b"\n"
         with self._lock:
             try:

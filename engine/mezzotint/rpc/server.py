@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 for both processes of the engine: one object per line in and out, methods declared as data."""
+"""JSON-RPC 2.0 for both engine processes: one object per line, methods declared in a table."""
 
 import logging
 import os
@@ -24,8 +24,8 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 SERVER_ERROR = -32000
 
-# Of questions: one after the other; the newest first, several at once; in a row of their own; several at once, for what
-# waits for others, such as a server. The second and the last can be cancelled.
+# How queries run: one at a time; newest first, several at once; in a thread of their own; several at once, for those
+# that wait on others, such as a server. The second and the last can be cancelled.
 Turn = Literal["in order", "newest first", "apart", "waiting"]
 
 _WAITING_THREADS = 4
@@ -38,26 +38,26 @@ _log = logging.getLogger("mezzotint.rpc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """What one name of the table does. A job tells events, can be cancelled, and runs beside the questions."""
+    """A method of the table. A job sends events, can be cancelled, and runs in parallel with queries."""
 
-    params: object  # the type that params are decoded to; None: takes none
-    run: Callable[[Any, OnDrainEvent, IsCancelled], object]  # (params, tell, cancelled) -> result of the boundary
+    params: object  # type to decode params to; None: takes none
+    run: Callable[[Any, OnDrainEvent, IsCancelled], object]  # (params, send_event, cancelled) -> protocol value
     job: bool = False
     turn: Turn = "in order"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call as it came in."""
+    """A received call."""
 
-    id: str | int | None  # None: a notification, which gets no answer
+    id: str | int | None  # None: a notification, without response
     method: str
     params: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """A call that can be cancelled, from its arrival to its answer."""
+    """A cancellable call, from arrival to response."""
 
     id: str | int
     job: bool
@@ -66,7 +66,7 @@ class _Work:
 
 
 class Lane:
-    """Threads that take tasks in turn; they start when first needed, and stay: torch keeps settings by thread."""
+    """A pool of threads for tasks; started on demand and kept, as torch's settings are per thread."""
 
     def __init__(self, name: str, threads: int = 1, *, newest_first: bool = False) -> None:
         self._name = name
@@ -79,7 +79,7 @@ class Lane:
         self._ending = False
 
     def submit(self, task: Callable[[], None], key: object = None) -> None:
-        """Do it when its turn comes; by its key it can be taken back before."""
+        """Queue a task; until it starts, it can be taken back by its key."""
         with self._changed:
             self._waiting[object() if key is None else key] = task
             if len(self._waiting) > self._idle and len(self._threads) < self._most:
@@ -89,12 +89,12 @@ class Lane:
             self._changed.notify()
 
     def take_back(self, key: object) -> Callable[[], None] | None:
-        """A task that has not begun; None when it has, or is unknown."""
+        """Remove and return a task that has not started; None if it has, or is unknown."""
         with self._changed:
             return self._waiting.pop(key, None)
 
     def stop(self, seconds: float) -> bool:
-        """Whether all that waits was done in that time."""
+        """Finish all waiting tasks; returns whether that took at most `seconds`."""
         with self._changed:
             self._ending = True
             self._changed.notify_all()
@@ -117,7 +117,7 @@ class Lane:
 
 
 class RpcServer:
-    """Answers calls line by line from a table of methods."""
+    """Serves line-delimited calls from a table of methods."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class RpcServer:
         }
 
     def run(self) -> bool:
-        """Serve until the input ends or `shutdown` comes; False when work did not stop in time."""
+        """Serve until the input ends or `shutdown` is called; returns False if work did not stop in time."""
         try:
             for line in self._connection.lines():
                 self._read(line)
@@ -159,7 +159,7 @@ class RpcServer:
         return self._stop()
 
     def abandoned(self) -> bool:
-        """Whether its starter went away without a `shutdown`: it has died."""
+        """Whether the parent process went away without a `shutdown`, that is, died."""
         return self._abandoned or self._connection.lost.is_set()
 
     def _stop(self) -> bool:
@@ -171,7 +171,7 @@ class RpcServer:
         stopped = [lane.stop(max(0.0, end - time.monotonic())) for lane in (self._jobs, *self._lanes.values())]
         return all(stopped)
 
-    # ---- calls in
+    # ---- calls
 
     def _read(self, line: bytes | None) -> None:
         if line is None:
@@ -201,7 +201,7 @@ class RpcServer:
                 self._refuse(call.id, ProtocolError(f"there is no method {call.method[:60]!r}"), METHOD_NOT_FOUND)
 
     def _begin(self, call: Call, method: Method) -> None:
-        """Give a call to its lane, unless it cannot be done."""
+        """Queue a call in its lane, or refuse it."""
         if method.job and call.id is None:
             return self._refuse(None, ProtocolError(f"{call.method} needs an id: it names the job"), INVALID_REQUEST)
         try:
@@ -232,15 +232,15 @@ class RpcServer:
             return work.cancel.is_set() or self._connection.lost.is_set()
 
         try:
-            if cancelled() and not method.job:  # a job says itself what it leaves behind
+            if cancelled() and not method.job:  # a job reports itself what it leaves behind
                 raise Cancelled("stopped")
             return method.run(params, self._teller(call), cancelled)
         finally:
             with self._lock:
-                del self._work[work.id]  # before the answer goes out: the next job may follow at once
+                del self._work[work.id]  # before the response is sent: the next job may follow at once
 
     def _teller(self, call: Call) -> OnDrainEvent:
-        """Sends what happens on the way."""
+        """A callback that sends events of a call."""
         return lambda event: self._connection.send(
             {"method": "event", "params": {"job": call.id, "event": encode(event)}}
         )
@@ -256,7 +256,7 @@ class RpcServer:
         return {"cancelled": True}
 
     def _initialize(self, params: object) -> EngineInfo:
-        """What this process is; devices are left out, since looking for them takes torch."""
+        """Describe this process; without devices, since finding them takes torch."""
         if not isinstance(params, dict) or params.get("schema_version") != SCHEMA_VERSION:
             raise ProtocolError(
                 f'this engine speaks schema version {SCHEMA_VERSION}: {{"schema_version": {SCHEMA_VERSION}}}'
@@ -269,7 +269,7 @@ class RpcServer:
             threads=os.cpu_count() or 1,
         )
 
-    # ---- answers out
+    # ---- responses
 
     def _reply(self, call: Call, produce: Callable[[], object]) -> None:
         try:
@@ -283,7 +283,7 @@ class RpcServer:
             self._refuse_call(call, OutOfMemory("the machine's memory is used up"), SERVER_ERROR)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001  told to the caller and to the log; a panic of Rust is no Exception
+        except BaseException as error:  # noqa: BLE001  reported to caller and log; a Rust panic is no Exception
             _log.exception("a bug in %s", call.method)
             self._refuse_call(call, _bug(error), INTERNAL_ERROR)
         else:
@@ -302,7 +302,7 @@ class RpcServer:
 def _cancel(work: _Work) -> None:
     work.cancel.set()
     if not work.job and (waiting := work.lane.take_back(work.id)) is not None:
-        waiting()  # only answers that it was stopped
+        waiting()  # only responds that it was stopped
 
 
 def _never() -> bool:

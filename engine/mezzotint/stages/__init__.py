@@ -1,1 +1,1 @@
-"""The phases of an image: encode, denoise, transition, decode; one function each."""
+"""The phases of a generation (encode, denoise, transition, decode), one function each."""

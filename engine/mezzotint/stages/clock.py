@@ -1,4 +1,4 @@
-"""Seconds of wall time by phase."""
+"""Wall-clock seconds per phase."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ Phase = Literal["load", "encode", "decode", "save"]
 
 
 class Clock:
-    """Runs from the moment it is made; what runs inside a phase is counted as that phase."""
+    """Starts when constructed; code run inside a phase counts towards that phase."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
@@ -20,15 +20,15 @@ class Clock:
         self._last_step: float | None = None
 
     def phase(self, name: Phase) -> AbstractContextManager[None]:
-        """Count what runs inside as the phase of that name."""
+        """Context manager: count the time inside towards phase `name`."""
         return self._count(name)
 
     def stage(self, index: int) -> AbstractContextManager[None]:
-        """Count what runs inside as denoising of that stage."""
+        """Context manager: count the time inside as denoising of stage `index`."""
         return self._count(index)
 
     def step(self, index: int) -> None:
-        """One more step of that stage is done."""
+        """Record that one more step of stage `index` is done."""
         now = time.perf_counter()
         if self._last_step is not None:
             self._steps.setdefault(index, []).append(now - self._last_step)
@@ -36,11 +36,11 @@ class Clock:
 
     @property
     def steps(self) -> Mapping[int, Sequence[float]]:
-        """Seconds of each stage's steps, but for the first of each image: it brings weights and warms up."""
+        """Seconds per step of each stage, without the first step of each image, which loads weights and warms up."""
         return self._steps
 
     def timings(self, stages: int) -> Timings:
-        """The record of them all, up to now."""
+        """The timings of all phases so far."""
         seconds = self._seconds
         return Timings(
             load=seconds.get("load", 0.0),

@@ -1,4 +1,4 @@
-"""The one loop in which noise becomes latents."""
+"""The denoising loop."""
 
 import inspect
 from collections.abc import Callable
@@ -21,22 +21,22 @@ from mezzotint.stages.sampler_state import Generators, SamplerState
 from mezzotint.stages.schedule import StageSchedule
 
 T = TypeVar("T")
-OnStep = Callable[[int, torch.Tensor | None], None]  # steps done; an estimate of the clean latents, if wanted
+OnStep = Callable[[int, torch.Tensor | None], None]  # steps done; an estimate of the clean latents, if requested
 
 
 class Again(Protocol):
-    """Does a piece of work, and does it once more where it may succeed then."""
+    """Runs a piece of work, and retries it where that can help."""
 
     def __call__(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
-        """What `make` gives; before each new try `reset` undoes the last."""
+        """Return the result of `make`; `reset` undoes the failed attempt before each retry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denoised:
-    """What a stage's schedule leads to."""
+    """The result of a stage's schedule."""
 
-    latents: torch.Tensor  # (n, c, h, w), with the noise that is left
-    clean: torch.Tensor  # the last estimate of the clean latents; the latents themselves when no noise is left
+    latents: torch.Tensor  # (n, c, h, w), including any remaining noise
+    clean: torch.Tensor  # the last estimate of the clean latents; the latents themselves if no noise remains
 
 
 def denoise(
@@ -55,18 +55,18 @@ def denoise(
     keep: LatentMask | None = None,
     anew: Callable[[], None] = lambda: None,
 ) -> Denoised:
-    """Denoise latents `(n, c, h, w)`; Cancelled within one step, MezzotintError when numbers overflow.
+    """Denoise latents `(n, c, h, w)`; raises Cancelled within one step, MezzotintError if values overflow.
 
-    Each of n images has its own generator, and so the very noise that it has alone.
-    `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
-    `anew` is called before what is done again, for what is kept from step to step.
-    After each step `keep` puts back what of an image is to stay: so the network always sees it with the right noise.
+    Each of the n images has its own generator, so it gets the same noise as when generated alone.
+    `again(make, reset)` returns the result of `make`, called again if need be: a repeated step gives the same result.
+    `anew` is called before each retry, to clear state kept from step to step.
+    After each step `keep` restores the parts to be preserved, so the network always sees them at the right noise level.
     """
     try_again: Again = again or _once
     last = len(schedule.timesteps) - 1
     unfinished = schedule.sigmas[-1] > 0
     network = model.networks[family.denoiser_component]
-    with cached_text(network) if remember else nullcontext():  # what remembers looks at memory, not at numbers
+    with cached_text(network) if remember else nullcontext():  # the cache checks memory, not values
         start, begun = SamplerState(schedule.scheduler, generators), latents
         conditionings = _of_steps(conditioning, schedule)
 
@@ -100,7 +100,7 @@ def denoise(
 
 
 def _of_steps(conditioning: Conditioning, schedule: StageSchedule) -> list[Conditioning]:
-    """What each step is given: outside the CFG interval (arXiv 2404.07724) the prompts without the negative ones."""
+    """The conditioning of each step: conditional only outside the CFG interval (arXiv 2404.07724)."""
     timesteps, interval = schedule.timesteps.tolist(), conditioning.sampling.cfg_interval
     if interval is None or not conditioning.guided:
         return [conditioning] * len(timesteps)
@@ -121,7 +121,7 @@ def _step(
     estimates: bool,
     keep: LatentMask | None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The latents after one more step, and the clean ones that it aims at."""
+    """Return the latents after one step, and the estimate of the clean latents."""
     scheduler, timestep = schedule.scheduler, schedule.timesteps[index]
     scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
     output = family.predict(model, scaled, timestep, conditioning)
@@ -134,7 +134,7 @@ def _step(
 
 
 def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Again has it
-    """No second try."""
+    """Run `make` without retrying."""
     return make()
 
 

@@ -1,4 +1,4 @@
-"""What torch and Python raise when memory ends or a device is lost, as our own errors."""
+"""Translate torch's and Python's errors for exhausted memory or a lost device into our own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shorta
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """OutOfMemory or DeviceLost for what means that, inside; other errors pass."""
+    """Raise OutOfMemory or DeviceLost for errors inside that mean so; other errors propagate."""
     try:
         yield
     except MezzotintError:

@@ -1,4 +1,4 @@
-"""Requests that differ in words, seeds and init images only: their images are denoised together."""
+"""Requests that differ only in prompts, seeds and init images, denoised together as one batch."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_POSITIONS = 128 * 128  # of latents in a pass where nothing is planned: those of one image of 1024 x 1024
+_POSITIONS = 128 * 128  # latent positions per forward pass if there is no plan: those of one 1024 x 1024 image
 
 
 class Group(Job):
-    """Two or more requests on their way; all that they share is settled and loaded once."""
+    """Two or more requests in progress; everything they share is resolved and loaded once."""
 
     def __init__(
         self, members: Sequence[Member], means: EngineResources, tell: ToRequests, cancelled: IsCancelled
     ) -> None:
-        """`members` have one batch key and one size."""
+        """All `members` have the same batch key and size."""
         super().__init__(members[0].request, means, tell, cancelled)
         self._members, self._about, self._tell = list(members), list(members), tell
-        self._most_made = 0  # at once
+        self._most_made = 0  # images in the largest batch so far
 
     def make(self) -> dict[int, ManyOutcome]:
-        """What became of each, by its place; a MezzotintError before the first image is about all of them."""
+        """The outcome of each request by its index; a MezzotintError before the first image applies to all."""
         with self._telling(self._members):
             first = self._members[0]
             loras = JobLoras(first.request, first.setup, self._cancelled)
@@ -50,10 +50,10 @@ class Group(Job):
                     self._make_alike(work, alike)
         return self._outcomes(work)
 
-    # ---- words
+    # ---- prompts
 
     def _encode(self, work: LoadedJob) -> list[list[Member]]:
-        """Those whose words became tensors of one shape, together."""
+        """Encode the prompts, and group the members whose conditioning tensors have the same shapes."""
         import torch
 
         from mezzotint.families.text.conditionings import moved, shape_of
@@ -77,9 +77,9 @@ class Group(Job):
             left = left[size:]
 
     def _size(self, work: LoadedJob) -> int:
-        """How many at once: as planned, or as many as are no more work than one large image; fewer after a shortage.
+        """The batch size: as planned, or as many as make up one large image; smaller after a memory shortage.
 
-        A processor has nothing to gain from more of them.
+        CPUs gain nothing from larger batches.
         """
         job_plan, stage = work.settled.job_plan, work.settled.setup.stages[0]
         if job_plan is not None:
@@ -91,7 +91,7 @@ class Group(Job):
         return min(size, work.painter.at_once or size)
 
     def _make(self, work: LoadedJob, members: Sequence[Member]) -> None:
-        """Denoise them together; where that fails each is made by itself, and the one at fault comes to nothing."""
+        """Denoise `members` together; if that fails, retry each alone, so only the one at fault fails."""
         members = [member for member in members if self._is_read(work, member)]
         if not members:
             return
@@ -109,7 +109,7 @@ class Group(Job):
         self._save(work, members, latents)
 
     def _is_read(self, work: LoadedJob, member: Member) -> bool:
-        """Whether its images could be read: not before they are needed, for they may be large."""
+        """Whether the member's images could be read; they are read only when needed, as they may be large."""
         with self._alone_failing(member):
             member.given = self._read_images(member.setup, member.request)
             member.at = self._circumstances(work.settled, work.session.used, member.given)
@@ -132,7 +132,7 @@ class Group(Job):
         return latents
 
     def _save(self, work: LoadedJob, members: Sequence[Member], latents: "Sequence[torch.Tensor]") -> None:
-        """Decode and save one after the other; the latents of those that wait are on disk, too."""
+        """Decode and save the images one by one; the latents of those still waiting are on disk too."""
         begun = []
         for member, each in zip(members, latents, strict=True):
             with self._alone_failing(member):
@@ -149,11 +149,11 @@ class Group(Job):
                     path.unlink(missing_ok=True)
             raise
 
-    # ---- what is told, and what came of it
+    # ---- events and outcomes
 
     @contextmanager
     def _telling(self, members: Sequence[Member]) -> Iterator[None]:
-        """Inside, what happens is told to these."""
+        """Context manager: events inside are reported to `members`."""
         before, self._about = self._about, list(members)
         try:
             with self._tell.about([member.place for member in members]):
@@ -163,7 +163,7 @@ class Group(Job):
 
     @contextmanager
     def _alone_failing(self, member: Member) -> Iterator[None]:
-        """Inside, what goes wrong is this one's own."""
+        """Context manager: errors inside fail only `member`."""
         try:
             with translate_errors(), self._telling([member]):
                 yield
@@ -202,7 +202,7 @@ def _result(work: LoadedJob, report: MemoryReport, timings: Timings, member: Mem
 
 
 def _share(timings: Timings, images: int) -> Timings:
-    """Of one image in what all of them took."""
+    """One image's share of the batch's timings."""
     return Timings(
         load=timings.load / images,
         encode=timings.encode / images,
@@ -214,7 +214,7 @@ def _share(timings: Timings, images: int) -> Timings:
 
 
 def _there(value: T | None) -> T:
-    """What is known by now."""
+    """Return `value`, which must be known by now."""
     if value is None:
         raise AssertionError("an image was made of a request that was not read")
     return value

@@ -1,4 +1,4 @@
-"""One request from its words to its images."""
+"""Run one request, from prompt to images."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineResources:
-    """What an engine has to make images with."""
+    """The resources that an engine generates images with."""
 
     find: Find
     default_model: ModelRef
@@ -64,11 +64,11 @@ class EngineResources:
     attention: AttentionBackends
     products: ProductBackends
     facts: "Facts"
-    told: set[str]  # devices of which was told what they lack: an engine says it once
+    told: set[str]  # devices whose missing features were reported: once per engine
 
 
 class Job:
-    """One request on its way."""
+    """One request in progress."""
 
     def __init__(
         self, request: GenerateRequest, means: EngineResources, on_event: OnEvent, cancelled: IsCancelled
@@ -80,7 +80,7 @@ class Job:
         self._notices: list[str] = []
 
     def run(self) -> GenerateResult:
-        """Everything that can be refused first, then the work."""
+        """Check everything that can be refused first, then generate."""
         request = self._request
         setup = set_up(request, self._means.find, self._means.default_model, image_size)
         check_output(request.output, request.count)
@@ -113,7 +113,7 @@ class Job:
 
     @contextmanager
     def _at_work(self, job: ResolvedJob, loras: JobLoras, session: "AttentionSession") -> Iterator[LoadedJob]:
-        """Have everything loaded and in its place, inside."""
+        """Context manager: inside, all models are loaded and placed."""
         import torch
 
         memory = machine.PeakMemory(torch.device(job.device.id))
@@ -131,7 +131,7 @@ class Job:
                 self._model_cache.drop(painter.lowered_models())
 
     def _settle(self, setup: CascadeSetup, together: int = 1) -> ResolvedJob:
-        """Device, numbers, precision and memory; what leaves a stage without a step is told before weights are read."""
+        """Resolve device, dtype, precision and memory; refuses a stage left without steps before reading weights."""
         import torch
 
         from mezzotint.stages.job_plan import plan_job
@@ -159,7 +159,7 @@ class Job:
         return ResolvedJob(setup=setup, device=device, dtype=dtype, fast=fast, schemes=schemes, job_plan=job_plan)
 
     def _tell_lacks(self, device: DeviceInfo) -> None:
-        """What an NVIDIA card would have, and this device does in a plainer way."""
+        """Report which features of NVIDIA cards this device lacks and works without."""
         found = gpu(device.id)
         if found is not None and found.lacks and device.id not in self._means.told:
             self._means.told.add(device.id)
@@ -167,7 +167,7 @@ class Job:
             self._notice("plain_device", f"{device.name} ({device.id}) works without {lacking}, which ask for CUDA")
 
     def _on_trace(self, component: str, part: float) -> None:
-        """An architecture that is met for the first time is looked at, which takes seconds."""
+        """Report progress of tracing an architecture seen for the first time, which takes seconds."""
         self._on_event(Loading(model=PLANNING, component=component, bytes_done=int(part * 100), bytes_total=100))
 
     def _memory_report(self, work: LoadedJob, *, learns: bool = True) -> MemoryReport:
@@ -181,7 +181,7 @@ class Job:
         return MemoryReport(peak_ram_bytes=work.memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
 
     def _plain_steps(self, work: LoadedJob) -> Mapping[int, Sequence[float]]:
-        """Seconds of the steps, if they did what plans expect of them and nothing else."""
+        """Seconds per step, or nothing if the run deviated from what plans assume."""
         painter = work.painter
         odd = self._request.compile or work.settled.fast or painter.placement.recoveries or painter.uses_loras
         return {} if odd or self._request.attention != "auto" else self._clock.steps
@@ -266,7 +266,7 @@ class Job:
         return CompiledBlocks(self._notice)
 
     def _captures(self, job: ResolvedJob) -> "CapturedSteps | None":
-        if self._request.cuda_graphs != "on":  # no card has shown yet that images are the same
+        if self._request.cuda_graphs != "on":  # no card has been shown yet to give identical images
             return None
         found = gpu(job.device.id)
         simulated = job.job_plan is not None and job.job_plan.machine.simulated
@@ -278,7 +278,7 @@ class Job:
         return CapturedSteps(self._notice)
 
     def _compare_models(self, used: list[ModelUsed]) -> None:
-        """A request read from an image knows its model's files; with others it is another image."""
+        """Warn if a model's files differ from those that the request, if read from an image, records."""
         for stage, model in zip(self._request.cascade.stages, used, strict=True):
             wanted = stage.model.sha256 if stage.model is not None else None
             if wanted is not None and wanted != files_sha256(model):
@@ -312,7 +312,7 @@ class Job:
         request: GenerateRequest,
         index: int = 0,
     ) -> GeneratedImage:
-        """From latents to an image on disk."""
+        """Decode latents and save the image to disk."""
         painter = work.painter
         pixels = given.finished(painter.decode(index, latents))
         with self._clock.phase("save"):
@@ -323,12 +323,12 @@ class Job:
 
     @contextmanager
     def _kept(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Iterator[None]:
-        """Latents are on disk while they are decoded: what ends that, or the process, loses no image."""
+        """Context manager: latents stay on disk while decoding, so no image is lost if decoding or the process dies."""
         with self._until_saved(self._keep(latents, undecoded)):
             yield
 
     def _keep(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Path | None:
-        """Latents on disk; None: they could not be written, which is told."""
+        """Write the latents to disk; returns None, with a notice, if that fails."""
         try:
             with self._clock.phase("save"):
                 return write_latents(paths.undecoded_folder(), latents, undecoded)
@@ -338,7 +338,7 @@ class Job:
 
     @contextmanager
     def _until_saved(self, path: Path | None) -> Iterator[None]:
-        """Latents go when the image is safe, or nobody wants it any more."""
+        """Delete the latents file once the image is saved or the job is cancelled."""
         if path is None:
             yield
             return

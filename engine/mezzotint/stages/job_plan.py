@@ -1,4 +1,4 @@
-"""What memory a job is going to take: settled with its plan before anything is loaded, compared with it afterwards."""
+"""The memory plan of a job: made before anything is loaded, compared with measurements afterwards."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,21 +24,21 @@ from mezzotint.memory.planning.task import Numbers, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
-_ROOM = 0.7  # of free RAM: a model that takes no more is simply loaded
+_ROOM = 0.7  # of free RAM: a model that needs no more is loaded without a plan
 
 
 class Facts(Protocol):
-    """Looks at the machine."""
+    """Probes the machine."""
 
     def __call__(
         self, device: str, *, vram_limit: int | None, ram_limit: int | None, calibration: Calibration | None = None
     ) -> MachineFacts:
-        """What there is, and what is free now."""
+        """Total and currently free memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlan:
-    """A plan, and what it rests on."""
+    """A plan and the inputs it was computed from."""
 
     plan: Plan
     task: Task
@@ -47,27 +47,27 @@ class JobPlan:
 
     @property
     def together(self) -> int:
-        """How many images are denoised at once."""
+        """Number of images denoised at once."""
         return min(stage.batch for stage in self.task.stages)
 
     @property
     def is_tight(self) -> bool:
-        """Whether not everything stays on the device as it is in its files."""
+        """Whether the plan streams, tiles or quantizes anything."""
         found = self.plan
         whole = all(part.resident_blocks >= part.blocks for part in found.components)
         return not whole or found.vae_tile > 0 or found.quantization != "none"
 
     @property
     def clipped(self) -> tuple[str, ...]:
-        """What is told of limits above what there is."""
+        """Notes about limits above the memory that exists."""
         return tuple(note for note in self.machine.notes if note.startswith("the limit of"))
 
     def on_disk(self, model: str) -> frozenset[str]:
-        """The parts of a model whose weights stay in their files."""
+        """The components of a model whose weights stay in their files."""
         return frozenset(part.name for part in self.plan.components if part.model == model and part.host == "disk")
 
     def hottest_first(self) -> tuple[PlannedComponent, ...]:
-        """The networks, those that run most often in the job before the others."""
+        """The components, those that run most often in the job first."""
         parts = parts_of(self.task, self.plan.guidance, self.plan.vae_tile)
         passes = {(part.model.id, part.component.name): part.passes for part in parts}
         return tuple(sorted(self.plan.components, key=lambda part: -passes.get((part.model, part.name), 0)))
@@ -75,7 +75,7 @@ class JobPlan:
     def learn(
         self, measured: Sequence[PhaseMemory], folder: Path, steps: Mapping[int, Sequence[float]] = MappingProxyType({})
     ) -> None:
-        """Have later plans for this device rest on what came of this one; `steps` are seconds, by stage from 0."""
+        """Store the measurements of this job for later plans on this device; `steps`: seconds by stage from 0."""
         if self.machine.simulated:
             return
         calibration, device = self.calibration, gpu(self.machine.device)
@@ -114,10 +114,10 @@ def plan_job(
     on_trace: Callable[[str, float], None],
     together: int = 1,
 ) -> JobPlan | None:
-    """The plan, or None where everything has room and is best loaded to where it works.
+    """Return the plan, or None if everything fits and is best loaded directly where it runs.
 
-    `together`: how many images there are to be denoised at once, if memory allows it.
-    OutOfMemory, with the numbers, when no plan fits.
+    `together`: how many images to denoise at once if memory allows.
+    Raises OutOfMemory, with the numbers, if no plan fits.
     """
     limits = (request.vram_limit_bytes, request.ram_limit_bytes)
     machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
@@ -140,7 +140,7 @@ def plan_job(
 
 
 def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeSetup) -> Calibration:
-    """With how fast this card and this disk are, measured the first time that a device is met."""
+    """Add this card's and disk's transfer rates, measured the first time a device is seen."""
     sample = sample_file(_files(setup))
     known = measured_rates(
         calibration, lambda: measured_link(machine.device), lambda: None if sample is None else measured_disk(sample)
@@ -151,18 +151,18 @@ def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeS
 
 
 def _has_room(setup: CascadeSetup, machine: MachineFacts, *, copies: int) -> bool:
-    """Whether all weights fit well into the RAM that is free, by the limits of this process and its device too."""
+    """Whether all weights fit well into free RAM, within this process's and its device's limits."""
     weights = copies * sum(path.stat().st_size for path in _files(setup))
     return weights <= _ROOM * min(machine.free_ram_bytes - machine.process_bytes, machine.free_vram_bytes)
 
 
 def _has_loras(request: GenerateRequest) -> bool:
-    """Which are merged into copies of weights."""
+    """Whether LoRAs are used, which are merged into copies of the weights."""
     return bool(request.loras) or any(stage.loras for stage in request.cascade.stages)
 
 
 def _files(setup: CascadeSetup) -> set[Path]:
-    """Of all weights."""
+    """All weight files."""
     return {path for stage in setup.stages for part in stage.sources.components.values() for path in part.files}
 
 
@@ -195,13 +195,13 @@ def _task(
         count=request.count,
         quantization=request.quantization,
         text_quantization=request.text_quantization,
-        dtype=cast(Numbers, dtype),  # which is settled by now
+        dtype=cast(Numbers, dtype),  # resolved by now
         vae_tile=request.vae_tile,
     )
 
 
 def stage_identity(stage: StageSetup) -> str:
-    """One name for a model with the weights that it has in a stage."""
+    """Identifies a model together with the weights it has in a stage."""
     return stage.found.info.id if stage.weights is None else f"{stage.found.info.id} with {stage.weights.name}"
 
 

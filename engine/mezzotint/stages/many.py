@@ -1,4 +1,4 @@
-"""Several requests at once: what is alike is made together, everything else alone."""
+"""Run several requests: compatible ones as batches, the others alone."""
 
 from collections.abc import Hashable, Sequence
 
@@ -21,11 +21,11 @@ from mezzotint.stages.member import Member, ToRequests, failed
 from mezzotint.stages.setup import set_up
 from mezzotint.stages.together import batch_key
 
-MOST = 64  # requests at once
+MOST = 64  # requests per call
 
 
 class Many:
-    """Requests on their way; one that comes to nothing harms no other."""
+    """Requests in progress; one that fails does not affect the others."""
 
     def __init__(
         self, asked: GenerateManyRequest, means: EngineResources, on_event: OnEvent, cancelled: IsCancelled
@@ -35,7 +35,7 @@ class Many:
         self._outcomes: dict[int, ManyOutcome] = {}
 
     def run(self) -> GenerateManyResult:
-        """All of them; Cancelled and DeviceLost end all that is left."""
+        """Run all requests; Cancelled and DeviceLost end all that remain."""
         if not 1 <= len(self._requests) <= MOST:
             raise UsageError(f"{len(self._requests)} requests are given at once; it must be from 1 to {MOST}")
         keys = [batch_key(request) for request in self._requests]
@@ -54,7 +54,7 @@ class Many:
         )
 
     def _groups(self, keys: Sequence[Hashable | None]) -> list[list[Member]]:
-        """Those that may be made together, in the order of the first of each; what is refused has its outcome."""
+        """Group the requests that may be batched, by first occurrence; refused ones get their outcome here."""
         groups: dict[Hashable, list[Member]] = {}
         for place, (key, request) in enumerate(zip(keys, self._requests, strict=True)):
             if key is None:
@@ -69,7 +69,7 @@ class Many:
             except MezzotintError as error:
                 self._outcomes[place] = failed(error)
                 continue
-            sizes = tuple((stage.width, stage.height) for stage in setup.stages)  # init images may have decided them
+            sizes = tuple((stage.width, stage.height) for stage in setup.stages)  # init images may decide the size
             groups.setdefault((key, sizes), []).append(Member(place=place, request=request, setup=setup))
         return list(groups.values())
 
@@ -80,7 +80,7 @@ class Many:
                 made = group.make()
         except (Cancelled, DeviceLost):
             raise
-        except MezzotintError as error:  # before the first image: what is the same for all
+        except MezzotintError as error:  # before the first image: the error applies to all
             made = {member.place: failed(error) for member in members}
         self._outcomes.update(made)
 

@@ -1,4 +1,4 @@
-"""One request among several that are made together."""
+"""One request of a batch."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,40 +27,40 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Member:
-    """What is known of it so far."""
+    """The state of one request so far."""
 
-    place: int  # among the requests
+    place: int  # index among the requests
     request: GenerateRequest
     setup: CascadeSetup
-    conditioning: "Conditioning | None" = None  # of its words
+    conditioning: "Conditioning | None" = None  # of its prompts
     given: InputImages = field(default_factory=InputImages)
     at: JobRecord | None = None
     saver: Saver | None = None
     image: GeneratedImage | None = None
     together: int = 1
     notices: list[str] = field(default_factory=list)
-    outcome: ManyOutcome | None = None  # told early only where it came to nothing
+    outcome: ManyOutcome | None = None  # set early only if the request failed
 
 
 def failed(error: MezzotintError) -> ManyOutcome:
-    """The outcome of a request that came to nothing."""
+    """The outcome of a failed request."""
     return ManyOutcome(result=None, failure=Failure(kind=error.kind, message=str(error)))
 
 
 class ToRequests:
-    """Tells an event to those requests that it is about."""
+    """Forwards events to the requests they concern."""
 
     def __init__(self, on_event: OnEvent, places: Sequence[int] = ()) -> None:
         self._on_event, self._places = on_event, list(places)
 
     def __call__(self, event: Event) -> None:
-        """Once for each of them; what comes in quick succession and is about a model, to the first."""
+        """Send `event` once for each current request; frequent events about a model only to the first."""
         for place in self._places[:1] if isinstance(event, Loading) else self._places:
             self._on_event(OfRequest(request=place, event=cast(Told, event)))
 
     @contextmanager
     def about(self, places: Sequence[int]) -> Iterator[None]:
-        """Inside, events are about these."""
+        """Context manager: events inside concern the requests `places`."""
         before, self._places = self._places, list(places)
         try:
             yield

@@ -1,4 +1,4 @@
-"""All stages of an image, in order: the cascade at work."""
+"""Run all stages of a cascade in order."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -55,7 +55,7 @@ from mezzotint.stages.transition import ThroughPixels, cross
 
 
 def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
-    """For each stage the parts of its model that will be used."""
+    """The model components that each stage needs."""
     last = len(setup.stages) - 1
     needed = []
     for index, stage in enumerate(setup.stages):
@@ -68,12 +68,12 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
 
 
 def text_encoders(model: LoadedModel) -> list[str]:
-    """The parts of a model that read the words."""
+    """The names of a model's text encoders."""
     return [name for name in model.networks if name.startswith("text_encoder")]
 
 
 class Pipeline:
-    """Makes the images of one job with models that are in memory."""
+    """Generates the images of one job with models already in memory."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Pipeline:
         fast: bool = False,
         captures: CapturedSteps | None = None,
     ) -> None:
-        """`fast`: products are summed in float16 while it denoises."""
+        """`fast`: matmuls accumulate in float16 while denoising."""
         self._compiler, self._fast, self.captures = compiler, fast, captures
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
@@ -98,66 +98,66 @@ class Pipeline:
         self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
-        self._schedules: list[StageSchedule] = []  # of the image that is being made
-        self._first_stage: torch.Tensor | None = None  # clean latents that it ended with, where they are to be shown
+        self._schedules: list[StageSchedule] = []  # of the current image
+        self._first_stage: torch.Tensor | None = None  # its final clean latents, if they are to be shown
 
     @property
     def placement(self) -> Placement:
-        """Where the networks are."""
+        """The placement of the networks."""
         return self._placement
 
     @property
     def vae_tile(self) -> int:
-        """Pixels of the side of the squares that images are decoded in; 0: whole."""
+        """Side in pixels of the VAE tiles for decoding; 0: no tiling."""
         return self._models[-1].vae_tile
 
     @property
     def at_once(self) -> int:
-        """Images in one pass of a network, after memory ran short; 0: all that are made together."""
+        """Images per forward pass after a memory shortage; 0: the whole batch."""
         return max(model.at_once for model in self._models)
 
     @property
     def guidance_passes(self) -> GuidancePasses:
-        """Whether any stage took the halves of the guidance one after the other."""
+        """Whether any stage ran conditional and unconditional passes one after the other."""
         return "sequential" if any(model.passes == "sequential" for model in self._models) else "batched"
 
     @property
     def compiled(self) -> bool:
-        """Whether blocks ran compiled."""
+        """Whether compiled blocks were used."""
         return self._compiler is not None and not self._compiler.failure
 
     @property
     def uses_loras(self) -> bool:
-        """Whether networks do more than their own work."""
+        """Whether any stage uses LoRAs."""
         return any(self._loras.used(index) for index in range(len(self._models)))
 
     @property
     def merged_layers(self) -> int:
-        """How many layers have LoRAs in their weights and not beside them."""
+        """Number of layers with LoRAs merged into their weights."""
         networks = {id(network): network for network in self.networks()}
         return sum(len(merged_branches(network)) for network in networks.values())
 
     def lowered_models(self) -> list[LoadedModel]:
-        """Those that are not what their files say any more."""
+        """The models whose precision was lowered during the job, so they no longer match their files."""
         return [model for model in self._models if model.lowered]
 
     @property
     def images(self) -> int:
-        """How many images are made."""
+        """Number of images to generate."""
         return self._request.count
 
     @property
     def stages(self) -> tuple[StageSetup, ...]:
-        """Those of the cascade."""
+        """The stages of the cascade."""
         return tuple(self._setup.stages)
 
     def networks(self) -> list[Network]:
-        """Of all models, those that are in memory."""
+        """The networks in memory, of all models."""
         return [network for model in self._models for network in model.networks.values()]
 
     @contextmanager
     def attending(self, session: AttentionSession) -> Iterator[None]:
-        """Have the session attend in all networks, inside."""
+        """Context manager: use the session for attention in all networks."""
         with attending(session, self.networks()):
             for model in self._models:
                 model.attention = None if session.used == "sdpa" else session
@@ -168,13 +168,13 @@ class Pipeline:
                     model.attention = None
 
     def encode(self, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...]) -> None:
-        """Turn the words and reference images of every stage into conditioning."""
+        """Encode the prompts and reference images of every stage."""
         self._conditionings = self.conditionings(self._setup.stages, embeddings, references)
 
     def conditionings(
         self, stages: Sequence[StageSetup], embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
     ) -> list[Conditioning]:
-        """What words and reference images of stages like this cascade's become; known words come from the cache."""
+        """Conditioning for stages like this cascade's; known prompts come from the cache."""
         found = []
         with self._clock.phase("encode"):
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
@@ -195,7 +195,7 @@ class Pipeline:
     def make_together(
         self, seeds: Sequence[int], given: Sequence[InputImages], conditionings: Sequence[Conditioning]
     ) -> list[torch.Tensor]:
-        """The latents `(1, c, h, w)` of images of one stage and one shape, each from its own seed and words."""
+        """Latents `(1, c, h, w)` of several images of one stage and shape, each from its own seed and prompts."""
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
@@ -209,11 +209,11 @@ class Pipeline:
             return list(torch.split(self._denoise(0, 0, torch.cat(first), generators, None, masked).latents, 1))
 
     def make(self, index: int, seed: int, given: InputImages) -> torch.Tensor:
-        """The latents `(1, c, h, w)` of one image, from its seed alone."""
+        """Latents `(1, c, h, w)` of one image, determined by its seed."""
         generator = torch.Generator("cpu").manual_seed(seed)
         self._schedules = plan_schedules(
             self._setup, self._models[0].device
-        )  # samplers remember: each image has fresh ones
+        )  # samplers keep state: each image gets fresh ones
         with self._clock.stage(0):
             keep, first = self._starts.begin(self._schedules[0], given, generator)
             done = self._denoise(index, 0, first, generator, keep, self._starts.seen(0, given.canvas, generator))
@@ -230,14 +230,14 @@ class Pipeline:
         return done.latents
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
-        """The image of such latents."""
+        """Decode latents to an image."""
         self._stop_if_asked()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
             return self._to_image(self._models[-1], latents)
 
     def first_stage(self) -> Image.Image | None:
-        """What the first stage of the last image ended with; None: it is not to be shown, or memory is short."""
+        """The decoded result of the last image's first stage; None if not requested or memory is short."""
         latents, self._first_stage = self._first_stage, None
         if latents is None or self._cancelled():
             return None
@@ -269,19 +269,19 @@ class Pipeline:
             return working.again(partial(to_latents, model, image, rng, hidden), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
-        """Hash the files that decide the images; known ones come from the cache."""
+        """Hash the files that determine the images; known hashes come from the cache."""
         self._used = [model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
         return self._used
 
     def resolved(self, stages_like: Sequence[StageSetup] | None = None) -> tuple[ResolvedStage, ...]:
-        """Every stage with every value that was used; of stages that differ from this cascade's in their words."""
+        """All values that each stage used; `stages_like` may differ from this cascade's stages in the prompts only."""
         stages = zip(stages_like or self._setup.stages, self._schedules, self._used, strict=True)
         resolved = (resolved_stage(stage, schedule, used) for stage, schedule, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
     @property
     def _starts(self) -> StartLatents:
-        """Made when needed: kept, it would hold what holds it, and both would stay on the device for a while."""
+        """Created on demand: storing it would make a reference cycle that keeps device memory alive for a while."""
         return StartLatents(self._setup, self._models, self._to_latents)
 
     def _stop_if_asked(self) -> None:
@@ -304,7 +304,7 @@ class Pipeline:
         keep: LatentMask | None,
         seen: MaskedImage | None,
     ) -> Denoised:
-        """Take a stage's steps; a network that sees the image keeps to it without being held to it."""
+        """Run a stage's steps; a network that sees the masked image as input needs no latent mask."""
         schedule, model, family = self._schedules[stage], self._models[stage], self._setup.stages[stage].family
         self._loras.put_on(stage, model)
         folder = self._request.output.preview_folder
@@ -364,7 +364,7 @@ class Pipeline:
         return nullcontext() if found is None else found.summing_in_float16()
 
     def _capturing(self, model: LoadedModel, component: str) -> AbstractContextManager[None]:
-        """Have a network's steps captured, inside, where that is wanted and can be."""
+        """Context manager: capture the network's steps as CUDA graphs, if requested and possible."""
         if self.captures is None:
             return nullcontext()
         network = model.networks[component]
@@ -381,11 +381,11 @@ class Pipeline:
         return self.captures.running(network, refusal)
 
     def _compiled(self, network: Network) -> AbstractContextManager[None]:
-        """Have a network's blocks run compiled, inside, where that is wanted."""
+        """Context manager: run the network's blocks compiled, if requested."""
         return nullcontext() if self._compiler is None else self._compiler.running(network, blocks_of(network))
 
     def _prefetch_after(self, stage: int) -> None:
-        """While the last step is made, begin to bring the network of the next stage."""
+        """Start loading the next stage's denoiser while the last step runs."""
         if stage + 1 < len(self._setup.stages):
             after = self._setup.stages[stage + 1].family.denoiser_component
             self._placement.prefetch(self._models[stage + 1], after)

@@ -1,4 +1,4 @@
-"""Plans without a job: how would these models fit that machine?"""
+"""Memory plans without a job: how given models would fit a given machine."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[str], None] = lambda _: None) -> Plan:
-    """The plan for a request; nothing of torch is needed where models and memory are given by name and number.
+    """Return the plan for a request; torch is not needed if models and memory are given by name and number.
 
-    `tell` hears what a person should know of the machine. Raises UnknownModel, or ModelRefused.
+    `tell` receives remarks about the machine for the user. Raises UnknownModel or ModelRefused.
     """
     from mezzotint.memory.machine.probe import usual_dtype
     from mezzotint.memory.planning.planner import plan
@@ -41,7 +41,7 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[s
 
 
 def _shown(models: Sequence[ModelFootprint], sizes: tuple[tuple[int, int], ...]) -> list[list[tuple[int, int]]]:
-    """Sizes of reference images as each model is shown them; UsageError where none takes any."""
+    """Sizes of the reference images as each model receives them; raises UsageError if none takes any."""
     if not sizes:
         return [[] for _ in models]
     from mezzotint.families.known import FLOW_FAMILIES
@@ -69,14 +69,14 @@ def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[Machin
 
 
 def this_ram() -> int:
-    """Bytes that a process may have here."""
+    """Bytes of RAM available to a process on this machine."""
     from mezzotint.memory.machine.probe import machine_facts
 
     return machine_facts("cpu").ram_bytes
 
 
 def this_machine(ram_limit: int | None) -> "tuple[MachineFacts, Calibration]":
-    """This machine with its best device, and what was learned of that."""
+    """This machine with its best device, and that device's calibration."""
     from mezzotint import paths
     from mezzotint.machine import devices
     from mezzotint.memory.machine.calibration import load_calibration
@@ -88,7 +88,7 @@ def this_machine(ram_limit: int | None) -> "tuple[MachineFacts, Calibration]":
 
 
 def _footprints(models: tuple[str, ...], make_catalog: "MakeCatalog") -> list[ModelFootprint]:
-    """Names of known models need no catalog; a model of the catalog is looked at, file by file."""
+    """Known model names need no catalog; a model of the catalog is inspected file by file."""
     catalog: Catalog | None = None
     found = []
     for name in models:

@@ -1,4 +1,4 @@
-"""The words of a stage and what its model makes of them, once."""
+"""The prompts of a stage and their embeddings, computed once."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
@@ -17,7 +17,7 @@ from mezzotint.stages.setup import StageSetup
 def prompt_inputs(
     stage: StageSetup, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
 ) -> PromptInputs:
-    """All that decides what a stage's text encoders make of its words."""
+    """All inputs that determine the output of a stage's text encoders."""
     return PromptInputs(
         prompt=stage.prompt,
         negative_prompt=stage.negative_prompt,
@@ -36,9 +36,9 @@ def encoded(
     loras: Sequence[LoraUsed],
     encode: Callable[[PromptInputs], Conditioning],
 ) -> Conditioning:
-    """What the words become: kept with the model, for the same words with the same LoRAs and embedding files.
+    """Return the conditioning, cached with the model by prompts, LoRAs and embedding files.
 
-    A model that was quantized further in the middle of a job is not what its files say: it neither gives nor takes.
+    A model quantized further during a job no longer matches its files, so it neither reads nor fills the cache.
     """
     key = _key(inputs, loras)
     known = None if model.lowered else model.prompt_cache.get(key)

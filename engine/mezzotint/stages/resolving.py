@@ -1,4 +1,4 @@
-"""What a stage did, with nothing left open."""
+"""A stage's record with every value resolved."""
 
 from dataclasses import fields
 
@@ -8,7 +8,7 @@ from mezzotint.stages.setup import StageSetup
 
 
 def resolved_stage(stage: StageSetup, schedule: StageSchedule, used: ModelUsed) -> ResolvedStage:
-    """Every value that a stage used; its LoRAs are not known here."""
+    """All values that a stage used; its LoRAs are not known here."""
     return ResolvedStage(
         model=used,
         width=stage.width,

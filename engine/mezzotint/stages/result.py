@@ -1,4 +1,4 @@
-"""What a job rests on, what it made, and the result that states both."""
+"""A job's settings and outputs, and the result that reports both."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedJob:
-    """What a job rests on."""
+    """The resolved settings of a job."""
 
     setup: CascadeSetup
     device: DeviceInfo
     dtype: Dtype
-    fast: bool  # products are summed in float16 while it denoises
+    fast: bool  # matmuls accumulate in float16 while denoising
     schemes: Schemes
     job_plan: "JobPlan | None"
 
@@ -50,7 +50,7 @@ class LoadedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobImages:
-    """What came of one request."""
+    """The output of one request."""
 
     setup: CascadeSetup
     at: JobRecord
@@ -63,7 +63,7 @@ class JobImages:
 
 
 def result_of(work: LoadedJob, report: MemoryReport, made: JobImages) -> GenerateResult:
-    """The images, and every value that was used to make them."""
+    """Return the images and all values used to generate them."""
     painter, session, products, job, at = work.painter, work.session, work.products, work.settled, made.at
     return GenerateResult(
         schema_version=SCHEMA_VERSION,

@@ -1,4 +1,4 @@
-"""What a step changes, kept so that the step can be done again and comes out the same."""
+"""Snapshot of the state that a step changes, so that a repeated step gives the same result."""
 
 from typing import Any, TypeAlias
 
@@ -6,19 +6,18 @@ import torch
 
 from mezzotint.families.family import Scheduler
 
-Generators: TypeAlias = torch.Generator | list[torch.Generator]  # one for each image that is made
+Generators: TypeAlias = torch.Generator | list[torch.Generator]  # one per image
 
 
 def all_of(generators: Generators) -> list[torch.Generator]:
-    """As a list, however many there are."""
+    """Return the generators as a list."""
     return generators if isinstance(generators, list) else [generators]
 
 
 class SamplerState:
-    """A scheduler and generators as they are now.
+    """A snapshot of a scheduler and generators.
 
-    Schedulers put new tensors in the place of old ones and never write into them, so that lists are copied, and
-    tensors are not.
+    Schedulers replace tensors and never write into them, so lists are copied and tensors are not.
     """
 
     def __init__(self, scheduler: Scheduler, generators: Generators) -> None:
@@ -27,14 +26,14 @@ class SamplerState:
         self._noise = [generator.get_state() for generator in self._generators]
 
     def restore(self) -> None:
-        """Put everything back."""
+        """Restore the saved state."""
         self._scheduler.__dict__.clear()
         self._scheduler.__dict__.update({name: _copied(value) for name, value in self._values.items()})
         for generator, noise in zip(self._generators, self._noise, strict=True):
             generator.set_state(noise)
 
 
-def _copied(value: Any) -> Any:  # noqa: ANN401  whatever a scheduler remembers
+def _copied(value: Any) -> Any:  # noqa: ANN401  any attribute of a scheduler
     if isinstance(value, list):
         return list(value)
     return dict(value) if type(value) is dict else value

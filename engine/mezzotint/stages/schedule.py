@@ -1,7 +1,7 @@
-"""The part of a schedule that a stage takes, and how noise levels of unlike models meet.
+"""The part of a schedule that a stage runs, and how noise levels of different models are matched.
 
-Levels are compared as log-SNR, ln(alpha^2 / sigma^2) (arXiv 2107.00630): it means the same for every model, whatever
-its timesteps. Between samplers the noise is counted as sigma = exp(-log_snr / 2), that of x = x0 + sigma n.
+Levels are compared as log-SNR, ln(alpha^2 / sigma^2) (arXiv 2107.00630), which means the same for every model, whatever
+its timesteps. Between samplers the noise is measured as sigma = exp(-log_snr / 2), that of x = x0 + sigma n.
 """
 
 import math
@@ -15,32 +15,32 @@ from mezzotint.families.noise_levels import log_snr_at, noise_levels, state_conv
 from mezzotint.families.samplers import build_scheduler, set_steps
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
-_SAME = 1e-4  # relative; two levels this near are one
+_SAME = 1e-4  # relative; levels this close count as equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageSchedule:
-    """A fresh sampler, and the steps that a stage takes with it."""
+    """A fresh sampler and the steps that a stage runs with it."""
 
     scheduler: Scheduler
-    levels: Scheduler  # the same in RAM, which takes no steps: asked for a level, it keeps no card waiting
-    begin: int  # of the schedule's evaluations, the first taken
-    timesteps: torch.Tensor  # of the steps taken
-    sigmas: tuple[float, ...]  # of the steps taken, and where they end; as the sampler counts them
+    levels: Scheduler  # a copy in RAM that takes no steps: querying its levels does not synchronize the GPU
+    begin: int  # index of the first evaluation of the schedule that runs
+    timesteps: torch.Tensor  # of the steps that run
+    sigmas: tuple[float, ...]  # of the steps that run, plus the final one; in the sampler's convention
     log_snr_start: float
-    log_snr_end: float  # inf: no noise is left
-    log_snr_cut: float | None  # where the stage was told to hand over
-    entered_at: float | None  # the log-SNR where it was told to begin; None: at pure noise
+    log_snr_end: float  # inf: no noise remains
+    log_snr_cut: float | None  # requested handover point
+    entered_at: float | None  # log-SNR at the requested start; None: at pure noise
 
     def is_clean_after(self, index: int) -> bool:
-        """Whether no noise is left after a step, from 0."""
+        """Whether no noise remains after step `index`, from 0."""
         return self.begin + index + 1 >= len(self.levels.timesteps)
 
 
 def plan_schedule(
     setup: StageSetup, device: torch.device, *, strength: float | None = None, after: StageSchedule | None = None
 ) -> StageSchedule:
-    """Take all of the schedule, its last `strength` of steps, or what the schedule before has left; up to `until`."""
+    """Plan the whole schedule, its last `strength` of steps, or what the previous stage left; ends at `until`."""
     scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
     set_steps(scheduler, setup.sampling.steps, device, setup.scheduler.flow)
     set_steps(in_ram, setup.sampling.steps, flow=setup.scheduler.flow)
@@ -79,7 +79,7 @@ def plan_schedule(
 
 
 def plan_schedules(setup: CascadeSetup, device: torch.device) -> list[StageSchedule]:
-    """The part of its schedule that each stage takes, with fresh samplers; UsageError when one is left with none."""
+    """Plan the steps of each stage, with fresh samplers; raises UsageError if a stage is left with none."""
     schedules: list[StageSchedule] = []
     for index, stage in enumerate(setup.stages):
         strength = setup.transitions[index - 1].strength if index else setup.strength
@@ -99,16 +99,16 @@ def _cut_timestep(scheduler: Scheduler, until: float) -> int:
 
 
 def _evaluations_above(scheduler: Scheduler, timestep: float, order: int) -> int:
-    """How many evaluations come before the first step that begins below a timestep; a step begun above is finished.
+    """Number of evaluations before the first step that begins below a timestep; a step begun above is completed.
 
-    Samplers of order 2 look twice at every level but the first: at the end of one step, at the beginning of the next.
+    Samplers of order 2 evaluate every level but the first twice: at the end of one step and the beginning of the next.
     """
     above = int((scheduler.timesteps >= timestep).sum())
     return min(above + above % order, len(scheduler.timesteps))
 
 
 def _not_below(scheduler: Scheduler, begin: int, log_snr: float, order: int) -> int:
-    """One step earlier where the first would stand below what is left of the noise: it would remain in the image."""
+    """Begin one step earlier if the first step lies below the remaining noise, which would stay in the image."""
     if begin >= order and begin < len(scheduler.timesteps):
         first = noise_levels(scheduler).log_snr[begin]
         if sigma_of(first) < sigma_of(log_snr) * (1 - _SAME):
@@ -117,12 +117,12 @@ def _not_below(scheduler: Scheduler, begin: int, log_snr: float, order: int) -> 
 
 
 def sigma_of(log_snr: float) -> float:
-    """The noise of x = x0 + sigma n at a log-SNR."""
+    """The sigma of x = x0 + sigma n at a log-SNR."""
     return math.exp(-log_snr / 2) if log_snr < math.inf else 0.0
 
 
 def draw_noise(shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
-    """White noise, drawn on the CPU so that a seed means one image."""
+    """Gaussian noise, drawn on the CPU so that a seed gives the same image on every device."""
     return torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
 
 
@@ -134,24 +134,24 @@ def initial_noise(
 
 
 def add_noise(schedule: StageSchedule, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Clean latents `(1, c, h, w)` with the noise of the schedule's first step."""
+    """Add noise to clean latents `(1, c, h, w)` at the level of the schedule's first step."""
     return noised(schedule, clean, draw_noise(tuple(clean.shape), generator, clean.device), 0)
 
 
 def noised(schedule: StageSchedule, clean: torch.Tensor, noise: torch.Tensor, index: int) -> torch.Tensor:
-    """Clean latents with that noise `(1, c, h, w)`, at the level of a step, from 0, or where the last step ends."""
+    """Add `noise` `(1, c, h, w)` to clean latents at the level of step `index`, from 0, or where the last step ends."""
     clean_share, noise_share = _mix(schedule, index)
     if state_convention(schedule.levels) == "flow":
-        return noise_share * noise + clean_share * clean  # as diffusers has it: the first decides the strides
+        return noise_share * noise + clean_share * clean  # operand order of diffusers: the first decides the strides
     return clean_share * clean + noise_share * noise
 
 
 def _mix(schedule: StageSchedule, index: int) -> tuple[float, float]:
-    """How much of the clean latents and of the noise there is at a level, as the sampler's own function mixes them."""
+    """The weights of clean latents and noise at a level, as the sampler's own function mixes them."""
     scheduler, position = schedule.levels, schedule.begin + index
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(position)
-        scheduler._step_index = None  # some take the first level that they are asked for as where they stand
+        scheduler._step_index = None  # some samplers take the first level queried as their current position
     timestep, one, zero = scheduler.timesteps[position : position + 1], torch.ones(1), torch.zeros(1)
     if hasattr(scheduler, "add_noise"):
         return float(scheduler.add_noise(one, zero, timestep)), float(scheduler.add_noise(zero, one, timestep))
@@ -161,9 +161,9 @@ def _mix(schedule: StageSchedule, index: int) -> tuple[float, float]:
 def carry_over(
     latents: torch.Tensor, before: StageSchedule, after: StageSchedule, generator: torch.Generator
 ) -> torch.Tensor:
-    """Latents where one schedule ended, as the next schedule's sampler expects them where it begins.
+    """Convert latents from the end of one schedule to the state that the next schedule's sampler starts from.
 
-    Equal levels in equal conventions pass untouched. Where the next begins higher, the missing noise is added: the
+    Equal levels in equal conventions pass unchanged. If the next begins higher, the missing noise is added: the
     variances of independent Gaussians add up.
     """
     left, right = state_convention(before.scheduler), state_convention(after.scheduler)
@@ -179,7 +179,7 @@ def carry_over(
 
 
 def _scale_to_plain(convention: str, sigma: float) -> float:
-    """What turns a sampler's state into x0 + sigma n: 1 / alpha of its convention."""
+    """The factor from a sampler's state to x0 + sigma n: 1 / alpha of its convention."""
     if convention == "ve":
         return 1.0
     return math.sqrt(1 + sigma**2) if convention == "vp" else 1 + sigma

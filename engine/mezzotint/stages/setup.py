@@ -1,4 +1,4 @@
-"""A request with every value settled, before anything is loaded: models found, sizes fitted, samplers chosen."""
+"""Resolve every value of a request before anything is loaded: models found, sizes fitted, samplers chosen."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -31,17 +31,17 @@ from mezzotint.stages.images.sizes import check_size, nearest_multiple
 
 Find = Callable[[ModelRef], FoundModel]
 
-INPAINTING_STRENGTH = {"sdxl": 0.99}  # its inpainting model does worse at 1, as its card says
+INPAINTING_STRENGTH = {"sdxl": 0.99}  # the SDXL inpainting model does worse at 1, according to its model card
 MAX_STAGES = 16
 _MANY_LAYERS = 32
-MAX_LORAS = 32  # of a stage
+MAX_LORAS = 32  # per stage
 MAX_LORA_WEIGHT = 100.0
 RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageSetup:
-    """One stage with nothing left open but its place on the schedule."""
+    """One stage with every value resolved except its position on the schedule."""
 
     found: FoundModel
     family: Family
@@ -53,13 +53,13 @@ class StageSetup:
     scheduler: ResolvedScheduler
     sampling: SettledSampling
     until: float | None
-    weights: Path | None = None  # of the network that makes images, where they are not the model's own
-    references: tuple[Size, ...] = ()  # of reference images as the network is shown them
+    weights: Path | None = None  # of the denoiser, if not the model's own
+    references: tuple[Size, ...] = ()  # of the reference images as the denoiser receives them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CascadeSetup:
-    """All stages, what lies between them, and what goes in."""
+    """All stages, the transitions between them, and the input images."""
 
     stages: tuple[StageSetup, ...]
     transitions: tuple[ResolvedTransition, ...]
@@ -67,14 +67,14 @@ class CascadeSetup:
 
     @property
     def strength(self) -> float | None:
-        """How much of an init image is generated; None: there is none."""
+        """Denoising strength for the init image; None without one."""
         return self.images.strength
 
 
 def set_up(
     request: GenerateRequest, find: Find, default_model: ModelRef, image_size: Callable[[Path], Size]
 ) -> CascadeSetup:
-    """Settle every value of a request; UsageError, UnknownModel or ModelRefused say what cannot be."""
+    """Resolve every value of a request; raises UsageError, UnknownModel or ModelRefused for what is impossible."""
     _check_request(request)
     images = request_images(request)
     image = None if images.sizing is None else image_size(images.sizing)
@@ -99,7 +99,7 @@ def set_up(
 
 
 def _with_strength(images: RequestImages, request: GenerateRequest, sources: ModelSources) -> RequestImages:
-    """A network that sees the image beside the sample needs none of it in the sample."""
+    """A denoiser with the masked image as extra input does not need that image in its latents."""
     if request.strength is not None or images.inpaint is None or not sources.takes_mask:
         return images
     return replace(images, strength=INPAINTING_STRENGTH.get(sources.family, 1.0))
@@ -142,7 +142,7 @@ def _check_loras(request: GenerateRequest) -> None:
 
 
 def all_words(request: GenerateRequest) -> Iterator[str]:
-    """Every prompt of a request."""
+    """All prompts of a request."""
     yield from (request.prompt, request.negative_prompt)
     for stage in request.cascade.stages:
         yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
@@ -156,7 +156,7 @@ def _check_words(words: str) -> None:
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:  # neither is NaN
+    if not low <= value <= high:  # also refuses NaN
         raise UsageError(f"{name} is {str(value)[:40]}; it must be from {low} to {high}")
 
 
@@ -207,7 +207,7 @@ def _set_up_stage(
 
 
 def _settled(sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guidance: float) -> SettledSampling:
-    """What was asked, over what the scheduler and the model have of their own."""
+    """The requested values, with the scheduler's and the model's defaults for the rest."""
     asked = {one.name: getattr(sampling, one.name) for one in fields(Sampling)}
     own = {
         "steps": steps,
@@ -226,7 +226,7 @@ def _settled(sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guida
 
 
 def _weights(stage: Stage, before: StageSetup | None) -> Path | None:
-    """Given with a stage; those of the stage before where its model goes on."""
+    """The stage's own weights, or those of the previous stage if it continues with the same model."""
     if stage.weights is not None:
         return Path(stage.weights)
     return before.weights if before is not None and stage.model is None else None

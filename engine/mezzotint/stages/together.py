@@ -1,18 +1,18 @@
-"""Which requests may be denoised together: decided by what they ask for, before anything is read."""
+"""Decide from the requests alone, before anything is read, which may be denoised together."""
 
 from collections.abc import Hashable
 from dataclasses import replace
 
 from mezzotint.protocol import Cascade, GenerateRequest, Output
 
-TOGETHER = 8  # images at most: on processors more gain nothing, on cards hardly anything
+TOGETHER = 8  # maximum batch size: more gains nothing on CPUs and hardly anything on GPUs
 
 
 def batch_key(request: GenerateRequest) -> Hashable | None:
-    """Equal for requests that may be denoised together; None: it is always made alone.
+    """Key that is equal for requests that may be denoised together; None: always generated alone.
 
-    What differs freely: words, seeds, the files of init and reference images, places to save. What their tensors'
-    shapes are is known only later: requests of one key that do not fit together then are made one by one.
+    Prompts, seeds, init and reference image files, and output paths may differ. Tensor shapes are known only later:
+    requests with equal keys whose shapes then differ are generated one by one.
     """
     if _is_alone(request):
         return None
@@ -34,11 +34,11 @@ def same_batch(a: GenerateRequest, b: GenerateRequest) -> bool:
 
 
 def _is_alone(request: GenerateRequest) -> bool:
-    """What asks for more than one stage of plain denoising, or shows how it goes on."""
+    """Whether the request needs more than one plain denoising stage, or reports intermediate images."""
     several = request.count != 1 or len(request.cascade.stages) != 1
     in_parts = request.inpaint is not None or any(image.role == "mask" for image in request.images)
     watched = request.previews or request.output.preview_folder is not None
-    return several or in_parts or watched or request.compile  # blocks are compiled for the shapes of one
+    return several or in_parts or watched or request.compile  # blocks are compiled for the shapes of one image
 
 
 def _without_words(request: GenerateRequest) -> Cascade:

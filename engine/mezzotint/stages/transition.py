@@ -1,4 +1,4 @@
-"""From the end of one stage to the beginning of the next."""
+"""The transition from one stage to the next."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughPixels:
-    """How latents become an image, and an image latents, with a model's autoencoder."""
+    """Decode latents to an image and encode an image to latents, with a model's VAE."""
 
     to_image: Callable[[LoadedModel, torch.Tensor], Image.Image]
     to_latents: Callable[[LoadedModel, Image.Image, torch.Generator], torch.Tensor]
@@ -38,10 +38,10 @@ def cross(
     generator: torch.Generator,
     through_pixels: ThroughPixels,
 ) -> torch.Tensor:
-    """The next stage's first latents `(1, c, h, w)`.
+    """Return the next stage's first latents `(1, c, h, w)`.
 
-    At one size the noise that is left is carried over. At another the clean estimate is resized, and noise of the next
-    stage's first level is added: enlarged noise is no longer white, so it is never enlarged.
+    At equal sizes the remaining noise is carried over. Otherwise the clean estimate is resized, and noise at the next
+    stage's first level is added: upscaled noise is no longer white, so noise is never upscaled.
     """
     (model_before, walk_before), (model_after, setup, walk_after) = before, after
     factor = setup.sources.vae_factor
@@ -58,7 +58,7 @@ def cross(
 
 
 def resize_latents(latents: torch.Tensor, size: tuple[int, int], upscaler: str) -> torch.Tensor:
-    """Latents `(1, c, h, w)` at another size (h, w)."""
+    """Resize latents `(1, c, h, w)` to a size (h, w)."""
     if latents.shape[-2:] == size:
         return latents
     mode = _MODES[upscaler]

@@ -1,4 +1,4 @@
-"""starter-xl and its refiner as diffusers folders, which share the autoencoder with starter-dit."""
+"""Export starter-xl and its refiner as diffusers folders that share the autoencoder of starter-dit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XlParts:
-    """The networks and tokenizers of both models."""
+    """The components of both models."""
 
     autoencoder: AutoencoderKL
     pair: ClipPair
@@ -32,7 +32,7 @@ class XlParts:
 
 
 def build_base(parts: XlParts) -> StableDiffusionXLPipeline:
-    """The base as diffusers' own pipeline."""
+    """Assemble the base as a diffusers pipeline."""
     pipeline = StableDiffusionXLPipeline(
         vae=parts.autoencoder,
         text_encoder=parts.pair.first,
@@ -49,7 +49,7 @@ def build_base(parts: XlParts) -> StableDiffusionXLPipeline:
 
 
 def build_refiner(parts: XlParts) -> StableDiffusionXLImg2ImgPipeline:
-    """The refiner as diffusers' own pipeline."""
+    """Assemble the refiner as a diffusers pipeline."""
     pipeline = StableDiffusionXLImg2ImgPipeline(
         vae=parts.autoencoder,
         text_encoder=None,
@@ -67,7 +67,7 @@ def build_refiner(parts: XlParts) -> StableDiffusionXLImg2ImgPipeline:
 
 
 def export_xl(parts: XlParts, out: Path, trained: Mapping[str, Any]) -> None:
-    """Write both folders anew, beside that of starter-dit."""
+    """Write both model folders beside that of starter-dit, replacing old ones."""
     autoencoder = {"vae": f"{AUTOENCODER_FOLDER}/vae"}
     second = {name: f"{BASE_FOLDER}/{name}" for name in ("text_encoder_2", "tokenizer_2")}
     write_folder(build_base(parts), out / BASE_FOLDER, _note("starter-xl", "base", trained, autoencoder))

@@ -1,4 +1,4 @@
-"""The networks of starter-xl at their sizes: two CLIP text encoders, a base U-Net and a refiner U-Net."""
+"""The networks of starter-xl: two CLIP text encoders, a base U-Net and a refiner U-Net."""
 
 import torch
 from diffusers import UNet2DConditionModel
@@ -11,11 +11,11 @@ TEXT_WIDTH = 64
 BASE_CHANNELS = (48, 128)
 REFINER_CHANNELS = (48, 64)
 HEAD = 64
-SIZE_WIDTH = 8  # of the embedding of each number that a U-Net is told beside the words
+SIZE_WIDTH = 8  # embedding width of each number in a U-Net's size conditioning
 
 
 def build_clip_encoders(seed: int, vocabulary: int) -> tuple[CLIPTextModel, CLIPTextModelWithProjection]:
-    """The first encoder of two layers, and the second of three with a projected summary."""
+    """Build the first encoder, with two layers, and the second, with three and a pooled projection."""
     torch.manual_seed(seed)
     first = CLIPTextModel(_text_config(vocabulary, layers=2, activation="quick_gelu"))
     second = CLIPTextModelWithProjection(_text_config(vocabulary, layers=3, activation="gelu"))
@@ -39,10 +39,10 @@ def _text_config(vocabulary: int, *, layers: int, activation: str) -> CLIPTextCo
 
 
 def build_unet(seed: int, *, refiner: bool) -> UNet2DConditionModel:
-    """A U-Net of two levels, (b, 4, h, w) to the same, attention on the lower one.
+    """Build a U-Net of two levels, (b, 4, h, w) to the same, with attention on the lower level.
 
-    The base is told six numbers of the image's size and reads both encoders; the refiner is told five, of which the
-    last is how beautiful the image is to be, and reads the second alone.
+    The base takes six size numbers (time_ids) and both text encoders; the refiner takes five, the last of which is the
+    aesthetic score, and only the second encoder.
     """
     torch.manual_seed(seed)
     channels = REFINER_CHANNELS if refiner else BASE_CHANNELS
@@ -55,7 +55,7 @@ def build_unet(seed: int, *, refiner: bool) -> UNet2DConditionModel:
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
         layers_per_block=1,
         transformer_layers_per_block=1,
-        attention_head_dim=(1, channels[1] // HEAD),  # diffusers means the number of heads
+        attention_head_dim=(1, channels[1] // HEAD),  # in diffusers this is the number of heads
         norm_num_groups=16,
         cross_attention_dim=TEXT_WIDTH * (1 if refiner else 2),
         addition_embed_type="text_time",

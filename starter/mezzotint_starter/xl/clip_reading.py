@@ -1,4 +1,4 @@
-"""Teaching the two CLIP encoders to read: linear heads must tell what a caption says from what the U-Nets will see."""
+"""Pretrain both CLIP text encoders: linear heads predict a caption's attributes from the U-Nets' conditioning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PHASE = "reading-xl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What the encoders make of prompts: tokens of each (b, 77, 64), and the second's summary (b, 64)."""
+    """Prompt embeddings: tokens of each encoder (b, 77, 64), and the second's pooled embedding (b, 64)."""
 
     first: Tensor
     second: Tensor
@@ -37,7 +37,7 @@ class ClipPair:
     device: str
 
     def read(self, prompts: Sequence[str]) -> Read:
-        """The last layer but one of each, as SDXL reads them (arXiv 2307.01952, section 2.1)."""
+        """Return the penultimate hidden states of each encoder, as in SDXL (arXiv 2307.01952, section 2.1)."""
         ids = [tokenize_clip(tokenizer, prompts, self.device) for tokenizer in self.tokenizers]
         first = self.first(input_ids=ids[0], output_hidden_states=True)
         second = self.second(input_ids=ids[1], output_hidden_states=True)
@@ -45,7 +45,7 @@ class ClipPair:
 
 
 def build_heads(seed: int) -> nn.ModuleDict:
-    """For each attribute one head that sees both encoders' tokens, one for the second's, one for the summary."""
+    """Build for each attribute a head on both encoders' tokens, one on the second's, one on the pooled embedding."""
     torch.manual_seed(seed)
     widths = {"both": 2 * TEXT_WIDTH, "second": TEXT_WIDTH, "pooled": TEXT_WIDTH}
     return nn.ModuleDict(
@@ -57,7 +57,7 @@ def build_heads(seed: int) -> nn.ModuleDict:
 
 
 def train_clip_reading(pair: ClipPair, work: Path, *, seed: int, steps: int, parts: int = 1) -> float:
-    """Run the phase; returns the share of attributes read rightly in new captions, by the worst of the sights."""
+    """Run the phase; returns the accuracy over all attributes on new captions, for the worst of the three inputs."""
     course = Course(phase=PHASE, steps=steps, peak_rate=2e-3, parts=parts, warm_up=50, average=0.98)
     heads = build_heads(seed)
     all_three = nn.ModuleDict({"first": pair.first, "second": pair.second, "heads": heads})
@@ -79,7 +79,7 @@ def train_clip_reading(pair: ClipPair, work: Path, *, seed: int, steps: int, par
 
 
 def judge_reading(pair: ClipPair, heads: nn.ModuleDict, texts: Sequence[str]) -> dict[str, dict[str, Tensor]]:
-    """The heads' scores (b, values + 1) by sight and attribute."""
+    """Return the heads' logits (b, values + 1) by input ("both", "second", "pooled") and attribute."""
     seen = pair.read(texts)
     sights = {
         "both": torch.cat([seen.first, seen.second], dim=-1).mean(dim=1),

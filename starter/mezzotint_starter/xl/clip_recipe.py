@@ -1,4 +1,4 @@
-"""starter-xl and its refiner, phase by phase: tokenizers, latents of two sizes, text encoders, both U-Nets, export."""
+"""Train starter-xl and its refiner, by phase: tokenizers, latents of two sizes, text encoders, U-Nets, export."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ REFINER_AT = 0.8
 
 
 def make_xl(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -> None:
-    """Run every phase that is not finished, and write the models to `plan.out`/xl and `plan.out`/xl-refiner."""
+    """Run every unfinished phase, and write the models to `plan.out`/xl and `plan.out`/xl-refiner."""
     parts = _new_parts(plan, autoencoder)
     images = _images(plan, autoencoder)
     accuracy = train_clip_reading(parts.pair, plan.work, seed=plan.seed, steps=plan.reading_steps, parts=plan.parts)
@@ -54,7 +54,7 @@ def _new_parts(plan: Plan, autoencoder: AutoencoderKL) -> XlParts:
 
 
 def _merges(plan: Plan) -> list[tuple[str, str]]:
-    # What was learnt first is kept: another version of the library may break ties otherwise.
+    # The first result is kept, since another version of tokenizers may break ties differently.
     file = plan.work / "merges.json"
     if not file.exists():
         write_json(file, learn_merges(plan.seed))
@@ -91,7 +91,7 @@ def _unet(plan: Plan, parts: XlParts, images: Images, lesson: Lesson) -> None:
 
 
 def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
-    """One image a prompt by the base alone, each from noise of its own seed."""
+    """Generate one image per prompt with the base alone, each from its own seed."""
     images: list[Image.Image] = build_base(parts)(
         list(prompts),
         height=IMAGE_SIDE,
@@ -104,7 +104,7 @@ def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[
 
 
 def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
-    """One image a prompt by base and refiner, each from noise of its own seed."""
+    """Generate one image per prompt with base and refiner, each from its own seed."""
     begun = build_base(parts)(
         list(prompts),
         height=IMAGE_SIDE,

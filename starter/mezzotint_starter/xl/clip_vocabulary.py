@@ -1,4 +1,4 @@
-"""CLIP's kind of tokenizer with a small vocabulary of its own: merges of byte pairs, learnt from captions."""
+"""A CLIP tokenizer with a small vocabulary: byte pair merges trained on captions."""
 
 import json
 import random
@@ -19,7 +19,7 @@ WORD_END = "</w>"
 
 
 def learn_merges(seed: int, captions: int = 20000) -> list[tuple[str, str]]:
-    """The pairs that CLIP's way of splitting words joins, the most frequent first."""
+    """Train BPE merges with CLIP's pre-tokenization; returns them in merge order."""
     stock = clip_tokenizer(pad_token=END).backend_tokenizer
     learner = Tokenizer(models.BPE(end_of_word_suffix=WORD_END))
     learner.normalizer, learner.pre_tokenizer = stock.normalizer, stock.pre_tokenizer
@@ -39,7 +39,7 @@ def learn_merges(seed: int, captions: int = 20000) -> list[tuple[str, str]]:
 
 
 def build_clip_tokenizers(merges: Sequence[tuple[str, str]]) -> tuple[CLIPTokenizer, CLIPTokenizer]:
-    """Both encoders' tokenizers, which differ in what they pad with: the end of the text, and `!` (number 0)."""
+    """Build both encoders' tokenizers, which differ in the padding token: the end token, and `!` (id 0)."""
     letters = byte_letters()
     pieces = [*letters, *(letter + WORD_END for letter in letters), *(a + b for a, b in merges), START, END]
     vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
@@ -59,7 +59,7 @@ def build_clip_tokenizers(merges: Sequence[tuple[str, str]]) -> tuple[CLIPTokeni
 
 
 def tokenize_clip(tokenizer: CLIPTokenizer, prompts: Sequence[str], device: str) -> Tensor:
-    """Token numbers (b, 77): start, text, end, padding."""
+    """Return token ids (b, 77): start, text, end, padding."""
     batch = tokenizer(list(prompts), padding="max_length", truncation=True, max_length=CONTEXT, return_tensors="pt")
     ids: Tensor = batch["input_ids"]
     return ids.to(device, torch.long)

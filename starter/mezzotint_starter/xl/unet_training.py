@@ -1,7 +1,7 @@
-"""Teaching the U-Nets to say the velocity v = a e - s x of a noisy image a x + s e (arXiv 2202.00512, appendix D).
+"""Train the U-Nets to predict the velocity v = a e - s x of a noisy image a x + s e (arXiv 2202.00512, appendix D).
 
-The base sees all noise levels of 128x128 images and, in every fourth step, the lower levels of 256x256 ones, so that
-a second pass can enlarge. The refiner sees only the last fifth of the timesteps, of both sizes.
+The base is trained on all noise levels of 128x128 images and, in every fourth step, on the lower levels of 256x256
+ones, for the hires fix. The refiner is trained only on the last fifth of the timesteps, at both sizes.
 """
 
 from collections.abc import Callable
@@ -25,21 +25,21 @@ TIMESTEPS = 1000
 BETA_START, BETA_END = 0.00085, 0.03
 SMALL_BATCH, LARGE_BATCH = 48, 12
 LARGE_EVERY = 4
-LARGE_BELOW = 650  # a second pass never starts from more noise
+LARGE_BELOW = 650  # a hires pass never starts from more noise
 REFINER_BELOW = TIMESTEPS // 5
 EMPTY_SHARE = 0.12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """What one of the two U-Nets is taught."""
+    """The training task of one of the two U-Nets."""
 
     phase: str
     refiner: bool
 
     @property
     def below(self) -> dict[bool, int]:
-        """The timesteps that are drawn, for small (False) and large (True) images."""
+        """The exclusive upper bound of the training timesteps, for small (False) and large (True) images."""
         if self.refiner:
             return {False: REFINER_BELOW, True: REFINER_BELOW}
         return {False: TIMESTEPS, True: LARGE_BELOW}
@@ -58,10 +58,10 @@ class Images:
 
 
 def build_scheduler() -> EulerDiscreteScheduler:
-    """The noise that both U-Nets know.
+    """Return the scheduler with the noise schedule of both U-Nets.
 
-    SDXL's own noise (up to beta 0.012) leaves a twentieth of the image in the last step, enough to give away the sky
-    of so small an image; this leaves a four-hundredth.
+    SDXL's own schedule (up to beta 0.012) leaves a twentieth of the image at the last timestep, enough to leak the sky
+    of so small an image; this one leaves a four-hundredth.
     """
     return EulerDiscreteScheduler(
         num_train_timesteps=TIMESTEPS,
@@ -87,7 +87,7 @@ def train_unet(
     precision: str = "float32",
     rate: float = 1.5e-3,
 ) -> None:
-    """Run the phase; leaves the U-Net averaged."""
+    """Run the phase; leaves the U-Net with averaged weights."""
     course = Course(phase=lesson.phase, steps=steps, peak_rate=rate, parts=parts, warm_up=200)
     learner = Learner(unet.to(pair.device).train(), course)
     pair.first.to(pair.device).eval()
@@ -105,16 +105,16 @@ def train_unet(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Noisy latents (b, 4, h, w), what is to be said of them, at which timesteps (b,), under which words."""
+    """Noisy latents and velocity targets (b, 4, h, w), timesteps (b,), and prompts."""
 
     noisy: Tensor
     velocity: Tensor
     timesteps: Tensor
-    prompts: list[str]  # an empty one: no words at all
+    prompts: list[str]  # empty: unconditional
 
 
 def draw_batch(images: Images, shares: Tensor, lesson: Lesson, *, seed: int, step: int) -> Batch:
-    """The batch of a step; `shares` (1000,) is the image's share of the variance at each timestep."""
+    """Return the batch of a step; `shares` (1000,) is alphas_cumprod, the signal variance at each timestep."""
     generator = step_generator(seed, lesson.phase, step)
     large = step % LARGE_EVERY == LARGE_EVERY - 1
     latents, count = (images.large, LARGE_BATCH) if large else (images.small, SMALL_BATCH)
@@ -141,7 +141,7 @@ def _prompts(indices: list[int], lesson: Lesson, *, seed: int, step: int) -> lis
 def velocity_loss(
     unet: UNet2DConditionModel, pair: ClipPair, batch: Batch, lesson: Lesson, shard: slice = slice(None)
 ) -> Tensor:
-    """The squared error of what the U-Net says of the batch, or of the shard of it."""
+    """Return the mean squared error of the predicted velocity over a shard of the batch."""
     noisy, timesteps = batch.noisy[shard].to(pair.device), batch.timesteps[shard].to(pair.device)
     text, added = conditions(pair, batch.prompts[shard], noisy.shape[-1] * 8, lesson)
     said = unet(noisy, timesteps, encoder_hidden_states=text, added_cond_kwargs=added).sample
@@ -150,7 +150,7 @@ def velocity_loss(
 
 @torch.no_grad()
 def conditions(pair: ClipPair, prompts: list[str], side: int, lesson: Lesson) -> tuple[Tensor, dict[str, Tensor]]:
-    """What a U-Net is told, as the engine tells it: no words are zeros to the base and "" to the refiner."""
+    """Return a U-Net's conditioning as in the engine: an empty prompt is zeros for the base, "" for the refiner."""
     seen = pair.read(prompts)
     said = torch.tensor([bool(prompt) for prompt in prompts], device=seen.pooled.device)
     if lesson.refiner:

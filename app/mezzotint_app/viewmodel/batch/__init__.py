@@ -1,1 +1,1 @@
-"""The Batch page: forms, runs and what they tell."""
+"""View models of the Batch page: forms, runs and their texts."""

@@ -1,4 +1,4 @@
-"""The Batch page: what is to be made, where it goes, how; looked at first, then begun."""
+"""The Batch page: inputs, output and settings of a batch, its preview and its start."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,27 +30,27 @@ from mezzotint_app.viewmodel.batch.settings import job_of_request, said_by, word
 from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.words import state_words
 
-_LONGEST_NAME = 48  # characters of a folder that is named after a prompt
+_LONGEST_NAME = 48  # characters of a folder named after a prompt
 _NOT_IN_NAMES = re.compile(r"[^\w\- ]+")
 _JOBS = (".toml", ".json")
 _TABLES = (".csv", ".tsv", ".jsonl")
 
 
 class HasRequest(Protocol):
-    """Who knows what is set for one image; `CreateModel` is one."""
+    """The source of the settings for one image, as implemented by `CreateModel`."""
 
     def request(self) -> GenerateRequest:
-        """As it is set now."""
+        """Return the current settings as a request."""
         ...
 
 
 class BatchModel(QObject):
-    """What stands on the page; the batches themselves are in `batches`, what they would make in `look`."""
+    """State of the page; the batches themselves are in `batches`, the dry run in `look`."""
 
     changed = Signal()
-    noticed = Signal(str)  # something that a person should read
-    begun = Signal(str)  # the id of a batch
-    over = Signal(str, str)  # its title, and how it stands in words, when a run of it has ended by itself
+    noticed = Signal(str)  # message for the user
+    begun = Signal(str)  # id of a batch
+    over = Signal(str, str)  # title and state text, when a run has ended by itself
 
     def __init__(
         self,
@@ -64,13 +64,13 @@ class BatchModel(QObject):
         cards: Callable[[], int] = lambda: 0,
     ) -> None:
         super().__init__(parent)
-        self.cards = cards  # how many graphics cards there are, as far as is known
+        self.cards = cards  # number of known GPUs
         self._create, self.librarian = create, librarian
         self._state, self._window = state, settings
         self.batches = batches
         self.look = Look(librarian, parent=self)
         self._beginning = False
-        self._ended: set[str] = set()  # runs whose folders are being asked
+        self._ended: set[str] = set()  # runs that have ended and whose folder status is pending
         batches.ended.connect(self._run_ended)
         batches.batch_changed.connect(self._tell_end)
         batches.added.connect(self._added)
@@ -80,11 +80,11 @@ class BatchModel(QObject):
     # ---- the form
 
     def form(self) -> BatchForm:
-        """As it is filled in."""
+        """Return the form as filled in."""
         return self._state.value().form
 
     def change(self, **fields: Any) -> None:  # noqa: ANN401
-        """Fill something in; what was looked at before is true no more."""
+        """Change fields of the form; this discards the dry run."""
         before = self.form()
         self._state.change(form=replace(before, **fields))
         if self.form() != before:
@@ -92,25 +92,25 @@ class BatchModel(QObject):
             self.changed.emit()
 
     def problems(self) -> dict[str, str]:
-        """What stands in the way, by field."""
+        """Return the problems that prevent a start, by field."""
         return problems_of(self.form())
 
     def job(self) -> Job:
-        """What is filled in, as a job."""
+        """Return the form as a job."""
         return job_of(self.form(), self.output())
 
     def output(self) -> str:
-        """Where the images go."""
+        """Return the output folder."""
         form = self.form()
         if form.output.strip():
             return whole(form.output.strip(), str(Path.home()))
         folder = output_folder(self._window.value()) / self.title()
         if form.source == "folder" and folder == Path(whole(form.folder.strip(), str(Path.home()))):
-            folder = folder.with_name(self.tr("{name}, new").format(name=folder.name))  # never into what it is made of
+            folder = folder.with_name(self.tr("{name}, new").format(name=folder.name))  # never into the input folder
         return str(folder)
 
     def title(self) -> str:
-        """What people call it: as they said, or after the folder, or the first prompt."""
+        """Return the batch's title: as entered, or from the input folder or first prompt."""
         form = self.form()
         if form.title.strip():
             return _as_name(form.title)
@@ -122,15 +122,15 @@ class BatchModel(QObject):
         return _as_name(first) + more
 
     def words_of_settings(self) -> str:
-        """How images are made, in one line."""
+        """Return the generation settings as one line."""
         form = self.form()
         settings = settings_in(form)
         return words_of(settings, form.strength if "strength" in settings else None)
 
-    # ---- what a person says
+    # ---- user actions
 
     def take_settings(self) -> None:
-        """Those of the Create page, as they are there now; its words too, where none are written here."""
+        """Copy the settings from the Create page, and its prompt if none has been entered here."""
         request = self._create.request()
         said = said_by(request)
         fields: dict[str, Any] = {"settings": said.settings}
@@ -141,11 +141,11 @@ class BatchModel(QObject):
             self.noticed.emit(self.tr("Not copied: {names}.").format(names=", ".join(said.left_out)))
 
     def use_folder(self, folder: str) -> None:
-        """Make something of the images in it."""
+        """Use the images in this folder as input."""
         self.change(source="folder", folder=folder, output="", title="")
 
     def use_paths(self, paths: Sequence[str]) -> None:
-        """What was dropped on the page: a job, a table, a list of prompts, or a folder."""
+        """Use the first dropped path: a job, a table, a list of prompts, or a folder."""
         for path in paths[:1]:
             low = path.lower()
             if low.endswith(_JOBS):
@@ -158,14 +158,14 @@ class BatchModel(QObject):
                 self.use_folder(path)
 
     def look_first(self) -> bool:
-        """Show what would be made; whether that can be said."""
+        """Start a dry run; returns False if the form has problems."""
         if self.problems():
             return False
         self.look.look(self.job(), str(Path.home()))
         return True
 
     def begin(self) -> bool:
-        """Make it; whether it could be asked for."""
+        """Start the batch; returns False if the form has problems."""
         if self.problems():
             return False
         self.look.stop()
@@ -174,7 +174,7 @@ class BatchModel(QObject):
         return True
 
     def open_job(self, path: str) -> None:
-        """Fill the page in as a file says."""
+        """Fill in the form from a job file."""
 
         def opened(found: BatchJob) -> None:
             form, told = form_of(dict(found.job), found.base)
@@ -185,29 +185,29 @@ class BatchModel(QObject):
         self.librarian.ask("batch_read", {"path": path}, answer=BatchJob, then=opened, failed=self._failed)
 
     def save_job(self, path: str) -> None:
-        """Keep what is filled in as a file, which `mezzotint run` takes, too."""
+        """Save the form as a job file, which `mezzotint run` also accepts."""
         if not self.problems():
             self._save(self.job(), path)
 
     def save_request(self, request: GenerateRequest, path: str) -> None:
-        """Keep one request of the Create page as a job."""
+        """Save one request of the Create page as a job file."""
         folder = str(output_folder(self._window.value()))
         self._save(job_of_request(request, folder), path)
 
-    # ---- the gallery
+    # ---- gallery
 
     def is_in_gallery(self, folder: str) -> bool:
-        """Whether images in it are shown there."""
+        """Whether the gallery shows images in this folder."""
         window = self._window.value()
         places = (str(output_folder(window)), *window.gallery_folders)
         return any(Path(folder).is_relative_to(place) for place in places)
 
     def show_in_gallery(self, folder: str) -> None:
-        """Show the output folder in the gallery from now on."""
+        """Add the output folder to the gallery."""
         if not self.is_in_gallery(folder):
             self._window.change(gallery_folders=(*self._window.value().gallery_folders, folder))
 
-    # ---- inside
+    # ---- internals
 
     def _save(self, job: Job, path: str) -> None:
         target = path if path.lower().endswith(_JOBS) else f"{path}.toml"
@@ -215,7 +215,7 @@ class BatchModel(QObject):
         def written(found: BatchWritten) -> None:
             self.noticed.emit(self.tr("Job file saved: {path}").format(path=found.path))
 
-        # The dialog has asked already whether a file of that name is to be replaced.
+        # The dialog has already asked whether to overwrite an existing file.
         wanted = BatchWrite(job=job, path=target, overwrite=True, base=str(Path.home()))
         self.librarian.ask("batch_write", wanted, answer=BatchWritten, then=written, failed=self._failed)
 
@@ -232,7 +232,7 @@ class BatchModel(QObject):
             self._ended.add(identity)
 
     def _tell_end(self, identity: str) -> None:
-        """Once its folder has said what there is; a person who has stopped it knows."""
+        """Report the end once the folder's status is known, except if the user stopped the batch."""
         batch = self.batches.get(identity)
         if identity in self._ended and batch is not None and batch.stage == "resting" and batch.status is not None:
             self._ended.discard(identity)
@@ -248,6 +248,6 @@ class BatchModel(QObject):
 
 
 def _as_name(text: str) -> str:
-    """Fit for the name of a folder on every system."""
+    """Return `text` as a folder name that is valid on every system."""
     plain = " ".join(_NOT_IN_NAMES.sub(" ", text).split())[:_LONGEST_NAME].strip()
     return plain or "batch"

@@ -1,4 +1,4 @@
-"""The batches that were begun in this window: which there are, which one runs, which wait for it."""
+"""The batches started in this window: those listed, the running one, and those waiting for it."""
 
 from collections import deque
 from collections.abc import Callable
@@ -27,19 +27,19 @@ from mezzotint_app.viewmodel.batch.run import BatchRun, Outcome
 from mezzotint_app.viewmodel.batch.state import MOST, Batch, BatchesState, KnownBatch
 from mezzotint_app.viewmodel.batch.turn import BatchTurn
 
-_NAMED = 3  # failures that are named
-_LEAVING = 15.0  # seconds that an image has to be finished when the window is closed
+_NAMED = 3  # failures shown with their reasons
+_LEAVING = 15.0  # seconds an image gets to finish when the window is closed
 
 
 class Batches(QObject):
-    """One runs at a time; images are never touched here."""
+    """Runs one batch at a time; never accesses images itself."""
 
-    changed = Signal()  # which there are
-    batch_changed = Signal(str)  # the id of one
+    changed = Signal()  # the list of batches
+    batch_changed = Signal(str)  # id of a batch
     added = Signal(str)
-    refused = Signal(str)  # why one could not be begun
-    settled = Signal(str, object)  # id, BatchTaskRow: an image is made, or could not be
-    ended = Signal(str)  # a run of it
+    refused = Signal(str)  # why a batch could not be started
+    settled = Signal(str, object)  # id, BatchTaskRow: an image was generated or has failed
+    ended = Signal(str)  # id of a batch whose run has ended
 
     def __init__(
         self,
@@ -60,51 +60,51 @@ class Batches(QObject):
         self._clock = clock or SystemClock(self)
         self._base = run_command
         self._batches = {one.id: Batch(known=one) for one in state.value().batches[:MOST]}
-        self._waiting: deque[tuple[str, bool]] = deque()  # ids, and whether what failed is tried again
+        self._waiting: deque[tuple[str, bool]] = deque()  # ids, and whether failed tasks are retried
         self._run: BatchRun | None = None
-        self._asked: set[str] = set()  # whose status is under way
+        self._asked: set[str] = set()  # ids whose status request is in flight
         self._again: set[str] = set()
         self._logs: dict[str, tuple[str, ...]] = {}
         self._leaving: Callable[[], None] | None = None
         self._last_wait: Wait | None = None
         turn.changed.connect(self._turn_changed)
 
-    # ---- what there is
+    # ---- queries
 
     def all(self) -> tuple[Batch, ...]:
-        """The newest first."""
+        """Return all batches, the newest first."""
         return tuple(self._batches[one.id] for one in self._state.value().batches if one.id in self._batches)
 
     def get(self, identity: str) -> Batch | None:
-        """One of them."""
+        """Return the batch with this id, or None."""
         return self._batches.get(identity)
 
     def of_folder(self, folder: str) -> Batch | None:
-        """The one whose images go there."""
+        """Return the batch that saves to this folder, or None."""
         return next((one for one in self.all() if Path(one.known.folder) == Path(folder)), None)
 
     def words_of_waiting(self, identity: str) -> str:
-        """Why a batch that is to be made is not made yet."""
+        """Return why a waiting batch has not started."""
         if self._run is None and self._waiting and self._waiting[0][0] == identity:
             return self._turn.words()
         return self.tr("Waiting for the previous batch.")
 
     def log(self, identity: str) -> tuple[str, ...]:
-        """What its last run here said."""
+        """Return the log of the batch's last run in this session."""
         return self._run.log() if self._run is not None and self._run.id == identity else self._logs.get(identity, ())
 
     def runs(self) -> bool:
-        """Whether one makes images now."""
+        """Whether a batch is running."""
         return self._run is not None
 
     def work_left(self) -> bool:
-        """Whether one runs, or waits to."""
+        """Whether a batch is running or waiting."""
         return self._run is not None or bool(self._waiting)
 
-    # ---- what a person says
+    # ---- user actions
 
     def add(self, job: Job, title: str, folder: str, how: tuple[str, ...] = ()) -> None:
-        """Keep a job, and make its images as soon as it is its turn."""
+        """Save a job and run it as soon as it is its turn."""
         before = self.of_folder(folder)
         if before is not None and before.stage != "resting":
             self.refused.emit(self.tr("A batch for this folder is already running: stop it first."))
@@ -119,7 +119,7 @@ class Batches(QObject):
         )
 
     def go_on(self, identity: str, *, retry_failed: bool = False) -> None:
-        """Make what is missing; with `retry_failed` also what could not be made before."""
+        """Run the remaining tasks; with `retry_failed`, also those that failed."""
         batch = self._batches.get(identity)
         if batch is None or batch.stage != "resting" or self._leaving is not None:
             return
@@ -128,7 +128,7 @@ class Batches(QObject):
         self._next()
 
     def stop(self, identity: str, *, now: bool = False) -> None:
-        """After the image that is being made, or at once; what waits does not begin."""
+        """Stop after the current image, or with `now` at once; a waiting batch does not start."""
         if self._run is not None and self._run.id == identity:
             self._run.stop(now=now)
             self._set(identity, stage="stopping")
@@ -140,7 +140,7 @@ class Batches(QObject):
             self._next()
 
     def remove(self, identity: str) -> None:
-        """Take it off the list, with the copy of its job; its images stay, and so does its manifest."""
+        """Remove a batch and its copy of the job from the list; images and manifest are kept."""
         batch = self._batches.get(identity)
         if batch is None or batch.stage in ("running", "stopping"):
             return
@@ -151,7 +151,7 @@ class Batches(QObject):
             self._files.run(lambda: Path(batch.known.job).unlink(missing_ok=True), None, lambda _error: None)
 
     def refresh(self, identity: str) -> None:
-        """Ask what its folder holds; one question at a time, and once more where it was asked meanwhile."""
+        """Request the status of the batch's folder, one request at a time; a call meanwhile queues one more."""
         batch = self._batches.get(identity)
         if batch is None:
             return
@@ -161,7 +161,7 @@ class Batches(QObject):
 
         def answered(**fields: object) -> None:
             self._asked.discard(identity)
-            if self._run is None or self._run.id != identity:  # a run tells by itself, and is asked about at its end
+            if self._run is None or self._run.id != identity:  # a run reports itself, and is queried at its end
                 self._set(identity, **fields)
                 self._name_failures(identity)
             if identity in self._again:
@@ -169,7 +169,7 @@ class Batches(QObject):
                 self.refresh(identity)
 
         def unknown(failure: Failure) -> None:
-            # Where there is no manifest yet, nothing is wrong.
+            # Without a manifest there is no error.
             answered(status=None, unknown="" if failure.kind == "storage" else failure.message)
 
         self._asked.add(identity)
@@ -182,16 +182,16 @@ class Batches(QObject):
         )
 
     def is_asking(self, identity: str) -> bool:
-        """Whether what is known of its folder is about to be known anew."""
+        """Whether a request for the folder's status is in flight."""
         return identity in self._asked
 
     def refresh_all(self) -> None:
-        """Of all that rest; others tell by themselves."""
+        """Request the status of all batches; for a running one, the reply is ignored."""
         for batch in self.all():
             self.refresh(batch.known.id)
 
     def let_go(self, then: Callable[[], None]) -> None:
-        """Stop after the image that is being made, or at once where that takes long; for the window's end."""
+        """Stop after the current image, or at once if that takes long, then call `then`; for closing the window."""
         self._leaving = then
         for identity, _ in list(self._waiting):
             self._set(identity, stage="resting")
@@ -204,14 +204,14 @@ class Batches(QObject):
         self._last_wait = self._clock.after(_LEAVING, lambda: run.stop(now=True))
 
     def finish(self, milliseconds: int) -> None:
-        """End what still runs; only for when the last window is gone."""
+        """Terminate a running process; only for when the last window has been closed."""
         if self._run is not None:
             self._run.finish(milliseconds)
 
-    # ---- inside
+    # ---- internals
 
     def _name_failures(self, identity: str) -> None:
-        """Learn what failed last, where something has."""
+        """Request the last failures, if there are any."""
         batch = self._batches.get(identity)
         if batch is None or not batch.failed:
             self._set(identity, failures=())
@@ -221,7 +221,7 @@ class Batches(QObject):
             BatchTasks(folder=batch.known.folder, which="failed", limit=_NAMED, newest_first=True),
             answer=BatchTaskPage,
             then=lambda page: self._set(identity, failures=page.rows),
-            failed=lambda _failure: None,  # the list that "Failed" opens says why
+            failed=lambda _failure: None,  # the list opened by "Failed" reports the reason
         )
 
     def _write(self, job: Job, known: KnownBatch) -> None:
@@ -299,7 +299,7 @@ class Batches(QObject):
             self._last_wait.stop()
         then = self._leaving
         if then is not None:
-            self._leaving = _nothing  # once, and nothing is begun any more
+            self._leaving = _nothing  # call it only once, and start nothing more
             then()
 
     def _turn_changed(self) -> None:
@@ -308,4 +308,4 @@ class Batches(QObject):
 
 
 def _nothing() -> None:
-    """What is left to do when all is done."""
+    """Placeholder after the callback has been called."""

@@ -1,4 +1,4 @@
-"""What could not be made of a batch, row by row, as much as is looked at."""
+"""The failed tasks of a batch as a paged list."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class BatchFailures(PagedModel[BatchTaskRow]):
-    """Asks the librarian for the pages that are seen."""
+    """Fetches the visible pages from the library service."""
 
     def __init__(self, librarian: Service, folder: str, parent: QObject | None = None) -> None:
         super().__init__(self._pages, _key, parent)
         self._librarian, self._folder = librarian, folder
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
-        """The image and what went wrong."""
+        """Return the image and the error."""
         if role == Qt.ItemDataRole.ToolTipRole:
             row = self.peek(index.row())
             return None if row is None else plain_tooltip("\n".join(_whole(row)))
@@ -32,7 +32,7 @@ class BatchFailures(PagedModel[BatchTaskRow]):
         return "…" if row is None else self.words(row)
 
     def words(self, row: BatchTaskRow) -> str:
-        """One row in one line."""
+        """Return a row as one line."""
         return failure_words(row)
 
     def _pages(

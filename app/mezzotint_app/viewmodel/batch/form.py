@@ -1,4 +1,4 @@
-"""The Batch page as it is filled in, and the job that it says."""
+"""The Batch page's form, and the job it describes."""
 
 import os
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 translate = QCoreApplication.translate
 
-Job = dict[str, Any]  # as a job file in JSON
+Job = dict[str, Any]  # a job file as JSON
 
 Source = Literal["folder", "words", "requests"]
 Work = Literal["change", "edit", "again"]
@@ -17,54 +17,54 @@ Choices = Literal["all", "one"]
 ImageFormat = Literal["png", "jpg", "webp"]
 Existing = Literal["rename", "skip", "overwrite"]
 
-VERSION = 1  # of job files
+VERSION = 1  # of the job file format
 STRENGTH = 0.6
 MOST_LIMIT = 1_000_000_000
-_MOST_VALUES = 1000  # of a setting that is tried with several
+_MOST_VALUES = 1000  # per row of the matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixRow:
-    """A setting that every image is made with several values of."""
+    """A setting with several values; each image is generated with every one of them."""
 
     setting: str = ""
-    values: str = ""  # with commas between
+    values: str = ""  # comma-separated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchForm:
-    """Every field has a default, so that a file of an older version is taken. Paths are whole ones."""
+    """Every field has a default, so that files of older versions can be read. Paths are absolute."""
 
     source: Source = "folder"
     folder: str = ""
-    work: Work = "change"  # edit: each is a reference image; again: from what each image says of itself
+    work: Work = "change"  # change: img2img; edit: as reference image; again: from each image's metadata
     recursive: bool = False
-    glob: str = ""  # patterns with semicolons between
-    limit: int = 0  # images, the first ones; 0: all
+    glob: str = ""  # patterns, separated by semicolons
+    limit: int = 0  # maximum number of images; 0: all
     masks: str = ""
     sidecars: bool = False
-    prompts: str = ""  # one in each line
+    prompts: str = ""  # one per line
     prompts_file: str = ""
     table: str = ""
     template: str = ""
     wildcards: str = ""
     choices: Choices = "all"
     strength: float = STRENGTH
-    settings: dict[str, object] = field(default_factory=dict)  # as a job says them
+    settings: dict[str, object] = field(default_factory=dict)  # as in a job file
     matrix: tuple[MatrixRow, ...] = ()
-    requests: tuple[object, ...] = ()  # whole ones of a job that was opened
+    requests: tuple[object, ...] = ()  # complete requests of an opened job
     title: str = ""
-    output: str = ""  # empty: a folder of this name below that of images
+    output: str = ""  # empty: a folder with the batch's title in the output folder
     name: str = ""
     format: ImageFormat = "png"
     keep_tree: bool = True
     existing: Existing = "rename"
-    watch: bool = False  # wait for new images in the folder; this and what follows is about the run, not the job
-    all_cards: bool = False  # a process for each card
+    watch: bool = False  # wait for new images in the folder; from here on: run options, not part of the job
+    all_cards: bool = False  # one process per GPU
 
 
 def job_of(form: BatchForm, output: str) -> Job:
-    """The job; `output` is where its images go."""
+    """Return the form as a job; `output` is the output folder."""
     parts: Job = {
         "version": VERSION,
         "title": form.title,
@@ -79,14 +79,14 @@ def job_of(form: BatchForm, output: str) -> Job:
 
 
 def run_words(form: BatchForm, cards: int) -> tuple[str, ...]:
-    """How it is run, as words of the command."""
+    """Return the run options as command line arguments."""
     watch = ("--watch",) if form.watch and form.source == "folder" else ()
     devices = ("--devices", ",".join(map(str, range(cards)))) if form.all_cards and cards > 1 else ()
     return (*watch, *devices)
 
 
 def settings_in(form: BatchForm) -> Job:
-    """The settings that hold for every image."""
+    """Return the settings shared by all images."""
     found: Job = dict(form.settings)
     if form.source == "folder" and form.work == "change":
         found["strength"] = form.strength
@@ -94,22 +94,22 @@ def settings_in(form: BatchForm) -> Job:
 
 
 def lines_of(text: str) -> list[str]:
-    """The prompts, without lines that hold nothing."""
+    """Return the non-empty lines of `text`, stripped."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def patterns_of(text: str) -> list[str]:
-    """The patterns of file names."""
+    """Return the file name patterns."""
     return [part.strip() for part in text.split(";") if part.strip()]
 
 
 def values_of(row: MatrixRow) -> list[str | int | float | bool]:
-    """What is written with commas between, as a job writes it."""
+    """Parse the comma-separated values into the types a job file uses."""
     return [_value(part.strip()) for part in row.values.split(",") if part.strip()][:_MOST_VALUES]
 
 
 def problems_of(form: BatchForm) -> dict[str, str]:
-    """What stands in the way, by field; empty: it can be looked at and begun."""
+    """Return the problems that prevent a start, by field; empty if there are none."""
     found: dict[str, str] = {}
     if form.source == "folder" and not form.folder.strip():
         found["folder"] = translate("Batch", "Choose an image folder.")
@@ -171,13 +171,13 @@ def _output(form: BatchForm, folder: str) -> Job:
 
 
 def whole(path: str, base: str) -> str:
-    """A whole path; one that is whole already, or begins in the home folder, is that."""
-    expanded = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111  somebody's home may be unknown
+    """Return an absolute path: relative paths are resolved against `base`, `~` is expanded."""
+    expanded = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111  the home may be unknown
     return os.path.normpath(Path(base) / expanded)
 
 
 def _path(text: str) -> str:
-    """What was typed there, from the home folder on."""
+    """Return the entered path as an absolute one, relative to the home folder; "" if empty."""
     return whole(text.strip(), str(Path.home())) if text.strip() else ""
 
 

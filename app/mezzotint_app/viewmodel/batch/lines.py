@@ -1,4 +1,4 @@
-"""What a batch that runs writes: bytes to lines, lines to what they tell. Nothing in them is trusted."""
+"""Parses the output lines of a batch process into messages; its content is untrusted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from mezzotint.codec import decode, parse_json
 from mezzotint.errors import MezzotintError
 from mezzotint_app.processes.messages import TooLong
 
-_SHOWN = 160  # characters of a line that cannot be parsed
+_SHOWN = 160  # characters of an unparsable line
 
 Told = BatchBegun | BatchProgress | BatchStep | BatchTaskRow | BatchNotice | BatchEnded | BatchError
 _KINDS: dict[str, type[Told]] = {
@@ -32,13 +32,13 @@ _KINDS: dict[str, type[Told]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strange:
-    """A line that is no message."""
+    """A line that is not a valid message."""
 
     begins: str
 
 
 def read_lines(lines: Iterable[bytes | TooLong]) -> list[Told | Strange]:
-    """What the lines say; kinds that only a newer version knows are left out."""
+    """Return the messages in the lines; kinds from newer versions are dropped."""
     return [told for line in lines if (told := _read(line)) is not None]
 
 

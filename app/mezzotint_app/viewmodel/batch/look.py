@@ -1,4 +1,4 @@
-"""What a batch would make, as a table that fills while it is looked at; nothing is made."""
+"""A dry run: the tasks of a batch as a table that fills up incrementally; nothing is generated."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -17,13 +17,13 @@ Index = QModelIndex | QPersistentModelIndex
 LookState = Literal["nothing", "looking", "done", "stopped", "failed"]
 
 DOES, INPUT, OUTPUT, SIZE, SEED, TIME, WHY = range(7)
-MOST = 200_000  # rows that are held; beyond them only the totals are told
-_GATHER = 0.15  # seconds in which rows are gathered
+MOST = 200_000  # rows kept; beyond them, only the totals are shown
+_GATHER = 0.15  # seconds during which rows are collected
 _NOWHERE = QModelIndex()
 
 
 class LookTable(QAbstractTableModel):
-    """Rows in the order in which they would be made."""
+    """Rows in the order of execution."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +50,7 @@ class LookTable(QAbstractTableModel):
         )[section]
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
-        """What a cell shows, and is read aloud as."""
+        """Return a cell's text, tooltip or accessible text."""
         if not index.isValid() or index.row() >= len(self._rows):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -64,11 +64,11 @@ class LookTable(QAbstractTableModel):
         return None
 
     def row(self, number: int) -> DryRow:
-        """One of them."""
+        """Return a row."""
         return self._rows[number]
 
     def has_reasons(self) -> bool:
-        """Whether any row says why something is done or not."""
+        """Whether any row has a reason for its action."""
         return self._has_reasons
 
     def clear(self) -> None:
@@ -79,7 +79,7 @@ class LookTable(QAbstractTableModel):
         self.endResetModel()
 
     def append(self, rows: Sequence[DryRow]) -> None:
-        """More of them, as many as are held."""
+        """Append rows, up to the limit."""
         taken = rows[: max(0, MOST - len(self._rows))]
         if taken:
             self.beginInsertRows(_NOWHERE, len(self._rows), len(self._rows) + len(taken) - 1)
@@ -102,7 +102,7 @@ class LookTable(QAbstractTableModel):
 
 
 class Look(QObject):
-    """One look at a time; another one stops the one before."""
+    """Runs one dry run at a time; a new one stops the previous one."""
 
     changed = Signal()  # state(), totals(), problem()
 
@@ -115,29 +115,29 @@ class Look(QObject):
         self._totals: DryTotals | None = None
         self._problem = ""
         self._call: int | None = None
-        self._number = 0  # of the look; what an earlier one tells is dropped
+        self._number = 0  # of the dry run; events of earlier ones are dropped
         self._gathered: list[DryRow] = []
         self._count = 0
         self._wait: Wait | None = None
 
     def state(self) -> LookState:
-        """How far it is."""
+        """Return the state of the dry run."""
         return self._state
 
     def totals(self) -> DryTotals | None:
-        """Once it is done."""
+        """Return the totals, or None until it is done."""
         return self._totals
 
     def problem(self) -> str:
-        """Why it did not come to its end."""
+        """Return why the dry run failed, or ""."""
         return self._problem
 
     def count(self) -> int:
-        """Rows that were seen, also those that are not held."""
+        """Return the number of rows received, including those not kept."""
         return self._count
 
     def look(self, job: Job, base: str) -> None:
-        """Begin, from the first row on."""
+        """Start a dry run."""
         self.stop()
         self._number += 1
         number = self._number
@@ -154,12 +154,12 @@ class Look(QObject):
         self._set("looking")
 
     def stop(self) -> None:
-        """No more rows; those that are there stay."""
+        """Stop the dry run; its rows are kept."""
         if self._state == "looking" and self._call is not None:
             self._librarian.cancel(self._call)
 
     def forget(self) -> None:
-        """The job has changed: what was seen is true no more."""
+        """Discard the dry run because the job has changed."""
         if self._state != "nothing":
             self.stop()
             self._number += 1

@@ -1,4 +1,4 @@
-"""A job file as the Batch page shows it: paths whole, and what has no place there told."""
+"""Converts a job file to the Batch page's form: makes paths absolute and reports what it cannot represent."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
 
 
 def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
-    """The page filled in, and what has changed on the way; `base` is the folder that the file's paths begin in."""
+    """Return the form, and a message on what was changed; `base` resolves the file's relative paths."""
     prompts, given, output = _table(job, "prompts"), _table(job, "input"), _table(job, "output")
     settings = {name: _rooted(name, value, base) for name, value in _table(job, "settings").items()}
     strength = settings.get("strength", STRENGTH)

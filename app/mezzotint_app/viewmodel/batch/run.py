@@ -1,4 +1,4 @@
-"""One run of a batch: what its process tells, as it is shown, and how it ended in plain words."""
+"""One run of a batch: the messages of its process, and how it ended."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +19,12 @@ from mezzotint_app.processes.endings import Ending, plain_reason
 translate = QCoreApplication.translate
 
 DONE, FAILURES, INTERRUPTED = 0, 3, 130
-_WAITS = ("waiting", "paused")  # codes of notices after which nothing is made for a while
+_WAITS = ("waiting", "paused")  # codes of notices after which nothing is generated for a while
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How it ended; empty: as it should, or as a person wanted."""
+    """How the run ended; `problem` is empty on success or if the user stopped it."""
 
     problem: str
 
@@ -52,11 +52,11 @@ class BatchRun(QObject):
         process.ended.connect(self._on_end)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the process."""
         self._process.start()
 
     def stop(self, *, now: bool = False) -> None:
-        """After the image that is being made, or at once."""
+        """Stop after the current image, or with `now` at once."""
         self._stopped = True
         if now:
             self._process.stop_now()
@@ -64,15 +64,15 @@ class BatchRun(QObject):
             self._process.stop()
 
     def finish(self, milliseconds: int) -> None:
-        """End it and wait."""
+        """Terminate the process and wait for it."""
         self._process.finish(milliseconds)
 
     def log(self) -> tuple[str, ...]:
-        """The last lines that it said."""
+        """Return the last lines of its log."""
         return self._process.log()
 
     def shown(self) -> dict[str, Any]:
-        """Fields of a Batch."""
+        """Return the current values of a Batch's fields."""
         return {
             "progress": self._progress,
             "step": self._step,
@@ -89,7 +89,7 @@ class BatchRun(QObject):
             case BatchTaskRow():
                 self._step = None
                 self.settled.emit(told)
-                return  # figures follow twice a second
+                return  # progress lines follow twice a second
             case BatchNotice():
                 self._notice = told.message if told.code in _WAITS else ""
             case BatchEnded():

@@ -1,4 +1,4 @@
-"""A request as the settings of a job file, and settings in words."""
+"""Converts a request to the settings of a job file, and describes settings as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 
 translate = QCoreApplication.translate
 
-# About the images of a request, which a batch has from elsewhere.
+# About the images of a request; a batch has its own.
 _INPAINTING = (one.field for one in OPTIONS.values() if one.group == "inpainting and outpainting")
 _OF_IMAGES = ("init", "reference", "strength", *_INPAINTING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Settings by their names in a job, and what no setting says."""
+    """Settings under their names in a job file, and what has no setting."""
 
     settings: dict[str, Any]
-    left_out: tuple[str, ...]  # for people
+    left_out: tuple[str, ...]  # displayed
 
 
 def said_by(request: GenerateRequest, *, with_images: bool = False) -> Said:
-    """What a request says of how images are made; its words are no setting."""
+    """Return the generation settings of a request, without its prompt."""
     options = options_of(request)
     left_out = list(read_request(request).left_out)
     if with_images and any(one.role == "control" for one in request.images):
@@ -40,7 +40,7 @@ def said_by(request: GenerateRequest, *, with_images: bool = False) -> Said:
 
 
 def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
-    """The job that makes the images of the Create page."""
+    """Return the job that generates the Create page's images."""
     said = said_by(request, with_images=True)
     return {
         "version": 1,
@@ -50,15 +50,15 @@ def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
     }
 
 
-# ---- in words
+# ---- text
 
 
 class SettingsCounts(Plurals):
-    """Numbers in the settings of a batch."""
+    """Translated plurals in a batch's settings."""
 
 
 def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
-    """One line: the model and what was set for it."""
+    """Return the model and its settings as one line."""
     parts = [str(settings.get("model") or translate("Batch", "default model"))]
     for name, words in (
         ("size", "{value}"),

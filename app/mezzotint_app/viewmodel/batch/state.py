@@ -1,4 +1,4 @@
-"""What is known of batches: kept in a file, and what is shown of each while it is worked at."""
+"""State of the batches: the part stored in a file, and the live state of each."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -6,48 +6,48 @@ from typing import Literal
 from mezzotint.batch_protocol import BatchProgress, BatchStatus, BatchStep, BatchTaskRow
 from mezzotint_app.viewmodel.batch.form import BatchForm
 
-MOST = 200  # batches that are listed
+MOST = 200  # batches listed
 
 Stage = Literal["resting", "waiting", "running", "stopping"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBatch:
-    """A batch that was begun here; what became of it stands in its output folder."""
+    """A batch started here; its results are in its output folder."""
 
     id: str
     title: str = ""
-    folder: str = ""  # where its images go
-    job: str = ""  # the file that says it
-    how: tuple[str, ...] = ()  # words of the command beside it
+    folder: str = ""  # output folder
+    job: str = ""  # job file
+    how: tuple[str, ...] = ()  # additional command line arguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchesState:
-    """The page as it was left; every field has a default, so that a file of an older version is taken."""
+    """The page's stored state; every field has a default, so that files of older versions can be read."""
 
     form: BatchForm = field(default_factory=BatchForm)
-    batches: tuple[KnownBatch, ...] = ()  # the newest first
+    batches: tuple[KnownBatch, ...] = ()  # newest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A batch as it is now."""
+    """The live state of a batch."""
 
     known: KnownBatch
     stage: Stage = "resting"
-    progress: BatchProgress | None = None  # of the run that is under way
-    step: BatchStep | None = None  # of the image that is being made
-    status: BatchStatus | None = None  # by what its folder holds
-    failures: tuple[BatchTaskRow, ...] = ()  # the last few, by what its folder holds
-    unknown: str = ""  # why that cannot be said
-    problem: str = ""  # what ended the last run
-    notice: str = ""  # why it waits, though it runs
-    silent: bool = False  # nothing was heard of it for long
+    progress: BatchProgress | None = None  # of the current run
+    step: BatchStep | None = None  # of the current image
+    status: BatchStatus | None = None  # read from its folder
+    failures: tuple[BatchTaskRow, ...] = ()  # the most recent failures, read from its folder
+    unknown: str = ""  # why the status could not be read
+    problem: str = ""  # error that ended the last run
+    notice: str = ""  # why a running batch is waiting
+    silent: bool = False  # no output for a long time
 
     @property
     def failed(self) -> int:
-        """Images that could not be made, as far as is known."""
+        """Return the number of failed images, as far as known."""
         if self.stage in ("running", "stopping") and self.progress is not None:
             return self.progress.failed + self.progress.set_aside + self.progress.left_failed
         return 0 if self.status is None else self.status.failed + self.status.set_aside

@@ -1,4 +1,4 @@
-"""Whose turn it is: a batch and the queue never make images at the same time."""
+"""Mutual exclusion: a batch and the queue never generate images at the same time."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -10,7 +10,7 @@ from mezzotint_app.viewmodel.queue.access import QueueAccess
 
 
 class Lender(Protocol):
-    """Who works at the queue; `QueueRunner` is one."""
+    """The worker of the queue, as implemented by `QueueRunner`."""
 
     started: SignalInstance
     changed: SignalInstance
@@ -21,20 +21,20 @@ class Lender(Protocol):
         ...
 
     def held_by(self) -> str:
-        """Which program works instead; empty: none."""
+        """Return which other program holds the queue, or "" if none does."""
         ...
 
     def lend(self, then: Callable[[], None]) -> None:
-        """Let a batch make images, as soon as nothing is left to do."""
+        """Lend the queue's lease as soon as it has nothing left to do."""
         ...
 
     def take_back(self) -> None:
-        """Let the queue work again."""
+        """Let the queue continue."""
         ...
 
 
 class HasModels(Protocol):
-    """The engine of the window; `Supervisor` is one."""
+    """The window's engine, as implemented by `Supervisor`."""
 
     changed: SignalInstance
 
@@ -43,12 +43,12 @@ class HasModels(Protocol):
         ...
 
     def restart(self) -> None:
-        """Start it anew: what it holds in memory is free."""
+        """Restart the engine, which frees its memory."""
         ...
 
 
 class BatchTurn(QObject):
-    """Waits for the queue, has the engine let go of its models, and gives the turn back."""
+    """Waits for the queue, makes the engine free its memory, and returns the turn afterwards."""
 
     changed = Signal()  # words()
 
@@ -72,23 +72,23 @@ class BatchTurn(QObject):
         access.opened.connect(self._on_opened)
 
     def is_ours(self) -> bool:
-        """Whether a batch may make images now."""
+        """Whether a batch may generate images now."""
         return self._ours
 
     def take(self, then: Callable[[], None]) -> None:
-        """Have the turn as soon as the queue is done, or paused."""
+        """Call `then` once the queue is done or paused."""
         self._then = then
         self._runner.lend(self._lent)
         if self._no_queue:
             self._clock.after(0, self._lent)
 
     def give_back(self) -> None:
-        """The queue goes on; also where the turn had not come yet."""
+        """Let the queue continue; also cancels a pending `take`."""
         self._then, self._ours = None, False
         self._runner.take_back()
 
     def words(self) -> str:
-        """What is waited for, for the person who waits."""
+        """Return what a waiting batch is waiting for."""
         if self._runner.state == "elsewhere" and self._runner.held_by():
             return self.tr("Waiting for another program: {who} is generating images.").format(
                 who=self._runner.held_by()

@@ -1,4 +1,4 @@
-"""How a batch stands, in words."""
+"""Texts describing the state of a batch."""
 
 import re
 import sys
@@ -14,16 +14,16 @@ from mezzotint_app.viewmodel.foreign_text import in_one_line
 
 translate = QCoreApplication.translate
 
-_LONGEST = 160  # characters of a name or a prompt
+_LONGEST = 160  # characters of a name or prompt
 
 
 def number(count: int) -> str:
-    """As people write it here: 1,204."""
+    """Format a number for the locale: 1,204."""
     return QLocale().toString(count)
 
 
 def short_path(path: str, platform: str = sys.platform) -> str:
-    """As people write it where that is the custom: from the home folder on."""
+    """Abbreviate the home folder to `~`, except on Windows."""
     home = str(Path.home())
     if platform != "win32" and (path == home or path.startswith(home.rstrip("/") + "/")):
         return "~" + path[len(home.rstrip("/")) :]
@@ -31,7 +31,7 @@ def short_path(path: str, platform: str = sys.platform) -> str:
 
 
 def state_words(batch: Batch, waiting: str) -> str:
-    """One or two lines: figures while it runs, what its folder holds while it rests."""
+    """Return one or two lines: progress while running, otherwise what the folder contains."""
     if batch.stage == "waiting":
         return waiting
     if batch.stage == "resting":
@@ -40,7 +40,7 @@ def state_words(batch: Batch, waiting: str) -> str:
 
 
 def fraction(batch: Batch) -> float | None:
-    """The part that is done; None: not known."""
+    """Return the fraction done, or None if unknown."""
     progress, status = batch.progress, batch.status
     if batch.stage in ("running", "stopping"):
         if progress is None or not progress.total:
@@ -53,18 +53,18 @@ def fraction(batch: Batch) -> float | None:
 
 
 def is_whole(batch: Batch) -> bool:
-    """Whether nothing is left to be made, as far as is known."""
+    """Whether nothing is left to generate, as far as known."""
     status = batch.status
     return status is not None and status.is_ended and not (status.failed or status.set_aside)
 
 
 def is_empty(batch: Batch) -> bool:
-    """Whether it came to its end and has no image: all was skipped, or nothing was found."""
+    """Whether the batch has finished without an image: everything was skipped, or nothing found."""
     return batch.status is not None and is_whole(batch) and not batch.status.done
 
 
 def step_words(batch: Batch) -> str:
-    """The image that is being made."""
+    """Return the current image and its step as text."""
     step = batch.step
     if step is None:
         return ""
@@ -73,11 +73,11 @@ def step_words(batch: Batch) -> str:
 
 
 class BatchFailures(Plurals):
-    """Numbers of what a batch could not make."""
+    """Translated plurals of failures."""
 
 
 def failures_words(batch: Batch) -> str:
-    """What failed and why, by the names of the files, a line for each; empty while it runs, or where nothing failed."""
+    """Return the failures, one per line; "" while running or if nothing failed."""
     if batch.stage != "resting" or not batch.failed:
         return ""
     lines = [failure_words(row) for row in batch.failures]
@@ -88,7 +88,7 @@ def failures_words(batch: Batch) -> str:
 
 
 def failure_words(row: BatchTaskRow) -> str:
-    """One that failed: the file's name and the reason, in which the name does not stand again with its path."""
+    """Return a failure as one line: the file name, and the error without the file's path."""
     name = PurePath(row.input or row.output).name
     why = row.error or row.kind or translate("Batch", "unknown reason")
     if name:
@@ -127,7 +127,7 @@ def _running(batch: Batch) -> str:
 
 
 def rate_text(per_second: float) -> str:
-    """Images in a second, a minute or an hour, whichever says something."""
+    """Return images per second, minute or hour, in the smallest unit with a value of at least one."""
     for scale, words in (
         (1, translate("Batch", "{rate} images/s")),
         (60, translate("Batch", "{rate} images/min")),
@@ -155,10 +155,10 @@ def _resting(batch: Batch) -> str:
 
 
 def status_words(status: BatchStatus) -> str:
-    """What a folder holds."""
+    """Return what the folder contains."""
     done, total = number(status.done), status.total
     if total is not None:
-        total = max(status.done, total - status.skipped)  # what was skipped is none of what is to be made
+        total = max(status.done, total - status.skipped)  # the total excludes skipped files
     line = (
         translate("Batch", "{done} of {total} generated").format(done=done, total=number(total))
         if total is not None
@@ -172,11 +172,11 @@ def status_words(status: BatchStatus) -> str:
     return line
 
 
-# ---- what would be made
+# ---- dry run
 
 
 def does_words(does: str) -> str:
-    """What would become of one row."""
+    """Return the action on a row as text."""
     return {
         "make": translate("Batch", "generate"),
         "rename": translate("Batch", "generate, rename"),
@@ -188,18 +188,18 @@ def does_words(does: str) -> str:
 
 
 def row_name(row: DryRow | BatchTaskRow) -> str:
-    """The image that goes in, and the words."""
+    """Return the input image and the prompt."""
     words = row.prompt if isinstance(row, DryRow) else ""
     both = " · ".join(part for part in (row.input, words) if part)
     return in_one_line(both or row.output or "", _LONGEST)
 
 
 class BatchCounts(Plurals):
-    """Numbers of what a batch would make."""
+    """Translated plurals of a dry run."""
 
 
 def totals_words(totals: DryTotals) -> str:
-    """So many to make, so many not and why, how long, how much room."""
+    """Return the number of images to generate, and of those not to generate with reasons."""
     parts = [translate("Batch", "{count} to generate").format(count=number(totals.to_make))]
     for does, words in (
         ("done", translate("Batch", "{count} already done")),
@@ -221,7 +221,7 @@ def totals_words(totals: DryTotals) -> str:
 
 
 def passed_over_words(kind: str) -> str:
-    """What is the matter with them."""
+    """Return why files are skipped."""
     known = {
         "image_refused": translate("Batch", "unreadable images"),
         "link": translate("Batch", "links that point outside the folder"),
@@ -236,7 +236,7 @@ def passed_over_words(kind: str) -> str:
 
 
 def room_words(totals: DryTotals) -> str:
-    """Time and room; empty where nothing is to be made."""
+    """Return estimated time and disk space; "" if there is nothing to generate."""
     if not totals.to_make:
         return ""
     if totals.seconds is None:
@@ -253,5 +253,5 @@ def room_words(totals: DryTotals) -> str:
 
 
 def seconds_words(seconds: float | None) -> str:
-    """Of one row."""
+    """Return the estimated time of a row."""
     return "" if seconds is None else duration_text(seconds)

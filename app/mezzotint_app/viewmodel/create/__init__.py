@@ -1,1 +1,1 @@
-"""The Create page: what is asked for, checked and kept."""
+"""View models of the Create page: the request's settings, checked and stored."""

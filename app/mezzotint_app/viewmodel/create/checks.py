@@ -1,4 +1,4 @@
-"""What stands in the way of Generate, in a sentence beside each field."""
+"""Validation of the Create page: problems that prevent generating, by field."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ LARGEST_LORA_WEIGHT = 100.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What is looked at."""
+    """The values to validate."""
 
     prompt: str
     negative_prompt: str
     settings: CreateSettings
     seed: int | None
     model: str
-    info: ModelInfo | None  # of the model, where it is listed
+    info: ModelInfo | None  # of the model, if it is listed
     model_problem: str | None
     models_known: bool
     refiner_fits: bool
@@ -43,7 +43,7 @@ class Checked:
 
 
 def problems(checked: Checked) -> dict[str, str]:
-    """By field; empty: it can be asked for."""
+    """Return the first problem of each field; empty if the request is valid."""
     found: dict[str, str] = {}
     for field, told in _problems(checked):
         found.setdefault(field, told)
@@ -51,7 +51,7 @@ def problems(checked: Checked) -> dict[str, str]:
 
 
 def honours_clip_skip(info: ModelInfo | None) -> bool:
-    """Whether layers of the text encoder can be skipped, and learned words be used."""
+    """Whether the model supports clip skip and textual inversion embeddings; unknown models count as such."""
     return info is None or info.family in ("sdxl", "sd15")
 
 

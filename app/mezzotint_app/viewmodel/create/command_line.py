@@ -1,4 +1,4 @@
-"""A request as the words of `mezzotint generate`, quoted for the shell that people have."""
+"""A request as a `mezzotint generate` command, quoted for the platform's usual shell."""
 
 import shlex
 import sys
@@ -18,18 +18,18 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """The words, and what no option says."""
+    """Command line arguments, and settings that have no option."""
 
     words: tuple[str, ...]
-    left_out: tuple[str, ...]  # for people
+    left_out: tuple[str, ...]  # displayed
 
     def text(self, system: str = sys.platform) -> str:
-        """As it is pasted into a shell."""
+        """Return the command for pasting into a shell."""
         return quoted(self.words, system)
 
 
 def command_line(request: GenerateRequest) -> CommandLine:
-    """The command that makes the same images."""
+    """Return the command that generates the same images."""
     left_out = list(read_request(request).left_out)
     if any(one.role == "control" for one in request.images):
         left_out.append(translate("Create", "control images"))
@@ -39,7 +39,7 @@ def command_line(request: GenerateRequest) -> CommandLine:
 
 
 def quoted(words: Sequence[str], system: str = sys.platform) -> str:
-    """For PowerShell on Windows, which its terminals open with, and for any shell of the usual kind elsewhere."""
+    """Quote for PowerShell on Windows, the default of its terminals, and for POSIX shells elsewhere."""
     if system == "win32":
         return " ".join(map(_for_powershell, words))
     return shlex.join(words)
@@ -48,5 +48,5 @@ def quoted(words: Sequence[str], system: str = sys.platform) -> str:
 def _for_powershell(word: str) -> str:
     if word and set(word) <= _PLAIN:
         return word
-    quotes = "'\u2018\u2019\u201a\u201b"  # PowerShell takes typographic quotes for quotes
+    quotes = "'\u2018\u2019\u201a\u201b"  # PowerShell also treats typographic quotes as quotes
     return "'" + "".join(letter * 2 if letter in quotes else letter for letter in word) + "'"

@@ -1,4 +1,4 @@
-"""The Create page: all that is set there, as a request, and into the queue."""
+"""The Create page: its settings as a request, and queueing it."""
 
 import os
 from collections.abc import Callable
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from mezzotint.jobs.store import JobStore
 
 Part = Literal["all", "prompt", "seed"]
-MOST_COMMANDS = 100  # that are copied at once
-_EARLIER_FOLDS = {"picture": "image"}  # names in files of 0.1
+MOST_COMMANDS = 100  # copied at once
+_EARLIER_FOLDS = {"picture": "image"}  # section names in files of version 0.1
 
 
 class CreateModel(QObject):
-    """Puts the parts of the page together; each part can be looked at and changed by itself."""
+    """Connects the parts of the page; each can be used on its own."""
 
-    changed = Signal()  # anything that decides the request
-    noticed = Signal(str)  # something that a person should read
+    changed = Signal()  # anything that affects the request
+    noticed = Signal(str)  # message for the user
     not_queued = Signal(str)  # why an entry could not be added
-    queued = Signal(int)  # the id of an entry that was added
+    queued = Signal(int)  # id of an added entry
 
     def __init__(
         self,
@@ -64,12 +64,12 @@ class CreateModel(QObject):
         super().__init__(parent)
         self._queue, self._window, self._state, self._pool = queue, settings, state, pool
         self.images = images
-        self._timed: tuple[PlanRequest | None, int] | None = None  # what the time was asked of
+        self._timed: tuple[PlanRequest | None, int] | None = None  # arguments of the last time estimate
         self.models = ModelChoices(librarian, self)
         self.references = ReferencesModel(librarian, pool, self)
         self.chosen = ModelSettings(state, self.models, self)
         self.words = CreateWords(librarian, settings, state, pool, self)
-        self._repeats = Repeats(runner, self)  # hears of an end before the page does
+        self._repeats = Repeats(runner, self)  # must receive the end of a task before the page does
         self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
         self.seed = SeedChoice(state, self._last_seed, self)
         self.preflight = Preflight(engine, life, self)
@@ -88,7 +88,7 @@ class CreateModel(QObject):
         self.words.alternatives.changed.connect(self.changed)
         self.changed.connect(lambda: self._ask_time(anew=False))
         self.preview.ended.connect(lambda: self._ask_time(anew=True))
-        self.preview.ended.connect(self.changed)  # what came to nothing is no repetition
+        self.preview.ended.connect(self.changed)  # a failed request does not count as a repetition
         queue.opened.connect(lambda _notice: self._ask_time(anew=True))
         self.words.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
@@ -97,7 +97,7 @@ class CreateModel(QObject):
         self._update()
 
     def restore(self) -> None:
-        """Once the librarian was started: show the last images again, and those to begin from."""
+        """Restore the last images, init images and reference images, once the library service has started."""
         kept, images, references = self._state.value(), self.images, self.references
         if kept.made is not None:
             self._repeats.remember(kept.made)
@@ -111,10 +111,10 @@ class CreateModel(QObject):
                 lambda: self._state.change(images=self._inputs(), strength=images.strength(), inpaint=images.inpaint())
             )
 
-    # ---- what is kept for all models
+    # ---- settings shared by all models
 
     def memory(self) -> MemoryPolicy:
-        """How sparing it is to be with memory."""
+        """Return the memory policy."""
         return self._window.value().memory
 
     def set_memory(self, policy: MemoryPolicy) -> None:
@@ -122,18 +122,18 @@ class CreateModel(QObject):
         self._window.change(memory=policy)
 
     def open_folds(self) -> tuple[str, ...]:
-        """The parts of the page that were left open."""
+        """Return the sections of the page that are expanded."""
         return tuple(_EARLIER_FOLDS.get(name, name) for name in self._state.value().open_folds)
 
     def remember_fold(self, name: str, is_open: bool) -> None:
-        """Keep whether a part of the page is open."""
+        """Store whether a section of the page is expanded."""
         others = tuple(one for one in self.open_folds() if one != name)
         self._state.change(open_folds=(*others, name) if is_open else others)
 
-    # ---- the request
+    # ---- request
 
     def request(self) -> GenerateRequest:
-        """As the page is filled in; alternatives of the prompt stand as they are written."""
+        """Return the current settings as a request, with prompt alternatives not yet expanded."""
         settings = self.chosen.settings()
         if self.images.decides_size():
             settings = replace(settings, width=None, height=None)
@@ -153,7 +153,7 @@ class CreateModel(QObject):
         return request_of(form)
 
     def problems(self, *, of_batch: bool = False) -> dict[str, str]:
-        """What stands in the way, by field; empty: Generate can be pressed. A batch brings its own images."""
+        """Return the problems by field; empty if Generate can be pressed. A batch supplies its own images."""
         info = self.chosen.info()
         settings = self.chosen.settings()
         found = self.words.alternatives.found()
@@ -178,11 +178,11 @@ class CreateModel(QObject):
         )
 
     def image_count(self) -> int:
-        """How many Generate asks for."""
+        """Return the number of images that Generate would queue."""
         return self.chosen.settings().count * self.words.alternatives.found().count
 
     def generate(self, front: bool = False) -> bool:
-        """Put it into the queue as one entry, last or first; whether it could be asked for."""
+        """Queue the request as one entry, last or first; returns False if it has problems."""
         found = self.problems()
         if found:
             self.noticed.emit(next(iter(found.values())))
@@ -192,7 +192,7 @@ class CreateModel(QObject):
 
         def add(store: "JobStore") -> int:
             wanted = expand(request)
-            # The first alternative does not stand for all.
+            # The first alternative is not representative of all.
             return store.add(wanted, front=front, title=title_of(request) if len(wanted) > 1 else None)
 
         def refused(error: Exception) -> None:
@@ -207,11 +207,11 @@ class CreateModel(QObject):
         return True
 
     def would_repeat(self) -> bool:
-        """Whether Generate would make an image that was asked for already."""
+        """Whether Generate would repeat an image that was already requested."""
         return self.seed.fixed() and self._repeats.holds(self.request())
 
     def generate_batch(self, images: Images) -> bool:
-        """Each of these images as init image, as the page is filled in, as one entry; whether it could be asked for."""
+        """Queue one entry that uses each of these images as init image; returns False if there are problems."""
         found = self.problems(of_batch=True)
         if found:
             self.noticed.emit(next(iter(found.values())))
@@ -232,7 +232,7 @@ class CreateModel(QObject):
         return True
 
     def copy_command(self, then: Callable[[str], None]) -> None:
-        """The commands that make the same images, one a line."""
+        """Pass the commands that generate the same images to `then`, one per line."""
         request = self.request()
 
         def write() -> tuple[str, tuple[str, ...]]:
@@ -266,11 +266,11 @@ class CreateModel(QObject):
     # ---- settings from elsewhere
 
     def apply_request(self, request: GenerateRequest) -> None:
-        """Fill the page in as a request was."""
+        """Fill in the page from a request."""
         self._apply(read_request(request), request)
 
     def apply_metadata(self, metadata: ImageMetadata, what: Part) -> None:
-        """Fill the page in, or a part of it, as an image says that it was made."""
+        """Fill in the page, or part of it, from an image's metadata."""
         target = None if metadata.model is None else self._id_of(metadata.model)
         reading = read_metadata(metadata, self.chosen.settings_of(target or self.chosen.model()), self._id_of)
         if what == "seed":
@@ -316,7 +316,7 @@ class CreateModel(QObject):
         if names:
             self.noticed.emit(sentence.format(names=", ".join(names)))
 
-    # ---- inside
+    # ---- internals
 
     def _inputs(self) -> tuple[ImageInput, ...]:
         """The init image, its mask and the reference images."""
@@ -330,7 +330,7 @@ class CreateModel(QObject):
         self.changed.emit()
 
     def _ask_time(self, *, anew: bool) -> None:
-        """How long what Generate asks for will take, learned from what was made or begun."""
+        """Estimate the time for all requested images, from earlier runs; `anew`: even if the request is the same."""
         count = self.image_count()
         wanted = (self._plan_request(), count)
         if not self._queue.is_open or (wanted == self._timed and not anew):
@@ -348,7 +348,7 @@ class CreateModel(QObject):
         self._queue.ask(read, told, lambda _error: self.preflight.expect(count, None))
 
     def _plan_request(self) -> PlanRequest | None:
-        """The size is that of the largest stage."""
+        """Return a plan request for the size of the largest stage; None without a usable model."""
         info = self.chosen.info()
         if info is None or self.models.problem_of(info) is not None:
             return None
@@ -374,6 +374,6 @@ class CreateModel(QObject):
         return results[0].seed if results else None
 
     def _output(self) -> str:
-        """The template in the folder of images, in whose own name brackets are no tokens."""
+        """Return the output path template; brackets in the folder's name are escaped, being no tokens."""
         window = self._window.value()
         return str(output_folder(window)).replace("[", "[[") + os.sep + window.name_template

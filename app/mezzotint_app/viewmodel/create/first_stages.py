@@ -1,4 +1,4 @@
-"""What the first stages of cascades made, beside the finished images."""
+"""First-stage results of cascades, for comparison with the finished images."""
 
 from collections.abc import Callable
 
@@ -8,41 +8,41 @@ from PySide6.QtGui import QImage
 from mezzotint.protocol import Event, Saved, StageShown
 from mezzotint_app.background import Runs
 
-MOST_KEPT = 24  # as they came, a few hundred kB each
+MOST_KEPT = 24  # JPEG previews, a few hundred kB each
 
 
 class FirstStages(QObject):
-    """Keeps them as they came; the one that is asked for is decoded off the window's thread."""
+    """Stores the encoded previews; the one to be shown is decoded in a worker thread."""
 
     changed = Signal()
 
     def __init__(self, pool: Runs, decode: Callable[[str], QImage], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool, self._decode = pool, decode
-        self._paths: dict[int, str] = {}  # of the finished images of the job, by their place in it
-        self._kept: dict[str, str] = {}  # by the path of the finished image
+        self._paths: dict[int, str] = {}  # image index within the task -> path of the finished image
+        self._kept: dict[str, str] = {}  # path of the finished image -> base64 JPEG
         self._wanted = ""
         self._image = QImage()
 
     def begin(self) -> None:
-        """Another job begins."""
+        """Start a new task."""
         self._paths.clear()
 
     def hear(self, event: Event) -> None:
-        """Something happened in the job."""
+        """Process an event of the task."""
         if isinstance(event, Saved):
             self._paths[event.image.index] = event.image.path
         elif isinstance(event, StageShown) and event.stage == 0 and event.image in self._paths:
             self._keep(self._paths[event.image], event.jpeg)
 
     def show(self, path: str) -> None:
-        """The finished image that is looked at now."""
+        """Select the finished image being viewed."""
         self._wanted, self._image = path, QImage()
         if path in self._kept:
             self._read(path)
 
     def image(self) -> QImage:
-        """What it was after its first stage; null: there is nothing, or it is not decoded yet."""
+        """Return the selected image's first-stage result; null if there is none or it is not yet decoded."""
         return self._image
 
     def _keep(self, path: str, jpeg: str) -> None:
@@ -65,4 +65,4 @@ class FirstStages(QObject):
 
 
 def _is_none(_error: Exception) -> None:
-    """What cannot be decoded is not there to be compared with."""
+    """Ignored: without an image there is no comparison."""

@@ -1,18 +1,18 @@
-"""By how much an image grows at its edges, and how an edge is pushed."""
+"""Outpainting: how far an image is extended at each edge, and dragging of edges."""
 
 from dataclasses import dataclass, replace
 
 from mezzotint.protocol import Inpaint
 
-STEP = 8  # pixels that an edge snaps to
-LARGEST_SIDE = 4096  # pixels that may come to one side
-LARGEST_AREA = 100_000_000  # pixels of the grown image
+STEP = 8  # pixels; edges snap to multiples
+LARGEST_SIDE = 4096  # pixels added at most to one edge
+LARGEST_AREA = 100_000_000  # pixels of the extended image
 EDGES = ("left", "top", "right", "bottom")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """Pixels of the image that come to each side."""
+    """Pixels added at each edge."""
 
     left: int = 0
     top: int = 0
@@ -23,11 +23,11 @@ class Growth:
         return bool(self.left or self.top or self.right or self.bottom)
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """Of an image with its new parts."""
+        """Return the size of the extended image."""
         return width + self.left + self.right, height + self.top + self.bottom
 
     def pushed(self, edges: frozenset[str], across: float, down: float, image: tuple[int, int]) -> "Growth":
-        """Edges pushed by so many pixels of the image; as far as the image may grow."""
+        """Return the growth after dragging `edges` by a distance in image pixels, within the limits."""
         grown = self
         for edge, outwards in (("left", -across), ("top", -down), ("right", across), ("bottom", down)):
             if edge in edges:
@@ -35,7 +35,7 @@ class Growth:
         return grown
 
     def with_edge(self, edge: str, pixels: int, image: tuple[int, int]) -> "Growth":
-        """Another value for one edge; no more than keeps the grown image from being too large."""
+        """Return the growth with one edge changed, limited by the size of the extended image."""
         grown = replace(self, **{edge: min(max(pixels, 0), LARGEST_SIDE)})
         width, height = grown.size(*image)
         if width * height <= LARGEST_AREA:
@@ -46,7 +46,7 @@ class Growth:
 
 
 def growth_of(inpaint: Inpaint | None) -> Growth:
-    """The growth that a request asks for, as far as it can be asked for here."""
+    """Return the growth in a request, clamped to the limits."""
     if inpaint is None:
         return Growth()
     sides = {edge: min(max(getattr(inpaint, edge), 0), LARGEST_SIDE) for edge in EDGES}
@@ -54,5 +54,5 @@ def growth_of(inpaint: Inpaint | None) -> Growth:
 
 
 def snapped(pixels: float) -> int:
-    """The nearest step, not below 0."""
+    """Round to the nearest multiple of `STEP`, at least 0."""
     return max(round(pixels / STEP) * STEP, 0)

@@ -1,4 +1,4 @@
-"""The image that a request begins from: which one, how much of it is generated, and which part."""
+"""The init image of a request: the file, its denoising strength, and its mask."""
 
 import os
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from mezzotint_app.viewmodel.create.growth import Growth, growth_of
 from mezzotint_app.viewmodel.create.own_images import OwnImage, is_blank, keep, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.pixels import LoadedImage, PixelLoader, failure_of
 
-STRENGTH = 0.6  # of what is there in the image, something stays
-STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
-MAX_PADDING = 4096  # pixels, as the engine takes at most
+STRENGTH = 0.6  # default; keeps part of the existing image
+STRENGTH_OF_NEW = 1.0  # default for filled areas, where nothing is to be kept
+MAX_PADDING = 4096  # pixels, the engine's limit
 MAX_FEATHER = 256
-_SMALL = 512  # pixels of the small copy that is shown
+_SMALL = 512  # pixels of the displayed copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask:
-    """A mask on disk; `image` is None where it came with other settings and was not opened yet."""
+    """A mask on disk; `image` is None if it came with other settings and has not been loaded."""
 
     path: str
     sha256: str | None
@@ -32,7 +32,7 @@ class Mask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Painting:
-    """How the masked part is inpainted."""
+    """Inpainting settings."""
 
     area: InpaintArea = "whole"
     padding: int = 32
@@ -41,12 +41,12 @@ class Painting:
 
 
 class ImageInputModel(QObject):
-    """Everything about images that go in beside the words."""
+    """State of the init image and mask."""
 
     changed = Signal()
-    given = Signal()  # another image to begin from, from wherever it came
-    told = Signal(str)  # what failed, in words
-    size_wanted = Signal(int, int)  # the person wants images of this size
+    given = Signal()  # the init image has changed, from whatever source
+    told = Signal(str)  # error message
+    size_wanted = Signal(int, int)  # the user requests images of this size
 
     def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -56,18 +56,18 @@ class ImageInputModel(QObject):
         self._sha256: str | None = None
         self._image: LoadedImage | None = None
         self._problem = ""
-        self._strength: float | None = None  # None: what suits
+        self._strength: float | None = None  # None: the suggested value
         self._mask: Mask | None = None
         self._painting = Painting()
         self._growth = Growth()
         self._target: tuple[int, int] | None = None
         self._pastes = 0
-        self._masks = 0  # that were to be used
+        self._masks = 0  # number of masks submitted
 
-    # ---- the image
+    # ---- init image
 
     def set_image(self, path: str | os.PathLike[str], sha256: str | None = None) -> None:
-        """Begin from this image; the mask of another one is put away."""
+        """Use this init image; an existing mask is discarded."""
         self._path, self._sha256 = os.fspath(path), sha256
         self._pastes += 1
         self._forget_shape()
@@ -76,7 +76,7 @@ class ImageInputModel(QObject):
         self.given.emit()
 
     def clear(self) -> None:
-        """Begin from noise again."""
+        """Remove the init image, to start from noise."""
         self._path, self._sha256 = "", None
         self._pastes += 1
         self.loader.drop_all()
@@ -85,7 +85,7 @@ class ImageInputModel(QObject):
         self.changed.emit()
 
     def paste(self, image: QImage) -> None:
-        """Begin from an image that is in no file: it gets one, in the folder of what is under way."""
+        """Use an image without a file, by saving it in the state folder."""
         if image.isNull():
             self.told.emit(self.tr("There is no image on the clipboard."))
             return
@@ -93,31 +93,31 @@ class ImageInputModel(QObject):
         number = self._pastes
 
         def use(kept: OwnImage) -> None:
-            if number == self._pastes:  # nothing else was chosen meanwhile
+            if number == self._pastes:  # no other image was chosen meanwhile
                 self.set_image(kept.path, kept.sha256)
 
         self._pool.run(lambda: keep(image, pasted_folder()), use, lambda error: self.told.emit(str(error)))
 
     def look_again(self) -> None:
-        """The image could not be read, and now whoever reads it is back."""
+        """Retry an image that could not be read, because the library service is available again."""
         if self._path and self._problem:
             self._load()
             self.changed.emit()
 
     def path(self) -> str:
-        """Of the image; empty: none."""
+        """Return the image's path, or "" if there is none."""
         return self._path
 
     def image(self) -> LoadedImage | None:
-        """A small copy, and the size of the image; None: not loaded, or there is none."""
+        """Return a small copy and the original size; None if not loaded or absent."""
         return self._image
 
     def problem(self) -> str:
-        """Why the image cannot be used; empty: nothing is known to be wrong with it."""
+        """Return why the image cannot be used, or "" if no problem is known."""
         return self._problem
 
     def is_loading(self) -> bool:
-        """Whether its size is not known yet."""
+        """Whether the image is still being loaded."""
         return bool(self._path) and self._image is None and not self._problem
 
     def _forget_shape(self) -> None:
@@ -135,38 +135,38 @@ class ImageInputModel(QObject):
         self._problem = failure.message
         self.changed.emit()
 
-    # ---- how much of it
+    # ---- denoising strength
 
     def strength(self) -> float | None:
-        """How much is generated; None: there is no image."""
+        """Return the denoising strength, or None without an image."""
         if not self._path:
             return None
         return self.suggested_strength() if self._strength is None else self._strength
 
     def suggested_strength(self) -> float:
-        """What suits where nothing was chosen: what the engine takes."""
+        """Return the default strength, which is also the engine's."""
         is_new = bool(self._growth) or (self._mask is not None and self._painting.fill != "original")
         return STRENGTH_OF_NEW if is_new else STRENGTH
 
     def set_strength(self, strength: float | None) -> None:
-        """Choose how much; None: what suits."""
+        """Set the denoising strength; None: the default."""
         chosen = None if strength is None else round(min(max(strength, 0.0), 1.0), 2)
         if chosen != self._strength:
             self._strength = chosen
             self.changed.emit()
 
-    # ---- which part of it
+    # ---- mask
 
     def mask(self) -> Mask | None:
-        """What is inpainted; None: all of it."""
+        """Return the inpainting mask, or None if the whole image is generated."""
         return self._mask
 
     def painting(self) -> Painting:
-        """How the masked part is inpainted."""
+        """Return the inpainting settings."""
         return self._painting
 
     def growth(self) -> Growth:
-        """By how much the image grows."""
+        """Return how far the image is extended."""
         return self._growth
 
     def use_mask(
@@ -177,7 +177,7 @@ class ImageInputModel(QObject):
         then: Callable[[], None],
         failed: Callable[[Failure], None],
     ) -> None:
-        """Take a mask that was painted, once it is safely on disk; a blank one is none."""
+        """Use a painted mask once it has been written to disk; a blank one counts as none."""
         self._masks += 1
         number, path = self._masks, self._path
 
@@ -200,11 +200,11 @@ class ImageInputModel(QObject):
         self._pool.run(write, use, fail)
 
     def give_up_mask(self) -> None:
-        """The mask that is being written is not wanted any more; nobody is told of it."""
+        """Cancel the mask that is being written; its callbacks are not called."""
         self._masks += 1
 
     def remove_mask(self) -> None:
-        """All of the image is inpainted, and it does not grow."""
+        """Remove the mask and the extension of the image."""
         if self._mask is not None or self._growth:
             self._forget_shape()
             self.changed.emit()
@@ -212,33 +212,33 @@ class ImageInputModel(QObject):
     # ---- sizes
 
     def grown_size(self) -> tuple[int, int] | None:
-        """The image's size with its new parts; None: not known."""
+        """Return the size of the extended image, or None if unknown."""
         if self._image is None:
             return None
         return self._growth.size(self._image.width, self._image.height)
 
     def decides_size(self) -> bool:
-        """Whether the request must leave width and height open: a growing image is worked on at its own size."""
+        """Whether width and height must be left unset: an extended image is processed at its own size."""
         return bool(self._growth) and self._painting.area == "whole"
 
     def keeps_size(self) -> bool:
-        """Whether the result is as large as the image is with its new parts, whatever is asked for."""
+        """Whether the result has the size of the extended image, whatever size is requested."""
         inpaints = self._mask is not None or bool(self._growth)
         return self.decides_size() or (inpaints and self._painting.area == "masked")
 
     def set_target(self, width: int | None, height: int | None) -> None:
-        """The size that is asked for; None: model default."""
+        """Set the requested size; None: model default."""
         target = None if width is None or height is None else (width, height)
         if target != self._target:
             self._target = target
             self.changed.emit()
 
     def result_size(self) -> tuple[int, int] | None:
-        """The size that the result will have; None: not known."""
+        """Return the size of the result, or None if unknown."""
         return self.grown_size() if self.keeps_size() else self._target
 
     def cut(self) -> tuple[str, int] | None:
-        """What the result leaves out: "sides" or "ends" (top and bottom) and percent of the image; None: nothing."""
+        """Return what the result crops: "sides" or "ends" (top and bottom) and percent of the image; None: nothing."""
         size, result = self.grown_size(), self.result_size()
         if size is None or result is None:
             return None
@@ -249,15 +249,15 @@ class ImageInputModel(QObject):
         return ("sides" if across < down else "ends"), max(round(left_out * 100), 1)
 
     def want_own_size(self) -> None:
-        """Ask for images as large as this one."""
+        """Request images of this image's size."""
         size = self.grown_size()
         if size is not None:
             self.size_wanted.emit(*size)
 
-    # ---- the request
+    # ---- request
 
     def inputs(self) -> tuple[ImageInput, ...]:
-        """The images of a request."""
+        """Return the images of a request."""
         if not self._path:
             return ()
         init = ImageInput(path=self._path, role="init", sha256=self._sha256)
@@ -266,7 +266,7 @@ class ImageInputModel(QObject):
         return init, ImageInput(path=self._mask.path, role="mask", sha256=self._mask.sha256)
 
     def inpaint(self) -> Inpaint | None:
-        """How a part is inpainted; None: no part is by itself."""
+        """Return the inpainting settings of a request, or None without mask and extension."""
         if not self._path or (self._mask is None and not self._growth):
             return None
         how, grown = self._painting, self._growth
@@ -282,7 +282,7 @@ class ImageInputModel(QObject):
         )
 
     def apply(self, request: GenerateRequest) -> None:
-        """Take the images of a request; one without any begins from noise."""
+        """Use the images of a request; without an init image, start from noise."""
         init = next((one for one in request.images if one.role == "init"), None)
         mask = next((one for one in request.images if one.role == "mask"), None)
         if init is None:
@@ -299,5 +299,5 @@ class ImageInputModel(QObject):
         self.changed.emit()
 
     def with_inputs(self, request: GenerateRequest) -> GenerateRequest:
-        """The request with these images."""
+        """Return the request with these images."""
         return replace(request, images=self.inputs(), inpaint=self.inpaint(), strength=self.strength())

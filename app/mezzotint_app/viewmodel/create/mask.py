@@ -1,4 +1,4 @@
-"""The mask of an image as a document: strokes, undo and redo. White is inpainted."""
+"""The inpainting mask as a document: strokes, undo and redo. White is inpainted."""
 
 from dataclasses import dataclass
 
@@ -8,28 +8,28 @@ from PySide6.QtGui import QImage
 from mezzotint_app.viewmodel.create.mask_stroke import Brush, Stroke
 from mezzotint_app.viewmodel.create.mask_tiles import Tiles, put_back, taken
 
-MOST_BYTES = 64 << 20  # of what can be undone and redone
-LARGEST_SIDE = 4096  # pixels; the mask of a larger image is a smaller copy of its shape
+MOST_BYTES = 64 << 20  # of undo and redo data
+LARGEST_SIDE = 4096  # pixels; masks of larger images are scaled down, keeping their aspect ratio
 
 
 @dataclass(slots=True, kw_only=True)
 class _Change:
-    """What has to be put back. `whole`: another image; `inverted`: every pixel turned over."""
+    """Undo data. `whole`: the entire mask; `inverted`: every pixel is inverted."""
 
     tiles: Tiles
     whole: QImage | None = None
     inverted: bool = False
 
     def bytes(self) -> int:
-        """Bytes that it holds."""
+        """Return the size of the data in bytes."""
         images = [*self.tiles.values(), *([self.whole] if self.whole is not None else [])]
         return sum(image.sizeInBytes() for image in images)
 
 
 class MaskDocument(QObject):
-    """A mask that is painted on; every change can be undone, as far as the bytes for it go."""
+    """A paintable mask; changes can be undone as far as the memory limit allows."""
 
-    changed = Signal(QRect)  # the part of the mask
+    changed = Signal(QRect)  # changed part of the mask
     history_changed = Signal()
 
     def __init__(self, width: int, height: int, parent: QObject | None = None, *, most_bytes: int = MOST_BYTES) -> None:
@@ -43,29 +43,29 @@ class MaskDocument(QObject):
         self._before: Tiles = {}
 
     def image(self) -> QImage:
-        """The mask as it is: grey, 255 where the image is inpainted."""
+        """Return the mask: grayscale, 255 where the image is inpainted."""
         return QImage(self._image)
 
     def rect(self) -> QRect:
-        """All of it."""
+        """Return the mask's rectangle."""
         return self._image.rect()
 
     # ---- strokes
 
     def begin(self, brush: Brush, x: float, y: float) -> None:
-        """Put the brush down; a stroke that is under way ends."""
+        """Start a stroke, ending one in progress."""
         self.end()
         self._stroke = Stroke(brush)
         self._before = {}
         self._paint(self._stroke.down(x, y))
 
     def go_on(self, x: float, y: float) -> None:
-        """Draw the brush there."""
+        """Continue the stroke to this position."""
         if self._stroke is not None:
             self._paint(self._stroke.to(x, y, self.rect()))
 
     def end(self) -> None:
-        """Lift the brush: the stroke is one step of undo."""
+        """End the stroke, which becomes one undo step."""
         if self._stroke is None:
             return
         self._paint(self._stroke.up())
@@ -75,7 +75,7 @@ class MaskDocument(QObject):
             self._record(_Change(tiles=before))
 
     def is_painting(self) -> bool:
-        """Whether the brush is down."""
+        """Whether a stroke is in progress."""
         return self._stroke is not None
 
     def _paint(self, dabs: list[tuple[float, float]]) -> None:
@@ -89,25 +89,25 @@ class MaskDocument(QObject):
         stroke.paint(self._image, dabs)
         self.changed.emit(touched)
 
-    # ---- all of it
+    # ---- whole mask
 
     def clear(self) -> None:
-        """Nothing is inpainted."""
+        """Clear the mask: nothing is inpainted."""
         self._fill(0)
 
     def fill(self) -> None:
-        """All of the image is inpainted."""
+        """Fill the mask: the whole image is inpainted."""
         self._fill(255)
 
     def invert(self) -> None:
-        """Swap what is inpainted and what is kept."""
+        """Invert the mask."""
         self.end()
         self._image.invertPixels()
         self._record(_Change(tiles={}, inverted=True))
         self.changed.emit(self.rect())
 
     def load(self, image: QImage) -> None:
-        """Begin from another mask, scaled to this one's size; there is nothing to undo then."""
+        """Replace the mask, scaled to this one's size, and clear the undo history."""
         self.end()
         grey = image.convertToFormat(QImage.Format.Format_Grayscale8)
         self._image = grey if grey.size() == self._image.size() else grey.scaled(self._image.size())
@@ -127,41 +127,41 @@ class MaskDocument(QObject):
     # ---- undo and redo
 
     def can_undo(self) -> bool:
-        """Whether there is a step back."""
+        """Whether there is a step to undo."""
         return bool(self._undo)
 
     def can_redo(self) -> bool:
-        """Whether there is a step forward."""
+        """Whether there is a step to redo."""
         return bool(self._redo)
 
     def undo(self) -> None:
-        """Take the last step back; a stroke that is under way ends first."""
+        """Undo the last step; a stroke in progress is ended first."""
         self.end()
         if self._undo:
             self._redo.append(self._turned(self._undo.pop()))
             self.history_changed.emit()
 
     def redo(self) -> None:
-        """Take the step again that was taken back last."""
+        """Redo the step that was undone last."""
         self.end()
         if self._redo:
             self._undo.append(self._turned(self._redo.pop()))
             self.history_changed.emit()
 
     def history_bytes(self) -> int:
-        """Bytes that undo and redo hold."""
+        """Return the bytes used by undo and redo."""
         return sum(change.bytes() for change in (*self._undo, *self._redo))
 
     def _record(self, change: _Change) -> None:
         self._undo.append(change)
         self._redo.clear()
-        # The last step can always be taken back, however large it is.
+        # The last step can always be undone, whatever its size.
         while len(self._undo) > 1 and self.history_bytes() > self._most_bytes:
             del self._undo[0]
         self.history_changed.emit()
 
     def _turned(self, change: _Change) -> _Change:
-        """Put back what a change holds; returns what turns that over again."""
+        """Apply a change; returns its inverse."""
         where = self.rect()
         if change.inverted:
             self._image.invertPixels()
@@ -183,7 +183,7 @@ def _size(tile: QImage) -> tuple[int, int]:
 
 
 def mask_size(width: int, height: int) -> tuple[int, int]:
-    """The size of the mask of an image: the same shape, rounded up, and no side too large."""
+    """Return the mask size for an image: the same aspect ratio, rounded up and limited to `LARGEST_SIDE`."""
     longer = max(width, height)
     if longer <= LARGEST_SIDE:
         return width, height

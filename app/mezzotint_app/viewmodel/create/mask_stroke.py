@@ -1,4 +1,4 @@
-"""A stroke of the brush over a mask: dabs along a line, the lightest of them counts."""
+"""A brush stroke on a mask: dabs along a line, combined by maximum, or by minimum when erasing."""
 
 import math
 from dataclasses import dataclass
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter, QRadialGradient
 
-SMALLEST, LARGEST = 2.0, 1024.0  # pixels of the mask, across the brush
-_SPACING = 0.1  # of the brush's size; the edge is then even to a hundredth of it
+SMALLEST, LARGEST = 2.0, 1024.0  # pixels of the mask, brush diameter
+_SPACING = 0.1  # of the brush size; the edge is then even to about 1%
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brush:
-    """How the brush paints."""
+    """Brush settings."""
 
-    size: float = 64.0  # pixels of the mask, across
-    hardness: float = 0.8  # 0: soft from its middle on; 1: a sharp edge
+    size: float = 64.0  # pixels of the mask, diameter
+    hardness: float = 0.8  # 0: soft from the center on; 1: a sharp edge
     erase: bool = False
 
     def radius(self) -> float:
-        """Half of its size, within what is possible."""
+        """Return the radius, within the limits."""
         return min(max(self.size, SMALLEST), LARGEST) / 2
 
     def core(self) -> float:
-        """The part of the radius in which it paints fully; a pixel is left for an even edge."""
+        """Return the fraction of the radius painted at full strength, leaving a pixel for antialiasing."""
         return max(min(self.hardness, 1 - 1 / self.radius()), 0.0)
 
 
 class Stroke:
-    """Where the brush has been, from down to up."""
+    """The brush's path, from pressing to releasing."""
 
     def __init__(self, brush: Brush) -> None:
         self._brush = brush
-        self._last: Point = (0.0, 0.0)  # where a dab was painted
-        self._at: Point = (0.0, 0.0)  # where the brush is
+        self._last: Point = (0.0, 0.0)  # last painted dab
+        self._at: Point = (0.0, 0.0)  # current brush position
 
     def down(self, x: float, y: float) -> list[Point]:
-        """The dabs of putting it down."""
+        """Start the stroke; returns its dabs."""
         self._last = self._at = (x, y)
         return [(x, y)]
 
     def to(self, x: float, y: float, page: QRect) -> list[Point]:
-        """The dabs of drawing it there, of those that touch the page."""
+        """Move the brush; returns the new dabs that touch the page."""
         self._at = (x, y)
         start_x, start_y = self._last
         length = math.hypot(x - start_x, y - start_y)
@@ -57,18 +57,18 @@ class Stroke:
         return [(start_x + number * across, start_y + number * down) for number in range(first, last + 1)]
 
     def up(self) -> list[Point]:
-        """The dab of lifting it."""
+        """End the stroke; returns its last dab."""
         return [] if self._at == self._last else [self._at]
 
     def touched(self, dabs: list[Point]) -> QRect:
-        """The pixels that dabs may change."""
+        """Return the pixels that the dabs may change."""
         reach = self._brush.radius() + 1
         left, right = min(x for x, _ in dabs) - reach, max(x for x, _ in dabs) + reach
         top, bottom = min(y for _, y in dabs) - reach, max(y for _, y in dabs) + reach
         return _bounded(QRectF(left, top, right - left, bottom - top))
 
     def paint(self, image: QImage, dabs: list[Point]) -> None:
-        """Paint dabs; only the pixels around them are read or written."""
+        """Paint dabs; only the pixels around them are accessed."""
         modes = QPainter.CompositionMode
         painter = QPainter(image)
         painter.setCompositionMode(modes.CompositionMode_Darken if self._brush.erase else modes.CompositionMode_Lighten)
@@ -88,7 +88,7 @@ class Stroke:
 
 
 def _touching(reach: float, page: QRect, start: Point, step: Point, count: int) -> tuple[int, int]:
-    """The first and the last of `count` dabs on a line that can touch the page; none: the last is before the first."""
+    """Return the first and last of `count` dabs on a line that can touch the page; if none, last < first."""
     first, last = 1.0, float(count)
     limits = ((page.left(), page.right() + 1), (page.top(), page.bottom() + 1))
     for at, by, (low, high) in zip(start, step, limits, strict=True):
@@ -102,7 +102,7 @@ def _touching(reach: float, page: QRect, start: Point, step: Point, count: int) 
 
 
 def _bounded(where: QRectF) -> QRect:
-    """Whole pixels; far places stay within what integers hold."""
+    """Round outwards to whole pixels, clamped to values that fit integers."""
     far = 1 << 20
     left, top = max(math.floor(where.left()), -far), max(math.floor(where.top()), -far)
     right, bottom = min(math.ceil(where.right()), far), min(math.ceil(where.bottom()), far)

@@ -1,15 +1,15 @@
-"""Parts of a mask that are kept, so that they can be put back."""
+"""Tiles of a mask saved for undo."""
 
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter
 
 SIDE = 128  # pixels of a tile
 
-Tiles = dict[tuple[int, int], QImage]  # left and top to what was there
+Tiles = dict[tuple[int, int], QImage]  # (left, top) -> previous content
 
 
 def taken(image: QImage, where: QRect, kept: Tiles) -> Tiles:
-    """The tiles that are kept, and those of a part of the image that are not kept yet."""
+    """Return `kept` with the missing tiles of a part of the image added."""
     tiles = dict(kept)
     for top in range(where.top() // SIDE * SIDE, where.bottom() + 1, SIDE):
         for left in range(where.left() // SIDE * SIDE, where.right() + 1, SIDE):
@@ -19,7 +19,7 @@ def taken(image: QImage, where: QRect, kept: Tiles) -> Tiles:
 
 
 def put_back(image: QImage, tiles: Tiles) -> QRect:
-    """Every tile to its place; returns the part of the image that holds them all."""
+    """Restore all tiles; returns the bounding rectangle."""
     touched = QRect()
     painter = QPainter(image)
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)

@@ -1,4 +1,4 @@
-"""Images of our own that a request names: masks and pasted images, kept in the folder of what is under way."""
+"""Masks and pasted images used by requests, saved in the state folder."""
 
 import contextlib
 import hashlib
@@ -15,31 +15,31 @@ from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
 from mezzotint.trouble import storage_error
 
-LIGHT = 128  # of 255: what is at least as light as this is inpainted
-KEPT_SECONDS = 7 * 24 * 3600  # for what no entry of the queue names any more
+LIGHT = 128  # of 255; pixels at least this light are inpainted
+KEPT_SECONDS = 7 * 24 * 3600  # for files that no queue entry uses any more
 _ARE_LIGHT = bytes(int(value >= LIGHT) for value in range(256))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnImage:
-    """A file that holds what its name says, and stays."""
+    """A file named after the SHA-256 of its content, which never changes."""
 
     path: str
     sha256: str
 
 
 def masks_folder() -> Path:
-    """Where masks lie."""
+    """Return the folder of masks."""
     return paths.state_folder() / "masks"
 
 
 def pasted_folder() -> Path:
-    """Where images from the clipboard lie."""
+    """Return the folder of pasted images."""
     return paths.state_folder() / "pasted"
 
 
 def keep(image: QImage, folder: Path) -> OwnImage:
-    """Write a PNG that is named after what it holds, off the window's thread. Raises a StorageError."""
+    """Write a PNG named after its hash; call this in a worker thread. Raises StorageError."""
     data = _png(image)
     sha256 = hashlib.sha256(data).hexdigest()
     path = folder / f"{sha256}.png"
@@ -55,7 +55,7 @@ def keep(image: QImage, folder: Path) -> OwnImage:
 
 
 def is_blank(mask: QImage) -> bool:
-    """Whether a grey mask lets nothing be inpainted."""
+    """Whether a grayscale mask inpaints nothing."""
     rows = memoryview(mask.constBits())
     width, stride = mask.width(), mask.bytesPerLine()
     return not any(
@@ -64,7 +64,7 @@ def is_blank(mask: QImage) -> bool:
 
 
 def forget(folder: Path, needed: Collection[str], *, now: Callable[[], float] = time.time) -> None:
-    """Delete our own images that nothing needs and that are a week old."""
+    """Delete unneeded files that are at least a week old."""
     names = {Path(path).name for path in needed}
     with contextlib.suppress(OSError):
         for path in list(folder.glob("*.png")):

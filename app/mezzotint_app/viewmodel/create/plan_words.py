@@ -1,4 +1,4 @@
-"""A plan as one line and a bar."""
+"""A memory plan as one line of text and a bar."""
 
 import math
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ translate = QCoreApplication.translate
 
 SegmentKind = Literal["weights", "activations", "other", "free", "missing"]
 
-_SLOWER = 1.1  # times the time with everything loaded, from which on that is worth telling
+_SLOWER = 1.1  # times the fully resident time; slower plans are mentioned
 _GB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A part of the bar."""
+    """A segment of the bar."""
 
     kind: SegmentKind
     bytes: int
-    name: str  # for people
+    name: str  # displayed
 
 
 def plan_line(plan: Plan, *, card: bool, seconds: float | None = None) -> str:
-    """Such as: Needs 3.6 GB of 8.0 GB, about 35 s: 8-bit weights, streamed."""
+    """Return for example: Needs 3.6 GB of 8.0 GB, about 35 s: 8-bit weights, streamed."""
     if not plan.fits:
         return _refusal(plan, card=card)
     needs = (
@@ -44,7 +44,7 @@ def plan_line(plan: Plan, *, card: bool, seconds: float | None = None) -> str:
 
 
 def plan_segments(plan: Plan) -> tuple[Segment, ...]:
-    """Weights, activations, the rest and what stays free, at the peak; or what is missing."""
+    """Return weights, activations, other and free memory at the peak, or what is missing."""
     peak = peak_phase(plan)
     if peak is None:
         return ()
@@ -61,12 +61,12 @@ def plan_segments(plan: Plan) -> tuple[Segment, ...]:
 
 
 def peak_phase(plan: Plan) -> PlannedPhase | None:
-    """The phase that needs the most."""
+    """Return the phase with the highest memory use, or None."""
     return max(plan.phases, key=lambda phase: phase.peak_bytes, default=None)
 
 
 def _ways(plan: Plan) -> Iterator[str]:
-    """What is done to make it fit."""
+    """Yield the measures that make it fit."""
     if plan.quantization != "none":
         yield _weights(plan.quantization)
     elif plan.text_quantization != "none":
@@ -88,7 +88,7 @@ def _weights(quantization: str) -> str:
 
 
 def _faster(plan: Plan, *, card: bool) -> str:
-    """What would save time, where something would."""
+    """Return what would make it faster, or ""."""
     from_disk = sum(part.bytes for part in plan.components if part.host == "disk" and part.slots)
     if card and from_disk:
         enough = math.ceil((plan.peak_ram_bytes + from_disk) / _GB)
@@ -118,5 +118,5 @@ def _refusal(plan: Plan, *, card: bool) -> str:
 
 
 def _enough(count: int) -> str:
-    """Rounded up, so that what is told is enough."""
+    """Format GB rounded up, so that the amount is sufficient."""
     return f"{QLocale().toString(math.ceil(count * 10 / _GB) / 10, 'f', 1)} GB"

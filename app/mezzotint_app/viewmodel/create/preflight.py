@@ -1,4 +1,4 @@
-"""The plan before Generate: what it needs, why, how long, and what would make it faster."""
+"""The memory plan before generating: requirements, reasons, time, and what would make it faster."""
 
 from typing import Literal, Protocol
 
@@ -14,7 +14,7 @@ DELAY = 250  # milliseconds
 
 
 class EngineLife(Protocol):
-    """Whether the engine can be asked, as its supervisor knows."""
+    """The engine's availability, as known to its supervisor."""
 
     changed: SignalInstance
 
@@ -23,16 +23,16 @@ class EngineLife(Protocol):
         ...
 
     def reason(self) -> str:
-        """Why it cannot be asked, in words."""
+        """Why the engine is unavailable, as text."""
         ...
 
     def info(self) -> EngineInfo | None:
-        """What it runs on, once it has told."""
+        """The engine's devices, or None until it has reported them."""
         ...
 
 
 class Preflight(QObject):
-    """Asks the engine how the newest request would fit; one question is open at a time."""
+    """Requests a plan for the latest request, with at most one query in flight."""
 
     changed = Signal()
 
@@ -54,7 +54,7 @@ class Preflight(QObject):
             life.changed.connect(self._life_changed)
 
     def set(self, request: PlanRequest | None) -> None:
-        """Plan this, soon; None: there is nothing to plan."""
+        """Plan this request after a short delay; None: nothing to plan."""
         if request == self._wanted:
             return
         self._wanted = request
@@ -65,7 +65,7 @@ class Preflight(QObject):
             self._waiting.start()
 
     def state(self) -> PreflightState:
-        """How far it is."""
+        """Return the state of planning."""
         if self._wanted is None:
             return "nothing"
         if not self._ready():
@@ -75,15 +75,15 @@ class Preflight(QObject):
         return "failed" if self._plan is None else "planned"
 
     def plan(self) -> Plan | None:
-        """The last plan; while another is asked for, that of before."""
+        """Return the last plan, which stays while a new one is being computed."""
         return self._plan if self._wanted is not None and self._ready() else None
 
     def fits(self) -> bool:
-        """Whether nothing is known that stands against it."""
+        """Whether the request fits, as far as known."""
         return self._plan is None or self._plan.fits
 
     def line(self) -> str:
-        """All of it in one line."""
+        """Return the plan as one line."""
         state = self.state()
         if state == "waiting":
             return self._waiting_line()
@@ -94,7 +94,7 @@ class Preflight(QObject):
         return self.tr("Planning memory…") if state == "asking" else ""
 
     def expect(self, images: int, learned: float | None) -> None:
-        """How many are wanted, and how long earlier ones like them took; None: there were none."""
+        """Set the number of images and the time that similar earlier ones took, or None without any."""
         if (images, learned) != (self._images, self._learned):
             self._images, self._learned = images, learned
             self.changed.emit()
@@ -103,17 +103,17 @@ class Preflight(QObject):
         return plan.seconds * self._images if self._learned is None else self._learned
 
     def segments(self) -> tuple[Segment, ...]:
-        """The parts of the bar, from the left."""
+        """Return the segments of the bar, from the left."""
         plan = self.plan()
         return () if plan is None else plan_segments(plan)
 
     def reasons(self) -> tuple[str, ...]:
-        """Why the plan is as it is."""
+        """Return the reasons for the plan."""
         plan = self.plan()
         return () if plan is None else plan.reasons
 
     def has_card(self) -> bool:
-        """Whether the engine has a graphics card; where it has none, it works in RAM."""
+        """Whether the engine has a GPU; without one, it uses RAM."""
         info = self._life.info() if self._life is not None else None
         if info is not None and info.devices:
             return any(device.id != "cpu" for device in info.devices)

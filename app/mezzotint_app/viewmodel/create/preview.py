@@ -1,4 +1,4 @@
-"""The image that sharpens while it is made, the finished one, and how far it is."""
+"""The live preview, the finished images, and the progress of the current task."""
 
 import base64
 import binascii
@@ -25,14 +25,14 @@ from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
 MOST_RESULTS = 24
 MOST_NOTICES = 5
 LARGEST_PREVIEW = 2 << 20  # characters of base64
-_SAID_ELSEWHERE = ("memory_plan",)  # before the job already
+_SAID_ELSEWHERE = ("memory_plan",)  # already reported before the task
 _JPEG = b"\xff\xd8\xff"
 _LARGEST_SIDE = 4096  # pixels of a preview
-SHOWN_SIDE = 4096  # pixels of a finished image, at most
+SHOWN_SIDE = 4096  # maximum pixels of a finished image
 
 
 class LoadsPixels(Protocol):
-    """Images from disk, decoded elsewhere."""
+    """Loads images from disk, decoded in another process."""
 
     def load(
         self,
@@ -43,30 +43,30 @@ class LoadsPixels(Protocol):
         *,
         slot: str = "",
     ) -> int:
-        """Load one; the newest of a slot wins."""
+        """Load an image; in each slot the newest request wins."""
         ...
 
 
 class StoppableRunner(Runner, Protocol):
-    """Whoever drains the queue, and can be told to stop at once."""
+    """A runner that can also stop at once."""
 
     def stop_now(self) -> None:
-        """Cancel the task that runs."""
+        """Cancel the running task."""
         ...
 
     def skip_image(self) -> None:
-        """Cancel the image that is being made, and go on with the next one."""
+        """Cancel the current image and continue with the next."""
         ...
 
 
 class Preview(QObject):
-    """Follows the runner; every image is decoded off the window's thread, and the newest wins."""
+    """Follows the runner; images are decoded in worker threads, and the newest one wins."""
 
     image_changed = Signal()
-    changed = Signal()  # words and progress
+    changed = Signal()  # text and progress
     results_changed = Signal()
     ended = Signal()
-    failed = Signal(str)  # a job that ended badly, in words
+    failed = Signal(str)  # error message of a failed task
 
     def __init__(
         self,
@@ -103,31 +103,31 @@ class Preview(QObject):
         if (task := runner.task()) is not None:
             self._started(task)
 
-    # ---- what is shown
+    # ---- displayed state
 
     def image(self) -> QImage:
-        """The newest; null: none yet."""
+        """Return the latest image; null if there is none."""
         return self._image
 
     def before(self) -> QImage:
-        """What the first stage of a cascade ended with, for comparison; null: there is none."""
+        """Return the result of a cascade's first stage, for comparison; null if there is none."""
         whole = self._first_stages.image() if self._shown_path else QImage()
         return self._before if whole.isNull() else whole
 
     def path(self) -> str:
-        """Of the finished image that is shown; empty while one is made."""
+        """Return the path of the displayed finished image; "" while a preview is shown."""
         return self._shown_path
 
     def is_working(self) -> bool:
-        """Whether something is made."""
+        """Whether a task is running."""
         return self._task is not None
 
     def fraction(self) -> float | None:
-        """The part of the job that is done; None: not known."""
+        """Return the fraction of the task that is done, or None if unknown."""
         return None if self._task is None else self._progress.fraction(self._phases)
 
     def line(self) -> str:
-        """What is being done, and how long it still takes."""
+        """Return the current activity and the remaining time."""
         if self._task is None:
             return self._failure
         if self._stopping:
@@ -137,25 +137,25 @@ class Preview(QObject):
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words
 
     def notices(self) -> tuple[str, ...]:
-        """What was adjusted in the last job, in its order: foreign text."""
+        """Return the adjustments made in the last task, in order; untrusted text."""
         return self._notices
 
     def _seconds_left(self) -> float | None:
-        """Of the job; of loading, where nothing is known of the rest."""
+        """Of the task, or of loading if the rest is unknown."""
         whole = None if self._running is None else self._running.entry_seconds_left()
         left = self._progress.seconds_left(self._phases) if whole is None else whole
         return self._progress.load_left if left is None and self._progress.phase == "loading" else left
 
     def is_beginning(self) -> bool:
-        """Whether the engine has told nothing of the job yet."""
+        """Whether the engine has not yet reported anything on the task."""
         return self._task is not None and self._progress.phase == "starting"
 
     def results(self) -> tuple[Result, ...]:
-        """The last finished images, the newest first."""
+        """Return the latest finished images, the newest first."""
         return self._results
 
     def restore(self, results: Sequence[Result]) -> None:
-        """Those of the last session, as far as they are still there."""
+        """Restore the results of the last session whose files still exist."""
         self._pool.run(lambda: [one for one in results if Path(one.path).is_file()], self._restored)
 
     def _restored(self, found: Sequence[Result]) -> None:
@@ -163,66 +163,66 @@ class Preview(QObject):
         self._results = (*self._results, *(one for one in found if one.path not in known))[:MOST_RESULTS]
         self.results_changed.emit()
         if found and self._task is None and self._image.isNull():
-            self._load(found[0].path, lambda _failure: None)  # nobody has asked for it
+            self._load(found[0].path, lambda _failure: None)  # not requested by the user, so failures are ignored
 
     def show_result(self, path: str) -> None:
-        """Show a finished image again, and keep to it while another is made."""
+        """Show a finished image, and keep it while another is being generated."""
         self._pinned = self.is_working()
         self._before = QImage()
         self._load(path)
         self.changed.emit()
 
     def count_as(self, running: QueueRunning) -> None:
-        """Tell one count and one time, those of the queue: of the whole entry."""
+        """Show progress and time of the whole queue entry, as the queue does."""
         self._running = running
         running.changed.connect(self.changed)
 
     def is_following(self) -> bool:
-        """Whether what is being made is shown."""
+        """Whether previews of the current task are shown."""
         return not self._pinned
 
     def follow(self) -> None:
-        """Show what is being made again, from the next step on."""
+        """Show previews of the current task again, from the next step on."""
         self._pinned = False
         self.changed.emit()
 
     def forget_result(self, path: str) -> None:
-        """It was deleted, or moved away."""
+        """Remove a result that was deleted or moved."""
         self._results = tuple(one for one in self._results if one.path != path)
         self.results_changed.emit()
 
     def forget_failure(self) -> None:
-        """Something else was asked for: what became of the last is old."""
+        """Clear the last error, because something new was requested."""
         if self._failure:
             self._failure = ""
             self.changed.emit()
 
     def stop(self) -> None:
-        """Cancel what is being made; images that are saved stay."""
+        """Cancel the running task; saved images are kept."""
         if self.is_working():
             self._stops()
             self._runner.stop_now()
 
     def can_skip(self) -> bool:
-        """Whether there is a next image to go on with."""
+        """Whether there is a next image in the task."""
         return self._task is not None and not self._stopping and self._progress.images - self._progress.saved > 1
 
     def skip(self) -> None:
-        """Cancel the image that is being made, and go on with the next one of its entry."""
+        """Cancel the current image and continue with the next one of its entry."""
         if self.can_skip():
             self._stops()
             self._runner.skip_image()
 
     def is_stopping(self) -> bool:
-        """Whether the job was cancelled, and the engine has not stopped yet."""
+        """Whether cancellation was requested and the engine has not stopped yet."""
         return self._stopping
 
     def _stops(self) -> None:
-        """Said at once: the engine hears of it between two steps, which may take long."""
+        """Show it at once: the engine reacts only between steps, which may take long."""
         self._stopping = True
         self.changed.emit()
 
-    # ---- what happens
+    # ---- event handling
 
     def _started(self, task: Task) -> None:
         self._task, self._phases, self._failure = task, None, ""
@@ -293,7 +293,7 @@ class Preview(QObject):
         self._decode()
 
     def _finished(self, step: Step) -> bool:
-        """Whether the image that a late preview is of was saved meanwhile."""
+        """Whether the image of a late preview has been saved meanwhile."""
         return self._progress.saved > step.image
 
     def _undecodable(self) -> None:
@@ -301,7 +301,7 @@ class Preview(QObject):
         self._decode()
 
     def _keep_stage(self, step: Step) -> None:
-        """The last preview of a first stage is what a cascade began from."""
+        """Keep the last preview of the first stage for comparison."""
         shown = self._step_shown
         if shown is None or shown.image != step.image:
             self._before = QImage()
@@ -327,7 +327,7 @@ class Preview(QObject):
 
 
 def decoded(data: str) -> QImage:
-    """The image of a preview; a null one where it is none, or larger than a preview can be."""
+    """Decode a preview; null if it is invalid or too large."""
     if len(data) > LARGEST_PREVIEW:
         return QImage()
     try:
@@ -335,10 +335,10 @@ def decoded(data: str) -> QImage:
     except (binascii.Error, ValueError):
         return QImage()
     if not written.startswith(_JPEG):
-        return QImage()  # only that decoder is to see what came
+        return QImage()  # only the JPEG decoder may process this data
     image = strips.decoded(written, "jpg")
     return QImage() if max(image.width(), image.height()) > _LARGEST_SIDE else image
 
 
 def _not_known(_error: Exception) -> None:
-    """How long it takes is not worth a message when the queue cannot be asked."""
+    """Ignored: a missing time estimate needs no message."""

@@ -1,4 +1,4 @@
-"""How many prompts a prompt with `{red|blue}` stands for; counted off the window's thread."""
+"""Counts the prompts that alternatives such as `{red|blue}` expand to, in a worker thread."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ DELAY = 150  # milliseconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternatives:
-    """What was counted."""
+    """The result of a count."""
 
-    prompt: str  # as it is written
+    prompt: str  # not expanded
     count: int = 1
     longest: str = ""
     problem: str | None = None
 
 
 class PromptAlternatives(QObject):
-    """Counts those of the newest prompt; one count is under way at a time."""
+    """Counts alternatives of the latest prompt, one count at a time."""
 
     changed = Signal()
 
@@ -38,7 +38,7 @@ class PromptAlternatives(QObject):
         self._waiting.timeout.connect(self._count)
 
     def set(self, prompt: str) -> None:
-        """Count this; one without braces at once."""
+        """Count a prompt after a short delay; without braces or backslashes, at once."""
         if prompt == self._prompt:
             return
         self._prompt = prompt
@@ -49,7 +49,7 @@ class PromptAlternatives(QObject):
             self._take(Alternatives(prompt=prompt, longest=prompt))
 
     def found(self) -> Alternatives:
-        """What was counted last."""
+        """Return the last result."""
         return self._found
 
     def _count(self) -> None:
@@ -73,7 +73,7 @@ class PromptAlternatives(QObject):
 
 
 def counted(prompt: str) -> Alternatives:
-    """The count of one prompt, or why it cannot be taken."""
+    """Count the alternatives of a prompt, or return the problem with it."""
     try:
         found = alternatives(prompt)
     except MezzotintError as error:

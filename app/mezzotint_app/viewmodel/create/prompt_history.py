@@ -1,13 +1,13 @@
-"""Prompts of before, walked through without losing the one being written."""
+"""Prompt history, navigable without losing the current draft."""
 
 from collections.abc import Sequence
 
 MOST = 100  # prompts
-MOST_CHARACTERS = 1 << 18  # of all of them together
+MOST_CHARACTERS = 1 << 18  # of all prompts together
 
 
 class PromptHistory:
-    """A place in the list of prompts; the draft is what was written before the walk began."""
+    """A position in the list of prompts; the draft is the text before navigation began."""
 
     def __init__(self, prompts: Sequence[str] = ()) -> None:
         self._prompts = bounded(prompts)
@@ -15,11 +15,11 @@ class PromptHistory:
         self._place = -1  # the draft
 
     def prompts(self) -> tuple[str, ...]:
-        """The newest first."""
+        """Return the prompts, the newest first."""
         return self._prompts
 
     def older(self, written: str) -> str | None:
-        """The prompt before the one that is shown; None at the end of the list."""
+        """Return the next older prompt, or None at the end of the list."""
         self._note(written)
         place = self._place + 1
         while place < len(self._prompts) and self._prompts[place] == written:
@@ -27,12 +27,12 @@ class PromptHistory:
         return self._go(place)
 
     def newer(self, written: str) -> str | None:
-        """The prompt after the one that is shown, at last the draft; None where that is shown already."""
+        """Return the next newer prompt, finally the draft; None if that is already shown."""
         self._note(written)
         return self._go(self._place - 1)
 
     def remember(self, prompt: str) -> bool:
-        """Put a prompt to the front; whether that changed the list."""
+        """Add a prompt to the front; returns whether the list has changed."""
         self._place = -1
         if not prompt.strip():
             return False
@@ -45,7 +45,7 @@ class PromptHistory:
         self._prompts, self._place = (), -1
 
     def _note(self, written: str) -> None:
-        """What was written by hand becomes the draft, wherever the walk stood."""
+        """Make edited text the draft, wherever navigation had stopped."""
         shown = self._prompts[self._place] if 0 <= self._place < len(self._prompts) else None
         if shown != written:
             if self._place >= 0 or written != self._draft:
@@ -60,7 +60,7 @@ class PromptHistory:
 
 
 def bounded(prompts: Sequence[str]) -> tuple[str, ...]:
-    """As many of the newest as are kept; one that is longer than all may be is skipped."""
+    """Return as many of the newest prompts as the limits allow, skipping any that does not fit."""
     kept: list[str] = []
     room = MOST_CHARACTERS
     for prompt in prompts:

@@ -1,4 +1,4 @@
-"""How long the prompt is for each text encoder: counted by the librarian, a moment after the typing stops."""
+"""Token counts of the prompt per text encoder, computed by the library service shortly after typing stops."""
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -6,12 +6,12 @@ from mezzotint.library_protocol import TokenCount, TokenRequest
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.create.prompt_weights import has_weights
 
-LONGEST = 65_536  # characters that the engine reads
+LONGEST = 65_536  # characters accepted by the engine
 DELAY = 150  # milliseconds
 
 
 class PromptTokens(QObject):
-    """Counts the newest prompt; one question is open at a time, and stale answers are dropped."""
+    """Counts the latest prompt, with at most one query in flight; stale replies are dropped."""
 
     changed = Signal()
 
@@ -29,7 +29,7 @@ class PromptTokens(QObject):
         self._waiting.timeout.connect(self._ask)
 
     def set(self, model: str, prompt: str) -> None:
-        """Count this, soon."""
+        """Count this prompt after a short delay."""
         wanted = TokenRequest(model=model, prompt=prompt)
         if wanted == self._wanted:
             return
@@ -40,28 +40,28 @@ class PromptTokens(QObject):
         self._waiting.start()
 
     def ask_again(self) -> None:
-        """Count what could not be counted."""
+        """Retry a failed count."""
         if self._failed:
             self._waiting.start()
 
     def counts(self) -> tuple[TokenCount, ...]:
-        """As last counted, by encoder."""
+        """Return the last counts, one per text encoder."""
         return self._counts
 
     def honours_weights(self) -> bool | None:
-        """Whether `(words:1.2)` mean something to the model; None: not known yet."""
+        """Whether the model supports prompt weights such as `(words:1.2)`; None if unknown."""
         return any(one.honours_weights for one in self._counts) if self._counts else None
 
     def is_empty(self) -> bool:
-        """Whether there is nothing to count."""
+        """Whether the prompt is empty."""
         return not self._wanted.prompt
 
     def is_over(self) -> bool:
-        """Whether some words are cut, or too many to be read at all."""
+        """Whether the prompt is truncated or too long to be processed."""
         return len(self._wanted.prompt) > LONGEST or any(one.cut for one in self._counts)
 
     def line(self) -> str:
-        """The count in words."""
+        """Return the counts as text."""
         if len(self._wanted.prompt) > LONGEST:
             return self.tr("{count} characters: the limit is {most}").format(
                 count=len(self._wanted.prompt), most=LONGEST
@@ -74,7 +74,7 @@ class PromptTokens(QObject):
         return "; ".join(f"{encoder}: {words}" for words, encoder in told.items())
 
     def hint(self) -> str:
-        """Said where weights are written that nobody reads."""
+        """Return a warning if the prompt has weights that the model ignores, otherwise ""."""
         if self._weighted and self.honours_weights() is False:
             return self.tr("This model ignores prompt weights such as (word:1.2).")
         return ""
@@ -89,7 +89,7 @@ class PromptTokens(QObject):
 
     def _ask(self) -> None:
         if self._open is not None:
-            return  # the answer asks again
+            return  # the reply triggers the next query
         wanted = self._wanted
         if not wanted.model or len(wanted.prompt) > LONGEST:
             self._take(wanted, ())

@@ -1,12 +1,12 @@
-"""How strongly words count, changed in the prompt's text: `(words:1.2)`. Pure functions."""
+"""Editing of prompt weights in the text: `(words:1.2)`. Pure functions."""
 
 import re
 from dataclasses import dataclass
 
 STEP = 0.1
 FINE_STEP = 0.05
-LIMIT = 10.0  # the engine takes no weight beyond -10..10
-_PLAIN_BRACKETS = 1.1  # what (words) mean without a number
+LIMIT = 10.0  # the engine clamps weights to -10..10
+_PLAIN_BRACKETS = 1.1  # weight of (words) without a number
 
 _LEXEME = re.compile(
     r"(?P<escaped>\\[\\()\[\]])"
@@ -20,7 +20,7 @@ _BETWEEN_WORDS = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029,;()[]{}|")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightEdit:
-    """A change of the text: what stands from `start` to `end` becomes `text`; then these characters are selected."""
+    """A text edit: `start` to `end` is replaced with `text`, then a range is selected."""
 
     start: int
     end: int
@@ -31,17 +31,17 @@ class WeightEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A pair of round brackets: `text[start:end]` with both of them, `text[inner_start:inner_end]` within."""
+    """A pair of parentheses: `text[start:end]` includes them, `text[inner_start:inner_end]` is the content."""
 
     start: int
     inner_start: int
-    inner_end: int  # where `:1.2)` or `)` begins
+    inner_end: int  # start of `:1.2)` or `)`
     end: int
     weight: float
 
 
 def changed_weight(text: str, start: int, end: int, step: float) -> WeightEdit | None:
-    """The selection, or the word or brackets around the cursor, by `step` stronger; None where nothing can be."""
+    """Return the edit that adds `step` to the weight of the selection, or the word or group at the cursor; or None."""
     found = groups(text)
     if start == end:
         around = [group for group in found if group.start < start < group.end]
@@ -60,7 +60,7 @@ def changed_weight(text: str, start: int, end: int, step: float) -> WeightEdit |
 
 
 def groups(text: str) -> tuple[Group, ...]:
-    """All pairs of round brackets as the engine reads them, in time linear in the length."""
+    """Return all pairs of parentheses as the engine parses them, in linear time."""
     found: list[Group] = []
     opened: list[int] = []
     for lexeme in _LEXEME.finditer(text):
@@ -82,12 +82,12 @@ def groups(text: str) -> tuple[Group, ...]:
 
 
 def has_weights(text: str) -> bool:
-    """Whether some words are to count more or less than others."""
+    """Whether any part of the prompt is weighted."""
     return bool(groups(text)) or _square_brackets(text)
 
 
 def word_at(text: str, position: int) -> tuple[int, int]:
-    """The word that a position is in, or just behind; an empty range between words."""
+    """Return the range of the word at or just before a position; empty between words."""
     start = end = max(0, min(position, len(text)))
     while start > 0 and text[start - 1] not in _BETWEEN_WORDS:
         start -= 1
@@ -121,7 +121,7 @@ def _applied(text: str, edit: WeightEdit) -> str:
 
 
 def _reads_same(text: str, edit: WeightEdit, *, groups_more: int) -> bool:
-    """Whether the words stay what they are: a bracket with no partner could find one, a `:1.2` become a weight."""
+    """Whether the words stay the same: an unmatched bracket could be paired, or a `:1.2` become a weight."""
     after = _applied(text, edit)
     before_groups, after_groups = groups(text), groups(after)
     as_many = len(after_groups) == len(before_groups) + groups_more
@@ -131,7 +131,7 @@ def _reads_same(text: str, edit: WeightEdit, *, groups_more: int) -> bool:
 
 
 def _words(text: str, found: tuple[Group, ...]) -> str:
-    """The text without the brackets and numbers of its groups."""
+    """Return the text without the parentheses and weights of its groups."""
     marks = sorted(mark for one in found for mark in ((one.start, one.inner_start), (one.inner_end, one.end)))
     ends = [0, *(end for _, end in marks)]
     starts = [*(start for start, _ in marks), len(text)]
@@ -162,7 +162,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _whole_escapes(text: str, start: int, end: int) -> tuple[int, int]:
-    r"""A range that cuts no `\(` in two, and whose brackets no backslash before it would take away."""
+    r"""Extend a range so that it does not split `\(`, and no backslash before it escapes the added parentheses."""
     if _backslashes(text, start) % 2:
         start -= 1
     if _backslashes(text, end) % 2 and end < len(text) and text[end] in "()[]\\":
@@ -178,7 +178,7 @@ def _backslashes(text: str, end: int) -> int:
 
 
 def _group_of(found: tuple[Group, ...], start: int, end: int) -> Group | None:
-    """The group that a range is the inside of, or the whole, or a part of whose number it is."""
+    """Return the group whose content, whole or weight contains the range, or None."""
     for group in found:
         inside = (start, end) == (group.inner_start, group.inner_end)
         number = group.inner_end <= start and end <= group.end
@@ -188,7 +188,7 @@ def _group_of(found: tuple[Group, ...], start: int, end: int) -> Group | None:
 
 
 def _cuts(found: tuple[Group, ...], start: int, end: int) -> bool:
-    """Whether brackets around the range would take a bracket of a pair for their own."""
+    """Whether parentheses around the range would break up an existing pair."""
     for group in found:
         opens = start <= group.start < end
         closes = start < group.end <= end

@@ -1,4 +1,4 @@
-"""A request, or what an image says of itself, as what can be set on the Create page."""
+"""Converts a request, or an image's metadata, to settings of the Create page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ translate = QCoreApplication.translate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What can be set, and what cannot."""
+    """Settings, and what has no setting."""
 
-    model: str | None  # None: nothing is said of it
+    model: str | None  # None: not specified
     prompt: str | None
     negative_prompt: str
     seed: int | None
     settings: CreateSettings
-    left_out: tuple[str, ...] = ()  # for people: what the page has no place for
+    left_out: tuple[str, ...] = ()  # displayed: what the page cannot represent
 
 
 def read_request(request: GenerateRequest) -> Reading:
-    """A request of ours; one that the page made comes back whole."""
+    """Read a request; one made on this page is reproduced completely."""
     cascade = request.cascade
     first = cascade.stages[0] if cascade.stages else Stage()
     left_out: list[str] = []
@@ -61,7 +61,7 @@ def read_request(request: GenerateRequest) -> Reading:
 
 
 def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Callable[[str], str | None]) -> Reading:
-    """What an image says; of one by another program only what means the same here, put onto these settings."""
+    """Read an image's metadata; for other programs, only what has the same meaning, applied to `onto`."""
     if metadata.request is not None:
         return read_request(metadata.request)
     left_out: list[str] = []
@@ -75,7 +75,7 @@ def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Cal
     )
 
 
-# ---- our own
+# ---- own requests
 
 
 def _of_stage(stage: Stage) -> CreateSettings:
@@ -84,7 +84,7 @@ def _of_stage(stage: Stage) -> CreateSettings:
 
 
 def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str]) -> CreateSettings:
-    """The base, a second pass at most, a refiner at most, in this order; anything else has no place."""
+    """Read base, optional hires pass and optional refiner, in this order; report anything else."""
     stages = cascade.stages
     for number, transition in enumerate(cascade.transitions, 1):
         if number >= len(stages):
@@ -144,7 +144,7 @@ def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
     return None if value == "auto" else value
 
 
-# ---- others
+# ---- other programs
 
 
 def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
@@ -159,7 +159,7 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
     )
     said: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
     if sampler is not None:
-        said["schedule"] = schedule  # that of before need not suit this sampler
+        said["schedule"] = schedule  # the previous schedule may not suit this sampler
         onto = replace(onto, schedule=None)
     size = metadata.width, metadata.height
     if all(side is not None and 0 < side <= 1 << 16 for side in size):
@@ -168,7 +168,7 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
 
 
 def _model(name: str | None, find: Callable[[str], str | None], left_out: list[str]) -> str | None:
-    """By its file's name only: a stranger's path is none of ours."""
+    """Find the model by file name only: a path from another machine means nothing here."""
     if name is None:
         return None
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]

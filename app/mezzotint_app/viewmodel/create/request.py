@@ -1,4 +1,4 @@
-"""What is set on the Create page as a request, just as the command line would state it."""
+"""Converts the Create page's settings to a request, as the command line would build it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -22,9 +22,9 @@ from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The page, filled in."""
+    """The page's contents."""
 
-    model: str  # empty: the default one
+    model: str  # empty: the default model
     prompt: str
     negative_prompt: str = ""
     settings: CreateSettings = field(default_factory=CreateSettings)
@@ -37,7 +37,7 @@ class Form:
 
 
 def request_of(form: Form) -> GenerateRequest:
-    """The request."""
+    """Return the form as a request."""
     settings, window = form.settings, form.window
     has_init = any(image.role == "init" for image in form.images)
     return GenerateRequest(
@@ -70,7 +70,7 @@ def request_of(form: Form) -> GenerateRequest:
 
 
 def cascade_of(model: str, settings: CreateSettings) -> Cascade:
-    """The base, then its second pass, then the refiner."""
+    """Return the base stage, then the hires pass, then the refiner."""
     first = Stage(
         model=ModelRef(id=model) if model else None,
         width=settings.width,
@@ -80,7 +80,7 @@ def cascade_of(model: str, settings: CreateSettings) -> Cascade:
     )
     stages, transitions = [first], []
     if settings.second_pass:
-        stages.append(replace(first, width=None, height=None))  # the size follows from the scale
+        stages.append(replace(first, width=None, height=None))  # follows from the scale
         transitions.append(_second_pass(settings))
     if settings.refiner is not None:
         until = REFINER_AT if settings.refiner_at is None else settings.refiner_at
@@ -91,7 +91,7 @@ def cascade_of(model: str, settings: CreateSettings) -> Cascade:
 
 
 def schedule_in_use(settings: CreateSettings) -> str | None:
-    """One that the chosen sampler does not run is kept for another sampler, and not asked for."""
+    """Return the schedule, or None if the sampler does not support it; it is kept for other samplers."""
     return settings.schedule if go_together(settings.sampler, settings.schedule) else None
 
 

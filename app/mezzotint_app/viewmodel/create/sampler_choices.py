@@ -1,4 +1,4 @@
-"""Which samplers and schedules can be had, and which of them go together."""
+"""The available samplers and schedules, and which of them can be combined."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -8,7 +8,7 @@ from mezzotint.sampling_protocol import SCHEDULES as OFFERED_SCHEDULES
 _SOME = ("default", "sgm_uniform", "simple")
 _ALL = ("default", "karras", "exponential", "sgm_uniform", "simple")
 
-# As the engine runs them for networks that predict noise or velocity, which those of SDXL and PixArt do.
+# As the engine supports them for models that predict noise or velocity, such as SDXL and PixArt.
 SCHEDULES_OF = {
     "euler": _ALL,
     "euler_a": _SOME,
@@ -26,18 +26,18 @@ _SHOWN = OFFERED_SAMPLERS | OFFERED_SCHEDULES
 
 
 def schedules_of(sampler: str | None) -> tuple[str, ...]:
-    """Those that a sampler runs; of the model's own sampler it is not known, so all of them."""
+    """Return the sampler's schedules; all of them for the model's default sampler, which is unknown here."""
     return SCHEDULES if sampler is None else SCHEDULES_OF.get(sampler, ("default",))
 
 
 def go_together(sampler: str | None, schedule: str | None) -> bool:
-    """Whether the engine would take both; names that come with a model and are not offered are left to the engine."""
+    """Whether the engine accepts the combination; names not offered here, from a model, are left to the engine."""
     known = schedule in SCHEDULES and (sampler is None or sampler in SCHEDULES_OF)
     return not known or schedule in schedules_of(sampler)
 
 
 def shown_name(name: str) -> str:
-    """As other programs write it too."""
+    """Return the name that other programs also use."""
     if name == "default":
         return QCoreApplication.translate("sampler_choices", "Sampler default")
     return _SHOWN.get(name, name)

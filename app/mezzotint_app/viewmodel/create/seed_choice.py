@@ -1,4 +1,4 @@
-"""The seed: drawn anew for each image, or kept; kept with nothing else changed, it makes the same image again."""
+"""The seed: random for each image, or fixed; a fixed one with unchanged settings repeats the image."""
 
 import random
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.queue.running import Runner
 
-DRAWN_BELOW = 2**32  # what other programs can read back
-MOST = 1000  # requests that are remembered
+DRAWN_BELOW = 2**32  # range that other programs can read
+MOST = 1000  # requests remembered
 
 
 class SeedChoice(QObject):
-    """What is kept of it is in the state."""
+    """The seed setting, stored in the page's state."""
 
     def __init__(
         self,
@@ -33,45 +33,45 @@ class SeedChoice(QObject):
         self._state, self._last, self._draw = state, last, draw
 
     def fixed(self) -> bool:
-        """Whether the same one is used each time."""
+        """Whether a fixed seed is used."""
         return self._state.value().seed_fixed and self._state.value().seed is not None
 
     def value(self) -> int | None:
-        """The one that is kept; None: another is drawn each time."""
+        """Return the fixed seed, or None if seeds are random."""
         return self._state.value().seed if self.fixed() else None
 
     def shown(self) -> int | None:
-        """The one that was kept last, whether it is in use or not."""
+        """Return the last fixed seed, whether in use or not."""
         return self._state.value().seed
 
     def set(self, seed: int) -> None:
-        """Lock this seed."""
+        """Fix this seed."""
         self._state.change(seed=min(max(seed, 0), MAX_SEED), seed_fixed=True)
 
     def fix(self, fixed: bool) -> None:
-        """Keep the one that is shown (one is drawn where there is none), or draw anew each time."""
+        """Fix the displayed seed (drawing one if there is none), or use random seeds."""
         if fixed and self.shown() is None:
             self.roll()
         else:
             self._state.change(seed_fixed=fixed)
 
     def roll(self) -> None:
-        """Draw a seed and lock it."""
+        """Draw a seed and fix it."""
         self.set(self._draw(DRAWN_BELOW))
 
     def can_reuse(self) -> bool:
-        """Whether an image was made whose seed is known."""
+        """Whether the seed of the last image is known."""
         return self._last() is not None
 
     def reuse(self) -> None:
-        """Lock the last image's seed."""
+        """Fix the last image's seed."""
         last = self._last()
         if last is not None:
             self.set(last)
 
 
 class Repeats(QObject):
-    """What was asked for since the start, less what came to nothing; asked for again, it is made twice."""
+    """The requests since start-up, except failed ones, for detecting repetitions."""
 
     def __init__(self, runner: Runner, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -80,7 +80,7 @@ class Repeats(QObject):
         runner.ended.connect(self._ended)
 
     def remember(self, request: GenerateRequest) -> None:
-        """Remember that it was queued."""
+        """Remember a queued request."""
         while len(self._asked) >= MOST:
             del self._asked[next(iter(self._asked))]
         decides = _what_decides(request)
@@ -88,15 +88,15 @@ class Repeats(QObject):
         self._asked[decides] = None
 
     def holds(self, request: GenerateRequest) -> bool:
-        """Whether its first image was asked for already; one without a seed never was."""
+        """Whether the request's first image was already requested; never true without a seed."""
         return request.seed is not None and _what_decides(request) in self._asked
 
     def last(self) -> GenerateRequest | None:
-        """What was asked for, or made, last."""
+        """Return the last request queued or completed."""
         return next(reversed(self._asked), None)
 
     def _saved(self, task: Task, image: GeneratedImage) -> None:
-        """With the seed that was drawn for it, which can be locked afterwards."""
+        """Remember the request with the seed that was drawn, which the user may fix afterwards."""
         self.remember(replace(task.request, seed=image.seed))
 
     def _ended(self, task: Task, _result: object, failure: Failure | None) -> None:
@@ -105,5 +105,5 @@ class Repeats(QObject):
 
 
 def _what_decides(request: GenerateRequest) -> GenerateRequest:
-    """Without what changes no pixel, and without the count: the first image is the same."""
+    """Return the request without what changes no pixel, and without count: its first image is the same."""
     return replace(request, count=1, previews=False, output=Output())

@@ -1,17 +1,17 @@
-"""Sizes to choose from, by what a model is best at, and sides that keep their ratio."""
+"""Image size presets near the model's native size, and aspect ratio arithmetic."""
 
 import math
 from dataclasses import dataclass
 
 from mezzotint.protocol import ModelInfo
 
-SMALLEST = 64  # pixels of a side
+SMALLEST = 64  # pixels per side
 LARGEST_SIDE = 8192
-LARGEST_AREA = 64 << 20  # pixels that the engine takes
+LARGEST_AREA = 64 << 20  # pixels, the engine's limit
 
 _MULTIPLES = {"sdxl": 8, "pixart": 16}
 _RATIOS = ((1, 1), (4, 3), (3, 2), (16, 9), (21, 9))
-# SDXL was trained on these sizes of about a million pixels; the nearest by arithmetic are not all among them.
+# SDXL's training buckets of about one megapixel; they are not all the arithmetically nearest sizes.
 _SDXL_BUCKETS = {
     (1, 1): (1024, 1024),
     (4, 3): (1152, 896),
@@ -25,25 +25,25 @@ _SDXL_BUCKETS = {
 class SizePreset:
     """A named size."""
 
-    name: str  # 16:9
+    name: str  # such as 16:9
     width: int
     height: int
 
 
 def multiple_of(info: ModelInfo | None) -> int:
-    """What both sides are multiples of."""
+    """Return the number that both sides must be multiples of."""
     return _MULTIPLES.get(info.family, 8) if info is not None else 8
 
 
 def own_size(info: ModelInfo | None) -> tuple[int, int]:
-    """What the model is best at."""
+    """Return the model's native size."""
     if info is None or info.defaults is None:
         return 1024, 1024
     return info.defaults.width, info.defaults.height
 
 
 def presets(info: ModelInfo | None) -> tuple[SizePreset, ...]:
-    """Landscape sizes from square to wide, then the same upright, all of about the area of the model default."""
+    """Return landscape sizes from square to wide, then the portrait ones, all near the model's native area."""
     wide = [(ratio, _size(ratio, info)) for ratio in _RATIOS]
     named = [SizePreset(name=f"{r[0]}:{r[1]}", width=w, height=h) for r, (w, h) in wide]
     upright = [SizePreset(name=f"{r[1]}:{r[0]}", width=h, height=w) for r, (w, h) in wide if r[0] != r[1]]
@@ -51,12 +51,12 @@ def presets(info: ModelInfo | None) -> tuple[SizePreset, ...]:
 
 
 def preset_of(info: ModelInfo | None, width: int, height: int) -> SizePreset | None:
-    """The preset that a size is, if it is one."""
+    """Return the preset with this size, or None."""
     return next((one for one in presets(info) if (one.width, one.height) == (width, height)), None)
 
 
 def snapped(pixels: float, multiple: int) -> int:
-    """The nearest side that can be made."""
+    """Return the nearest valid side length."""
     smallest = math.ceil(SMALLEST / multiple) * multiple
     largest = LARGEST_SIDE // multiple * multiple
     if not math.isfinite(pixels):
@@ -65,12 +65,12 @@ def snapped(pixels: float, multiple: int) -> int:
 
 
 def other_side(side: int, ratio: float, multiple: int) -> int:
-    """The side that goes with another; `ratio` is that of the other to this one."""
+    """Return the side that matches `side`; `ratio` is the result's ratio to `side`."""
     return snapped(side * ratio, multiple)
 
 
 def shape(width: int, height: int) -> str:
-    """A ratio in small numbers where there is one, such as 3:2; else as a decimal number to one."""
+    """Return the aspect ratio in small integers if possible, such as 3:2, otherwise as a decimal to one."""
     if width <= 0 or height <= 0:
         return ""
     divisor = math.gcd(width, height)
@@ -94,5 +94,5 @@ def _size(ratio: tuple[int, int], info: ModelInfo | None) -> tuple[int, int]:
 
 
 def _step(side: float, multiple: int) -> int:
-    """A sixteenth of the side, as in the buckets that models are trained on."""
+    """Return a sixteenth of the side, as in training buckets, rounded to `multiple`."""
     return max(1, round(side / 16 / multiple)) * multiple

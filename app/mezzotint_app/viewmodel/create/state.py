@@ -1,4 +1,4 @@
-"""What the Create page remembers: the words, and for every model what a person has set for it."""
+"""The Create page's stored state: prompts, and the user's settings for each model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -19,22 +19,22 @@ from mezzotint.protocol import (
     Upscaler,
 )
 
-MOST_MODELS = 400  # whose settings are kept
+MOST_MODELS = 400  # with stored settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraChoice:
-    """A LoRA in the list; one that is off keeps its place and its weight."""
+    """A LoRA in the list; a disabled one keeps its position and weight."""
 
     path: str
     weight: float = 1.0
     on: bool = True
-    sha256: str | None = None  # of the file, where an image named it
+    sha256: str | None = None  # of the file, if from an image's metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSettings(Sampling):
-    """What a person has set for one model; `None` is the model default."""
+    """The user's settings for one model; None is the model default."""
 
     width: int | None = None
     height: int | None = None
@@ -84,32 +84,32 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateState:
-    """The page as it was left; kept in a file."""
+    """The page's state as stored in a file."""
 
-    model: str = ""  # empty: the default
+    model: str = ""  # empty: the default model
     prompt: str = ""
     negative_prompt: str = ""
-    seed: int | None = None  # that is shown; None: none was used yet
-    seed_fixed: bool = False  # False: each Generate draws another
-    count: int | None = None  # of images, for every model; None: as `per_model` has it, from an older version
+    seed: int | None = None  # displayed; None: none used yet
+    seed_fixed: bool = False  # False: random for each Generate
+    count: int | None = None  # images, for all models; None: as in `per_model`, from an older version
     per_model: dict[str, CreateSettings] = field(default_factory=dict)
-    history: tuple[str, ...] = ()  # of prompts, the newest first
+    history: tuple[str, ...] = ()  # prompts, newest first
     open_folds: tuple[str, ...] = ()
-    results: tuple[Result, ...] = ()  # the last images, the newest first
-    made: GenerateRequest | None = None  # with the seed of the last image
-    images: tuple[ImageInput, ...] = ()  # to begin from, with what is said of them
+    results: tuple[Result, ...] = ()  # the last images, newest first
+    made: GenerateRequest | None = None  # last request, with the seed of its image
+    images: tuple[ImageInput, ...] = ()  # init image and mask
     strength: float | None = None
     inpaint: Inpaint | None = None
 
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:
-    """What is set for a model; nothing, where it was never touched."""
+    """Return a model's settings, or the defaults if nothing was changed."""
     kept = state.per_model.get(model, _UNSET)
     return within_reach(kept if state.count is None else replace(kept, count=state.count))
 
 
 def within_reach(settings: CreateSettings) -> CreateSettings:
-    """Without numbers that no control could show: a file or an image may hold any."""
+    """Reset numbers beyond the range of the controls, which a file or image may contain."""
     beyond = [name for name in _NUMBERS if abs(getattr(settings, name) or 0) > _FARTHEST]
     heavy = any(abs(one.weight) > _FARTHEST for one in settings.loras)
     if beyond:
@@ -121,33 +121,33 @@ def within_reach(settings: CreateSettings) -> CreateSettings:
 
 
 def with_settings(state: CreateState, model: str, settings: CreateSettings) -> dict[str, CreateSettings]:
-    """Those of all models, with these for one; settings that say nothing take no room."""
+    """Return all models' settings with one model's replaced; default settings are not stored."""
     others = {name: kept for name, kept in state.per_model.items() if name != model}
     if settings == _UNSET:
         return others
     while len(others) >= MOST_MODELS:
-        del others[next(iter(others))]  # that was changed the longest ago
+        del others[next(iter(others))]  # the least recently changed
     return {**others, model: settings}
 
 
 def without(settings: CreateSettings, names: Iterable[str]) -> CreateSettings:
-    """The settings with these fields back to the model default."""
+    """Return the settings with these fields reset to the model default."""
     values: dict[str, Any] = {name: getattr(_UNSET, name) for name in names}
     return replace(settings, **values)
 
 
 def names_of_settings() -> tuple[str, ...]:
-    """All fields."""
+    """Return the names of all fields."""
     return tuple(one.name for one in fields(CreateSettings))
 
 
 def loras_in_use(settings: CreateSettings) -> tuple[LoraRef, ...]:
-    """Those that are on, as a request names them."""
+    """Return the enabled LoRAs as in a request."""
     return tuple(LoraRef(path=one.path, weight=one.weight, sha256=one.sha256) for one in settings.loras if one.on)
 
 
 def with_lora(loras: tuple[LoraChoice, ...], path: str) -> tuple[LoraChoice, ...]:
-    """The list with one more at full weight; one that is in it already is on."""
+    """Return the list with a LoRA added at full weight, or enabled if already listed."""
     if any(one.path == path for one in loras):
         return tuple(replace(one, on=True) if one.path == path else one for one in loras)
     return (*loras, LoraChoice(path=path))

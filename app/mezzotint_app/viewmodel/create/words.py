@@ -1,4 +1,4 @@
-"""The prompts of the Create page: their text, their length, and those of before."""
+"""The Create page's prompts: text, token counts and history."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,7 +15,7 @@ from mezzotint_app.viewmodel.create.state import CreateState
 class CreateWords(QObject):
     """Prompt and negative prompt."""
 
-    refused = Signal(str)  # a text that was not taken, in words
+    refused = Signal(str)  # why a text was rejected
 
     def __init__(
         self,
@@ -39,46 +39,46 @@ class CreateWords(QObject):
         self._update()
 
     def prompt(self) -> str:
-        """What the image is to show."""
+        """Return the prompt."""
         return self._state.value().prompt
 
     def negative_prompt(self) -> str:
-        """What it is not to show."""
+        """Return the negative prompt."""
         return self._state.value().negative_prompt
 
     def set_prompt(self, text: str) -> bool:
-        """Take a text, unless it is longer than anything can read."""
+        """Set the prompt; returns False if it is too long."""
         return self._takes(text) and self._change(prompt=whole_characters(text))
 
     def set_negative_prompt(self, text: str) -> bool:
-        """The same for the negative prompt."""
+        """Set the negative prompt; returns False if it is too long."""
         return self._takes(text) and self._change(negative_prompt=whole_characters(text))
 
     def set_model(self, model: str) -> None:
-        """Count tokens with the text encoders of this model."""
+        """Set the model whose text encoders count the tokens."""
         self._model = model
         self._count()
 
     def count_again(self) -> None:
-        """Count again: the librarian is back."""
+        """Retry failed counts, because the library service is available again."""
         for tokens in (self.tokens, self.negative_tokens):
             tokens.ask_again()
 
     def older(self) -> str | None:
-        """Go back in the history; the prompt that is now shown, or None at its end."""
+        """Go back in the history; returns the prompt now shown, or None at its end."""
         return self._walked(self._history.older(self.prompt()))
 
     def newer(self) -> str | None:
-        """Go forward again, at last to the draft."""
+        """Go forward in the history, finally to the draft; returns the prompt now shown, or None."""
         return self._walked(self._history.newer(self.prompt()))
 
     def remember(self) -> None:
-        """Put the prompt into the history, if the person wants that."""
+        """Add the prompt to the history, if enabled in the settings."""
         if self._settings.value().remember_prompts and self._history.remember(self.prompt()):
             self._state.change(history=self._history.prompts())
 
     def forget(self) -> None:
-        """Empty the history."""
+        """Clear the history."""
         self._history.forget()
         self._state.change(history=())
 
@@ -99,7 +99,7 @@ class CreateWords(QObject):
         return False
 
     def _cut(self) -> None:
-        """A file may hold more than can be read, or shown in time."""
+        """Truncate stored texts that are too long to process or show."""
         kept = self._state.value()
         texts = {"prompt": kept.prompt, "negative_prompt": kept.negative_prompt}
         longer = {name: whole_characters(text[:LONGEST]) for name, text in texts.items() if len(text) > LONGEST}
@@ -124,5 +124,5 @@ class CreateWords(QObject):
 
 
 def whole_characters(text: str) -> str:
-    """The text, with a mark in place of each half of a character that a broken copy has left: it can be seen there."""
+    """Replace lone surrogates, left by a broken copy, with a visible replacement character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

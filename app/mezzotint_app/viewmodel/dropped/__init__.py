@@ -1,1 +1,1 @@
-"""What was dropped on the window, and what images say of themselves."""
+"""Drag and drop on the window, and metadata of images."""

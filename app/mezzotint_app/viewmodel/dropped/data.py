@@ -1,30 +1,30 @@
-"""What a drag or the clipboard holds: paths of files on this machine, as many as are taken, or pixels."""
+"""Data of a drag or the clipboard: a limited number of local paths, or pixels."""
 
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QImage
 
-MOST_PATHS = 500  # that are looked at at once
+MOST_PATHS = 500  # examined at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What was dropped or pasted."""
+    """The dropped or pasted data."""
 
     paths: tuple[str, ...] = ()
-    left_out: int = 0  # more paths than are taken
-    elsewhere: int = 0  # addresses that are no files of this machine
+    left_out: int = 0  # paths beyond the limit
+    elsewhere: int = 0  # URLs that are not local files
     image: QImage | None = None
 
 
 def can_hold(data: QMimeData) -> bool:
-    """Whether there is anything that could be used."""
+    """Whether the data contains anything usable."""
     return data.hasUrls() or data.hasImage()
 
 
 def held(data: QMimeData) -> Held:
-    """Paths where there are any; pixels only where there is no file, for a file knows how it was made."""
+    """Return the paths, if any; pixels only without files, since a file also has metadata."""
     urls = data.urls() if data.hasUrls() else []
     local = [url.toLocalFile() for url in urls if url.isLocalFile()]
     paths = tuple(dict.fromkeys(path for path in local if path))

@@ -1,4 +1,4 @@
-"""A request as names and values that people read, so that two can be compared."""
+"""A request as human-readable names and values, for comparing two of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -23,17 +23,17 @@ class Described:
     """One setting."""
 
     key: str
-    name: str  # for people
-    value: str  # None and defaults are words, too
-    used: str = ""  # what it comes to, where the value leaves it to the model and that is known
+    name: str  # displayed
+    value: str  # None and defaults as text
+    used: str = ""  # the effective value, where it is left to the model and known
 
     def is_same(self, other: "Described") -> bool:
-        """Whether both come to the same image."""
+        """Whether both have the same effective value."""
         return (self.used or self.value) == (other.used or other.value)
 
 
 def described(request: GenerateRequest, own: ModelDefaults | None = None) -> list[Described]:
-    """All that decides the image, as far as a person sets it; `own`: what the model takes where nothing is said."""
+    """Return the settings that determine the image; `own` has the model's defaults for fields that are not set."""
     first = request.cascade.stages[0] if request.cascade.stages else Stage()
     how = first.sampling
     used = _used(how, own)
@@ -55,7 +55,7 @@ def described(request: GenerateRequest, own: ModelDefaults | None = None) -> lis
 
 
 def described_metadata(metadata: ImageMetadata) -> list[Described]:
-    """What an image says; of one by another program only what it names."""
+    """Return the settings of an image's metadata; for other programs, only those recorded."""
     if metadata.request is not None:
         return described(metadata.request)
     said = (
@@ -74,7 +74,7 @@ def described_metadata(metadata: ImageMetadata) -> list[Described]:
 
 
 def file_name(path: str) -> str:
-    """The last part of a path of any system."""
+    """Return the last part of a path of any operating system."""
     return PurePosixPath(path.replace("\\", "/")).name or path
 
 
@@ -97,7 +97,7 @@ def _sampling() -> list[tuple[str, Option]]:
 
 
 def _used(how: Sampling, own: ModelDefaults | None) -> dict[str, object]:
-    """What sampling comes to where nothing is said: as the model has it, or as it always is."""
+    """Return effective sampling values for unset fields: the model's, or the general defaults."""
     of_models = {one.name for one in fields(ModelDefaults)}
     found = {name: one.unset for name, one in _sampling() if name not in of_models} | {"schedule": "default"}
     if own is not None:
@@ -144,8 +144,8 @@ def _images(request: GenerateRequest, *roles: str) -> str | None:
 
 
 def later_stages(request: GenerateRequest) -> list[tuple[str, str]]:
-    """The hires fix and the refiner, as many as there are: what each is called, and how it is set."""
-    stages = request.cascade.stages  # a stranger's image may name more transitions than go between them
+    """Return name and settings text of each later stage: hires fix or refiner."""
+    stages = request.cascade.stages  # metadata from elsewhere may name more transitions than stages
     between = zip(stages, stages[1:], request.cascade.transitions, strict=False)
     return [_later_stage(before, stage, transition) for before, stage, transition in between]
 

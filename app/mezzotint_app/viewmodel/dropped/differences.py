@@ -1,4 +1,4 @@
-"""What an image says of how it was made, beside the present settings."""
+"""An image's generation metadata compared with the current settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from mezzotint_app.viewmodel.models import nearest_model
 What = Literal["all", "prompt", "seed"]
 State = Literal["reading", "read", "failed"]
 
-NOTE = "note"  # the entry of `other` that says what could not be read
+NOTE = "note"  # key in `other` describing what could not be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A setting that is another in the image; both texts may be long, and one is a stranger's."""
+    """A setting that differs in the image; both texts may be long, and `there` is untrusted."""
 
     key: str
     name: str
@@ -30,7 +30,7 @@ class Difference:
 def differences(
     now: GenerateRequest, metadata: ImageMetadata, own: ModelDefaults | None = None
 ) -> tuple[Difference, ...]:
-    """Every setting that the image names and that is another now; `own`: the defaults of the present model."""
+    """Return the settings recorded in the image that differ from `now`; `own`: the current model's defaults."""
     present = {one.key: one for one in described(now, own)}
     return tuple(
         Difference(key=one.key, name=one.name, now=present[one.key].value, there=one.value)
@@ -40,11 +40,11 @@ def differences(
 
 
 class DifferencesModel(QObject):
-    """Reads an image's metadata through the librarian and compares them."""
+    """Reads an image's metadata through the library service and compares them with the current settings."""
 
     changed = Signal()
     apply_wanted = Signal(object, str)  # ImageMetadata, What
-    use_as_input = Signal(str)  # the image's path
+    use_as_input = Signal(str)  # path of the image
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class DifferencesModel(QObject):
         self._nearest: ModelInfo | None = None
 
     def look_at(self, path: str) -> None:
-        """Read what this image says; the answer for another one is dropped."""
+        """Read this image's metadata; pending replies for other images are dropped."""
         self._path, self._state = path, "reading"
         self._metadata, self._problem, self._found = None, "", ()
         self._missing, self._nearest = "", None
@@ -78,39 +78,39 @@ class DifferencesModel(QObject):
         )
 
     def path(self) -> str:
-        """Of the image."""
+        """Return the image's path."""
         return self._path
 
     def state(self) -> State:
-        """How far it is."""
+        """Return the state of reading."""
         return self._state
 
     def metadata(self) -> ImageMetadata | None:
-        """What the image says."""
+        """Return the image's metadata, or None."""
         return self._metadata
 
     def problem(self) -> str:
-        """Why it could not be read."""
+        """Return why it could not be read."""
         return self._problem
 
     def found(self) -> tuple[Difference, ...]:
-        """The differences."""
+        """Return the differences."""
         return self._found
 
     def missing_model(self) -> str:
-        """The model that the image names and that is not here; empty: none."""
+        """Return the image's model if it is not installed, otherwise ""."""
         return self._missing
 
     def nearest(self) -> ModelInfo | None:
-        """The model here whose name is most like the missing one's."""
+        """Return the installed model with the name most similar to the missing one's, or None."""
         return self._nearest
 
     def note(self) -> str:
-        """What in the image could not be read, or empty."""
+        """Return what could not be read from the metadata, or ""."""
         return self._metadata.other.get(NOTE, "") if self._metadata is not None else ""
 
     def says_anything(self) -> bool:
-        """Whether there is something to apply."""
+        """Whether there is anything to apply besides the size."""
         if self._metadata is None:
             return False
         size_alone = {"size"}
@@ -119,18 +119,18 @@ class DifferencesModel(QObject):
         )
 
     def says_prompt(self) -> bool:
-        """Whether it names its words."""
+        """Whether the prompt is recorded."""
         return self._metadata is not None and any(one.key == PROMPT for one in described_metadata(self._metadata))
 
     def says_seed(self) -> bool:
-        """Whether it names its seed."""
+        """Whether the seed is recorded."""
         metadata = self._metadata
         if metadata is None:
             return False
         return (metadata.request.seed if metadata.request is not None else metadata.seed) is not None
 
     def apply(self, what: What, *, with_nearest: bool = False) -> None:
-        """Have it taken over; `with_nearest`: with the nearest model in the missing one's place."""
+        """Request applying the metadata; `with_nearest` replaces a missing model with the nearest one."""
         if self._metadata is None:
             return
         metadata = self._metadata
@@ -139,7 +139,7 @@ class DifferencesModel(QObject):
         self.apply_wanted.emit(metadata, what)
 
     def use_image(self) -> None:
-        """Have the image itself begun from."""
+        """Request using the image as init image."""
         self.use_as_input.emit(self._path)
 
     def _read(self, path: str, metadata: ImageMetadata) -> None:
@@ -159,7 +159,7 @@ class DifferencesModel(QObject):
 
 
 def _defaults(request: GenerateRequest, models: Sequence[ModelInfo]) -> ModelDefaults | None:
-    """Of the model of a request, where it is here."""
+    """Return the defaults of the request's model, or None if it is not installed."""
     stages = request.cascade.stages
     wanted = stages[0].model.id if stages and stages[0].model is not None else None
     return next((one.defaults for one in models if wanted is not None and wanted in (one.id, one.path)), None)

@@ -1,4 +1,4 @@
-"""What is to be done with what was dropped on the window: asked of the librarian, told to whoever does it."""
+"""Classifies what was dropped on the window, through the library service, and signals what to do with it."""
 
 from collections.abc import Sequence
 
@@ -12,20 +12,20 @@ from mezzotint_app.viewmodel.dropped.described_request import file_name
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images, checked, images_in
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 
-_TOLD = 3  # things that are told of one by one
+_TOLD = 3  # messages about individual files
 
 
 class DropHandler(QObject):
-    """Sorts what was dropped. It never waits; the newest drop wins."""
+    """Dispatches drops asynchronously; a newer drop replaces one in progress."""
 
-    show_differences = Signal(str)  # an image's path
-    add_model = Signal(object)  # Dropped: a model, or a folder of models
+    show_differences = Signal(str)  # path of an image
+    add_model = Signal(object)  # Dropped: a model or folder of models
     add_lora = Signal(object)  # Dropped
-    job = Signal(str)  # the path of a job file
-    batch = Signal(object)  # Images: a folder, or several images
+    job = Signal(str)  # path of a job file
+    batch = Signal(object)  # Images: a folder or several images
     pasted = Signal(object)  # QImage: pixels without a file
-    message = Signal(str)  # for the person, plain text
-    busy = Signal(bool)  # whether something is looked at
+    message = Signal(str)  # plain text for the user
+    busy = Signal(bool)  # whether a drop is being examined
 
     def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +33,7 @@ class DropHandler(QObject):
         self._newest = 0
 
     def take(self, what: Held) -> None:
-        """Look at what was dropped or pasted."""
+        """Process dropped or pasted data."""
         self._newest += 1
         if what.left_out:
             self.message.emit(
@@ -58,7 +58,7 @@ class DropHandler(QObject):
             )
 
     def take_paths(self, paths: Sequence[str]) -> None:
-        """The same for paths from elsewhere, such as a command line."""
+        """Like `take`, for paths from elsewhere, such as a command line."""
         self.take(Held(paths=tuple(paths[:MOST_PATHS]), left_out=max(len(paths) - MOST_PATHS, 0)))
 
     def _examine(self, paths: tuple[str, ...]) -> None:

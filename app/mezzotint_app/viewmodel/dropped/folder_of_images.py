@@ -1,4 +1,4 @@
-"""The images in a folder, and the requests that make each of them anew."""
+"""The images in a folder, and img2img requests for them."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -11,27 +11,27 @@ from mezzotint.trouble import storage_error
 from mezzotint_app.viewmodel.natural_order import natural
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
-MOST_IMAGES = 10_000  # that become one entry of the queue
-MOST_ENTRIES = 100_000  # that are looked at
-STRENGTH = 0.6  # where none was chosen
+MOST_IMAGES = 10_000  # per batch
+MOST_ENTRIES = 100_000  # directory entries examined
+STRENGTH = 0.6  # default denoising strength
 
 Scan = Callable[[str], Iterable["os.DirEntry[str]"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Images:
-    """What a batch is made of."""
+    """The images of a batch."""
 
-    folder: str  # or what they have in common, for a title
+    folder: str  # folder or common name, for a title
     paths: tuple[str, ...]
-    complete: bool = True  # False: there are more than are taken
+    complete: bool = True  # False: there are more images than the limit
 
 
 def images_in(folder: str, *, scan: Scan = os.scandir) -> Images:
-    """In it and in the folders in it, in the order that people count; off the window's thread.
+    """Return the images in a folder and its subfolders in natural order; call this in a worker thread.
 
-    Links and what is hidden are skipped, and so are folders within it that cannot be read. Raises a StorageError
-    where the folder itself cannot be.
+    Links, hidden entries and unreadable subfolders are skipped. Raises StorageError if the folder itself
+    cannot be read.
     """
     found: list[str] = []
     pending, left = [folder], MOST_ENTRIES
@@ -57,14 +57,14 @@ def images_in(folder: str, *, scan: Scan = os.scandir) -> Images:
 
 
 def checked(images: Images) -> Images:
-    """The same; a StorageError where there are none."""
+    """Return `images`; raises StorageError if there are none."""
     if not images.paths:
         raise StorageError(f"there are no images in {Path(images.folder).name}: drop a folder that holds some")
     return images
 
 
 def batch_of(request: GenerateRequest, paths: Iterable[str]) -> tuple[GenerateRequest, ...]:
-    """The request with each image in turn as its init image; reference images stay, the mask does not."""
+    """Return one request per image: `request` with it as init image; reference images stay, the mask does not."""
     strength = STRENGTH if request.strength is None else request.strength
     references = tuple(image for image in request.images if image.role == "reference")
     return tuple(

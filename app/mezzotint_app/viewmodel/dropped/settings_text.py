@@ -1,4 +1,4 @@
-"""An image's settings as text that people read and other programs take."""
+"""An image's settings as text, in the format that most other programs use and parse."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -11,7 +11,7 @@ translate = QCoreApplication.translate
 
 
 def settings_text(metadata: ImageMetadata) -> str:
-    """Prompt, negative prompt, and one line of names and values, as most programs write it."""
+    """Return the prompt, negative prompt, and a line of names and values, as most programs write them."""
     lines = [metadata.prompt or ""]
     if metadata.negative_prompt:
         lines.append(f"Negative prompt: {metadata.negative_prompt}")
@@ -20,7 +20,7 @@ def settings_text(metadata: ImageMetadata) -> str:
 
 
 def _values(metadata: ImageMetadata) -> list[tuple[str, str]]:
-    """Names are not translated: other programs read them."""
+    """Names are not translated, because other programs parse them."""
     size = f"{metadata.width}x{metadata.height}" if metadata.width and metadata.height else None
     said: list[tuple[str, object]] = [
         ("Steps", metadata.steps),
@@ -42,7 +42,7 @@ def _one_line(value: object) -> str:
 
 
 def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
-    """The same for the eye: translated names, one value each."""
+    """Return the settings for display: pairs of translated name and value."""
     size = f"{metadata.width} × {metadata.height}" if metadata.width and metadata.height else None
     said: list[tuple[str, object]] = [
         (translate("SettingsText", "Model"), metadata.model),
@@ -61,7 +61,7 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
 
 
 def program_name(program: str) -> str | None:
-    """What people call the program that wrote an image; None: nobody knows."""
+    """Return the display name of the program that wrote an image, or None if unknown."""
     names = {
         "mezzotint": "Mezzotint",
         "a1111": "A1111",
@@ -74,7 +74,7 @@ def program_name(program: str) -> str | None:
 
 
 def request_of(metadata: ImageMetadata) -> GenerateRequest:
-    """The request that made an image of ours; of another's, what carries over: words, size, seed, steps, guidance."""
+    """Return the image's request; for other programs, one with prompt, size, seed, steps and guidance scale."""
     if metadata.request is not None:
         return metadata.request
     sampling = Sampling(steps=metadata.steps, guidance_scale=metadata.guidance_scale)

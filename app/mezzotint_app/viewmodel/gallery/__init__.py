@@ -1,1 +1,1 @@
-"""The gallery and the viewer."""
+"""View models of the gallery and the image viewer."""

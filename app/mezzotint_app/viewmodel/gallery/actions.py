@@ -1,4 +1,4 @@
-"""What a person does with images of the gallery."""
+"""User actions on gallery images."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -18,12 +18,12 @@ translate = QCoreApplication.translate
 
 
 class GalleryActions(QObject):
-    """Every action takes images as the list holds them."""
+    """Every action takes items of the list."""
 
     told = Signal(str)  # what was done, in one line
     failed = Signal(str)
     copy_image = Signal(object)  # QImage, for the clipboard
-    copy_text = Signal(str)  # the same
+    copy_text = Signal(str)  # for the clipboard
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class GalleryActions(QObject):
     # ---- stars
 
     def rate(self, items: Sequence[GalleryItem], stars: int) -> None:
-        """Give them so many stars."""
+        """Set the rating of images."""
         self._model.rate(items, stars)
 
     def toggle_star(self, items: Sequence[GalleryItem]) -> None:
-        """All stars, or what there was before them."""
+        """Give all stars; if they all have them, restore the previous rating."""
         if all(item.rating == STARS for item in items):
             for item in items:
                 self._model.rate([item], self._stars_before.pop(item.id, 0))
@@ -59,7 +59,7 @@ class GalleryActions(QObject):
     # ---- trash
 
     def move_to_trash(self, items: Sequence[GalleryItem]) -> None:
-        """Off the list at once, into the trash soon; what could not be moved comes back."""
+        """Remove images from the list at once and move them to the trash; those that cannot be moved reappear."""
         self._model.remove_here([item.id for item in items])
         self._trash.move([item.path for item in items])
 
@@ -69,10 +69,10 @@ class GalleryActions(QObject):
     def _restored(self, paths: Sequence[str]) -> None:
         self.told.emit(translate("GalleryActions", "Restored from trash: {0}").format(images_count(len(paths))))
 
-    # ---- copies
+    # ---- copying
 
     def copy_pixels(self, item: GalleryItem) -> None:
-        """The image itself."""
+        """Copy the image."""
 
         def loaded(image: object) -> None:
             self.copy_image.emit(image)
@@ -81,7 +81,7 @@ class GalleryActions(QObject):
         self._pixels.load(item.path, None, loaded, self._fail, slot="clipboard")
 
     def copy_settings(self, item: GalleryItem) -> None:
-        """Its settings as text."""
+        """Copy the image's settings as text."""
 
         def told(metadata: ImageMetadata) -> None:
             text = settings_text(metadata)
@@ -94,7 +94,7 @@ class GalleryActions(QObject):
         self._metadata(item, told)
 
     def copy_command(self, item: GalleryItem) -> None:
-        """The command that makes it again."""
+        """Copy the command that generates the image again."""
 
         def told(metadata: ImageMetadata) -> None:
             if metadata.request is None and not metadata.prompt:
@@ -107,7 +107,7 @@ class GalleryActions(QObject):
         self._metadata(item, told)
 
     def copy_prompt(self, item: GalleryItem) -> None:
-        """Its words alone."""
+        """Copy the prompt only."""
         self.copy_text.emit(item.prompt)
         self.told.emit(translate("GalleryActions", "Prompt copied"))
 

@@ -1,4 +1,4 @@
-"""How the image that a person stands on was made."""
+"""Metadata of the current image."""
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -6,11 +6,11 @@ from mezzotint.library_protocol import GalleryItem
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.processes.service import Failure, Service
 
-_STANDS = 120  # milliseconds on one image before its file is read: who walks through does not wait for each
+_STANDS = 120  # milliseconds before the file is read, so that quick browsing skips files
 
 
 class GalleryDetails(QObject):
-    """Asks for the metadata of one image; an answer for another is dropped."""
+    """Requests the metadata of one image; replies for other images are dropped."""
 
     changed = Signal()
 
@@ -26,7 +26,7 @@ class GalleryDetails(QObject):
         self._later.timeout.connect(self.ask_now)
 
     def look_at(self, item: GalleryItem | None) -> None:
-        """Tell of this image; None: of none."""
+        """Show this image; None: none."""
         before, self._item = self._item, item
         if item is None:
             self._later.stop()
@@ -35,25 +35,25 @@ class GalleryDetails(QObject):
         elif before == item:
             return
         else:
-            self.changed.emit()  # its stars are others
+            self.changed.emit()  # only its rating has changed
             return
         self._metadata, self._problem = None, ""
         self.changed.emit()
 
     def item(self) -> GalleryItem | None:
-        """What the list knows of it."""
+        """Return the image's list item."""
         return self._item
 
     def metadata(self) -> ImageMetadata | None:
-        """What its file tells, once it is read."""
+        """Return the file's metadata, or None if not yet read."""
         return self._metadata
 
     def problem(self) -> str:
-        """Why its file could not be read."""
+        """Return why the file could not be read."""
         return self._problem
 
     def ask_now(self) -> None:
-        """Read its file."""
+        """Read the file's metadata now."""
         self._later.stop()
         item = self._item
         if item is not None:

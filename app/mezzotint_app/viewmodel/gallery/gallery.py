@@ -1,4 +1,4 @@
-"""The gallery: all images that a query finds, of which only those in sight are held."""
+"""The gallery as a list model: all images matching a query, of which only those near the visible rows are held."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,29 +14,29 @@ from mezzotint_app.viewmodel.dates import moment, section
 from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Refused, Told
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
-ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is under way
+ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is being fetched
 ThumbnailRole = ItemRole + 1  # QImage, or None
-BrokenRole = ItemRole + 2  # why there is no image
-HeadingRole = ItemRole + 3  # the date, where a new section begins
+BrokenRole = ItemRole + 2  # why there is no thumbnail
+HeadingRole = ItemRole + 3  # the date, at the start of a new section
 RatingRole = ItemRole + 4
 
 STARS = 5
-AT_ONCE = 1000  # images that one question names
-_SEARCH_DELAY = 250  # milliseconds after the last letter
+AT_ONCE = 1000  # images per request
+_SEARCH_DELAY = 250  # milliseconds after the last keystroke
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryState:
-    """What the gallery remembers of how a person likes it."""
+    """Persistent preferences of the gallery."""
 
-    side: int = 192  # points of an image's side in the list
+    side: int = 192  # size of a list item in device-independent pixels
     order: GalleryOrder = "newest"
     confirm_trash: bool = True
-    details: bool = True  # the panel at the side
+    details: bool = True  # whether the side panel is shown
 
 
 class GalleryModel(PagedModel[GalleryItem]):
-    """Images by pages of the librarian's answers, with their thumbnails."""
+    """Images in pages fetched from the library service, with their thumbnails."""
 
     query_changed = Signal()
     models_changed = Signal()
@@ -64,28 +64,28 @@ class GalleryModel(PagedModel[GalleryItem]):
         self.answered.connect(self._want_thumbnails)
         self.rowsRemoved.connect(self._want_thumbnails)
 
-    # ---- which images
+    # ---- query
 
     def query(self) -> GalleryQuery:
-        """Which images are asked for."""
+        """Return the current query."""
         return self._query
 
     def is_narrowed(self) -> bool:
-        """Whether the query leaves out any image."""
+        """Whether the query filters out images."""
         return replace(self._query, order="newest") != GalleryQuery()
 
     def search(self, text: str) -> None:
-        """Images with these words, once the person has stopped typing."""
+        """Search for this text once the user has stopped typing."""
         self._sought = text
         self._search_later.start()
 
     def search_now(self) -> None:
-        """Images with the words typed so far."""
+        """Search for the text typed so far."""
         self._search_later.stop()
         self.narrow(search=self._sought.strip())
 
     def narrow(self, **fields: Any) -> None:  # noqa: ANN401  those of GalleryQuery
-        """Another query: search, model, rating, order, folder."""
+        """Change the query: search, model, rating, order, folder."""
         query = replace(self._query, **fields)
         if query == self._query:
             return
@@ -96,15 +96,15 @@ class GalleryModel(PagedModel[GalleryItem]):
         self.query_changed.emit()
 
     def widen(self) -> None:
-        """All images again, in the same order."""
+        """Remove all filters, keeping the order."""
         self.narrow(search="", model=None, rating=0, folder=None)
 
     def models(self) -> tuple[str, ...]:
-        """The models that images were made with."""
+        """Return the models that images were generated with."""
         return self._models
 
     def ask_models(self) -> None:
-        """Learn them anew."""
+        """Reload the list of models."""
         self._librarian.ask("gallery.models", answer=tuple[str, ...], then=self._have_models, failed=lambda _why: None)
 
     def _have_models(self, models: tuple[str, ...]) -> None:
@@ -121,10 +121,10 @@ class GalleryModel(PagedModel[GalleryItem]):
             failed=lambda failure: refused(failure.message),
         )
 
-    # ---- what a view reads
+    # ---- interface for views
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
-        """What is shown of an image."""
+        """Return the data of an image."""
         if not index.isValid():
             return None
         item = self.item(index.row())
@@ -148,7 +148,7 @@ class GalleryModel(PagedModel[GalleryItem]):
         return ROW_FLAGS if index.isValid() else Qt.ItemFlag.NoItemFlags
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:  # noqa: N802  Qt's name
-        """The files themselves."""
+        """Return the URLs of the files."""
         items = [self.peek(index.row()) for index in sorted(indexes, key=lambda index: index.row())]
         data = QMimeData()
         data.setUrls([QUrl.fromLocalFile(item.path) for item in items if item is not None])
@@ -159,18 +159,18 @@ class GalleryModel(PagedModel[GalleryItem]):
         return ["text/uri-list"]
 
     def supportedDragActions(self) -> Qt.DropAction:  # noqa: N802  Qt's name
-        """Copies: an image never leaves the gallery by being dragged."""
+        """Copy only: dragging never removes an image from the gallery."""
         return Qt.DropAction.CopyAction
 
     def section(self, row: int) -> str:
-        """The date under which a row stands; empty where rows are not in order of time."""
+        """Return the row's date section; "" if rows are not in chronological order."""
         item = self.peek(row)
         if item is None or self._query.order == "best":
             return ""
         return section(item.made, self._today())
 
     def heading(self, row: int) -> str:
-        """The same, where it differs from that of the row before."""
+        """Return the section if it differs from the previous row's, otherwise ""."""
         found = self.section(row)
         if row > 0 and (not self.section(row - 1) or self.section(row - 1) == found):
             return ""
@@ -187,17 +187,17 @@ class GalleryModel(PagedModel[GalleryItem]):
     # ---- thumbnails
 
     def show_rows(self, first: int, last: int) -> None:
-        """Which rows a person sees."""
+        """Set the visible rows."""
         super().show_rows(first, last)
         self._want_thumbnails()
 
     def set_thumbnails(self, side: int, margin: int) -> None:
-        """Pixels of a thumbnail's side, and how many rows beyond those in sight are fetched too."""
+        """Set the thumbnail side in pixels, and the number of rows prefetched on either side of the visible ones."""
         self._side, self._margin = side, margin
         self._want_thumbnails()
 
     def try_again(self) -> None:
-        """Ask for everything anew, also for what could not be had."""
+        """Reload everything, including thumbnails that failed."""
         self._thumbnails.forget_failures()
         self.begin()
         self._want_thumbnails()
@@ -219,10 +219,10 @@ class GalleryModel(PagedModel[GalleryItem]):
             if item is not None and item.path == path:
                 self.dataChanged.emit(self.index(row), self.index(row), [ThumbnailRole, BrokenRole])
 
-    # ---- stars
+    # ---- ratings
 
     def rate(self, items: Iterable[GalleryItem], stars: int) -> None:
-        """Give images so many stars; they show at once, and what they had comes back where it is refused."""
+        """Set the rating of images; shown at once, and reverted if saving fails."""
         items = [item for item in items if item.rating != stars]
         if not items:
             return
@@ -237,7 +237,7 @@ class GalleryModel(PagedModel[GalleryItem]):
             )
 
     def rating_of(self, path: str) -> int:
-        """The stars of an image, as far as it is on a page that was read; 0 otherwise."""
+        """Return the rating of an image if its page is loaded, otherwise 0."""
         items = (self.peek(row) for row in self.known_rows())
         return next((item.rating for item in items if item is not None and item.path == path), 0)
 

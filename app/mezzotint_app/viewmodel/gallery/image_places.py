@@ -1,4 +1,4 @@
-"""Where images go and how they are named, and which other folders the gallery shows: checked before they are kept."""
+"""Settings for the output folder, file names and further gallery folders, validated before they are stored."""
 
 import os
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from mezzotint_app.stored import Stored
 
 Line = Literal["folder", "template"]
 
-_REFUSALS = ("usage", "storage")  # of the name or the folder; of anything else it is not to blame
+_REFUSALS = ("usage", "storage")  # errors caused by the name or folder; others are not its fault
 
 
 class ImagePlaces(QObject):
-    """What is written is shown to the librarian, which says what the engine would say, and is kept if it is good."""
+    """Input is validated by the library service, as the engine would do it, and stored if valid."""
 
-    changed = Signal()  # what is kept, or what is wrong with what was written
+    changed = Signal()  # stored values, or what is wrong with the input
 
     def __init__(self, settings: Stored[Settings], librarian: Service, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,15 +29,15 @@ class ImagePlaces(QObject):
         self._asked: dict[Line, int] = {}
 
     def problem(self, line: Line) -> str:
-        """Why the last that was written there is not kept; empty: it is."""
+        """Return why the last input was not stored, or ""."""
         return self._problems.get(line, "")
 
     def folder(self) -> str:
-        """As it is kept; empty: the usual one."""
+        """Return the stored folder; "": the default one."""
         return self._settings.value().output_folder
 
     def usual_folder(self) -> str:
-        """Where images go when no folder is named."""
+        """Return the default output folder."""
         return str(output_folder(Settings()))
 
     def template(self) -> str:
@@ -45,10 +45,10 @@ class ImagePlaces(QObject):
         return self._settings.value().name_template
 
     def set_folder(self, text: str) -> None:
-        """Another folder for new images; those that are there stay in the gallery."""
+        """Set the folder for new images; existing ones stay in the gallery."""
         try:
             folder = str(Path(text.strip()).expanduser()) if text.strip() else ""
-        except RuntimeError:  # somebody's home that nobody knows
+        except RuntimeError:  # ~user for an unknown user
             folder = text.strip()
         if folder and not Path(folder).is_absolute():
             problem = self.tr("{folder} is not an absolute path: enter it from the root or the drive letter.")
@@ -57,21 +57,21 @@ class ImagePlaces(QObject):
         self._check("folder", folder, self.template(), lambda: self._keep_folder(folder))
 
     def set_template(self, text: str) -> None:
-        """Another pattern for names; empty: the first one."""
+        """Set the file name template; "": the default one."""
         template = text.strip() or DEFAULT_TEMPLATE
         self._check("template", self.folder(), template, lambda: self._settings.change(name_template=template))
 
     def gallery_folders(self) -> tuple[str, ...]:
-        """Shown in the gallery beside the folder of new images."""
+        """Return the folders shown in the gallery besides the output folder."""
         return self._settings.value().gallery_folders
 
     def set_gallery_folders(self, folders: tuple[str, ...]) -> None:
-        """Others; nothing in any of them is touched."""
+        """Set the further folders; no files are touched."""
         self._settings.change(gallery_folders=folders)
         self.changed.emit()
 
     def _keep_folder(self, folder: str) -> None:
-        """The images in the folder before stay in sight."""
+        """Keep the previous folder in the gallery, so that its images stay visible."""
         before = self.folder() or self.usual_folder()
         others = self.gallery_folders()
         if before not in (folder or self.usual_folder(), *others):
@@ -99,7 +99,7 @@ class ImagePlaces(QObject):
                 self._asked.pop(line, None)
                 self._refuse(line, failure.message)
             else:
-                kept()  # nobody can say what is wrong with it now; Generate will
+                kept()  # it cannot be validated now; Generate will report errors
 
         path = (folder or self.usual_folder()).replace("[", "[[") + os.sep + template
         asked.append(

@@ -1,4 +1,4 @@
-"""The gallery's view models, made and wired to each other."""
+"""Creates the gallery's view models and connects them."""
 
 from collections.abc import Callable
 from datetime import date
@@ -20,11 +20,11 @@ from mezzotint_app.viewmodel.queue.running import Runner
 from mezzotint_app.viewmodel.reveal import Reveal
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 
-_SEEN_FROM = 200  # images that a scan has read anew, until the list shows them
+_SEEN_FROM = 200  # images read by a scan between list refreshes
 
 
 class Gallery(QObject):
-    """What the Gallery page shows."""
+    """The view models of the Gallery page."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Gallery(QObject):
         settings.changed.connect(self.scanner.folders_changed)
 
     def begin(self) -> None:
-        """At the start, once the librarian answers: show what is known, and look for what is new."""
+        """Show what is known and scan for new images; called once the library service is ready."""
         self.model.try_again()
         self.scanner.scan()
 
     def others_work(self) -> None:
-        """Another program has made images, perhaps: the folders are looked through when they have rested."""
+        """Note that another program may have saved images; the folders are scanned after a delay."""
         self.scanner.look_again()
 
     def _restored(self, paths: tuple[str, ...]) -> None:
@@ -81,5 +81,5 @@ class Gallery(QObject):
 
 
 def folders_of(settings: Settings) -> tuple[str, ...]:
-    """All folders of the gallery, each once; what is already inside another one is scanned with it."""
+    """Return all gallery folders without duplicates; folders inside another one are scanned with it."""
     return tuple(dict.fromkeys((str(output_folder(settings)), *settings.gallery_folders)))

@@ -1,4 +1,4 @@
-"""Which folders the gallery holds: looked through at the start; what is saved meanwhile is taken in by its name."""
+"""Scans the gallery's folders at start-up; images saved later are added by file name."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,20 +9,20 @@ from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import Event, Notice, Progress
 from mezzotint_app.processes.service import Failure, Service
 
-AT_ONCE = 0.15  # seconds in which saved images are gathered
-MOST_FILES = 500  # that are named in one question
-TOGETHER = 0.7  # seconds until folders are looked through again
-REST = 10  # times as long as the last scan took is waited until the next, so that scans stay a small part of the work
+AT_ONCE = 0.15  # seconds during which saved images are collected
+MOST_FILES = 500  # per request
+TOGETHER = 0.7  # minimum seconds until the folders are scanned again
+REST = 10  # delay until the next scan, in durations of the last one, to limit the load
 _LONGEST_REST = 30.0
 
 
 class GalleryScanner(QObject):
-    """One scan at a time; what is asked meanwhile comes after it, once."""
+    """Runs one scan at a time; requests made meanwhile result in one more."""
 
-    changed = Signal()  # whether it runs, and how far it is
+    changed = Signal()  # is_running(), progress()
     scanned = Signal(object)  # GalleryScanned
     failed = Signal(str)
-    told = Signal(str)  # such as that the index was damaged and is made again
+    told = Signal(str)  # notices, such as that a damaged index is being rebuilt
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class GalleryScanner(QObject):
         self._take_soon.timeout.connect(self._take_in)
 
     def scan(self) -> None:
-        """Look through all folders, now or as soon as the present scan is done."""
+        """Scan all folders now, or after the current scan."""
         self._soon.stop()
         if self._call is not None:
             self._again = True
@@ -67,37 +67,37 @@ class GalleryScanner(QObject):
         self.changed.emit()
 
     def folders_changed(self) -> None:
-        """The settings name other folders, perhaps."""
+        """Scan if the settings now name different folders."""
         if tuple(self._folders()) != self._known:
             self.scan()
 
     def saved(self, path: str) -> None:
-        """This image has been written; several in a short time are one question, and no folder is looked through."""
+        """Add a saved image; several within a short time form one request, and no folder is scanned."""
         self._files[path] = None
         if self._taking is None and not self._take_soon.isActive():
             self._take_soon.start()
 
     def look_again(self) -> None:
-        """Others may have changed the folders; asked several times in a short time, it is one scan."""
+        """Schedule a scan because others may have changed the folders; several calls result in one scan."""
         if not self._soon.isActive():
             self._soon.start(round(1000 * self.pause()))
 
     def pause(self) -> float:
-        """Seconds until folders are looked through again."""
+        """Return the delay until the next scan in seconds."""
         return max(TOGETHER, min(_LONGEST_REST, REST * self._took))
 
     def cancel(self) -> None:
-        """Stop looking; what was found stays."""
+        """Cancel the scan; images found so far are kept."""
         self._again = False
         if self._call is not None:
             self._librarian.cancel(self._call)
 
     def is_running(self) -> bool:
-        """Whether folders are being looked through."""
+        """Whether a scan is in progress."""
         return self._call is not None
 
     def progress(self) -> Progress | None:
-        """How far it is, once that is known."""
+        """Return the scan's progress, or None if not yet known."""
         return self._progress
 
     def _event(self, event: Event) -> None:
@@ -126,7 +126,7 @@ class GalleryScanner(QObject):
 
     def _not_taken(self, _failure: Failure) -> None:
         self._taking = None
-        self.look_again()  # which finds them too, and tells why where it cannot
+        self.look_again()  # finds them too, and reports errors
         if self._files:
             self._take_soon.start()
 

@@ -1,4 +1,4 @@
-"""Images moved to the system's trash, and back."""
+"""Moves images to the system's trash and restores them."""
 
 import contextlib
 from collections.abc import Sequence
@@ -11,54 +11,54 @@ from mezzotint.trouble import shown
 from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Failure, Service
 
-AT_ONCE = 1000  # images that one question names
+AT_ONCE = 1000  # images per request
 
 translate = QCoreApplication.translate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trashed:
-    """What became of a file that was to go to the trash."""
+    """The result of moving a file to the trash."""
 
     path: str
-    place: str = ""  # where it lies in the trash; empty: the system does not say, or it was not moved
+    place: str = ""  # path in the trash; empty if unknown or not moved
     problem: str = ""  # why it was not moved
 
 
 class SystemTrash:
-    """The trash of the desktop; for threads other than the window's."""
+    """The desktop's trash, for use in worker threads."""
 
     def move(self, path: str) -> Trashed:
-        """Move a file there."""
+        """Move a file to the trash."""
         file = QFile(path)
         home = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
-        QDir().mkpath(home)  # a home that is new has none, and Qt makes the trash in it alone
+        QDir().mkpath(home)  # missing in a new home directory, and Qt creates only the trash folder in it
         if not file.exists():
-            return Trashed(path=path)  # what is gone already is gone
+            return Trashed(path=path)  # already gone
         if not file.moveToTrash():
             return Trashed(path=path, problem=file.errorString() or _no_reason())
         place = file.fileName()
         return Trashed(path=path, place="" if place == path else place)
 
     def restore(self, trashed: Trashed) -> str:
-        """Move it back; why it could not be, empty if it was. Nothing is replaced."""
+        """Restore a file; returns the error, or "". Never overwrites a file."""
         file = QFile(trashed.place)
         QDir().mkpath(str(Path(trashed.path).parent))
         if not file.rename(trashed.path):
             return file.errorString() or _no_reason()
         place = Path(trashed.place)
-        with contextlib.suppress(OSError):  # a leftover of it costs nothing but a line in the trash's list
+        with contextlib.suppress(OSError):  # a leftover .trashinfo file is harmless
             (place.parent.parent / "info" / f"{place.name}.trashinfo").unlink(missing_ok=True)
         return ""
 
 
 class GalleryTrash(QObject):
-    """Moves images to the trash, and remembers which, so that it can be undone step by step."""
+    """Moves images to the trash, with step-by-step undo."""
 
     changed = Signal()  # what `undo` would restore
-    moved = Signal(tuple)  # paths, which are gone
-    restored = Signal(tuple)  # paths, which are back
-    settled = Signal()  # the index knows of it
+    moved = Signal(tuple)  # paths of moved images
+    restored = Signal(tuple)  # paths of restored images
+    settled = Signal()  # the index is up to date
     failed = Signal(str)
 
     def __init__(
@@ -69,11 +69,11 @@ class GalleryTrash(QObject):
         self._steps: list[tuple[Trashed, ...]] = []
 
     def undoable(self) -> int:
-        """How many images `undo` would restore."""
+        """Return how many images `undo` would restore."""
         return len(self._steps[-1]) if self._steps else 0
 
     def move(self, paths: Sequence[str]) -> None:
-        """Into the trash; what could not be moved is told."""
+        """Move images to the trash; failures are reported."""
         trash = self._trash
         self._background.run(
             lambda: [trash.move(path) for path in paths],
@@ -82,7 +82,7 @@ class GalleryTrash(QObject):
         )
 
     def undo(self) -> None:
-        """Bring back what was moved last."""
+        """Restore the images moved last."""
         if not self._steps:
             return
         step, trash = self._steps.pop(), self._trash

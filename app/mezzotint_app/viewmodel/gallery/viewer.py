@@ -1,4 +1,4 @@
-"""Images looked at one after the other: which one, its neighbours read ahead, one marked to compare with."""
+"""The image viewer: the current image, its prefetched neighbors, and one marked for comparison."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -12,21 +12,21 @@ from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.dropped.settings_text import settings_text
 from mezzotint_app.viewmodel.pixels import PixelLoader
 
-MOST_BYTES = 384 << 20  # of images that are kept
-LARGEST_SIDE = 8192  # pixels that are read of an image
+MOST_BYTES = 384 << 20  # of cached images
+LARGEST_SIDE = 8192  # pixels; larger images are scaled down
 MOST_STARS = 5
-_STANDS = 120  # milliseconds on one image before its neighbours and its words are read
+_STANDS = 120  # milliseconds on one image before its neighbors and metadata are read
 
 RatingOf = Callable[[str], int]
 
 
 class ViewerModel(QObject):
-    """A list of paths and a place in it."""
+    """A list of paths and the current position in it."""
 
-    changed = Signal()  # the place, its image, its words or its stars
-    emptied = Signal()  # nothing is left to look at
+    changed = Signal()  # position, image, metadata or rating
+    emptied = Signal()  # no images are left
     star_wanted = Signal(str, int)  # path, stars
-    delete_wanted = Signal(str)  # path; `forget` follows when it is gone
+    delete_wanted = Signal(str)  # path; `forget` follows after deletion
     undo_wanted = Signal()  # `bring_back` follows
     copied = Signal(str)  # text for the clipboard
     told = Signal(str)
@@ -39,9 +39,9 @@ class ViewerModel(QObject):
         self._loader = PixelLoader(librarian, pool, self)
         self._rating_of = rating_of
         self._paths: list[str] = []
-        self._forgotten: dict[str, int] = {}  # where those stood that are gone
+        self._forgotten: dict[str, int] = {}  # former positions of removed paths
         self._index = 0
-        self._images: OrderedDict[str, QImage] = OrderedDict()  # the last looked at is the last
+        self._images: OrderedDict[str, QImage] = OrderedDict()  # least recently used first
         self._problems: dict[str, str] = {}
         self._metadata: dict[str, ImageMetadata] = {}
         self._ratings: dict[str, int] = {}
@@ -54,10 +54,10 @@ class ViewerModel(QObject):
         self._later.setInterval(_STANDS)
         self._later.timeout.connect(self.look_around)
 
-    # ---- the place
+    # ---- position
 
     def open(self, paths: Sequence[str], index: int) -> None:
-        """Look at these, beginning with that one."""
+        """Open these images at `index`."""
         self._paths = list(paths)
         self._forgotten.clear()
         self._marked = ""
@@ -67,36 +67,36 @@ class ViewerModel(QObject):
         self._go(min(max(index, 0), max(len(self._paths) - 1, 0)))
 
     def close(self) -> None:
-        """Nothing more is read, and nothing kept."""
+        """Cancel pending reads and clear the cache."""
         self._later.stop()
         self._loader.drop_all()
         self._loading.clear()
         self._images.clear()
 
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of images."""
         return len(self._paths)
 
     def index(self) -> int:
-        """Which one is shown, from 0."""
+        """Return the index of the current image."""
         return self._index
 
     def path(self) -> str:
-        """Of the one that is shown; empty: there is none."""
+        """Return the path of the current image, or "" if there is none."""
         return self._paths[self._index] if self._paths else ""
 
     def step(self, by: int) -> None:
-        """Forward or back; at the ends it stays."""
+        """Move forward or back, up to the ends of the list."""
         self.go_to(self._index + by)
 
     def go_to(self, index: int) -> None:
-        """The one of that number; beyond the ends: the last, the first."""
+        """Go to an index, clamped to the list."""
         index = min(max(index, 0), len(self._paths) - 1)
         if self._paths and index != self._index:
             self._go(index)
 
     def forget(self, path: str) -> None:
-        """It is gone; the next one takes its place."""
+        """Remove an image that is gone; the next one takes its place."""
         if path not in self._paths:
             return
         at = self._paths.index(path)
@@ -113,7 +113,7 @@ class ViewerModel(QObject):
         self._go(min(index, len(self._paths) - 1))
 
     def bring_back(self, path: str) -> None:
-        """One that was forgotten is there again: it is shown where it stood."""
+        """Show an image that was removed and is available again, at its former position."""
         at = self._forgotten.pop(path, None)
         if at is not None and self._paths:
             self._paths.insert(min(at, len(self._paths)), path)
@@ -130,15 +130,15 @@ class ViewerModel(QObject):
     # ---- images
 
     def image(self) -> QImage | None:
-        """The image that is shown; None: not read yet, or it cannot be."""
+        """Return the current image, or None if it is not yet read or unreadable."""
         return self._images.get(self.path())
 
     def problem(self) -> str:
-        """Why it cannot be shown."""
+        """Return why the current image cannot be shown, or ""."""
         return self._problems.get(self.path(), "")
 
     def look_around(self) -> None:
-        """Read the neighbours ahead, and the words of this one where they are wanted."""
+        """Prefetch the neighbors, and the current image's metadata if wanted."""
         self._later.stop()
         near = {self.path(), self._marked}
         for by in (1, -1):
@@ -181,64 +181,64 @@ class ViewerModel(QObject):
         if path == self.path():
             self.changed.emit()
 
-    # ---- compare
+    # ---- comparison
 
     def mark(self) -> None:
-        """Compare with this one while others are looked at; marked already: no more."""
+        """Mark the current image for comparison, or clear the mark if there is one."""
         self._marked = "" if self._marked else self.path()
         self.changed.emit()
 
     def is_marked(self) -> bool:
-        """Whether the one that is shown is the marked one."""
+        """Whether the current image is the marked one."""
         return bool(self._marked) and self._marked == self.path()
 
     def marked(self) -> str:
-        """The path that is compared with; empty: none."""
+        """Return the path of the marked image, or ""."""
         return self._marked
 
     def before(self) -> QImage | None:
-        """The image to compare with, where another one is shown."""
+        """Return the marked image, or None if it is the current one or not loaded."""
         return None if self.is_marked() else self._images.get(self._marked)
 
-    # ---- stars and bin
+    # ---- rating and deletion
 
     def rating(self) -> int | None:
-        """Stars of the one that is shown; None: nobody knows."""
+        """Return the current image's rating, or None if unknown."""
         path = self.path()
         if path in self._ratings:
             return self._ratings[path]
         return self._rating_of(path) if self._rating_of is not None and path else None
 
     def star(self, stars: int) -> None:
-        """Give it so many stars."""
+        """Set the current image's rating."""
         if self.path():
             self._ratings[self.path()] = min(max(stars, 0), MOST_STARS)
             self.star_wanted.emit(self.path(), self._ratings[self.path()])
             self.changed.emit()
 
     def delete(self) -> None:
-        """Ask for it to be deleted."""
+        """Request deleting the current image."""
         if self.path():
             self.delete_wanted.emit(self.path())
 
     def undo_delete(self) -> None:
-        """Ask for the last that was deleted."""
+        """Request undoing the last deletion."""
         self.undo_wanted.emit()
 
-    # ---- words
+    # ---- metadata
 
     def want_words(self, wanted: bool) -> None:
-        """Whether the settings of each image are to be read."""
+        """Set whether the metadata of each image are read."""
         self._wants_words = wanted
         if wanted:
             self._read_words()
 
     def metadata(self) -> ImageMetadata | None:
-        """What it says of how it was made; None: not read."""
+        """Return the current image's metadata, or None if not read."""
         return self._metadata.get(self.path())
 
     def copy_settings(self) -> None:
-        """Have its settings copied, once they are read."""
+        """Copy the current image's settings, once they are read."""
         metadata = self.metadata()
         if metadata is None:
             self._copies = self.path()

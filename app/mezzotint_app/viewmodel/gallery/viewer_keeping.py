@@ -1,4 +1,4 @@
-"""What the viewer wants kept: stars with the librarian, images in the system's trash and out of it."""
+"""Persists the viewer's changes: ratings through the library service, deletions through the system's trash."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -9,9 +9,9 @@ from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 
 
 class ViewerKeeping(QObject):
-    """Stands behind a ViewerModel."""
+    """The persistence of a ViewerModel."""
 
-    changed = Signal()  # the gallery should look again
+    changed = Signal()  # the gallery should refresh
     failed = Signal(str)
 
     def __init__(self, viewer: ViewerModel, librarian: Service, trash: GalleryTrash) -> None:
@@ -25,7 +25,7 @@ class ViewerKeeping(QObject):
         trash.failed.connect(self.failed)
 
     def rate(self, path: str, stars: int) -> None:
-        """Give an image so many stars."""
+        """Save an image's rating."""
         self._librarian.ask(
             "gallery.rate",
             Rating(paths=(path,), rating=stars),

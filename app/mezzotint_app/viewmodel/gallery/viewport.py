@@ -1,13 +1,13 @@
-"""Where an image stands in a view: zoom and pan as numbers, without a display."""
+"""Geometry of an image in a view: zoom and pan, without a display."""
 
 from dataclasses import dataclass, replace
 
-LARGEST = 64.0  # pixels of the screen for one of the image
+LARGEST = 64.0  # maximum screen pixels per image pixel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What is shown, in pixels of the image; more than the image where a frame goes beyond it."""
+    """The visible content in image pixels; larger than the image if a frame extends beyond it."""
 
     left: float
     top: float
@@ -17,31 +17,31 @@ class Content:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewport:
-    """A view of so many points, whose middle shows the place (x, y) of the image."""
+    """A view whose center shows the image position (x, y)."""
 
     content: Content
-    width: float  # points of the view
+    width: float  # view size in device-independent pixels
     height: float
-    pixel_ratio: float = 1.0  # pixels of the screen in a point
-    scale: float = 1.0  # points for a pixel of the image
+    pixel_ratio: float = 1.0  # screen pixels per device-independent pixel
+    scale: float = 1.0  # device-independent pixels per image pixel
     x: float = 0.0
     y: float = 0.0
 
     def fit_scale(self) -> float:
-        """The scale at which all of it is just seen."""
+        """Return the scale at which the content just fits the view."""
         across, down = self.width / max(self.content.width, 1e-6), self.height / max(self.content.height, 1e-6)
         return max(min(across, down, LARGEST / self.pixel_ratio), 1e-6)
 
     def actual_scale(self) -> float:
-        """The scale at which a pixel of the image is one of the screen."""
+        """Return the scale at which an image pixel is a screen pixel."""
         return 1 / self.pixel_ratio
 
     def fitted(self) -> "Viewport":
-        """All of it, as large as it can be."""
+        """Fit the content to the view."""
         return replace(self, scale=self.fit_scale()).kept_in()
 
     def zoomed(self, scale: float, across: float, down: float) -> "Viewport":
-        """Another scale; what lies under the point (across, down) of the view stays there."""
+        """Zoom to `scale`, keeping the image position under view position (across, down) fixed."""
         scale = min(max(scale, self.smallest()), LARGEST / self.pixel_ratio)
         x, y = self.to_image(across, down)
         return replace(
@@ -49,19 +49,19 @@ class Viewport:
         ).kept_in()
 
     def smallest(self) -> float:
-        """Smaller than this shows nothing more."""
+        """Return the smallest useful scale: the content fits, or is shown at actual size."""
         return min(self.fit_scale(), self.actual_scale())
 
     def moved(self, across: float, down: float) -> "Viewport":
-        """The image pushed by so many points."""
+        """Move the image by a distance in the view."""
         return replace(self, x=self.x - across / self.scale, y=self.y - down / self.scale).kept_in()
 
     def resized(self, width: float, height: float, pixel_ratio: float) -> "Viewport":
-        """A view of another size; the middle stays the middle."""
+        """Change the size of the view, keeping its center."""
         return replace(self, width=width, height=height, pixel_ratio=pixel_ratio).kept_in()
 
     def replaced(self, content: Content) -> "Viewport":
-        """Another image in the place of this one: the same part of it, as large on the screen."""
+        """Replace the content, keeping the visible part and its size on the screen."""
         old = self.content
         part_x = (self.x - old.left) / max(old.width, 1e-6)
         part_y = (self.y - old.top) / max(old.height, 1e-6)
@@ -74,7 +74,7 @@ class Viewport:
         ).kept_in()
 
     def kept_in(self) -> "Viewport":
-        """What is smaller than the view stands in its middle; what is larger leaves no gap at an edge."""
+        """Center content smaller than the view, and leave no gap at the edges of larger content."""
         return replace(
             self,
             x=_kept(self.x, self.content.left, self.content.width, self.width / self.scale),
@@ -82,17 +82,17 @@ class Viewport:
         )
 
     def can_move(self) -> bool:
-        """Whether a part of it is out of sight."""
+        """Whether part of the content is outside the view."""
         slack = 1e-6 * max(self.width, self.height, 1.0)
         across, down = self.content.width * self.scale, self.content.height * self.scale
         return across > self.width + slack or down > self.height + slack
 
     def to_image(self, across: float, down: float) -> tuple[float, float]:
-        """The place of the image under a point of the view."""
+        """Convert a view position to an image position."""
         return self.x + (across - self.width / 2) / self.scale, self.y + (down - self.height / 2) / self.scale
 
     def to_view(self, x: float, y: float) -> tuple[float, float]:
-        """The point of the view over a place of the image."""
+        """Convert an image position to a view position."""
         return (x - self.x) * self.scale + self.width / 2, (y - self.y) * self.scale + self.height / 2
 
 

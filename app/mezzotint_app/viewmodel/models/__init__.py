@@ -1,1 +1,1 @@
-"""The models of this machine, and those that can be had."""
+"""Installed models, and models available for download."""

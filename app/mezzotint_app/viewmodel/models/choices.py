@@ -1,4 +1,4 @@
-"""The models that can be chosen, and which refiners go with one."""
+"""The models to choose from, and the refiners compatible with each."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from mezzotint.protocol import ModelInfo
 from mezzotint_app.processes.service import Failure, Service
 
 REFINER = "refiner"
-_ALIKE = 2  # how many times larger a side may be that a refiner was trained on
+_ALIKE = 2  # maximum ratio of the native image widths of a refiner and its base model
 
 
 class ModelChoices(QObject):
-    """The librarian's list, as the page offers it."""
+    """The library service's models as offered on the Create page."""
 
     changed = Signal()
     failed = Signal(str)
@@ -26,7 +26,7 @@ class ModelChoices(QObject):
         self._again = False
 
     def refresh(self) -> None:
-        """Look again; while that is under way, once more when it has ended."""
+        """List the models again; a call during a refresh queues one more."""
         if self._asking:
             self._again = True
             return
@@ -34,30 +34,30 @@ class ModelChoices(QObject):
         self._librarian.ask("models", answer=tuple[ModelInfo, ...], then=self._answered, failed=self._refused)
 
     def use(self, models: Iterable[ModelInfo]) -> None:
-        """Take a list that somebody else has asked for."""
+        """Use a list that was requested elsewhere, without its hidden models."""
         self._models = tuple(one for one in models if not one.hidden)
         self._known = True
         self.changed.emit()
 
     def known(self) -> bool:
-        """Whether the list was read; before that no model is missing."""
+        """Whether the list has been read; before that, no model counts as missing."""
         return self._known
 
     def all(self) -> tuple[ModelInfo, ...]:
-        """Every model that is listed, those that cannot be run too."""
+        """Return all listed models, including unusable ones."""
         return self._models
 
     def find(self, identity: str) -> ModelInfo | None:
-        """The model of that id, or of that path."""
+        """Return the model with this id or path, or None."""
         return next((one for one in self._models if identity in (one.id, one.path)), None)
 
     def named(self, name: str) -> ModelInfo | None:
-        """A usable model by the last part of its name, as other programs write it, with or without an ending."""
+        """Return the usable model with this file name (as other programs record it, extension optional), or None."""
         wanted = _plain(name)
         return next((one for one in self._models if self.problem_of(one) is None and _plain(one.id) == wanted), None)
 
     def problem_of(self, info: ModelInfo) -> str | None:
-        """Why an image cannot begin with this model."""
+        """Return why the model cannot generate images by itself, or None if it can."""
         if info.problem is not None:
             return info.problem
         if info.variant == REFINER:
@@ -65,7 +65,7 @@ class ModelChoices(QObject):
         return None
 
     def default(self) -> ModelInfo | None:
-        """What a page without a choice begins with: a bundled model, the one for the most first."""
+        """Return the model to use if none is chosen: a usable bundled one, otherwise any usable one."""
         usable = [one for one in self._models if self.problem_of(one) is None]
         bundled = [one for one in usable if one.source == "bundled"]
         return next(iter(bundled or usable), None)
@@ -76,7 +76,7 @@ class ModelChoices(QObject):
         return next((one for one in usable if one.references), None)
 
     def refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
-        """Refiners of the same family that were trained on images of a like size."""
+        """Return the usable refiners of the same family with a similar native image size."""
         if info is None:
             return ()
         return tuple(one for one in self._models if one.variant == REFINER and one.problem is None and _fits(one, info))

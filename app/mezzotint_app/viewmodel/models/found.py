@@ -1,4 +1,4 @@
-"""What a folder or a file that a person has added brings, in words."""
+"""Describes the models found in a folder or file that the user has added."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from PySide6.QtCore import QCoreApplication
 from mezzotint.protocol import ModelInfo
 from mezzotint_app.plurals import Plurals
 
-_NAMED = 3  # models that are told by their names
+_NAMED = 3  # models mentioned by name
 
 translate = QCoreApplication.translate
 
 
 class ModelsFound(Plurals):
-    """Numbers of what was found."""
+    """Translated plurals of found models."""
 
 
 def found_words(found: Sequence[ModelInfo]) -> str:
-    """Which models are new, and which files are listed though they cannot be used."""
+    """Describe which models are new, and which files are listed but unusable."""
     if not found:
         return translate("Models", "No new models found there; those it has are already in the list.")
     usable = [one.id for one in found if one.problem is None]

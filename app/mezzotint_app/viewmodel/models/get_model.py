@@ -1,4 +1,4 @@
-"""Getting a model: the curated list, and what fetching one would bring. Nothing is fetched unless asked."""
+"""Downloading a model: the curated list, and details of a download. Nothing is downloaded without being requested."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from mezzotint_app.viewmodel.models.models import ModelLibrary
 
 
 class GetModel(QObject):
-    """Which model, its offer, and the start of its download."""
+    """The chosen model, the offer to download it, and the start of the download."""
 
     changed = Signal()
 
@@ -26,25 +26,25 @@ class GetModel(QObject):
         self._call: int | None = None
 
     def load(self, vram_bytes: int | None = None) -> None:
-        """Ask for the curated list, for a card of so many bytes; it is in the program and nothing goes online."""
+        """Request the curated list for a GPU with `vram_bytes`; it is part of the program, so nothing goes online."""
         request = KnownModelsRequest(vram_bytes=vram_bytes)
         self._librarian.ask(
             "known_models", request, answer=tuple[KnownModel, ...], then=self._known, failed=self._failed
         )
 
     def choose(self, source: str) -> None:
-        """Another model, or another link; the offer before is gone."""
+        """Choose another model or link, which discards the current offer."""
         if source.strip() != self.source:
             self._drop()
             self.source, self.offer, self.problem = source.strip(), None, ""
             self.changed.emit()
 
     def set_token(self, token: str) -> None:
-        """The person's key for models that ask for one; it is kept nowhere."""
+        """Set the user's access token for gated models; it is not stored."""
         self.token = token.strip()
 
     def look(self) -> None:
-        """Ask the hub what fetching would bring: size, licence, room on the disk."""
+        """Ask the hub for the download's details: size, license, free disk space."""
         if not self.source:
             self.problem = self.tr("Enter a model, such as owner/name, or a link that begins with https://")
             self.changed.emit()
@@ -57,11 +57,11 @@ class GetModel(QObject):
         self.changed.emit()
 
     def can_get(self) -> bool:
-        """Whether there is an offer that can be taken."""
+        """Whether there is an offer without a problem."""
         return self.offer is not None and self.offer.problem is None
 
     def get(self) -> int:
-        """Fetch it."""
+        """Start the download; returns its job."""
         return self._library.get(self._request())
 
     def _request(self) -> GetRequest:

@@ -1,4 +1,4 @@
-"""The models of this machine, and what is being done with them; all of it is done by the librarian."""
+"""The installed models and operations on them, all of which run in the library service."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -17,26 +17,26 @@ JobState = Literal["running", "done", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryJob:
-    """Long work with a model."""
+    """A long-running operation on a model."""
 
     call: int
     kind: JobKind
-    subject: str  # a model's id, or where it comes from
+    subject: str  # model id or source
     state: JobState = "running"
     progress: Progress | None = None
-    outcome: str = ""  # what came of it, or why nothing did
+    outcome: str = ""  # result, or reason of the failure
 
 
 class ModelLibrary(QObject):
-    """Lists models, adds and removes folders, and keeps the jobs that get, quantize and verify."""
+    """Lists models, adds and removes folders, and tracks the download, quantize and verify jobs."""
 
     changed = Signal()  # models, places or notices
-    need_changed = Signal(str)  # of a model's id: how it would use this machine
+    need_changed = Signal(str)  # model id whose memory plan has arrived
     details_changed = Signal(str)
     job_changed = Signal(int)
-    told = Signal(str)  # something that failed, in words
-    added = Signal(str)  # a model's id: new by a download or a conversion
-    found = Signal(tuple)  # of ModelInfo, that a place has brought that a person has added; empty: all were there
+    told = Signal(str)  # error message
+    added = Signal(str)  # id of a model that was downloaded or converted
+    found = Signal(tuple)  # tuple of ModelInfo from an added place; empty if none was new
     hidden_changed = Signal()
     needs_forgotten = Signal()
 
@@ -54,22 +54,22 @@ class ModelLibrary(QObject):
         self.models: tuple[ModelInfo, ...] = ()
         self.places: tuple[ModelPlace, ...] = ()
         self.notices: tuple[str, ...] = ()
-        self.hidden: tuple[ModelInfo, ...] = ()  # taken off the list; known once `ask_hidden` is answered
+        self.hidden: tuple[ModelInfo, ...] = ()  # removed from the list; known after `ask_hidden` is answered
         self.loading = False
-        self.listed = False  # whether there was an answer yet
-        self.unlisted = ""  # why there was none the last time
+        self.listed = False  # whether the list has been received
+        self.unlisted = ""  # why the last request for the list failed
         self._details: dict[str, ModelInfo] = {}
         self._needs: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
-        self._begun: dict[int, Callable[[], int]] = {}  # what begins a job once more
+        self._begun: dict[int, Callable[[], int]] = {}  # restarts each job
         self._asked: set[tuple[str, str]] = set()
         self._again = False
         self._before_place: frozenset[str] | None = None  # ids, until the models of a new place are listed
 
-    # ---- looking
+    # ---- queries
 
     def refresh(self) -> None:
-        """Look again; what is under way is looked at once more when it has ended."""
+        """List everything again; a call during a refresh queues one more."""
         if self.loading:
             self._again = True
             return
@@ -79,11 +79,11 @@ class ModelLibrary(QObject):
         self._librarian.ask("notices", answer=tuple[str, ...], then=self._noticed, failed=self._tell)
 
     def model(self, identity: str) -> ModelInfo | None:
-        """The model of that id."""
+        """Return the model with this id, or None."""
         return next((model for model in self.models if model.id == identity), None)
 
     def details(self, identity: str) -> ModelInfo | None:
-        """With the parts of the model; asked for when they are not known yet."""
+        """Return the model with its components, requesting them if not yet known (then None)."""
         if identity not in self._details and self._first("inspect", identity):
             self._librarian.ask(
                 "inspect",
@@ -95,7 +95,7 @@ class ModelLibrary(QObject):
         return self._details.get(identity)
 
     def need(self, identity: str) -> Plan | Failure | None:
-        """How the model would use this machine; asked for when it is not known yet."""
+        """Return the model's memory plan for this machine, requesting it if not yet known (then None)."""
         limits = self._limits
         if identity not in self._needs and self._first("plan", identity):
             self._engine.ask(
@@ -110,15 +110,15 @@ class ModelLibrary(QObject):
     # ---- places
 
     def add_folder(self, path: str) -> None:
-        """Models of that folder, of a tree of ComfyUI or A1111, or a single file: nothing is copied."""
+        """Add a folder of models, a ComfyUI or A1111 tree, or a single file, without copying anything."""
         self._change_places("add_place", path, self._expect_more)
 
     def remove_folder(self, path: str) -> None:
-        """It is looked into no more; nothing is deleted."""
+        """Remove a folder from the search; nothing is deleted."""
         self._change_places("remove_place", path)
 
     def forget(self, identity: str) -> None:
-        """The model leaves the list; its files stay."""
+        """Remove a model from the list; its files stay."""
 
         def done(_: object) -> None:
             self.told.emit(
@@ -129,11 +129,11 @@ class ModelLibrary(QObject):
         self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._tell)
 
     def remember(self, identity: str) -> None:
-        """The model is listed again."""
+        """Put a model back on the list."""
         self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self._look_all_over(), failed=self._tell)
 
     def ask_hidden(self) -> None:
-        """Learn which models were taken off the list."""
+        """Request the models that were removed from the list."""
         self._librarian.ask("hidden_models", answer=tuple[ModelInfo, ...], then=self._have_hidden, failed=self._tell)
 
     def _look_all_over(self) -> None:
@@ -147,32 +147,32 @@ class ModelLibrary(QObject):
     # ---- jobs
 
     def jobs(self) -> tuple[LibraryJob, ...]:
-        """All of this session, the newest last."""
+        """Return all jobs of this session, the newest last."""
         return tuple(self._jobs.values())
 
     def job(self, call: int) -> LibraryJob:
-        """One of them."""
+        """Return the job with this call id."""
         return self._jobs[call]
 
     def get(self, request: GetRequest) -> int:
-        """Fetch a model; the only thing here that uses the net."""
+        """Download a model; the only operation here that uses the network."""
         return self._begin("get", "get", request, request.source, ModelInfo)
 
     def quantize(self, identity: str, scheme: Quantization) -> int:
-        """Make a quantized copy."""
+        """Create a quantized copy."""
         request = QuantizeRequest(model=identity, scheme=scheme)
         return self._begin("quantize", "quantize", request, f"{identity} ({scheme})", ModelInfo)
 
     def verify(self, identity: str) -> int:
-        """Read all its files and compare."""
+        """Read all files of the model and compare them with their checksums."""
         return self._begin("verify", "verify", ModelRef(id=identity), identity, Verified)
 
     def cancel(self, call: int) -> None:
-        """Stop a job; what it has fetched or made so far is resumed the next time."""
+        """Cancel a job; a retry resumes from what was downloaded or converted."""
         self._librarian.cancel(call)
 
     def again(self, call: int) -> int | None:
-        """Begin a job anew that was stopped or failed; what was fetched or made is resumed."""
+        """Retry a failed or cancelled job, resuming what was downloaded or converted; None if it has not failed."""
         if self._jobs[call].state not in ("failed", "cancelled"):
             return None
         begin = self._begun[call]
@@ -180,12 +180,12 @@ class ModelLibrary(QObject):
         return begin()
 
     def dismiss(self, call: int) -> None:
-        """Forget a job that has ended."""
+        """Remove a finished job from the list."""
         if self._jobs[call].state != "running":
             del self._jobs[call], self._begun[call]
             self.job_changed.emit(call)
 
-    # ---- answers
+    # ---- replies
 
     def _listed(self, models: Iterable[ModelInfo]) -> None:
         self.loading, self.listed, self.unlisted = False, True, ""
@@ -213,7 +213,7 @@ class ModelLibrary(QObject):
         self.changed.emit()
 
     def _first(self, question: str, identity: str) -> bool:
-        """Whether this is not under way."""
+        """Whether this request is not already in flight; marks it as in flight."""
         new = (question, identity) not in self._asked
         self._asked.add((question, identity))
         return new
@@ -236,7 +236,7 @@ class ModelLibrary(QObject):
         self.need_changed.emit(identity)
 
     def look_at_machine(self) -> None:
-        """The engine or the settings are others, perhaps: what no longer holds or was not told is asked again."""
+        """Discard failed memory plans, and all plans if the limits changed, so that they are requested again."""
         limits, before = limits_of(self._settings()), self._limits
         self._limits = limits
         kept: dict[str, Plan | Failure] = {
@@ -307,7 +307,7 @@ class ModelLibrary(QObject):
 
 
 def limits_of(settings: Settings) -> PlanRequest:
-    """What of the settings decides how much memory a model takes."""
+    """Return a PlanRequest with the settings that affect a model's memory use."""
     return PlanRequest(
         models=(),
         memory=settings.memory,

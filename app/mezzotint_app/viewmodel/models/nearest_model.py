@@ -1,4 +1,4 @@
-"""Which of the models here is meant by a name in an image, and which is nearest where none is."""
+"""Matches a model name in an image with the installed models, or finds the most similar one."""
 
 import difflib
 import re
@@ -8,13 +8,13 @@ from dataclasses import replace
 from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef
 from mezzotint_app.viewmodel.dropped.described_request import file_name
 
-_LIKE = 0.5  # of 1: names less alike than this have nothing in common
-_LONGEST = 200  # characters that are compared
+_LIKE = 0.5  # of 1: minimum similarity of two names
+_LONGEST = 200  # characters compared
 _ENDINGS = re.compile(r"\.(safetensors|sft|ckpt|gguf)$")
 
 
 def name_in(metadata: ImageMetadata) -> str | None:
-    """The model's name, as the image has it."""
+    """Return the model name recorded in the image, or None."""
     if metadata.request is None:
         return metadata.model
     stages = metadata.request.cascade.stages
@@ -23,12 +23,12 @@ def name_in(metadata: ImageMetadata) -> str | None:
 
 
 def is_here(name: str, models: Sequence[ModelInfo]) -> bool:
-    """Whether the name means one of the models."""
+    """Whether the name refers to one of the models."""
     return any(name in (one.id, one.path) or plain_name(name) == plain_name(one.id) for one in models)
 
 
 def nearest(name: str, models: Sequence[ModelInfo]) -> ModelInfo | None:
-    """The usable model whose name is most like it, if any is at all."""
+    """Return the usable model with the most similar name, or None if none is similar enough."""
     wanted = plain_name(name)
     scored = [(_likeness(wanted, plain_name(one.id)), one) for one in models if one.problem is None]
     if not scored:
@@ -38,13 +38,13 @@ def nearest(name: str, models: Sequence[ModelInfo]) -> ModelInfo | None:
 
 
 def plain_name(name: str) -> str:
-    """Without folders, ending, case and the marks between words."""
+    """Return the name in lower case without folders, extension and punctuation."""
     last = _ENDINGS.sub("", file_name(name[-_LONGEST:]).lower())
     return re.sub(r"[^0-9a-z]+", " ", last).strip() or last
 
 
 def with_model(metadata: ImageMetadata, model: str) -> ImageMetadata:
-    """The same, as if it had been made with another model."""
+    """Return the metadata with its model replaced."""
     if metadata.request is None:
         return replace(metadata, model=model, model_hash=None)
     cascade = metadata.request.cascade

@@ -1,4 +1,4 @@
-"""The chosen model, and what is set for it; another model's settings are never touched."""
+"""The chosen model and its settings; each model keeps its own."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,17 +21,17 @@ from mezzotint_app.viewmodel.models.choices import ModelChoices
 
 
 class ModelSettings(QObject):
-    """Reads and changes the settings of one model at a time; `changed` of the state tells."""
+    """Reads and changes the settings of the chosen model; the state's `changed` signals it."""
 
     def __init__(self, state: Stored[CreateState], models: ModelChoices, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._state, self._models = state, models
-        self._ratio: tuple[str, float] | None = None  # of height to width while it is locked, and the model's it is
+        self._ratio: tuple[str, float] | None = None  # model id, and height / width while the aspect ratio is locked
 
-    # ---- the model
+    # ---- model
 
     def model(self) -> str:
-        """Its id; that of the default one where none was chosen; empty where there is none."""
+        """Return the chosen model's id, otherwise the default model's, or "" if there is none."""
         chosen = self._state.value().model
         if chosen:
             return chosen
@@ -39,16 +39,16 @@ class ModelSettings(QObject):
         return default.id if default is not None else ""
 
     def info(self) -> ModelInfo | None:
-        """As it is listed; None: it is not, or the list was not read yet."""
+        """Return the model as listed; None if it is not listed, or the list has not been read."""
         return self._models.find(self.model())
 
     def set_model(self, identity: str) -> None:
-        """Choose another; its own settings come with it."""
+        """Choose a model; its own settings apply."""
         self._ratio = None
         self._state.change(model=identity)
 
     def settle(self) -> None:
-        """Once models are known, the default one is chosen for good, with what was set before it was known."""
+        """Once models are known, make the default one the choice, with the settings made before it was known."""
         state, default = self._state.value(), self._models.default()
         if state.model or default is None:
             return
@@ -58,90 +58,90 @@ class ModelSettings(QObject):
             others[default.id] = early
         self._state.change(model=default.id, per_model=others)
 
-    # ---- its settings
+    # ---- settings
 
     def settings_of(self, model: str) -> CreateSettings:
-        """What is set for any model."""
+        """Return the settings of any model."""
         return settings_of(self._state.value(), model)
 
     def settings(self) -> CreateSettings:
-        """What is set for it."""
+        """Return the settings of the chosen model."""
         return settings_of(self._state.value(), self.model())
 
     def change(self, **fields: Any) -> None:  # noqa: ANN401  of several types
-        """Set some fields."""
+        """Change some fields."""
         values = {name: getattr(self.settings(), name) for name in names_of_settings()}
         self.replace(CreateSettings(**(values | fields)))
 
     def replace(self, settings: CreateSettings) -> None:
-        """Set all fields."""
+        """Replace all fields."""
         self._ratio = None if not settings.aspect_locked else self._ratio
         own = with_settings(self._state.value(), self.model(), replace(settings, count=1))
         self._state.change(count=settings.count, per_model=own)
 
     def reset(self, names: Iterable[str]) -> None:
-        """Some fields back to the model default."""
+        """Reset some fields to the model defaults."""
         self.replace(without(self.settings(), names))
 
     def reset_all(self) -> None:
-        """All fields back to the model default."""
+        """Reset all fields to the model defaults."""
         self._ratio = None
         self.reset(names_of_settings())
 
     def is_set(self, *names: str) -> bool:
-        """Whether any of these fields is other than the model default."""
+        """Whether any of these fields differs from the model default."""
         unset = CreateSettings()
         return any(getattr(self.settings(), name) != getattr(unset, name) for name in names)
 
     def own(self) -> ModelDefaults | None:
-        """What the model is best run with; None: not known yet."""
+        """Return the model's recommended defaults, or None if not yet known."""
         info = self.info()
         return info.defaults if info is not None else None
 
-    # ---- its size
+    # ---- image size
 
     def size(self) -> tuple[int, int]:
-        """Width and height, the model default where none is set."""
+        """Return width and height, by default the model's."""
         own = own_size(self.info())
         settings = self.settings()
         return settings.width or own[0], settings.height or own[1]
 
     def set_size(self, width: int, height: int) -> None:
-        """Both sides; a lock then holds their ratio."""
+        """Set width and height; a lock then keeps this ratio."""
         self._ratio = None
         self.change(width=width, height=height)
 
     def set_width(self, width: int) -> None:
-        """One side; with the lock the other follows."""
+        """Set the width; if the aspect ratio is locked, the height follows."""
         ratio = self._locked_ratio()
         height = self.size()[1] if ratio is None else other_side(width, ratio, self._multiple())
         self.change(width=width, height=height)
 
     def set_height(self, height: int) -> None:
-        """The other side."""
+        """Set the height; if the aspect ratio is locked, the width follows."""
         ratio = self._locked_ratio()
         width = self.size()[0] if ratio is None else other_side(height, 1 / ratio, self._multiple())
         self.change(width=width, height=height)
 
     def lock_aspect(self, locked: bool) -> None:
-        """Hold the ratio of the sides, or no more."""
+        """Lock or unlock the aspect ratio."""
         self._ratio = None
         self.change(aspect_locked=locked)
 
     def swap_sides(self) -> None:
-        """Upright instead of wide, or wide instead of upright."""
+        """Swap width and height."""
         width, height = self.size()
         self.set_size(height, width)
 
     def take_image_size(self, width: int, height: int) -> None:
-        """The nearest size that the model can make."""
+        """Set the nearest size that the model supports."""
         self.set_size(snapped(width, self._multiple()), snapped(height, self._multiple()))
 
     def _multiple(self) -> int:
         return multiple_of(self.info())
 
     def _locked_ratio(self) -> float | None:
-        """The ratio that was there when the lock closed; rounding of sides does not wear it away."""
+        """Return the ratio when it was locked, so that rounding errors do not accumulate; None if not locked."""
         if not self.settings().aspect_locked:
             return None
         if self._ratio is None or self._ratio[0] != self.model():

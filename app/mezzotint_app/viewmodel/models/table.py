@@ -1,4 +1,4 @@
-"""The models as rows of a table."""
+"""The models as a table model."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class ModelsTable(QAbstractTableModel):
-    """Name, family, precision, size, need of memory and source of each model."""
+    """Name, family, precision, size, memory requirement and source of each model."""
 
     def __init__(self, library: ModelLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +50,7 @@ class ModelsTable(QAbstractTableModel):
         )[section]
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
-        """What a cell shows, is sorted by, and is read aloud as."""
+        """Return a cell's text, sort key or accessible text."""
         if not index.isValid() or index.row() >= len(self._shown):
             return None
         model = self._shown[index.row()]
@@ -67,7 +67,7 @@ class ModelsTable(QAbstractTableModel):
         return None
 
     def row_of(self, identity: str) -> int | None:
-        """Where a model stands."""
+        """Return the row of a model, or None."""
         return next((row for row, model in enumerate(self._shown) if model.id == identity), None)
 
     def _text(self, model: ModelInfo, column: int) -> str:
@@ -85,7 +85,7 @@ class ModelsTable(QAbstractTableModel):
         return self.source_name(model.source)
 
     def source_name(self, source: str) -> str:
-        """Where a model comes from, in words."""
+        """Return the translated name of a model's source."""
         return {
             "bundled": self.tr("bundled"),
             "models": self.tr("your models"),
@@ -122,7 +122,7 @@ class ModelsTable(QAbstractTableModel):
 
 
 def need_text(need: Plan | Failure) -> str:
-    """A plan in a few words: memory, and what it takes to fit."""
+    """Return a plan as a short text: peak memory, and whether the model is streamed or does not fit."""
     if isinstance(need, Failure):
         return translate("ModelsTable", "unknown")
     if not need.fits:

@@ -1,1 +1,1 @@
-"""The queue as the window shows it, and what drains it."""
+"""View models of the queue, and the runner that drains it."""

@@ -1,4 +1,4 @@
-"""The queue's store on a thread of its own: SQLite is never touched on the window's."""
+"""Access to the queue's store on a thread of its own: SQLite is never used on the UI thread."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_AGAIN = 5.0  # seconds until it is opened once more where that failed
+_AGAIN = 5.0  # seconds until another attempt to open it
 
 
 class QueueAccess(QObject):
-    """Asks the store and tells when it has changed."""
+    """Queries and changes the store, and signals changes."""
 
-    opened = Signal(object)  # what was mended on the way, in words, or None
-    unusable = Signal(str)  # why there is no queue; it is tried again
-    over = Signal(str)  # what `unusable` told is over
+    opened = Signal(object)  # what was repaired on opening, as text, or None
+    unusable = Signal(str)  # why the queue cannot be opened; it is retried
+    over = Signal(str)  # the problem reported by `unusable` is resolved
     changed = Signal()
 
     def __init__(
@@ -37,32 +37,32 @@ class QueueAccess(QObject):
         self._background, self._open_store = background, open_store
         self._clock = clock or SystemClock(self)
         self._store: JobStore | None = None
-        self._problem = ""  # why it could not be opened; known on its own thread
-        self._told = ""  # the same, as it was told on the window's
+        self._problem = ""  # why it could not be opened; used on the store's thread
+        self._told = ""  # the same, as reported on the UI thread
         self._again: Wait | None = None
         self._is_open, self._closed = False, False
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be asked: it was opened, and is not closed."""
+        """Whether the store can be queried: opened and not closed."""
         return self._is_open and not self._closed
 
     def open(self) -> None:
-        """Open it; nothing is asked before. Where that fails, it is tried until it is closed."""
+        """Open the store, before any query. On failure it is retried until `close`."""
         if not self._closed:
             self._background.run(self._open, self._now_open, self._not_open)
 
     def ask(
         self, work: "Callable[[JobStore], T]", then: Callable[[T], None] | None = None, failed: Failed | None = None
     ) -> None:
-        """Read something; once it is closed nobody waits for that."""
+        """Run a query; ignored once the store is closed."""
         if not self._closed:
             self._background.run(lambda: work(self._opened()), then, failed)
 
     def change(
         self, work: "Callable[[JobStore], T]", then: Callable[[T], None] | None = None, failed: Failed | None = None
     ) -> None:
-        """Change something; `changed` follows."""
+        """Make a change; `changed` is emitted afterwards."""
 
         def told(value: T) -> None:
             if then is not None:
@@ -72,7 +72,7 @@ class QueueAccess(QObject):
         self._background.run(lambda: work(self._opened()), told, failed)
 
     def close(self) -> None:
-        """Let go of the store, after all that was asked."""
+        """Close the store after all pending work."""
         self._closed = True
         if self._again is not None:
             self._again.stop()

@@ -1,4 +1,4 @@
-"""What a person does with entries of the queue; all of it is on the disk before it is told."""
+"""User actions on queue entries; each is on disk before it is reported."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ translate = QCoreApplication.translate
 
 
 class QueueActions(QObject):
-    """Every action takes entries by their ids."""
+    """Every action takes entry ids."""
 
     told = Signal(str)  # what was done, in one line
     failed = Signal(str)
     edit_again = Signal(object)  # GenerateRequest, for the Create page
-    open_folder = Signal(str)  # of its images
-    changed = Signal()  # whether the queue is paused
+    open_folder = Signal(str)  # of the entry's images
+    changed = Signal()  # the pause state
 
     def __init__(self, access: QueueAccess, runner: Runner, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,29 +32,29 @@ class QueueActions(QObject):
         access.changed.connect(self.ask_switches)
         runner.changed.connect(self.ask_switches)
 
-    # ---- the whole queue
+    # ---- whole queue
 
     def is_paused(self) -> bool:
-        """Whether nothing is begun."""
+        """Whether the queue is paused, so that no task is started."""
         return self._paused
 
     def stops_after_current(self) -> bool:
-        """Whether the queue pauses when what runs is done."""
+        """Whether the queue pauses after the current task."""
         return self._stops
 
     def pause_or_resume(self) -> None:
-        """Pause, or go on."""
+        """Pause or resume the queue."""
         if self._paused or self._stops:
             self._runner.resume()
         else:
             self._runner.pause()
 
     def finish_then_stop(self) -> None:
-        """Finish what runs, then pause."""
+        """Pause after the current task."""
         self._runner.finish_then_stop()
 
     def clear_finished(self) -> None:
-        """Take out what is done; images stay."""
+        """Remove done and cancelled entries; their images are kept."""
         self._change(
             JobStore.clear_finished,
             lambda count: translate("QueueActions", "Removed from the list: {entries}; images are kept").format(
@@ -63,7 +63,7 @@ class QueueActions(QObject):
         )
 
     def ask_switches(self) -> None:
-        """Learn whether the queue is paused."""
+        """Query whether the queue is paused."""
         if not self._opened:
             return
         self._access.ask(
@@ -84,23 +84,23 @@ class QueueActions(QObject):
     # ---- entries
 
     def cancel(self, entries: Collection[int]) -> None:
-        """Stop them, and what of them runs now."""
+        """Cancel entries, including running tasks."""
         self._change(lambda store: store.cancel(entries), lambda _none: _told_of("Cancelled", entries))
 
     def retry(self, entries: Collection[int]) -> None:
-        """Make what is missing."""
+        """Queue the missing images again."""
         self._change(lambda store: store.retry(entries), lambda _none: _told_of("Waiting again", entries))
 
     def duplicate(self, entries: Collection[int]) -> None:
-        """The same once more, last."""
+        """Add copies of the entries at the end."""
         self._change(lambda store: store.duplicate(entries), lambda made: _told_of("Added", made))
 
     def remove(self, entries: Collection[int]) -> None:
-        """Take them off the queue; what runs is stopped first, and then taken off."""
+        """Remove entries; a running one is cancelled first and has to be removed again afterwards."""
         self._change(lambda store: store.remove(entries), lambda left: self._removed(entries, left))
 
     def to_front(self, entries: Collection[int]) -> None:
-        """Make these next."""
+        """Move these to the front."""
 
         def move(store: JobStore) -> None:
             ahead = store.rows(limit=len(entries) + 1, states=("running", "waiting"))
@@ -116,11 +116,11 @@ class QueueActions(QObject):
         return _told_of("Removed", entries)
 
     def edit(self, entry: int) -> None:
-        """Take the settings of an entry to the Create page."""
+        """Load an entry's settings into the Create page."""
         self._ask(entry, lambda found: self.edit_again.emit(found.tasks[0].request))
 
     def show_folder(self, entry: int) -> None:
-        """Open the folder that its images are in."""
+        """Open the folder of the entry's images."""
         self._ask(entry, self._show_folder_of)
 
     def _show_folder_of(self, entry: Entry) -> None:
@@ -138,12 +138,12 @@ class QueueActions(QObject):
 
 
 def can_cancel(rows: Collection[EntryRow]) -> bool:
-    """Whether any of them waits or runs."""
+    """Whether any entry is waiting, running or interrupted."""
     return any(row.state in ("waiting", "running", "interrupted") for row in rows)
 
 
 def can_retry(rows: Collection[EntryRow]) -> bool:
-    """Whether any of them lacks something that is not waited for."""
+    """Whether any entry has failed, cancelled, skipped or interrupted tasks."""
     return any(
         row.counts.failed or row.counts.cancelled or row.counts.set_aside or row.counts.interrupted for row in rows
     )

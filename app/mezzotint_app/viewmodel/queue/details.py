@@ -1,4 +1,4 @@
-"""One entry of the queue closely: its tasks, their images, what went wrong and what to do."""
+"""Details of a queue entry: its tasks, their images, errors and advice."""
 
 from typing import Any
 
@@ -16,19 +16,19 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 TaskRole = Qt.ItemDataRole.UserRole + 1
 ThumbnailRole = TaskRole + 1
 PathRole = TaskRole + 2
-MOST_IMAGES = 400  # of an entry that are shown here; the gallery has them all
+MOST_IMAGES = 400  # per entry shown here; the gallery has all of them
 _NOWHERE = QModelIndex()
 
 
 class TasksModel(QAbstractListModel):
-    """The tasks of an entry, a line each and a second one for an error."""
+    """The tasks of an entry, each with a second line for an error."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tasks: tuple[Task, ...] = ()
 
     def set_tasks(self, tasks: tuple[Task, ...]) -> None:
-        """Show these; the same ones further on keep their places."""
+        """Show these tasks; if they are the same tasks in a later state, only changed rows are updated."""
         if [task.id for task in tasks] != [task.id for task in self._tasks]:
             self.beginResetModel()
             self._tasks = tasks
@@ -40,11 +40,11 @@ class TasksModel(QAbstractListModel):
                 self.dataChanged.emit(self.index(row), self.index(row))
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802  Qt's name
-        """A row for each task."""
+        """One row per task."""
         return 0 if parent.isValid() else len(self._tasks)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
-        """What is told of a task."""
+        """Return the data of a task."""
         if not index.isValid() or index.row() >= len(self._tasks):
             return None
         task = self._tasks[index.row()]
@@ -67,7 +67,7 @@ class ImagesModel(QAbstractListModel):
         thumbnails.changed.connect(self._thumbnail_changed)
 
     def set_images(self, images: tuple[GeneratedImage, ...]) -> None:
-        """Show these; new ones at the end are added."""
+        """Show these images; new ones at the end are appended without a reset."""
         same = len(self._images)
         if images[:same] == self._images:
             if len(images) > same:
@@ -80,21 +80,21 @@ class ImagesModel(QAbstractListModel):
         self.endResetModel()
 
     def show_rows(self, first: int, last: int, side: int) -> None:
-        """What is in sight, and how many pixels a side has."""
+        """Set the visible rows, and the thumbnail side in pixels."""
         self._shown, self._side = range(max(0, first), last + 1), side
         images = self._images[self._shown.start : self._shown.stop]
         self._thumbnails.show([self._thumbnail_of(image) for image in images], viewer="entry")
 
     def paths(self) -> list[str]:
-        """The files, in order."""
+        """Return the image files in order."""
         return [image.path for image in self._images]
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802  Qt's name
-        """A row for each image."""
+        """One row per image."""
         return 0 if parent.isValid() else len(self._images)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
-        """An image, and where it lies."""
+        """Return the data of an image."""
         if not index.isValid() or index.row() >= len(self._images):
             return None
         image = self._images[index.row()]
@@ -116,7 +116,7 @@ class ImagesModel(QAbstractListModel):
 
 
 class QueueDetails(QObject):
-    """Follows one entry while it changes; one question is under way, however fast a person goes through the list."""
+    """Follows one entry while it changes, with at most one query in flight."""
 
     changed = Signal()
     failed = Signal(str)
@@ -134,7 +134,7 @@ class QueueDetails(QObject):
         watch.changed.connect(self._ask)
 
     def look_at(self, entry: int | None) -> None:
-        """Tell of this one; None: of none."""
+        """Follow this entry; None: none."""
         if entry == self._wanted:
             return
         self._wanted = entry
@@ -144,11 +144,11 @@ class QueueDetails(QObject):
             self._ask()
 
     def entry(self) -> Entry | None:
-        """What is known of it."""
+        """Return the entry as last read, or None."""
         return self._entry
 
     def advice(self) -> str:
-        """What its state means, and what helps against its error."""
+        """Return what the entry's state means, and what helps with its errors."""
         if self._entry is None:
             return ""
         state = self._entry.row.state
@@ -177,7 +177,7 @@ class QueueDetails(QObject):
         self._asking = False
         if wanted == self._wanted:
             self._show(None)
-            if not isinstance(error, UsageError):  # it was removed meanwhile: nothing is wrong
+            if not isinstance(error, UsageError):  # otherwise it was removed meanwhile, which is no error
                 self.failed.emit(str(error))
         if self._again:
             self._ask()

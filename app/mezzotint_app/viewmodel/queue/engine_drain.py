@@ -1,4 +1,4 @@
-"""The engine's drain of the queue, as the window knows it: one call, from its beginning to its end."""
+"""The engine's `drain` call as seen from the window, from start to end."""
 
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from mezzotint_app.stored import Stored
 
 
 class SupervisedEngine(Service, Protocol):
-    """The engine that drains; `Supervisor` is one."""
+    """The engine that drains the queue, as implemented by `Supervisor`."""
 
     changed: SignalInstance
 
@@ -20,16 +20,16 @@ class SupervisedEngine(Service, Protocol):
         ...
 
     def restart(self) -> None:
-        """Start it anew."""
+        """Restart the engine."""
         ...
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the engine."""
         ...
 
 
 class EngineDrain(QObject):
-    """Begins it, cancels it, keeps it to what a person has settled, and tells what it tells."""
+    """Begins and cancels a drain, keeps it up to date with the user's settings, and relays its events."""
 
     task_begun = Signal(object)  # Task
     progressed = Signal(object)  # Event
@@ -46,11 +46,11 @@ class EngineDrain(QObject):
         settings.changed.connect(self._on_settings)
 
     def runs(self) -> bool:
-        """Whether it was begun and has not ended."""
+        """Whether a drain is in progress."""
         return self._call is not None
 
     def begin(self, owner: str) -> None:
-        """Make what waits, as the owner of the lease."""
+        """Begin to drain the queue as the owner of the lease."""
         self._cancelled, self._sent = False, self._settled()
         self._call = self._engine.ask(
             "drain",
@@ -62,7 +62,7 @@ class EngineDrain(QObject):
         )
 
     def cancel(self) -> None:
-        """End it within a step; what the queue says by then decides what becomes of its task."""
+        """Stop the drain within one step; the queue's state at that time determines what happens to its task."""
         if self._call is not None and not self._cancelled:
             self._cancelled = True
             self._engine.cancel(self._call)

@@ -1,4 +1,4 @@
-"""Where the disk was full, what waits goes to the folder that a person chooses instead."""
+"""After a full disk, redirects waiting entries to the output folder that the user chooses instead."""
 
 import os
 
@@ -12,16 +12,16 @@ from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 
 _WAITING: tuple[TaskState, ...] = ("waiting",)
-_LOOKED_AT = 8  # entries: what was put back waits in its place, at the front
+_LOOKED_AT = 8  # entries; a requeued one keeps its place at the front
 
 
 def beginning(settings: Settings) -> str:
-    """What templates of the Create page begin with; brackets in the folder's own name are no tokens."""
+    """Return the prefix of the Create page's templates; brackets in the folder name are escaped, being no tokens."""
     return str(output_folder(settings)).replace("[", "[[") + os.sep
 
 
 class QueueFolder(QObject):
-    """Without want of space entries stay as they were asked for, whatever folder is chosen later."""
+    """Unless the disk was full, entries keep the folder they were queued with, even if the setting changes."""
 
     told = Signal(str)
 
@@ -51,7 +51,7 @@ def _go_elsewhere(store: JobStore, old: str, new: str) -> int:
 
 
 def _lacks_space(store: JobStore) -> bool:
-    """Whether an entry waits because the disk was full."""
+    """Whether an entry is waiting because the disk was full."""
     tasks = (task for row in store.rows(limit=_LOOKED_AT, states=_WAITING) for task in store.entry(row.id).tasks)
     return any(
         task.state == "waiting" and is_for_want_of_space(Failure(kind="storage", message=task.error or ""))

@@ -1,4 +1,4 @@
-"""Work that a crash interrupted: the person is asked once what is to become of it."""
+"""Tasks interrupted by a crash: the user is asked once what to do with them."""
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
@@ -11,7 +11,7 @@ translate = QCoreApplication.translate
 
 
 class QueueInterrupted(QObject):
-    """Offers to resume, to keep the queue paused, or to discard; what was answered is not asked again."""
+    """Offers to resume, keep the queue paused, or discard; answered tasks are not asked about again."""
 
     changed = Signal()
     failed = Signal(str)
@@ -24,11 +24,11 @@ class QueueInterrupted(QObject):
         watch.changed.connect(self._ask)
 
     def tasks(self) -> tuple[Task, ...]:
-        """What the person has not answered for."""
+        """Return the tasks that the user has not decided on."""
         return self._tasks
 
     def text(self) -> str:
-        """The question; empty: there is none."""
+        """Return the question, or "" if there is none."""
         if not self._tasks:
             return ""
         missing = sum(task.request.count - len(task.images) for task in self._tasks)
@@ -38,17 +38,17 @@ class QueueInterrupted(QObject):
         ).format(images=images_count(missing))
 
     def resume(self) -> None:
-        """Go on where it ended, and with the queue."""
+        """Resume the interrupted tasks and the queue."""
         entries = {task.entry for task in self._tasks}
         self._answer()
         self._access.change(lambda store: store.resume_interrupted(entries), None, self._fail)
 
     def keep_paused(self) -> None:
-        """Leave everything as it is; it can be retried in the list."""
+        """Leave everything as it is; the tasks can be retried from the list."""
         self._answer()
 
     def discard(self) -> None:
-        """Do not make these; the queue goes on with the rest when the person says so."""
+        """Cancel these tasks; the rest of the queue continues when the user resumes it."""
         tasks = self._tasks
         self._answer()
 
@@ -56,7 +56,7 @@ class QueueInterrupted(QObject):
             for task in tasks:
                 store.cancel_task(task.id)
             if not store.count(("waiting", "running", "interrupted")):
-                store.resume()  # nothing is left that could begin by itself
+                store.resume()  # nothing is left that would start automatically
 
         self._access.change(cancel, None, self._fail)
 

@@ -1,4 +1,4 @@
-"""The right to work at the queue: taken when it is free, and given back before the window ends."""
+"""The lease on the queue: acquired when it is free, released before the window closes."""
 
 from collections.abc import Callable
 
@@ -10,15 +10,15 @@ from mezzotint_app.viewmodel.queue import runner_work
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.runner_work import Taken
 
-_AGAIN = 5.0  # seconds between tries
+_AGAIN = 5.0  # seconds between attempts
 
 
 class LeaseKeeper(QObject):
-    """Tries until it has the lease; then it keeps it."""
+    """Tries to acquire the lease, and then keeps it."""
 
     changed = Signal()  # lease() or held_by()
-    recovered = Signal(object)  # Recovered: what an earlier process had left
-    failed = Signal(object)  # Exception: it is tried again
+    recovered = Signal(object)  # Recovered: what an earlier process left behind
+    failed = Signal(object)  # Exception; it is retried
 
     def __init__(self, queue: QueueAccess, clock: Clock, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,26 +28,26 @@ class LeaseKeeper(QObject):
         self._given_back = self._lent = False
 
     def lease(self) -> Lease | None:
-        """Our lease, if we have it."""
+        """Return our lease, or None."""
         return self._lease
 
     def held_by(self) -> str:
-        """Who has it instead; empty: nobody."""
+        """Return who else holds the lease, or "" if nobody does."""
         if self._lent:
             return self.tr("A batch")
         return "" if self._held is None else str(self._held)
 
     def is_lent(self) -> bool:
-        """Whether a process of this window has it, by our leave."""
+        """Whether the lease is lent to another process of this window."""
         return self._lent
 
     def take(self) -> None:
-        """Take the lease as soon as it is free."""
+        """Acquire the lease as soon as it is free."""
         if not self._given_back and not self._lent and self._lease is None:
             self._queue.ask(lambda store: runner_work.take(store, self.tr("the window")), self._taken, self._not_taken)
 
     def lend(self, because: str, then: Callable[[], None]) -> None:
-        """Let a process of this window have it, until `take_back`; to be called while it is ours."""
+        """Lend the lease to a process of this window until `take_back`; call this while we hold it."""
         lease, self._lease, self._lent = self._lease, None, True
         self.changed.emit()
         if lease is not None:
@@ -56,14 +56,14 @@ class LeaseKeeper(QObject):
             )
 
     def take_back(self) -> None:
-        """That process has ended: have it again as soon as it is free."""
+        """Reacquire the lease as soon as it is free, because the borrowing process has ended."""
         if self._lent:
             self._lent = False
             self.take()
             self.changed.emit()
 
     def give_back(self, because: str, then: Callable[[], None]) -> None:
-        """Let others have it, for good; what was claimed under it waits again."""
+        """Release the lease for good and requeue what was claimed under it, then call `then`."""
         self._given_back = True
         lease, self._lease = self._lease, None
         if lease is None:
@@ -74,7 +74,7 @@ class LeaseKeeper(QObject):
             )
 
     def _taken(self, found: Taken | Held) -> None:
-        if self._lent or self._lease is not None:  # asked before it was lent, or twice
+        if self._lent or self._lease is not None:  # requested before it was lent, or twice
             if isinstance(found, Taken):
                 found.lease.release()
         elif isinstance(found, Held):

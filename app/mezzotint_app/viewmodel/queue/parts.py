@@ -1,4 +1,4 @@
-"""The queue's view models, made and wired to each other."""
+"""Creates the queue's view models and connects them."""
 
 from PySide6.QtCore import QObject
 
@@ -16,7 +16,7 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails
 
 
 class Queue(QObject):
-    """What the Queue page and the status bar show."""
+    """The view models of the Queue page and the status bar."""
 
     def __init__(
         self,

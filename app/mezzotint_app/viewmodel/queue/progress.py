@@ -1,4 +1,4 @@
-"""How far the running task is, and how long it still takes: by phases, from earlier runs and from this one."""
+"""Progress of the running task and its remaining time, estimated per phase from earlier runs and from this one."""
 
 from dataclasses import dataclass, replace
 
@@ -10,36 +10,36 @@ from mezzotint_app.amounts import bytes_of
 
 translate = QCoreApplication.translate
 
-_SURE = 1.0  # seconds of loading before time left is told
-_ENOUGH = 3  # steps from which on this run's own pace is believed
+_SURE = 1.0  # seconds of loading before an estimate is shown
+_ENOUGH = 3  # steps after which this run's own pace is used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProgress:
-    """What the events so far have told; each gives the next."""
+    """Progress after the events so far; immutable, each event yields a new one."""
 
     phase: str = "starting"  # starting, loading, encoding, steps, decoding, saved
     model: str = ""
     bytes_done: int = 0
     bytes_total: int = 0
-    load_from: tuple[float, int] | None = None  # when loading was first heard of, and how much was loaded then
-    load_left: float | None = None  # seconds until the model is loaded, as it went so far
-    image: int = 0  # of the images of this task, from 0
+    load_from: tuple[float, int] | None = None  # when loading was first reported, and the bytes loaded by then
+    load_left: float | None = None  # seconds until the model is loaded, at the rate so far
+    image: int = 0  # index within this task, from 0
     images: int = 1
-    before: int = 0  # images of the entry that were there when the task began
-    whole: int = 0  # images that the entry asks for; 0: not known yet
+    before: int = 0  # images of the entry that existed when the task began
+    whole: int = 0  # images requested by the entry; 0: not yet known
     stage: int = 0  # from 0
     stages: int = 1
-    step: int = 0  # of the stage
+    step: int = 0  # of the current stage
     steps: int = 0
     denoised: float = 0.0  # 0..1, of this image over all of its stages
     saved: int = 0
-    paced_from: float | None = None  # when the steps of this image began to be counted
+    paced_from: float | None = None  # when timing of this image's steps began
     paced_steps: int = 0
-    pace: float | None = None  # seconds a step, in this run
+    pace: float | None = None  # seconds per step in this run
 
     def after(self, event: Event, now: float) -> "TaskProgress":
-        """How far it is once this has happened."""
+        """Return the progress after this event."""
         match event:
             case Loading():
                 return self._loaded(event, now)
@@ -88,7 +88,7 @@ class TaskProgress:
         return replace(counted, paced_steps=paced, pace=pace)
 
     def fraction(self, expected: PhaseSeconds | None = None) -> float | None:
-        """The part that is done, 0..1: of the time where it is known, else of the images; None: not known yet."""
+        """Return the fraction done, 0..1: of the time if known, otherwise of the images; None if not yet known."""
         if self.phase in ("starting", "encoding"):
             return None
         if self.phase == "loading":
@@ -100,7 +100,7 @@ class TaskProgress:
         return min(1.0, max(0.0, 1 - left / whole)) if whole > 0 else None
 
     def seconds_left(self, expected: PhaseSeconds | None = None) -> float | None:
-        """Seconds until the task is done; None: neither earlier runs nor this one tell."""
+        """Return the seconds until the task is done, or None if neither earlier runs nor this one allow an estimate."""
         if expected is None:
             return self._left_by_pace()
         left = max(0, self.images - self.saved) * self._one_image(expected)
@@ -128,7 +128,7 @@ class TaskProgress:
         return expected.steps * self._step(expected) + expected.decode + expected.save
 
     def words(self) -> str:
-        """What is being done, in a few words."""
+        """Return the current activity as a short text."""
         match self.phase:
             case "loading" if self.model == PLANNING:
                 return translate("QueueProgress", "Analyzing new model: {percent} %").format(percent=self.bytes_done)

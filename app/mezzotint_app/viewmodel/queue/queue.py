@@ -1,4 +1,4 @@
-"""The queue as a list: pages of the store, the running one's progress, order by drag and by keyboard."""
+"""The queue as a list model: pages of the store, progress of the running entry, reordering by drag and keyboard."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -14,9 +14,9 @@ from mezzotint_app.viewmodel.queue.watch import QueueWatch
 from mezzotint_app.viewmodel.queue.words import EntryView, entry_view, spoken
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
-RowRole = Qt.ItemDataRole.UserRole + 1  # EntryRow, or None while it is under way
+RowRole = Qt.ItemDataRole.UserRole + 1  # EntryRow, or None while it is being fetched
 ViewRole = RowRole + 1  # EntryView, or None
-ThumbnailRole = RowRole + 2  # QImage of its first image, or None
+ThumbnailRole = RowRole + 2  # QImage of the first image, or None
 
 Show = Literal["to_do", "finished", "all"]
 UNFINISHED: tuple[TaskState, ...] = ("running", "waiting", "interrupted", "failed", "set_aside")
@@ -29,7 +29,7 @@ MIME = "application/x-mezzotint-entries"
 
 
 class QueueModel(PagedModel[EntryRow]):
-    """Entries in the order in which they are worked through."""
+    """Entries in the order in which they are processed."""
 
     show_changed = Signal()
 
@@ -55,14 +55,14 @@ class QueueModel(PagedModel[EntryRow]):
         thumbnails.changed.connect(self._thumbnail_changed)
         self.answered.connect(self._look_at_shown)
 
-    # ---- which entries
+    # ---- filter
 
     def shows(self) -> Show:
-        """Which entries are listed."""
+        """Return which entries are listed."""
         return self._show
 
     def show(self, which: Show) -> None:
-        """List others."""
+        """Change which entries are listed."""
         if which != self._show:
             self._show = which
             self.restart()
@@ -76,10 +76,10 @@ class QueueModel(PagedModel[EntryRow]):
 
         self._access.ask(read, lambda page: told(*page), lambda error: refused(str(error)))
 
-    # ---- what a view reads
+    # ---- interface for views
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
-        """What is shown of an entry."""
+        """Return the data of an entry."""
         if not index.isValid():
             return None
         row = self.item(index.row())
@@ -96,7 +96,7 @@ class QueueModel(PagedModel[EntryRow]):
         return None
 
     def view_of(self, row: EntryRow) -> EntryView:
-        """An entry in words, with how far it is if it runs."""
+        """Return the display form of an entry, with its progress if it is running."""
         if row.id != self._running.entry():
             return entry_view(row, left=self._times.get(row.id))
         done = row.images + self._running.images_under_way()
@@ -109,13 +109,13 @@ class QueueModel(PagedModel[EntryRow]):
         )
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Entries are dragged, and dropped between others."""
+        """Entries can be dragged, and dropped between others."""
         return ROW_FLAGS if index.isValid() else Qt.ItemFlag.ItemIsDropEnabled
 
     # ---- order
 
     def move_rows(self, rows: Collection[int], before: int) -> None:
-        """Put these rows, in their order, in front of the row `before`; the number of rows: at the end."""
+        """Move `rows`, in their order, in front of row `before`; the number of rows: to the end."""
         moving = sorted(set(rows))
         last = self.rowCount()
         target = next((row for row in range(max(0, before), last) if row not in moving), last)
@@ -125,12 +125,12 @@ class QueueModel(PagedModel[EntryRow]):
         self.gather(moving + ahead, lambda found: self._move_found(moving, target, found))
 
     def move_up(self, rows: Collection[int]) -> None:
-        """One place nearer to the front."""
+        """Move `rows` one place towards the front."""
         if rows and min(rows) > 0:
             self.move_rows(rows, min(rows) - 1)
 
     def move_down(self, rows: Collection[int]) -> None:
-        """One place nearer to the end."""
+        """Move `rows` one place towards the end."""
         if rows and max(rows) < self.rowCount() - 1:
             self.move_rows(rows, max(rows) + 2)
 
@@ -148,46 +148,46 @@ class QueueModel(PagedModel[EntryRow]):
         self.refresh()
 
     def mimeTypes(self) -> list[str]:  # noqa: N802  Qt's name
-        """Entries of this window."""
+        """Only entries of this window."""
         return [MIME]
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:  # noqa: N802  Qt's name
-        """A mark alone: what is dragged is remembered here, and followed while the queue changes."""
+        """Return a marker only: the dragged rows are kept here as persistent indexes, since the queue may change."""
         self._dragged = [QPersistentModelIndex(index) for index in indexes]
         data = QMimeData()
         data.setData(MIME, QByteArray(b"entries"))
         return data
 
     def supportedDropActions(self) -> Qt.DropAction:  # noqa: N802  Qt's name
-        """Entries move."""
+        """Entries can only be moved."""
         return Qt.DropAction.MoveAction
 
     def canDropMimeData(  # noqa: N802  Qt's name
         self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index
     ) -> bool:
-        """Between rows alone."""
+        """Whether the drop is between rows."""
         del action, row, column
         return data.hasFormat(MIME) and bool(self._dragged) and not parent.isValid()
 
     def dropMimeData(  # noqa: N802  Qt's name
         self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index
     ) -> bool:
-        """Move what was dragged there; false, for the view is to remove nothing."""
+        """Move the dragged entries; returns False, so that the view does not remove the rows."""
         if self.canDropMimeData(data, action, row, column, parent):
             rows = [index.row() for index in self._dragged if index.isValid()]
             self._dragged = []
             self.move_rows(rows, self.rowCount() if row < 0 else row)
         return False
 
-    # ---- what changes by itself
+    # ---- updates
 
     def show_rows(self, first: int, last: int) -> None:
-        """Which rows a person sees."""
+        """Set the visible rows."""
         super().show_rows(first, last)
         self._look_at_shown()
 
     def set_thumbnails(self, side: int) -> None:
-        """Pixels of a thumbnail's side."""
+        """Set the thumbnail side in pixels."""
         self._side = side
         self._look_at_shown()
 
@@ -198,7 +198,7 @@ class QueueModel(PagedModel[EntryRow]):
             if row is not None:
                 self.dataChanged.emit(self.index(row), self.index(row))
         if entry != self._ran:
-            self._times.clear()  # something was learned
+            self._times.clear()  # the finished run improves the estimates
             self._ran = entry
 
     def _look_at_shown(self) -> None:
@@ -215,11 +215,11 @@ class QueueModel(PagedModel[EntryRow]):
         return [row.id for row in rows if row.state == "waiting" and row.id not in self._times]
 
     def _ask_times(self, rows: Sequence[EntryRow]) -> None:
-        """One question is under way, however fast the list is scrolled; then what is in sight by then is asked."""
+        """Query estimates with at most one query in flight; afterwards the rows then visible are checked again."""
         if self._asking_times:
             return
         mine = self._running.entry()
-        # An entry that another program works at gets on there.
+        # A running entry of another program progresses there, so its estimate is queried again.
         unknown = self._untimed(rows) + [row.id for row in rows if row.state == "running" and row.id != mine]
         if unknown:
             self._asking_times = True
@@ -234,14 +234,14 @@ class QueueModel(PagedModel[EntryRow]):
         self._asking_times = False
         self._times.update(times)
         rows = self._rows_in_sight()
-        if self._untimed(rows):  # it was scrolled meanwhile
+        if self._untimed(rows):  # the list was scrolled meanwhile
             self._ask_times(rows)
         shown = self.shown_rows()
         if len(shown) and any(seconds is not None for seconds in times.values()):
             self.dataChanged.emit(self.index(shown[0]), self.index(shown[-1]))
 
     def _have_no_times(self, _error: Exception) -> None:
-        """Times are an extra: the page itself tells when the store cannot be read."""
+        """Ignored: estimates are optional, and the page itself reports a store that cannot be read."""
         self._asking_times = False
 
     def _thumbnail_of(self, row: EntryRow | None) -> Wanted | None:

@@ -1,4 +1,4 @@
-"""Has the engine drain the queue whenever it may, tells the window what is done there, and passes on what it says."""
+"""Makes the engine drain the queue whenever possible, and relays its events to the window."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,22 +21,22 @@ from mezzotint_app.viewmodel.queue.trouble import AGAIN, QueueTrouble
 
 RunnerState = Literal["idle", "working", "paused", "elsewhere", "stopping"]
 
-_LOOK = 1.0  # seconds between looks at what others did to the queue
-_ENDING = 20.0  # seconds that an engine has to end after it lost its device
-_LEAVING = 15.0  # seconds that it has to stop a job when the window closes
+_LOOK = 1.0  # seconds between checks for changes by other programs
+_ENDING = 20.0  # seconds the engine gets to exit after losing its device
+_LEAVING = 15.0  # seconds it gets to stop a task when the window closes
 
 
 class QueueRunner(QObject):
-    """The engine drains while the queue is not paused, something waits, and no other program works at it."""
+    """The engine drains while the queue is not paused, has waiting tasks, and no other program holds its lease."""
 
     started = Signal(object)  # Task
     progressed = Signal(object, object)  # Task, Event
-    saved = Signal(object, object)  # Task, GeneratedImage: it is in the queue's store
-    ended = Signal(object, object, object)  # Task, GenerateResult | None, Failure | None; decoded alone: neither
+    saved = Signal(object, object)  # Task, GeneratedImage: already in the queue's store
+    ended = Signal(object, object, object)  # Task, GenerateResult | None, Failure | None; if only decoded, both None
     changed = Signal()  # state, held_by(), problem()
-    told = Signal(str)  # something a person should read
-    over = Signal(str)  # the same, which is true no more
-    drained = Signal(int, int)  # the queue is empty: images made, tasks that failed since it was last
+    told = Signal(str)  # message for the user
+    over = Signal(str)  # the message no longer applies
+    drained = Signal(int, int)  # the queue is empty: images generated and tasks failed since the last time
 
     def __init__(
         self,
@@ -52,18 +52,18 @@ class QueueRunner(QObject):
         self._keeper = LeaseKeeper(queue, self._clock, self)
         self._trouble = QueueTrouble(self._clock, self)
         self._drain = EngineDrain(engine, settings, self)
-        self._owner = ""  # of the lease under which it works
+        self._owner = ""  # owner of the lease it works under
         self._task: Task | None = None
-        self._image = 0  # of the task, from 0: that which is being made
+        self._image = 0  # index of the current image within the task, from 0
         self._paused = self._stops = False
         self._told_pause = ""
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
         self._borrower: Callable[[], None] | None = None
         self._engine_must_end = False
-        self._version = 0  # of the store when the drain was asked for
-        self._begun = False  # whether it has begun a task since
-        self._nothing_at: int | None = None  # the store's version when there was nothing to do for it
+        self._version = 0  # store version when the drain was requested
+        self._begun = False  # whether a task has begun since
+        self._nothing_at: int | None = None  # store version at which the drain found nothing to do
         self._made = self._failed = 0
         self._every = Every(self._clock, _LOOK, self._look)
         self._trouble.told.connect(self.told)
@@ -81,11 +81,11 @@ class QueueRunner(QObject):
         queue.changed.connect(self._look)
         engine.changed.connect(self._on_engine)
 
-    # ---- what it is
+    # ---- state
 
     @property
     def state(self) -> RunnerState:
-        """What it does."""
+        """The runner's state."""
         if self._keeper.held_by():
             return "elsewhere"
         if self._task is not None:
@@ -93,50 +93,50 @@ class QueueRunner(QObject):
         return "paused" if self._paused or self._trouble.problem() else "idle"
 
     def task(self) -> Task | None:
-        """The one that runs."""
+        """Return the running task, or None."""
         return self._task
 
     def held_by(self) -> str:
-        """Which program works at the queue instead; empty: none."""
+        """Return which other program holds the queue, or "" if none does."""
         return self._keeper.held_by()
 
     def is_lent(self) -> bool:
-        """Whether a process of this window makes images meanwhile."""
+        """Whether the lease is lent to another process of this window."""
         return self._keeper.is_lent()
 
     def problem(self) -> str:
-        """Why nothing goes on though the queue is not paused; empty: nothing is wrong."""
+        """Return why the queue is stalled although it is not paused, or "" if it is not."""
         return self._trouble.problem()
 
-    # ---- what a person says
+    # ---- user actions
 
     def pause(self) -> None:
-        """Begin nothing more, and put back what runs, within a step: it is begun anew, with the same seed."""
+        """Pause the queue and requeue the running task within one step; it starts over later with the same seed."""
         self._queue.change(JobStore.pause, lambda _: self._drain.cancel(), self._on_trouble)
 
     def resume(self) -> None:
-        """Resume."""
+        """Resume the queue."""
         self._trouble.try_again()
         self._queue.change(JobStore.resume, None, self._on_trouble)
 
     def finish_then_stop(self) -> None:
-        """Pause when what runs is done."""
+        """Pause after the current task."""
         self._queue.change(lambda store: store.stop_after_current(True), None, self._on_trouble)
 
     def stop_now(self) -> None:
-        """Cancel what runs, within a step; the queue goes on with the next."""
+        """Cancel the running task within one step; the queue continues with the next one."""
         if (running := self._task) is not None:
             task = running.id
             self._queue.change(lambda store: store.cancel_task(task), lambda _: self._stop(task), self._on_trouble)
 
     def skip_image(self) -> None:
-        """Cancel the image that is being made, within a step; the entry goes on with the next."""
+        """Cancel the current image within one step; the entry continues with the next one."""
         if (running := self._task) is not None:
             task, seed = running.id, (running.request.seed or 0) + self._image
             self._queue.change(lambda store: store.skip_image(task, seed), lambda _: self._stop(task), self._on_trouble)
 
     def let_go(self, then: Callable[[], None]) -> None:
-        """Work no more: what runs is put back, and the lease is released; for the window's end."""
+        """Requeue the running task, release the lease, then call `then`; for closing the window."""
         self._leaving = then
         if self._drain.runs():
             self._drain.cancel()
@@ -145,17 +145,17 @@ class QueueRunner(QObject):
             self._leave()
 
     def lend(self, then: Callable[[], None]) -> None:
-        """Let a process of this window make images, as soon as nothing is left to do here; `take_back` ends that."""
+        """Lend the lease to a process of this window as soon as nothing is in progress here, until `take_back`."""
         self._borrower = then
         self._look()
 
     def take_back(self) -> None:
-        """That process has ended, or is not wanted any more: go on."""
+        """Continue, because the borrowing process has ended or is no longer wanted."""
         self._borrower = None
         self._nothing_at = None
         self._keeper.take_back()
 
-    # ---- beginning and end
+    # ---- start and end
 
     def _begin(self) -> None:
         self._keeper.take()
@@ -176,10 +176,10 @@ class QueueRunner(QObject):
         if then is not None:
             self._keeper.give_back(self.tr("the window was closed"), then)
 
-    # ---- looking, and what there is to do
+    # ---- polling the store
 
     def _look(self) -> None:
-        """One question is under way, however often it is asked."""
+        """Query the store, with at most one query in flight."""
         if self._asking or self._keeper.lease() is None:
             self._again = self._asking
             return
@@ -215,7 +215,7 @@ class QueueRunner(QObject):
             self._leave()
 
     def _is_free(self) -> bool:
-        """Whether the lease is ours, and nothing is under way."""
+        """Whether we hold the lease and nothing is in progress."""
         return (
             self._keeper.lease() is not None
             and not self._drain.runs()
@@ -235,7 +235,7 @@ class QueueRunner(QObject):
         )
 
     def _may_lend(self) -> bool:
-        """An engine that starts is about to work; one that was given up is not waited for."""
+        """A starting engine is about to work, so it is waited for; one that was given up is not."""
         return (
             self._borrower is not None
             and self._is_free()
@@ -247,7 +247,7 @@ class QueueRunner(QObject):
         if then is not None:
             self._keeper.lend(self.tr("a batch was started"), then)
 
-    # ---- the engine drains
+    # ---- draining
 
     def _begin_drain(self, version: int) -> None:
         lease = self._keeper.lease()
@@ -257,7 +257,7 @@ class QueueRunner(QObject):
             self._drain.begin(lease.owner)
 
     def _stop(self, task: int) -> None:
-        """Stop the task, unless it has ended meanwhile."""
+        """Stop the task unless it has ended meanwhile."""
         if self._task is not None and self._task.id == task:
             self._drain.cancel()
 
@@ -300,11 +300,11 @@ class QueueRunner(QObject):
         self.changed.emit()
 
     def _end_untold(self) -> None:
-        """A line of the engine may be lost to what a library prints."""
+        """End a task whose TaskEnded never arrived: output of a library may corrupt a line of the engine."""
         if self._task is not None:
             self._end_task(None, None)
 
-    # ---- the end of a drain
+    # ---- end of a drain
 
     def _on_drained(self, result: DrainResult) -> None:
         self._end_untold()
@@ -332,8 +332,8 @@ class QueueRunner(QObject):
         self._look()
 
     def _settle_lost(self, failure: Failure) -> None:
-        """The engine has ended, and could not tell the queue; nothing is begun before that knows."""
-        # At a logout the system ends the engine, too: that is not the task's fault.
+        """Requeue the task of an engine that died and could not update the queue; until then nothing is started."""
+        # On logout the system also kills the engine, which is not the task's fault.
         died = self._engine.state() in ("restarting", "given_up") and self._leaving is None
         self._settle(partial(engine_ended, owner=self._owner, because=failure.message, died=died), failure)
 
@@ -352,7 +352,7 @@ class QueueRunner(QObject):
 
         self._queue.change(work, told, not_told)
 
-    # ---- the engine
+    # ---- engine
 
     def _on_engine(self) -> None:
         if self._engine.state() != "ready":
@@ -361,7 +361,7 @@ class QueueRunner(QObject):
         self._look()
 
     def _wait_for_engine(self) -> None:
-        """It has said that it will end; what is sent to it now would die with it."""
+        """The engine has announced its exit; anything sent to it now would be lost."""
         self._engine_must_end = True
 
         def still_there() -> None:
@@ -380,7 +380,7 @@ class QueueRunner(QObject):
 
         self._clock.after(AGAIN, go_on)
 
-    # ---- trouble
+    # ---- problems
 
     def _on_trouble(self, error: Exception) -> None:
         self._trouble.happened(error, waits=not self._settling)

@@ -1,17 +1,17 @@
-"""What the runner does to the queue, on the store's thread: each function is one whole change."""
+"""The runner's operations on the queue, run on the store's thread; each function is one complete change."""
 
 from dataclasses import dataclass
 
 from mezzotint.jobs.store import Held, JobStore, Lease, Recovered, TaskState
 
-States = tuple[TaskState | None, ...]  # that tasks ended in; None: it was removed
+States = tuple[TaskState | None, ...]  # final states of tasks; None: removed
 
-DEVICE = "auto"  # the device that the lease is for: that which the engine takes by itself
+DEVICE = "auto"  # device of the lease: the one the engine selects by default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The lease is ours, and what an earlier process left has been seen to."""
+    """The acquired lease, and what was recovered from an earlier process."""
 
     lease: Lease
     recovered: Recovered
@@ -19,16 +19,16 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """How the queue stands."""
+    """The state of the queue."""
 
     version: int
     paused: bool
     stops: bool  # after the current task
-    waits: bool  # whether there is something to make
+    waits: bool  # whether there are tasks to run
 
 
 def take(store: JobStore, what: str) -> Taken | Held:
-    """The right to make images, or who has it."""
+    """Acquire the lease and recover interrupted tasks, or return the current holder."""
     lease = Lease.acquire(DEVICE, what=what)
     if isinstance(lease, Held):
         return lease
@@ -40,7 +40,7 @@ def take(store: JobStore, what: str) -> Taken | Held:
 
 
 def look(store: JobStore) -> Look:
-    """What anybody may have changed."""
+    """Read the state, which other programs may have changed."""
     return Look(
         version=store.version(),
         paused=store.paused(),
@@ -50,7 +50,7 @@ def look(store: JobStore) -> Look:
 
 
 def engine_ended(store: JobStore, *, owner: str, because: str, died: bool) -> States:
-    """What it was making waits again; if it died of that twice, it is set aside."""
+    """Requeue the tasks of an engine that has ended; a task that crashed it twice is set aside."""
     if died:
         return store.owner_died(owner, because=because)
     store.release(owner, because=because)
@@ -58,7 +58,7 @@ def engine_ended(store: JobStore, *, owner: str, because: str, died: bool) -> St
 
 
 def release(store: JobStore, lease: Lease, because: str) -> None:
-    """Let others make images."""
+    """Requeue what was claimed under the lease and release it."""
     try:
         store.release(lease.owner, because=because)
     finally:

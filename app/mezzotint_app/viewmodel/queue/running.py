@@ -1,4 +1,4 @@
-"""The task that runs now, as the queue shows it: what it does, how far it is, how long it takes."""
+"""The running task for the Queue page: activity, progress and remaining time."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from mezzotint_app.viewmodel.queue.watch import QueueWatch
 
 
 class Runner(Protocol):
-    """Whoever drains the queue, as far as these pages know it."""
+    """The runner's interface, as used by the queue's view models."""
 
     started: SignalInstance
     progressed: SignalInstance
@@ -29,37 +29,37 @@ class Runner(Protocol):
         ...
 
     def task(self) -> Task | None:
-        """The one that runs."""
+        """Return the running task, or None."""
         ...
 
     def held_by(self) -> str:
-        """Which program drains the queue, where it is not this one."""
+        """Return which other program holds the queue, or "" if none does."""
         ...
 
     def is_lent(self) -> bool:
-        """Whether a process of this window makes images meanwhile."""
+        """Whether the lease is lent to another process of this window."""
         ...
 
     def problem(self) -> str:
-        """Why nothing goes on though the queue is not paused; empty: nothing is wrong."""
+        """Return why the queue is stalled although it is not paused, or "" if it is not."""
         ...
 
     def pause(self) -> None:
-        """Begin nothing more, and put back what runs."""
+        """Pause the queue and requeue the running task."""
         ...
 
     def resume(self) -> None:
-        """Resume."""
+        """Resume the queue."""
         ...
 
     def finish_then_stop(self) -> None:
-        """Pause when what runs is done."""
+        """Pause after the current task."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """Seconds that earlier runs promise, when so many images of the task were saved."""
+    """Seconds expected from earlier runs, at a time when `saved` images of the task were saved."""
 
     entry: float | None = None
     queue: float | None = None
@@ -67,7 +67,7 @@ class _Left:
 
 
 class QueueRunning(QObject):
-    """Follows the runner."""
+    """Follows the runner and estimates the remaining time."""
 
     changed = Signal()
 
@@ -94,31 +94,31 @@ class QueueRunning(QObject):
             self._started(task)
 
     def entry(self) -> int | None:
-        """The entry that is worked at."""
+        """Return the running entry, or None."""
         return None if self._task is None else self._task.entry
 
     def progress(self) -> TaskProgress:
-        """How far the task is."""
+        """Return the progress of the running task."""
         return self._progress
 
     def words(self) -> str:
-        """What is being done."""
+        """Return the current activity as text, or "" if nothing runs."""
         return "" if self._task is None else self._progress.words()
 
     def fraction(self) -> float | None:
-        """The part of the task that is done."""
+        """Return the fraction of the task that is done, or None if unknown."""
         return None if self._task is None else self._progress.fraction(self._phases)
 
     def images_under_way(self) -> float:
-        """How much of the next image is there, 0..1."""
+        """Return how much of the current image is done, 0..1."""
         return self._progress.denoised if self._progress.phase in ("steps", "decoding") else 0.0
 
     def entry_seconds_left(self) -> float | None:
-        """Seconds until the entry is done; None: nobody knows."""
+        """Return the seconds until the entry is done, or None if unknown."""
         return self._seconds_left(self._left.entry)
 
     def queue_seconds_left(self) -> float | None:
-        """Seconds until the whole queue is done; None: nobody knows."""
+        """Return the seconds until the whole queue is done, or None if unknown."""
         if self._task is None:
             return self._left.queue
         return None if self._left.queue is None else self._seconds_left(self._left.queue)
@@ -142,7 +142,7 @@ class QueueRunning(QObject):
         self.changed.emit()
 
     def _count(self, task: Task, row: EntryRow) -> None:
-        """The images of the whole entry are counted, as in the list."""
+        """Count images over the whole entry, as the list does."""
         if self._task is not None and self._task.id == task.id:
             self._progress = replace(self._progress, before=row.images, whole=row.images_asked)
             self.changed.emit()
@@ -179,4 +179,4 @@ class QueueRunning(QObject):
 
 
 def _unknown(_error: Exception) -> None:
-    """A time that cannot be told is no trouble worth telling; the store's own trouble is told by who changes it."""
+    """Ignore a failed estimate; problems of the store are reported where it is changed."""

@@ -1,4 +1,4 @@
-"""The queue in one line: what is being made, how long it takes, why nothing is."""
+"""One-line summary of the queue: what is running, how long it takes, or why nothing runs."""
 
 from dataclasses import dataclass
 
@@ -23,17 +23,17 @@ _TROUBLE: tuple[TaskState, ...] = ("failed", "set_aside", "interrupted")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What the line is made of."""
+    """Data of the summary line."""
 
-    waiting: int = 0  # entries that wait, without the one that runs
+    waiting: int = 0  # waiting entries, without the running one
     trouble: int = 0  # entries that failed, were set aside or interrupted
     paused: bool = False
-    stops: bool = False  # pauses when what runs is done
+    stops: bool = False  # pauses after the current task
     running: EntryRow | None = None
 
 
 class QueueSummary(QObject):
-    """For the status bar and the head of the page."""
+    """The summary for the status bar and the page's header."""
 
     changed = Signal()
 
@@ -58,22 +58,22 @@ class QueueSummary(QObject):
         self._entry = running.entry()
 
     def counts(self) -> Counts:
-        """The numbers."""
+        """Return the current counts."""
         return self._counts
 
     def work_left(self) -> bool:
-        """Whether this program would still make something; what is paused, or made by another, stays as it is."""
+        """Whether this program still has work to do; a paused queue, or one held by another program, does not count."""
         elsewhere = self._runner.state == "elsewhere" and not self._runner.is_lent()
         if self._counts.paused or elsewhere:
             return False
         return self._counts.waiting > 0 or self._running.entry() is not None
 
     def why_paused(self) -> str:
-        """What has paused it, where that was no person; empty: nothing has."""
+        """Return what paused the queue, or "" if it was the user or it is not paused."""
         return self._why_paused if self._counts.paused else ""
 
     def text(self) -> str:
-        """The whole in one line."""
+        """Return the summary as one line."""
         counts = self._counts
         if self._runner.state == "elsewhere":
             return self._elsewhere()
@@ -89,7 +89,7 @@ class QueueSummary(QObject):
         return self._nothing()
 
     def fraction(self) -> float | None:
-        """The part of the running entry that is done, for a small bar; None: no bar."""
+        """Return the fraction of the running entry that is done, for a small progress bar; None: no bar."""
         row = self._counts.running
         elsewhere = self._runner.state == "elsewhere"
         if row is None or not row.images_asked or (self._running.entry() is None and not elsewhere):
@@ -151,7 +151,7 @@ class QueueSummary(QObject):
         entry = self._running.entry()
 
         def read(store: JobStore) -> Counts:
-            # By state and not by id: an entry that was removed meanwhile has no row. Without one, another may run it.
+            # By state, not by id: a removed entry has no row. If we run none, another program may run it.
             rows = store.rows(limit=8, states=_RUNNING)
             running = next((row for row in rows if entry in (None, row.id)), None)
             return Counts(
@@ -178,7 +178,7 @@ class QueueSummary(QObject):
 
 
 class WaitingCounts(Plurals):
-    """Numbers of what waits."""
+    """Translated plurals of waiting entries."""
 
 
 def _waiting(number: int) -> str:

@@ -1,17 +1,17 @@
-"""What keeps the queue from going on: told once, however often it comes again."""
+"""Problems that stall the queue, each reported once even if it recurs."""
 
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint_app.clock import Clock
 
-AGAIN = 5.0  # seconds until something is tried again that did not go
+AGAIN = 5.0  # seconds until the next attempt
 
 
 class QueueTrouble(QObject):
-    """While there is a problem nothing is begun."""
+    """While there is a problem, no task is started."""
 
-    told = Signal(str)  # something a person should read
-    over = Signal(str)  # the same, which is true no more
+    told = Signal(str)  # message for the user
+    over = Signal(str)  # the message no longer applies
     changed = Signal()  # problem()
 
     def __init__(self, clock: Clock, parent: QObject | None = None) -> None:
@@ -20,11 +20,11 @@ class QueueTrouble(QObject):
         self._problem = self._told = ""
 
     def problem(self) -> str:
-        """In words; empty: nothing is wrong, or it is being tried anew."""
+        """Return the problem as text, or "" if there is none or it is being retried."""
         return self._problem
 
     def happened(self, error: Exception, *, waits: bool) -> None:
-        """`waits`: whether it is tried anew a moment later by itself."""
+        """Report a problem; with `waits`, it is retried automatically after `AGAIN` seconds."""
         if str(error) != self._told:
             self._say_over()
             self._told = str(error)
@@ -34,11 +34,11 @@ class QueueTrouble(QObject):
             self._clock.after(AGAIN, self.try_again)
 
     def try_again(self) -> None:
-        """It is not known whether it is over."""
+        """Clear the problem for another attempt, without reporting it as resolved."""
         self._set("")
 
     def is_over(self) -> None:
-        """The trouble is over."""
+        """Clear the problem and report it as resolved."""
         self._say_over()
         self._set("")
 

@@ -1,15 +1,15 @@
-"""Tells when the queue has really changed, by whatever program, and asks for no more than that."""
+"""Signals actual changes of the queue, made by any program, with as few queries as possible."""
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.jobs.store import JobStore
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 
-_OTHERS = 1500  # milliseconds between two looks at what other programs have done
+_OTHERS = 1500  # milliseconds between checks for changes by other programs
 
 
 class QueueWatch(QObject):
-    """Compares the store's version; however often it is told of changes, one question is under way."""
+    """Compares the store's version, with at most one query in flight."""
 
     changed = Signal()
     failed = Signal(str)
@@ -26,7 +26,7 @@ class QueueWatch(QObject):
         access.changed.connect(self.look)
 
     def look(self) -> None:
-        """Has anything changed?"""
+        """Check whether the queue has changed."""
         if self._asking:
             self._again = True
             return
@@ -34,7 +34,7 @@ class QueueWatch(QObject):
         self._access.ask(JobStore.version, self._seen, self._not_seen)
 
     def stop(self) -> None:
-        """Look no more: the program ends."""
+        """Stop polling, because the program is closing."""
         self._timer.stop()
 
     def _begin(self) -> None:

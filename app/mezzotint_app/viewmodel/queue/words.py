@@ -1,4 +1,4 @@
-"""What the queue's states are called, which drawing stands for each, and what a person can do about it."""
+"""Texts, icons and colors of the queue's states, and advice on errors."""
 
 from dataclasses import dataclass
 
@@ -34,22 +34,22 @@ COLOURS: dict[TaskState, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryView:
-    """An entry as a list draws it: only words and numbers."""
+    """An entry as drawn in a list: only text and numbers."""
 
     id: int
     title: str
     state: TaskState
-    word: str  # the state
+    word: str  # name of the state
     about: str  # model, images, time
-    note: str  # what is being done, or what went wrong; may be empty
-    trouble: bool  # the note tells of an error
-    fraction: float | None  # 0..1, of all of its images; None: no bar
-    busy: bool  # runs, and how far is not known
+    note: str  # current activity or error; may be empty
+    trouble: bool  # whether the note is an error
+    fraction: float | None  # 0..1, over all of its images; None: no bar
+    busy: bool  # running with unknown progress
     first_image: str | None
 
 
 def state_word(state: TaskState) -> str:
-    """The state as a person reads it."""
+    """Return the translated name of the state."""
     return {
         "waiting": translate("QueueWords", "Waiting"),
         "running": translate("QueueWords", "Running"),
@@ -62,7 +62,7 @@ def state_word(state: TaskState) -> str:
 
 
 def explained(state: TaskState) -> str:
-    """What a state means and what can be done, where that is not plain from its word."""
+    """Return what a state means and what the user can do, or "" if its name says enough."""
     return {
         "set_aside": translate(
             "QueueWords",
@@ -80,33 +80,33 @@ def explained(state: TaskState) -> str:
 
 
 def model_name(row: EntryRow) -> str:
-    """The model, or that none was named."""
+    """Return the file name of the entry's model, or "Default model" if it names none."""
     return row.model.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or translate("QueueWords", "Default model")
 
 
 class QueueCounts(Plurals):
-    """Numbers of jobs and images."""
+    """Translated plurals of jobs and images."""
 
 
 def images_count(number: int) -> str:
-    """So many images."""
+    """Return the number of images as text."""
     return QueueCounts.tr("%Ln images", "", number)
 
 
 def entries_count(number: int) -> str:
-    """So many entries of the queue."""
+    """Return the number of queue entries as text."""
     return QueueCounts.tr("%Ln jobs", "", number)
 
 
 def done_of(done: int, asked: int) -> str:
-    """How many images there are of how many."""
+    """Return "x of n images"."""
     return translate("QueueWords", "{done} of {images}").format(
         done=QLocale().toString(done), images=images_count(asked)
     )
 
 
 def images_text(row: EntryRow) -> str:
-    """How many images an entry has of how many."""
+    """Return how many of an entry's images exist, as text."""
     if row.state == "done" or row.images_asked == 0:
         return images_count(row.images)
     return done_of(row.images, row.images_asked)
@@ -115,7 +115,7 @@ def images_text(row: EntryRow) -> str:
 def entry_view(
     row: EntryRow, *, doing: str = "", fraction: float | None = None, left: float | None = None
 ) -> EntryView:
-    """An entry in words; the last three are told of the one that runs."""
+    """Return the display form of an entry; `doing`, `fraction` and `left` are for a running one."""
     running = row.state == "running"
     whole = None
     if row.images_asked and row.state in ("running", "waiting", "interrupted", "failed", "set_aside"):
@@ -155,7 +155,7 @@ def _note(row: EntryRow) -> str:
 
 
 def error_text(row: EntryRow) -> str:
-    """What went wrong, on one line; of an entry that waits again, that it was the last time."""
+    """Return the error on one line; for an entry that is waiting again, as its last attempt."""
     error = " ".join((row.error or "").split())
     if error and row.state == "waiting" and row.counts.failed:
         return QueueCounts.tr("Failed so far: %n of {tasks}: {error}", "", row.counts.failed).format(
@@ -167,14 +167,14 @@ def error_text(row: EntryRow) -> str:
 
 
 def spoken(view: EntryView) -> str:
-    """The entry as one sentence, for those who do not see it."""
+    """Return the entry as one sentence for screen readers."""
     return ". ".join(
         part for part in (f"{view.word}: {view.title}", view.about.replace(" · ", ", "), view.note) if part
     )
 
 
 def task_text(task: Task) -> str:
-    """A task of an entry in one line."""
+    """Return a task of an entry as one line."""
     about = translate("QueueWords", "Seed {seed}").format(
         seed=task.request.seed if task.request.seed is not None else "?"
     )
@@ -186,14 +186,14 @@ def task_text(task: Task) -> str:
 
 
 def task_errors(task: Task) -> tuple[str, ...]:
-    """An error in the words it came with, and what helps; both may be missing."""
+    """Return a task's error message and the advice on it; either may be missing."""
     if not task.error or task.state in ("waiting", "running", "done"):
         return ()
     return tuple(text for text in (task.error.strip(), what_to_do(task.error_kind, task.error)) if text)
 
 
 def what_to_do(kind: str | None, error: str = "") -> str:
-    """What helps against an error of that kind, beside what its message says."""
+    """Return advice on an error of this kind, beyond its message, or ""."""
     if kind == "died":
         return translate("QueueWords", "The engine crashed; its log may say why. Retry starts over.")
     if kind in (None, "put_back", "cancelled"):

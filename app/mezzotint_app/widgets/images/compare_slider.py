@@ -1,4 +1,4 @@
-"""The slider that pushes the line between two images; screen readers and keys find it as any other."""
+"""The slider that moves the divider between two images; accessible to screen readers and keyboards."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSlider, QWidget
@@ -25,21 +25,21 @@ class CompareSlider(QSlider):
         self.hide()
 
     def part(self) -> float:
-        """Where the line stands, 0 to 1."""
+        """The divider's position, 0 to 1."""
         return self.value() / _PARTS
 
     def set_part(self, part: float) -> None:
-        """Push the line there."""
+        """Move the divider to `part`."""
         self.setValue(round(min(max(part, 0.0), 1.0) * _PARTS))
 
     def push(self, steps: int) -> None:
-        """Push the line by so many steps."""
+        """Move the divider by `steps`."""
         self.setValue(self.value() + steps * _STEP)
 
     def hold(self, held: bool) -> None:
-        """Whether the line moves with the pointer."""
+        """Set whether the divider follows the pointer."""
         self._held = held
 
     def is_held(self) -> bool:
-        """Whether the line moves with the pointer."""
+        """Whether the divider follows the pointer."""
         return self._held

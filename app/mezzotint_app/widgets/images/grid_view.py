@@ -1,4 +1,4 @@
-"""A grid of equal cells for a list of any length: what it costs depends on what is in sight alone."""
+"""A grid of equal cells for lists of any length: its cost depends only on the visible cells."""
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -18,14 +18,14 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyleOption
 Index = QModelIndex | QPersistentModelIndex
 
 _DRAGGED = 1000  # cells at most
-_STEP = 40  # pixels of one step of the wheel
+_STEP = 40  # pixels per wheel step
 _HINT = QAbstractItemView.ScrollHint
 
 
 class GridView(QListView):
-    """A QListView, so that screen readers know it, whose layout is arithmetic."""
+    """A QListView, for the sake of screen readers, with a computed layout."""
 
-    in_sight = Signal(int, int)  # first and last row that can be seen
+    in_sight = Signal(int, int)  # first and last visible row
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,18 +42,18 @@ class GridView(QListView):
     # ---- sizes
 
     def set_cell(self, size: QSize) -> None:
-        """The least size of a cell; what is left of a line is shared among its cells."""
+        """Set the minimum cell size; the rest of a line is distributed among its cells."""
         if size != self._cell:
             self._hold()
             self._cell = size
             self._release()
 
     def columns(self) -> int:
-        """Cells in a line."""
+        """The number of cells in a line."""
         return self._columns
 
     def setModel(self, model: QAbstractItemModel | None) -> None:  # noqa: N802  Qt's name
-        """Show these; the first item in sight stays where it is while others come and go."""
+        """Show a model; the first visible item keeps its place while others are inserted and removed."""
         super().setModel(model)
         if model is not None:
             for before in (model.rowsAboutToBeInserted, model.rowsAboutToBeRemoved, model.layoutAboutToBeChanged):
@@ -64,11 +64,11 @@ class GridView(QListView):
         self._begin_anew()
 
     def doItemsLayout(self) -> None:  # noqa: N802  Qt's name
-        """Nothing is laid out ahead."""
+        """Nothing is laid out in advance."""
         QAbstractItemView.doItemsLayout(self)
 
     def updateGeometries(self) -> None:  # noqa: N802  Qt's name
-        """How far one can scroll."""
+        """Update the columns and the scroll range."""
         view = self.viewport().size()
         self._columns = max(1, view.width() // self._cell.width())
         bar = self.verticalScrollBar()
@@ -78,11 +78,11 @@ class GridView(QListView):
         self._tell()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
-        """Room for some cells."""
+        """Room for a few cells."""
         return QSize(3 * self._cell.width(), 2 * self._cell.height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802  Qt's name
-        """Room for one."""
+        """Room for one cell."""
         return QSize(self._cell.width() + 24, self._cell.height())
 
     def _count(self) -> int:
@@ -92,10 +92,10 @@ class GridView(QListView):
     def _lines(self) -> int:
         return -(-self._count() // self._columns)
 
-    # ---- where things are
+    # ---- geometry
 
     def visualRect(self, index: Index) -> QRect:  # noqa: N802  Qt's name
-        """Where a cell is now."""
+        """The current rectangle of a cell."""
         if not index.isValid():
             return QRect()
         line, column = divmod(index.row(), self._columns)
@@ -107,7 +107,7 @@ class GridView(QListView):
         return QRect(left, top, right - left, self._cell.height())
 
     def indexAt(self, point: QPoint) -> QModelIndex:  # noqa: N802  Qt's name
-        """The cell there."""
+        """The cell at a point."""
         width, x = self.viewport().width(), point.x()
         if not 0 <= x < width or self._count() == 0:
             return QModelIndex()
@@ -118,22 +118,22 @@ class GridView(QListView):
         return self.model().index(row, 0, self.rootIndex()) if 0 <= row < self._count() else QModelIndex()
 
     def rows_in_sight(self) -> range:
-        """The rows of which at least a part can be seen."""
+        """The rows that are at least partly visible."""
         value, height = self.verticalScrollBar().value(), self._cell.height()
         first = value // height * self._columns
         last = ((value + max(0, self.viewport().height() - 1)) // height + 1) * self._columns
         return range(min(first, self._count()), min(last, self._count()))
 
     def horizontalOffset(self) -> int:  # noqa: N802  Qt's name
-        """Never scrolled sideways."""
+        """Always 0: the view never scrolls horizontally."""
         return 0
 
     def verticalOffset(self) -> int:  # noqa: N802  Qt's name
-        """How far it is scrolled."""
+        """The scroll position."""
         return self.verticalScrollBar().value()
 
     def scrollTo(self, index: Index, hint: QAbstractItemView.ScrollHint = _HINT.EnsureVisible) -> None:  # noqa: N802
-        """Bring a cell in sight."""
+        """Scroll a cell into view."""
         if not index.isValid():
             return
         bar, rect, height = self.verticalScrollBar(), self.visualRect(index), self.viewport().height()
@@ -145,7 +145,7 @@ class GridView(QListView):
             bar.setValue(bar.value() + min(rect.top(), rect.bottom() - height + 1))
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802, ARG002  Qt's name
-        """Paint anew: what is in sight costs little."""
+        """Repaint, which is cheap as only the visible cells are painted."""
         self.viewport().update()
         self._tell()
 
@@ -154,7 +154,7 @@ class GridView(QListView):
     def moveCursor(  # noqa: N802  Qt's name
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        """Where a key leads."""
+        """The index that a key moves to."""
         del modifiers
         count, current = self._count(), self.currentIndex()
         if count == 0:
@@ -182,12 +182,12 @@ class GridView(QListView):
         }.get(action, 0)
         to = row + by
         if abs(by) == self._columns and not 0 <= to < count and self._columns > 1:
-            # Up in the first line stays; down goes to the last image where the line below is shorter.
+            # Up in the first line stays; down goes to the last image if the next line is shorter.
             return count - 1 if by > 0 and row // self._columns < (count - 1) // self._columns else row
         return max(0, min(count - 1, to))
 
     def startDrag(self, supported: Qt.DropAction) -> None:  # noqa: N802  Qt's name
-        """Drag what is selected, without asking each of many cells."""
+        """Drag the selected cells, without a query for each of very many."""
         selection = self.selectionModel().selection()
         rows: list[int] = []
         for number in range(selection.count()):
@@ -201,17 +201,17 @@ class GridView(QListView):
             drag.exec(supported)
 
     def selectAll(self) -> None:  # noqa: N802  Qt's name
-        """As one span; Qt would ask for each of fifty thousand rows."""
+        """Select everything as one range; Qt would query each of fifty thousand rows."""
         count, index = self._count(), self.model().index
         if count:
             all_rows = QItemSelection(index(0, 0, self.rootIndex()), index(count - 1, 0, self.rootIndex()))
             self.selectionModel().select(all_rows, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def keyboardSearch(self, search: str) -> None:  # noqa: N802  Qt's name
-        """None: it would read every row of the list."""
+        """Disabled, as it would read every row of the list."""
 
     def setSelection(self, rect: QRect, command: QItemSelectionModel.SelectionFlag) -> None:  # noqa: N802  Qt's name
-        """All from the cell at one corner to that at the other, in the order of the list."""
+        """Select all cells, in list order, between those at two opposite corners of `rect`."""
         ends = [self._nearest(rect.topLeft()), self._nearest(rect.bottomRight())]
         selection = QItemSelection()
         if None not in ends:
@@ -232,7 +232,7 @@ class GridView(QListView):
         return self._count() - 1 if below else 0
 
     def visualRegionForSelection(self, selection: QItemSelection) -> QRegion:  # noqa: N802  Qt's name
-        """What of a selection is in sight."""
+        """The visible region of a selection."""
         shown, region = self.rows_in_sight(), QRegion()
         for span in (selection.at(number) for number in range(selection.count())):
             for row in range(max(shown.start, span.top()), min(shown.stop, span.bottom() + 1)):
@@ -242,7 +242,7 @@ class GridView(QListView):
     # ---- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802  Qt's name
-        """The cells in sight."""
+        """Paint the visible cells."""
         painter = QPainter(self.viewport())
         option = QStyleOptionViewItem()
         self.initViewItemOption(option)
@@ -270,10 +270,10 @@ class GridView(QListView):
         option.state, option.rect = state, rect
         self.itemDelegate().paint(painter, option, index)
 
-    # ---- what comes and goes
+    # ---- inserted and removed rows
 
     def _hold(self, *_: object) -> None:
-        """Remember the first cell in sight; the same one as before while its line is still the first."""
+        """Remember the first visible cell; keeps the previous one while its line is still the first."""
         value, shown, height = self.verticalScrollBar().value(), self.rows_in_sight(), self._cell.height()
         if value == 0 or not len(shown):
             self._anchor = None

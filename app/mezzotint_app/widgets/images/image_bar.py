@@ -1,4 +1,4 @@
-"""Buttons for the zoom of an image."""
+"""Zoom buttons for an image."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -9,7 +9,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class ImageBar(QWidget):
-    """Smaller, larger, all of it, its actual size; and how large it is now."""
+    """Zoom out, zoom in, fit, actual size, and the current zoom."""
 
     def __init__(self, view: ImageView, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""How an image, the line of a comparison and words in an empty view are painted."""
+"""Painting of an image, the divider of a comparison and the text of an empty view."""
 
 import math
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QTextOption
 
 from mezzotint_app import theme
 
-_SQUARE = 8  # pixels of the screen
+_SQUARE = 8  # screen pixels
 _LINE = QColor("#ffffff")
 _SHADOW = QColor(0, 0, 0, 150)
 
@@ -22,9 +22,9 @@ def paint_image(
     smooth: bool,
     ground: bool = True,
 ) -> None:
-    """Paint an image over the target, which is in pixels of the screen; only what the view shows of it is touched.
+    """Paint an image over `target`, which is in screen pixels; only the part visible in `view` is touched.
 
-    `ground`: squares are seen through what is transparent.
+    With `ground`, transparent areas show a checkerboard.
     """
     seen = target.intersected(on_screen(view, pixel_ratio))
     if seen.isEmpty():
@@ -42,7 +42,7 @@ def paint_image(
 
 
 def on_screen(where: QRect, pixel_ratio: float) -> QRect:
-    """Points of a view as the pixels of the screen that they touch."""
+    """Convert a rectangle of the view to the screen pixels that it touches."""
     left, top = math.floor(where.left() * pixel_ratio), math.floor(where.top() * pixel_ratio)
     right = math.ceil((where.left() + where.width()) * pixel_ratio)
     bottom = math.ceil((where.top() + where.height()) * pixel_ratio)
@@ -50,7 +50,7 @@ def on_screen(where: QRect, pixel_ratio: float) -> QRect:
 
 
 def _paint_scaled(painter: QPainter, image: QImage, target: QRectF, seen: QRectF) -> None:
-    """Whole pixels of the image, a few more than are seen, so that nothing shifts and little is read."""
+    """Paint whole image pixels, a few more than are visible: nothing shifts, and little is read."""
     across, down = target.width() / image.width(), target.height() / image.height()
     left, top = int((seen.left() - target.left()) / across) - 1, int((seen.top() - target.top()) / down) - 1
     right = int((seen.right() - target.left()) / across) + 2
@@ -77,7 +77,7 @@ def _paint_squares(painter: QPainter, where: QRect) -> None:
 
 
 def paint_line(painter: QPainter, view: QRect, across: float, words: tuple[str, str]) -> None:
-    """The line between two images, seen on any of them, and what lies on either side."""
+    """Paint the divider between two images, visible on any background, and the labels on both sides."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     top, bottom = QPointF(across, view.top()), QPointF(across, view.bottom())
@@ -103,7 +103,7 @@ def _paint_handle(painter: QPainter, middle: QPointF) -> None:
 
 
 def paint_tag(painter: QPainter, at: QPointF, words: str, *, to_the_left: bool = False) -> None:
-    """A few words on a dark ground that is seen on any image."""
+    """Paint a short text on a dark background, readable on any image."""
     width = painter.fontMetrics().horizontalAdvance(words) + 16
     ground = QRectF(at.x() - (width if to_the_left else 0), at.y(), width, painter.fontMetrics().height() + 8)
     painter.save()
@@ -117,7 +117,7 @@ def paint_tag(painter: QPainter, at: QPointF, words: str, *, to_the_left: bool =
 
 
 def paint_words(painter: QPainter, view: QRect, words: str) -> None:
-    """Words in the middle of an empty view, as they are."""
+    """Paint a plain text in the middle of an empty view."""
     painter.setPen(theme.colour("muted"))
     option = QTextOption(Qt.AlignmentFlag.AlignCenter)
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -125,7 +125,7 @@ def paint_words(painter: QPainter, view: QRect, words: str) -> None:
 
 
 def paint_ground(painter: QPainter, where: QRect) -> None:
-    """A ground for a control that lies over an image."""
+    """Paint the background of a control that lies over an image."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(theme.colour("line"), 1))
@@ -135,7 +135,7 @@ def paint_ground(painter: QPainter, where: QRect) -> None:
 
 
 def paint_focus(painter: QPainter, view: QRect) -> None:
-    """The ring of a view that has the keyboard."""
+    """Paint the focus ring of a view."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(theme.colour("focus"), 2))
     painter.drawRect(view.adjusted(1, 1, -1, -1))

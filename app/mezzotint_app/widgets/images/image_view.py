@@ -1,4 +1,4 @@
-"""An image to look at: zoom, pan, and a comparison with another."""
+"""An image viewer with zoom, pan and comparison."""
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -21,9 +21,9 @@ from mezzotint_app.widgets.images import image_painting
 from mezzotint_app.widgets.images.compare_slider import CompareSlider
 from mezzotint_app.widgets.images.scaled_image import ScaledImage
 
-STEP = 1.25  # of zoom, for a key or a notch of the wheel
-_PUSH = 48  # points, for an arrow key
-_NOTCH = 120.0  # of a wheel, in Qt's units
+STEP = 1.25  # zoom factor of a key press or a wheel notch
+_PUSH = 48  # device-independent pixels that an arrow key moves
+_NOTCH = 120.0  # a wheel notch in Qt's units
 _ARROWS = {
     Qt.Key.Key_Left: (_PUSH, 0),
     Qt.Key.Key_Right: (-_PUSH, 0),
@@ -33,10 +33,10 @@ _ARROWS = {
 
 
 class ImageView(QWidget):
-    """Shows an image. A menu: connect `customContextMenuRequested`."""
+    """Shows an image. For a context menu, connect `customContextMenuRequested`."""
 
-    view_changed = Signal()  # zoom or place
-    activated = Signal()  # Enter, or a double click
+    view_changed = Signal()  # zoom or position
+    activated = Signal()  # Enter or a double click
 
     def __init__(self, parent: QWidget | None = None, *, pool: Runs | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +44,7 @@ class ImageView(QWidget):
         self._shown, self._before = ScaledImage(runs, self), ScaledImage(runs, self)
         self._size = QSize(1, 1)
         self._viewport = Viewport(content=Content(left=0, top=0, width=1, height=1), width=1, height=1)
-        self._follows = True  # the view's size: all of the image stays in sight
+        self._follows = True  # the whole image stays visible when the view is resized
         self._stand_in = False
         self._text = ""
         self._names = ("", "")
@@ -66,10 +66,10 @@ class ImageView(QWidget):
         self._before.ready.connect(self.update)
         theme.changes().changed.connect(self.update)
 
-    # ---- what is shown
+    # ---- content
 
     def show_image(self, image: QImage, *, keep_view: bool = False, size: QSize | None = None) -> None:
-        """Show an image; `size` is that of the image itself where the image is a small copy of it."""
+        """Show an image; `size` is the full size if `image` is a downscaled copy."""
         if image.isNull():
             self.clear(self.tr("This image is empty."))
             return
@@ -80,9 +80,9 @@ class ImageView(QWidget):
         self.lay_out(keep=keep_view and had_one)
 
     def compare(self, before: QImage | None, names: tuple[str, str] | None = None) -> None:
-        """Lay another image over the left part, up to a line that can be pushed; None: no more.
+        """Overlay another image on the left, up to a movable divider; None ends the comparison.
 
-        `names`: what the left and the right image are called, where they are not before and after.
+        `names`: labels of the left and right images, by default "Before" and "After".
         """
         self._names = names or (self.tr("Before"), self.tr("After"))
         self._before.set_image(before or QImage())
@@ -91,7 +91,7 @@ class ImageView(QWidget):
         self.update()
 
     def clear(self, text: str = "") -> None:
-        """Show no image, but these words."""
+        """Show `text` instead of an image."""
         self._text = text
         self._shown.set_image(QImage())
         self.compare(None)
@@ -103,49 +103,49 @@ class ImageView(QWidget):
         return not self._shown.image().isNull()
 
     def image(self) -> QImage:
-        """The one that is shown."""
+        """The shown image."""
         return self._shown.image()
 
     def image_size(self) -> QSize:
-        """The image's own size, by which zoom and places are counted; its upper left corner is (0, 0)."""
+        """The image's full size, which zoom and coordinates refer to; its upper left corner is (0, 0)."""
         return self._size
 
     def is_comparing(self) -> bool:
-        """Whether a line divides two images."""
+        """Whether two images are being compared."""
         return self.has_image() and not self._before.image().isNull()
 
-    # ---- zoom and place
+    # ---- zoom and position
 
     def fit(self) -> None:
-        """All of the image, and so when the view's size changes."""
+        """Show the whole image, also when the view is resized."""
         self._follows = True
         self._use(self._viewport.fitted())
 
     def actual_size(self) -> None:
-        """A pixel of the image for one of the screen."""
+        """Show one image pixel per screen pixel."""
         self._zoom_to(self._viewport.actual_scale(), self.rect().center().toPointF())
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Larger or smaller, around a point of the view (None: its middle)."""
+        """Zoom by `factor` around a point of the view (None: its centre)."""
         self._zoom_to(self._viewport.scale * factor, at or self.rect().center().toPointF())
 
     def zoom(self) -> float:
-        """Pixels of the screen for one of the image."""
+        """Screen pixels per image pixel."""
         return self._viewport.scale * self._viewport.pixel_ratio
 
     def leave_digits(self) -> None:
-        """0 and 1 mean something else in the window that this stands in."""
+        """Do not handle the keys 0 and 1, which have another meaning in the surrounding window."""
         self._digits_zoom = False
 
     def toggle_size(self) -> None:
-        """All of the image, or its actual size where all of it is shown already."""
+        """Switch between fit and actual size."""
         if self._follows:
             self.actual_size()
         else:
             self.fit()
 
     def viewport_now(self) -> Viewport:
-        """Where the image stands."""
+        """The current position of the image."""
         return self._viewport
 
     def _zoom_to(self, scale: float, at: QPointF) -> None:
@@ -154,11 +154,11 @@ class ImageView(QWidget):
             self._use(self._viewport.zoomed(scale, at.x(), at.y()))
 
     def content(self) -> Content:
-        """What there is to see; for heirs that show more than the image."""
+        """The area that can be viewed; subclasses may extend it beyond the image."""
         return Content(left=0, top=0, width=self._size.width(), height=self._size.height())
 
     def lay_out(self, *, keep: bool) -> None:
-        """Take the content as it is now; `keep`: what is seen stays where it is."""
+        """Update to the current content; with `keep`, the visible part stays where it is."""
         self._viewport = self._viewport.replaced(self.content())
         if not keep:
             self._follows = True
@@ -198,10 +198,10 @@ class ImageView(QWidget):
         painter.end()
 
     def paint_over(self, painter: QPainter, where: QRect) -> None:
-        """For heirs: what lies over the image, where it has to be painted."""
+        """Paint over the image, within `where`; for subclasses."""
 
     def image_rect(self) -> QRectF:
-        """Where the whole image stands, in points of the view."""
+        """The rectangle of the whole image in the view, in device-independent pixels."""
         left, top = self._viewport.to_view(0, 0)
         scale = self._viewport.scale
         return QRectF(left, top, self._size.width() * scale, self._size.height() * scale)
@@ -227,18 +227,18 @@ class ImageView(QWidget):
             left, top, max(round(where.right() * ratio) - left, 1), max(round(where.bottom() * ratio) - top, 1)
         )
         image = scaled.at(target.width(), target.height())
-        # Pixels are shown as squares to those who zoomed in on them.
+        # Magnified pixels are shown as squares.
         smooth = self._stand_in or self._follows or target.width() < 3 * image.width()
         image_painting.paint_image(painter, image, target, self.rect(), ratio, smooth=smooth)
 
-    # ---- the line of a comparison
+    # ---- divider
 
     def _line(self) -> float:
         left, right = self._span()
         return left + (right - left) * self._slider.part()
 
     def _span(self) -> tuple[float, float]:
-        """What is seen of the image, across."""
+        """The horizontal extent of the visible part of the image."""
         where = self.image_rect()
         return max(where.left(), 0.0), min(where.right(), float(self.width()))
 
@@ -261,7 +261,7 @@ class ImageView(QWidget):
         self._fit_view()
 
     def event(self, event: QEvent) -> bool:
-        """Pinches, and a screen with other pixels."""
+        """Handle pinch gestures and a changed pixel ratio."""
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._fit_view()
         elif isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
@@ -316,20 +316,20 @@ class ImageView(QWidget):
             self.activated.emit()
 
     def grab_image(self, at: QPointF) -> None:
-        """From now on the image moves with the pointer."""
+        """Start dragging the image."""
         self._grabbed = at
         if self._viewport.can_move():
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def cursor_at(self, at: QPointF) -> Qt.CursorShape:
-        """The pointer's shape over a point."""
+        """The cursor shape at a point."""
         if self._on_line(at):
             return Qt.CursorShape.SplitHCursor
         movable = self.has_image() and self._viewport.can_move()
         return Qt.CursorShape.OpenHandCursor if movable else Qt.CursorShape.ArrowCursor
 
     def push_image(self, across: float, down: float) -> None:
-        """Move the image by so many points of the view."""
+        """Move the image by this many device-independent pixels."""
         self._use(self._viewport.moved(across, down))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
@@ -337,7 +337,7 @@ class ImageView(QWidget):
             super().keyPressEvent(event)
 
     def _pressed(self, event: QKeyEvent) -> bool:
-        """Whether the key means something here; what does not goes on to the window."""
+        """Handle a key and return whether it was handled; other keys go to the window."""
         key, shift = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.activated.emit()

@@ -1,4 +1,4 @@
-"""An image to paint a mask on, and a frame whose edges can be dragged outwards."""
+"""An image to paint a mask on, with a frame whose edges can be dragged outwards."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ from mezzotint_app.viewmodel.gallery.viewport import Content
 from mezzotint_app.widgets.images import image_painting, mask_painting
 from mezzotint_app.widgets.images.image_view import ImageView
 
-_HOLD = 10.0  # points around an edge or handle in which it is taken hold of
-_ROOM = 0.06  # of the frame's larger side, left free around it
+_HOLD = 10.0  # device-independent pixels around an edge or handle in which it can be grabbed
+_ROOM = 0.06  # margin around the frame, relative to its larger side
 _ARROWS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),
@@ -31,7 +31,7 @@ _SHAPES = {
 
 
 class MaskCanvas(ImageView):
-    """Left button: paint. Shift and left: a straight line. Middle button: move the image. Edges: drag."""
+    """Left button: paint. Shift and left button: straight line. Middle button: move the image. Edges: drag."""
 
     brush_changed = Signal()
     growth_changed = Signal()
@@ -41,8 +41,8 @@ class MaskCanvas(ImageView):
         self._brush = Brush()
         self._growth = Growth()
         self._held: tuple[frozenset[str], Growth, QPointF] | None = None
-        self._at: QPointF | None = None  # of the brush, in pixels of the image
-        self._last: QPointF | None = None  # where the last stroke ended
+        self._at: QPointF | None = None  # position of the brush, in image pixels
+        self._last: QPointF | None = None  # end of the last stroke
         self._by_key = False
         super().__init__(parent, pool=pool)
         self.setAccessibleName(self.tr("Image to paint the mask on"))
@@ -52,11 +52,11 @@ class MaskCanvas(ImageView):
     # ---- brush and frame
 
     def brush(self) -> Brush:
-        """The brush; its size is in pixels of the image."""
+        """The brush, with its size in image pixels."""
         return self._brush
 
     def set_brush(self, brush: Brush) -> None:
-        """Another brush."""
+        """Set the brush, limited to valid sizes and hardness."""
         size = min(max(brush.size, SMALLEST), LARGEST / min(self._ratio(), 1.0))
         brush = replace(brush, size=size, hardness=min(max(brush.hardness, 0.0), 1.0))
         if brush != self._brush:
@@ -65,11 +65,11 @@ class MaskCanvas(ImageView):
             self.update()
 
     def growth(self) -> Growth:
-        """By how much the image grows."""
+        """How far the image is extended on each side."""
         return self._growth
 
     def set_growth(self, growth: Growth) -> None:
-        """Another frame."""
+        """Set how far the image is extended."""
         if growth != self._growth:
             self._growth = growth
             if self._held is None:
@@ -78,7 +78,7 @@ class MaskCanvas(ImageView):
             self.update()
 
     def content(self) -> Content:
-        """The frame, with room around it to take hold of its edges."""
+        """The frame, with a margin in which its edges can be grabbed."""
         width, height = self._growth.size(self.image_size().width(), self.image_size().height())
         room = max(width, height) * _ROOM
         return Content(
@@ -89,18 +89,18 @@ class MaskCanvas(ImageView):
         )
 
     def frame_rect(self) -> QRectF:
-        """Where the grown image stands, in points of the view."""
+        """The rectangle of the extended image in the view, in device-independent pixels."""
         scale, grown, image = self.viewport_now().scale, self._growth, self.image_rect()
         return image.adjusted(-grown.left * scale, -grown.top * scale, grown.right * scale, grown.bottom * scale)
 
     def _ratio(self) -> float:
-        """Pixels of the mask for one of the image."""
+        """Mask pixels per image pixel."""
         return self._document.rect().width() / max(self.image_size().width(), 1)
 
-    # ---- painting on the screen
+    # ---- painting on screen
 
     def paint_over(self, painter: QPainter, where: QRect) -> None:
-        """The mask, the frame and the brush."""
+        """Paint the mask, the frame and the brush."""
         ratio, image = self.viewport_now().pixel_ratio, self.image_rect()
         left, top = round(image.left() * ratio), round(image.top() * ratio)
         target = QRect(left, top, round(image.right() * ratio) - left, round(image.bottom() * ratio) - top)
@@ -125,7 +125,7 @@ class MaskCanvas(ImageView):
         self.update(changed.toAlignedRect().adjusted(-2, -2, 2, 2))
 
     def _move_brush(self, at: QPointF | None) -> None:
-        """Only the rings, where they were and where they are, are painted anew."""
+        """Repaint only the brush outlines, at the old and the new position."""
         for place in (self._at, at):
             if place is not None:
                 across, down = self.viewport_now().to_view(place.x(), place.y())
@@ -133,7 +133,7 @@ class MaskCanvas(ImageView):
                 self.update(QRectF(across - reach, down - reach, 2 * reach, 2 * reach).toAlignedRect())
         self._at = at
 
-    # ---- the pointer
+    # ---- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802, D102
         if event.button() != Qt.MouseButton.LeftButton or not self.has_image():
@@ -164,7 +164,7 @@ class MaskCanvas(ImageView):
         super().mouseReleaseEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802, D102
-        self.mousePressEvent(event)  # a second dab
+        self.mousePressEvent(event)  # paints a second dab
 
     def leaveEvent(self, event: object) -> None:  # noqa: N802, D102, ARG002
         if not self.hasFocus():
@@ -180,7 +180,7 @@ class MaskCanvas(ImageView):
         super().focusOutEvent(event)
 
     def cursor_at(self, at: QPointF) -> Qt.CursorShape:
-        """The pointer's shape over a point."""
+        """The cursor shape at a point."""
         edges = self._edges_at(at)
         if edges:
             across = Qt.CursorShape.SizeHorCursor if edges & {"left", "right"} else Qt.CursorShape.SizeVerCursor
@@ -191,7 +191,7 @@ class MaskCanvas(ImageView):
         return QPointF(*self.viewport_now().to_image(at.x(), at.y()))
 
     def _edges_at(self, at: QPointF) -> frozenset[str]:
-        """The edges of the frame that are taken hold of at a point: at its handles, or just outside of it."""
+        """The frame edges that can be grabbed at a point: at a handle, or just outside the frame."""
         if not self.has_image():
             return frozenset()
         frame = self.frame_rect()
@@ -233,7 +233,7 @@ class MaskCanvas(ImageView):
         self._by_key = False
         self._document.end()
 
-    # ---- keys
+    # ---- keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
         if not self.has_image() or not (self._commanded(event) or self._painted(event)):
@@ -274,7 +274,7 @@ class MaskCanvas(ImageView):
         return True
 
     def _toggle(self) -> None:
-        """For hands that cannot hold a key: the brush stays down until the next time."""
+        """Toggle painting, for users who cannot hold down a key: the brush stays down until the next press."""
         if self._by_key:
             self._lift()
         else:
@@ -311,7 +311,7 @@ class MaskCanvas(ImageView):
 
 
 def _handles(frame: QRectF) -> dict[frozenset[str], QPointF]:
-    """The corners and the middles of the edges."""
+    """The corners and edge centres of a frame."""
     middle = frame.center()
     return {
         frozenset({"left", "top"}): frame.topLeft(),

@@ -1,4 +1,4 @@
-"""How a mask, the frame of a growing image and the brush are painted over an image."""
+"""Painting of a mask, the outpainting frame and the brush over an image."""
 
 from functools import cache
 
@@ -11,12 +11,12 @@ from mezzotint_app.widgets.images.image_painting import on_screen, paint_image
 
 _TINT = (214, 40, 96)
 _STRIPES = QColor(255, 255, 255, 110)
-_STRIPE = 10  # pixels of the screen from one to the next
+_STRIPE = 10  # screen pixels between stripes
 _DARK, _LIGHT = QColor(0, 0, 0, 200), QColor(255, 255, 255, 230)
 
 
 def _strength(value: int) -> int:
-    """What counts is seen clearly, what is too faint to count only just."""
+    """The tint's alpha: clear for values that count as masked, faint for values below that."""
     return 120 if value >= LIGHT else 50 * value // LIGHT
 
 
@@ -24,7 +24,7 @@ _COLOURS = [qRgba(*_TINT, _strength(value)) for value in range(256)]
 
 
 def paint_mask(painter: QPainter, mask: QImage, target: QRect, where: QRect, pixel_ratio: float) -> None:
-    """Tint and stripe what is inpainted: seen on any image, and without seeing colours."""
+    """Tint and stripe the masked area, so that it is visible on any image and without colour vision."""
     screen = on_screen(where, pixel_ratio)
     seen = screen.intersected(target)
     if seen.isEmpty():
@@ -45,7 +45,7 @@ def paint_mask(painter: QPainter, mask: QImage, target: QRect, where: QRect, pix
 
 
 def _tinted(mask: QImage) -> QImage:
-    """The same bytes, read as numbers of colours; nothing is copied."""
+    """The mask as a palette image that shares its memory."""
     tinted = QImage(mask.constBits(), mask.width(), mask.height(), mask.bytesPerLine(), QImage.Format.Format_Indexed8)
     tinted.setColorTable(_COLOURS)
     return tinted
@@ -62,12 +62,12 @@ def _stripe() -> QImage:
 
 
 def stripes() -> QBrush:
-    """Stripes from lower left to upper right."""
+    """A brush with stripes from lower left to upper right."""
     return QBrush(_stripe())
 
 
 def paint_growth(painter: QPainter, frame: QRectF, image: QRectF, handles: list[QPointF]) -> None:
-    """What comes to the image's sides, the frame around it all, and where it can be taken hold of."""
+    """Paint the added areas around the image, the frame around everything, and its handles."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     for part in _around(frame, image):
@@ -99,7 +99,7 @@ def _around(frame: QRectF, image: QRectF) -> list[QRectF]:
 
 
 def paint_brush(painter: QPainter, at: QPointF, radius: float, core: float, *, erase: bool) -> None:
-    """A ring as large as the brush, a dashed one where it begins to fade; a line through it for the eraser."""
+    """Paint a ring of the brush's size, a dashed ring where it begins to fade, and for the eraser a diagonal line."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)

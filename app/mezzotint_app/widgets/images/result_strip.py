@@ -1,4 +1,4 @@
-"""The last finished images in a row."""
+"""The latest results in a row."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ _VIEWER = "create"
 
 
 class ResultStrip(QListView):
-    """`chosen` tells the path that is to be shown, `opened` that which was asked for by Enter or a double click."""
+    """`chosen` emits the path to show, `opened` the path activated by Enter or a double click."""
 
     chosen = Signal(str)
     opened = Signal(str)
-    menu_wanted = Signal(str, object)  # path, and where on the screen
+    menu_wanted = Signal(str, object)  # path, and position on screen
 
     def __init__(self, thumbnails: Thumbnails) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class ResultStrip(QListView):
         thumbnails.changed.connect(self._arrived)
 
     def show_results(self, results: Sequence[Result]) -> None:
-        """Show these, the newest first."""
+        """Show these results, newest first."""
         if tuple(results) == self._results:
             return
         self._results = tuple(results)
@@ -62,7 +62,7 @@ class ResultStrip(QListView):
             self._arrived(one.path)
 
     def paths(self) -> tuple[str, ...]:
-        """Those that are shown."""
+        """The paths of the shown results."""
         return tuple(one.path for one in self._results)
 
     def _wanted(self, path: str) -> Wanted:

@@ -1,4 +1,4 @@
-"""An image made smaller well and once, not at each painting."""
+"""An image that is downscaled once, in good quality, rather than at every paint event."""
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage
@@ -7,13 +7,13 @@ from shiboken6 import isValid
 from mezzotint_app import strips
 from mezzotint_app.background import Runs
 
-_AT_ONCE = 2_000_000  # pixels that are scaled in a few milliseconds
+_AT_ONCE = 2_000_000  # pixels that are scaled synchronously, in a few milliseconds
 
 
 class ScaledImage(QObject):
-    """Gives an image at the size wanted; until a large one is ready, gives what there is."""
+    """Provides an image at a requested size; while a large one is being scaled, the best version available."""
 
-    ready = Signal()  # what was wanted last is there
+    ready = Signal()  # the last requested size is available
 
     def __init__(self, pool: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,15 +24,15 @@ class ScaledImage(QObject):
         self._working: tuple[int, QSize] | None = None
 
     def set_image(self, image: QImage) -> None:
-        """Another image."""
+        """Set the image."""
         self._image, self._scaled, self._wanted = image, QImage(), None
 
     def image(self) -> QImage:
-        """As it was given."""
+        """The original image."""
         return self._image
 
     def at(self, width: int, height: int) -> QImage:
-        """The image in exactly this size, if it is smaller than it is and ready; else one to be drawn scaled."""
+        """The image downscaled to exactly this size if that is ready; otherwise one that has to be drawn scaled."""
         size = QSize(max(width, 1), max(height, 1))
         if size.width() >= self._image.width() or size.height() >= self._image.height():
             return self._image
@@ -57,7 +57,7 @@ class ScaledImage(QObject):
         self._pool.run(lambda: strips.scaled(image, size), lambda result: self._done(key, result), self._failed)
 
     def _done(self, key: int, result: QImage) -> None:
-        if not isValid(self):  # the view is gone
+        if not isValid(self):  # the view was deleted
             return
         self._working = None
         if key == self._image.cacheKey():
@@ -68,9 +68,9 @@ class ScaledImage(QObject):
             self.ready.emit()
 
     def _failed(self, _error: Exception) -> None:
-        self._working = None  # the image is drawn as it is
+        self._working = None  # the unscaled image is drawn instead
 
 
 def scaled(image: QImage, size: QSize) -> QImage:
-    """Every pixel counts; for images that this takes no time with."""
+    """Scale the whole image at once; for small images."""
     return image.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)

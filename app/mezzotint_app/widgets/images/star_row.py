@@ -1,4 +1,4 @@
-"""Five stars that can be given with the pointer, with Tab and Space, or with the keys of the window around them."""
+"""Five stars to be set with the mouse, with Tab and Space, or with keys of the surrounding window."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -10,7 +10,7 @@ _MOST = 5
 
 
 class StarRow(QWidget):
-    """Shows stars; a click gives as many, a click on the last one given takes all away."""
+    """Shows a rating; clicking a star sets it, clicking the current rating clears it."""
 
     chosen = Signal(int)
 
@@ -29,7 +29,7 @@ class StarRow(QWidget):
         layout.addStretch()
 
     def show_stars(self, stars: int | None) -> None:
-        """Show so many; None: nobody knows, and none can be given."""
+        """Show a rating; None if it is unknown, which hides the stars."""
         self._stars = stars or 0
         self.setVisible(stars is not None)
         self.setAccessibleName(self.tr("Rating: %n stars", "", self._stars))

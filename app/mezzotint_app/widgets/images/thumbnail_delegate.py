@@ -1,4 +1,4 @@
-"""An image in a grid: itself, its stars, the date where a new one begins, whether it is selected."""
+"""Paints a grid cell: the image, its stars, a heading at the start of a new date, and the selection."""
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPainterPath, QPen
@@ -10,15 +10,15 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 
 Index = QModelIndex | QPersistentModelIndex
 
-MARGIN = 6  # points around the image
-_CAPTION = 18  # points above it, for the date and stars
+MARGIN = 6  # device-independent pixels around the image
+_CAPTION = 18  # device-independent pixels above the image, for date and stars
 _STAR = 12
 _TICK = 20
 _ROUND = 4.0
 
 
 class ThumbnailDelegate(QStyledItemDelegate):
-    """Paints what the roles of a model say; it asks for nothing else."""
+    """Paints the data of a model's roles, and requires nothing else."""
 
     def __init__(
         self, *, thumbnail: int, broken: int | None = None, heading: int | None = None, rating: int | None = None,
@@ -30,20 +30,20 @@ class ThumbnailDelegate(QStyledItemDelegate):
         self._side = 192
 
     def set_side(self, side: int) -> None:
-        """Points of an image's side."""
+        """Set the side of the image area, in device-independent pixels."""
         self._side = side
 
     def cell(self) -> QSize:
-        """The room that one image takes."""
+        """The size of a cell."""
         caption = self._caption()
         return QSize(self._side + 2 * MARGIN, self._side + 2 * MARGIN + caption)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: ARG002, N802  Qt's name
-        """The same for all."""
+        """The same size for all cells."""
         return self.cell()
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The whole cell."""
+        """Paint the whole cell."""
         state, rect = option.state, QRect(option.rect)
         selected = bool(state & QStyle.StateFlag.State_Selected)
         painter.save()
@@ -107,7 +107,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
             icon_in("star-filled", "accent").paint(painter, place)
 
     def _paint_heading(self, painter: QPainter, strip: QRect, index: Index) -> QRect:
-        """Above the image, of which it covers nothing; the part of the strip that it leaves."""
+        """Paint the heading above the image, and return the rest of the strip."""
         heading = index.data(self._heading) if self._heading is not None else ""
         if not heading:
             return strip
@@ -124,7 +124,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
     def helpEvent(  # noqa: N802  Qt's name
         self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """What is known of the image, as plain text."""
+        """Show what is known about the image as a plain-text tooltip."""
         del option
         if event.type() != QEvent.Type.ToolTip or self._tooltip is None or not index.isValid():
             return False

@@ -1,4 +1,4 @@
-"""A small copy of an image, in its shape, sharp on every screen."""
+"""A thumbnail with the image's aspect ratio, sharp on every screen."""
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPaintEvent
@@ -10,7 +10,7 @@ from mezzotint_app.widgets.images.scaled_image import scaled
 
 
 class ThumbnailLabel(QWidget):
-    """Shows an image that is not much larger than itself."""
+    """Shows an image that is not much larger than the widget."""
 
     def __init__(self, size: QSize, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -20,7 +20,7 @@ class ThumbnailLabel(QWidget):
         theme.changes().changed.connect(self.update)
 
     def show_image(self, image: QImage | None) -> None:
-        """Show an image; None: an empty place."""
+        """Show an image, or None for an empty area."""
         self._image, self._scaled = image or QImage(), QImage()
         self.update()
 
@@ -37,7 +37,7 @@ class ThumbnailLabel(QWidget):
         painter.end()
 
     def _target(self, ratio: float) -> QRect:
-        """In pixels of the screen: as large as fits, at the top, in the middle across."""
+        """The image's rectangle in screen pixels: as large as fits, at the top, centred horizontally."""
         room = QSize(round(self.width() * ratio), round(self.height() * ratio))
         size = self._image.size().scaled(room, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
         return QRect((room.width() - size.width()) // 2, 0, size.width(), size.height())

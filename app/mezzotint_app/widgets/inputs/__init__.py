@@ -1,1 +1,1 @@
-"""Widgets that take values."""
+"""Input widgets."""

@@ -1,4 +1,4 @@
-"""Settings that every image is made with several values of: a line for each."""
+"""The batch matrix: settings with several values each, which are combined with every image."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from mezzotint_app.viewmodel.batch.form import MatrixRow
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 
-MOST = 6  # lines that are offered; a job may have more
+MOST = 6  # lines offered here; a job may have more
 
 
 class BatchMatrix(QWidget):
-    """One empty line more than there are settings."""
+    """Has one more line than there are settings, for another setting."""
 
     edited = Signal(tuple)  # MatrixRows
 
@@ -25,7 +25,7 @@ class BatchMatrix(QWidget):
         self.show_rows(())
 
     def show_rows(self, rows: Sequence[MatrixRow]) -> None:
-        """Show these, and room for another."""
+        """Show these rows and an empty one."""
         wanted = [*rows, *([MatrixRow()] if len(rows) < MOST else [])]
         while len(self._rows) < len(wanted):
             self._add()

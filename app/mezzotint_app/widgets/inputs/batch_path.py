@@ -1,4 +1,4 @@
-"""A path in one line: written, chosen or dropped."""
+"""A path in one line: typed, chosen or dropped."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ Kind = Literal["folder", "file"]
 
 
 class BatchPath(DropArea):
-    """`edited` tells what a person chose; showing a path tells nothing."""
+    """Emits `edited` when the user changes the path, but not from `show_path`."""
 
     edited = Signal(str)
 
@@ -24,7 +24,7 @@ class BatchPath(DropArea):
         self.line = QLineEdit()
         self.line.setAccessibleName(name)
         self.line.setToolTip(tip)
-        self.line.setAcceptDrops(False)  # the whole row takes them
+        self.line.setAcceptDrops(False)  # the whole row accepts drops
         self.button = icon_button("folder", self.tr("Choose: {name}").format(name=name))
         self.button.clicked.connect(self.choose)
         row = QHBoxLayout(self)
@@ -38,7 +38,7 @@ class BatchPath(DropArea):
         self._told = ""
 
     def show_path(self, path: str, placeholder: str = "") -> None:
-        """Show this; what is being written stays."""
+        """Show a path, unless the user is typing one."""
         self.line.setPlaceholderText(placeholder)
         self._told = path
         if self.line.text() != path and not (self.line.hasFocus() and self.line.isModified()):
@@ -46,7 +46,7 @@ class BatchPath(DropArea):
         self.line.setToolTip(plain_tooltip(f"{self._tip}\n{path or placeholder}".strip()))
 
     def choose(self) -> QFileDialog:
-        """Ask for one."""
+        """Open a file dialog."""
         dialog = QFileDialog(self, self._name)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if self._kind == "folder":

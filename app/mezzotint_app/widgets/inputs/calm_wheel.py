@@ -1,4 +1,4 @@
-"""Numbers and choices in a page that scrolls: the wheel scrolls, and changes only what has the keyboard."""
+"""Keeps the mouse wheel scrolling the page: number and choice widgets only react to it while they have the focus."""
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QWidget
@@ -13,6 +13,6 @@ class _Calm(QObject):
 
 
 def calm(widget: QWidget) -> None:
-    """Leave the wheel to the page until the widget was clicked or reached by Tab."""
+    """Leave the wheel to the page until the widget has the focus."""
     widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     widget.installEventFilter(_Calm(widget))

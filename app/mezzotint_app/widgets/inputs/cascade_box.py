@@ -1,4 +1,4 @@
-"""Refiner and second pass."""
+"""Refiner and hires fix settings."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -15,7 +15,7 @@ from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
 
 
 class CascadeBox(QWidget):
-    """`edited` tells a field of the settings and its new value."""
+    """Emits `edited` with the name of a setting and its new value."""
 
     edited = Signal(str, object)
 
@@ -31,7 +31,7 @@ class CascadeBox(QWidget):
         self._build_second_pass()
 
     def show_settings(self, settings: CreateSettings, refiners: Sequence[Choice]) -> None:
-        """Show what is set; `refiners` are those that go with the model."""
+        """Show the settings; `refiners` are those that work with the model."""
         none = Choice(value=None, name=self.tr("None"))
         self._choices["refiner"].show_choices([none, *refiners], settings.refiner)
         if not refiners and settings.refiner is None:
@@ -49,7 +49,7 @@ class CascadeBox(QWidget):
         self._choices["second_upscaler"].show_choices(self._upscalers(), settings.second_upscaler or "bicubic")
 
     def fields(self) -> dict[str, Field]:
-        """By the names of the settings."""
+        """The fields by the names of the settings."""
         return self._fields
 
     def number(self, name: str) -> SliderSpin:
@@ -61,7 +61,7 @@ class CascadeBox(QWidget):
         return self._choices[name]
 
     def second_pass(self) -> QCheckBox:
-        """Whether there is one."""
+        """The checkbox that enables the second pass."""
         return self._second_pass
 
     def _build_refiner(self) -> None:

@@ -1,4 +1,4 @@
-"""A list to choose one of, where a choice of before that is not offered any more stays visible."""
+"""A combo box that still shows the current value if it is no longer offered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from mezzotint_app.widgets.inputs.calm_wheel import calm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A line of the list."""
+    """An item of the list."""
 
     value: object
     name: str
@@ -21,7 +21,7 @@ class Choice:
 
 
 class ChoiceBox(QComboBox):
-    """`chosen` tells the value that a person chose; showing one tells nothing."""
+    """Emits `chosen` when the user chooses a value, but not from `show_choices`."""
 
     chosen = Signal(object)
 
@@ -39,7 +39,7 @@ class ChoiceBox(QComboBox):
         calm(self)
 
     def show_choices(self, choices: Sequence[Choice], value: object) -> None:
-        """Offer these; `value` is chosen, and offered too where it is none of them."""
+        """Offer these choices with `value` selected, adding it if it is not one of them."""
         wanted = tuple(choices)
         if all(one.value != value for one in wanted):
             wanted = (*wanted, Choice(value=value, name=str(value)))
@@ -53,15 +53,15 @@ class ChoiceBox(QComboBox):
             self.setCurrentIndex(place)
 
     def value(self) -> object:
-        """What is chosen."""
+        """The selected value."""
         return self._choices[self.currentIndex()].value if self._choices else None
 
     def choices(self) -> tuple[Choice, ...]:
-        """What is offered."""
+        """The offered choices."""
         return self._choices
 
     def choose(self, value: object) -> None:
-        """As a person does."""
+        """Select a value and emit `chosen`, as if the user had done so."""
         place = next(place for place, one in enumerate(self._choices) if one.value == value)
         self.setCurrentIndex(place)
         self._activated(place)

@@ -1,4 +1,4 @@
-"""A control with its name, the way back to the model default, and what is wrong with it."""
+"""A control with a label, a reset button, a hint and an error message."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -10,7 +10,7 @@ _BACK = QSize(26, 20)
 
 
 class Field(QWidget):
-    """The name above the control; beside it either "model default" or a button that goes back to it."""
+    """The label above the control, beside it "model default" or a button that resets to it."""
 
     reset = Signal()
 
@@ -26,7 +26,7 @@ class Field(QWidget):
         self._back.clicked.connect(self._go_back)
         self._hint = plain_label(role="muted", wrap=True)
         self._problem = plain_label(role="error", wrap=True)
-        self._name.setMinimumHeight(_BACK.height())  # nothing moves when the button comes
+        self._name.setMinimumHeight(_BACK.height())  # avoids a layout shift when the button appears
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(self._name, 1)
@@ -54,43 +54,43 @@ class Field(QWidget):
         return self._name.text()
 
     def set_own(self, own: bool) -> None:
-        """Whether the value is the model default."""
+        """Set whether the value is the model default."""
         self._own.setVisible(self._resettable and own)
         self._back.setVisible(self._resettable and not own)
 
     def set_hint(self, text: str) -> None:
-        """Something to know about the value."""
+        """Show a hint about the value."""
         self._hint.setText(text)
         self._hint.setVisible(bool(text))
 
     def hint(self) -> str:
-        """What there is to know."""
+        """The hint."""
         return self._hint.text()
 
     def set_problem(self, text: str) -> None:
-        """What is wrong with the value; empty: nothing."""
+        """Show what is wrong with the value; empty if nothing is."""
         self._problem.setText(text)
         self._problem.setVisible(bool(text))
         self._control.setAccessibleDescription(text)
 
     def problem(self) -> str:
-        """What is wrong."""
+        """The error message."""
         return self._problem.text()
 
     def focus_control(self) -> None:
-        """Put the keyboard to the control."""
+        """Give the control the focus."""
         self._control.setFocus()
 
     def back_button(self) -> QWidget:
-        """The way back to the model default."""
+        """The button that resets to the model default."""
         return self._back
 
     def _go_back(self) -> None:
-        self._control.setFocus()  # the button goes away, the keyboard stays near
+        self._control.setFocus()  # the button disappears, so keep the focus nearby
         self.reset.emit()
 
 
 def _first_control(widget: QWidget) -> QWidget:
-    """The part that Tab comes to first."""
+    """The first widget in the tab order."""
     inside = widget.findChildren(QWidget) if widget.focusPolicy() == Qt.FocusPolicy.NoFocus else []
     return next((one for one in inside if one.focusPolicy() & Qt.FocusPolicy.TabFocus), widget)

@@ -1,13 +1,13 @@
-"""Names beside their controls, on one line with them."""
+"""Form labels on one line with their controls."""
 
 from PySide6.QtWidgets import QFormLayout
 
-_LINE = 30  # pixels of a control of one line, as the stylesheet makes it
+_LINE = 30  # pixels of a single-line control in the stylesheet
 _HIGHEST = 40
 
 
 def align_names(form: QFormLayout) -> None:
-    """Put each name in the middle of its control's height; Qt puts it nearer to the top."""
+    """Centre each label vertically beside its control; Qt places it higher."""
     for row in range(form.rowCount()):
         name = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
         field = form.itemAt(row, QFormLayout.ItemRole.FieldRole)

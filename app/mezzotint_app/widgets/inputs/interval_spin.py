@@ -1,4 +1,4 @@
-"""Two numbers between 0 and 1, the first below the second."""
+"""Two numbers between 0 and 1, the first less than the second."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
@@ -11,7 +11,7 @@ Interval = tuple[float, float]
 
 
 class IntervalSpin(QWidget):
-    """Shows a part of something; `edited` tells the one that a person chose."""
+    """Shows an interval; `edited` emits the one that the user chose."""
 
     edited = Signal(object)
 
@@ -39,11 +39,11 @@ class IntervalSpin(QWidget):
         self.end.valueChanged.connect(self._ended)
 
     def value(self) -> Interval:
-        """What is shown."""
+        """The shown interval."""
         return round(self.start.value(), 3), round(self.end.value(), 3)
 
     def show_value(self, value: Interval) -> None:
-        """Show an interval without telling of it."""
+        """Show an interval without emitting `edited`."""
         for spin, number in zip((self.start, self.end), value, strict=True):
             spin.blockSignals(True)
             spin.setValue(number)
@@ -56,6 +56,6 @@ class IntervalSpin(QWidget):
         self._told(min(self.start.value(), end - self._step), max(end, self._step))
 
     def _told(self, start: float, end: float) -> None:
-        """The other end gives way."""
+        """Show an interval, moving the other end if necessary, and emit `edited`."""
         self.show_value((max(0.0, start), min(1.0, end)))
         self.edited.emit(self.value())

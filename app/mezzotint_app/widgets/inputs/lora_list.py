@@ -1,4 +1,4 @@
-"""LoRAs in their order: on or off, how strongly, added by dialog or by dropping files."""
+"""The list of LoRAs: order, on or off, and weight; files are added by dialog or drag and drop."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,13 +17,13 @@ from mezzotint_app.widgets.inputs.path_row import file_name
 from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
 
 _ENDINGS = (".safetensors",)
-_USUAL = 2.0  # where the slider ends; the number goes further
+_USUAL = 2.0  # the end of the slider; the number may be larger
 _LARGEST = 100.0
 _STEP = 0.05
 
 
 class LoraList(DropArea):
-    """`edited` tells the LoRAs after a change by hand."""
+    """Emits `edited` with the LoRAs after each change by the user."""
 
     edited = Signal(tuple)
 
@@ -42,7 +42,7 @@ class LoraList(DropArea):
         self.dropped.connect(self.take)
 
     def show_loras(self, loras: Sequence[LoraChoice]) -> None:
-        """Show these; rows stay where they are, and so does the keyboard."""
+        """Show these LoRAs; existing rows and the focus are kept."""
         self._loras = tuple(loras)
         while len(self._rows) > len(self._loras):
             row = self._rows.pop()
@@ -54,29 +54,29 @@ class LoraList(DropArea):
             row.show_lora(lora, first=place == 0, last=place == len(self._loras) - 1)
 
     def rows(self) -> "tuple[LoraRow, ...]":
-        """One for each LoRA."""
+        """One row per LoRA."""
         return tuple(self._rows)
 
     def take(self, held: Held) -> None:
-        """Add files that were dropped."""
+        """Add dropped files."""
         self.add(path for path in held.paths if path.lower().endswith(_ENDINGS))
 
     def add(self, paths: Iterable[str]) -> None:
-        """Add files, each once, at full weight."""
+        """Add files that are not in the list yet, with a weight of 1."""
         known = {one.path for one in self._loras}
         new = tuple(LoraChoice(path=path) for path in dict.fromkeys(paths) if path not in known)
         if new:
             self._tell(self._loras + new)
 
     def choose(self) -> QFileDialog:
-        """Ask for files."""
+        """Open a file dialog."""
         dialog = file_dialog(self, self.tr("Choose LoRAs"), _ENDINGS)
         dialog.filesSelected.connect(self.add)
         dialog.open()
         return dialog
 
     def _tell(self, loras: tuple[LoraChoice, ...]) -> None:
-        self.show_loras(loras)  # at once: the next change builds on this one
+        self.show_loras(loras)  # at once, as the next change builds on it
         self.edited.emit(loras)
 
     def _make_row(self, place: int) -> None:
@@ -140,7 +140,7 @@ class LoraRow(QFrame):
         self._build()
 
     def show_lora(self, lora: LoraChoice, *, first: bool, last: bool) -> None:
-        """Show one; the first cannot go up, the last not down."""
+        """Show a LoRA; the first cannot move up, the last cannot move down."""
         self._name = file_name(lora.path)
         self._on.setChecked(lora.on)
         self._on.setAccessibleName(self.tr("Use LoRA {name}").format(name=self._name))
@@ -155,11 +155,11 @@ class LoraRow(QFrame):
         self._elide()
 
     def follow(self, by: int) -> None:
-        """Take the keyboard to the button that moved a LoRA here."""
+        """Give the focus to the button that moved a LoRA into this row."""
         (self._up if by < 0 else self._down).setFocus()
 
     def parts(self) -> dict[str, QWidget]:
-        """The controls, by what they are."""
+        """The controls by name."""
         return {
             "on": self._on,
             "weight": self._weight,
@@ -169,7 +169,7 @@ class LoraRow(QFrame):
         }
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802, ARG002
-        """As much of the name as fits."""
+        """Elide the name to fit."""
         self._elide()
 
     def _build(self) -> None:
@@ -188,4 +188,4 @@ class LoraRow(QFrame):
     def _elide(self) -> None:
         room = max(self._on.width() - 36, 0)
         shown = self.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideMiddle, room) if room else self._name
-        self._on.setText(shown.replace("&", "&&"))  # an ampersand is no shortcut
+        self._on.setText(shown.replace("&", "&&"))  # escaped, as an ampersand would define a shortcut

@@ -1,4 +1,4 @@
-"""Files in a list, to be chosen or dropped."""
+"""A list of files that are chosen or dropped."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ ENDINGS = (".safetensors", ".pt", ".bin")
 
 
 class PathList(DropArea):
-    """`edited` tells the paths after a change by hand."""
+    """Emits `edited` with the paths after each change by the user."""
 
     edited = Signal(tuple)
 
@@ -35,7 +35,7 @@ class PathList(DropArea):
         self.dropped.connect(self.take)
 
     def show_paths(self, paths: Sequence[str]) -> None:
-        """Show these."""
+        """Show these paths."""
         self._paths = tuple(paths)
         while len(self._rows) > len(self._paths):
             row = self._rows.pop()
@@ -47,32 +47,32 @@ class PathList(DropArea):
             row.show_path(path)
 
     def paths(self) -> tuple[str, ...]:
-        """Those that are shown."""
+        """The shown paths."""
         return self._paths
 
     def rows(self) -> tuple[PathRow, ...]:
-        """One for each path."""
+        """One row per path."""
         return tuple(self._rows)
 
     def take(self, held: Held) -> None:
-        """Add files that were dropped, those with a fitting name."""
+        """Add dropped files with a matching extension."""
         self.add(path for path in held.paths if path.lower().endswith(self._endings))
 
     def add(self, paths: Iterable[str]) -> None:
-        """Add files, each once."""
+        """Add files that are not in the list yet."""
         wanted = tuple(dict.fromkeys([*self._paths, *paths]))
         if wanted != self._paths:
             self._tell(wanted)
 
     def choose(self) -> QFileDialog:
-        """Ask for files."""
+        """Open a file dialog."""
         dialog = file_dialog(self, self._title, self._endings)
         dialog.filesSelected.connect(self.add)
         dialog.open()
         return dialog
 
     def _tell(self, paths: tuple[str, ...]) -> None:
-        self.show_paths(paths)  # at once: the next change builds on this one
+        self.show_paths(paths)  # at once, as the next change builds on it
         self.edited.emit(paths)
 
     def _make_row(self, place: int) -> None:
@@ -87,7 +87,7 @@ class PathList(DropArea):
 
 
 def file_dialog(parent: DropArea, title: str, endings: tuple[str, ...]) -> QFileDialog:
-    """A dialog that asks for files with these endings."""
+    """A dialog for choosing files with these extensions."""
     dialog = QFileDialog(parent, title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)

@@ -1,4 +1,4 @@
-"""A file in a list: its name, and what can be done with it."""
+"""A file in a list."""
 
 from pathlib import PureWindowsPath
 
@@ -11,7 +11,7 @@ from mezzotint_app.widgets.labels import ElidedLabel
 
 
 class PathRow(QFrame):
-    """Name and a button to take it out."""
+    """The file's name and a button to remove it."""
 
     removed = Signal()
 
@@ -27,17 +27,17 @@ class PathRow(QFrame):
         row.addWidget(self._remove)
 
     def show_path(self, path: str) -> None:
-        """Show a file's name; the whole path stands in the tooltip."""
+        """Show a file's name, with the full path as tooltip."""
         name = file_name(path)
         self._name.setText(name)
         self._name.setToolTip(plain_tooltip(path))
         self._remove.setAccessibleName(self.tr("Remove {name}").format(name=name))
 
     def remove_button(self) -> QWidget:
-        """The one that takes it out."""
+        """The button that removes the file."""
         return self._remove
 
 
 def file_name(path: str) -> str:
-    """The last part of a path of any system, without the usual ending."""
+    """The file name of a path of any system, without the extension .safetensors."""
     return PureWindowsPath(path).name.removesuffix(".safetensors") or path

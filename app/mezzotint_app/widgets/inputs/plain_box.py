@@ -1,4 +1,4 @@
-"""Text to read and to copy, as high as it needs, within bounds."""
+"""Read-only text that can be copied, as high as it needs within limits."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
@@ -9,7 +9,7 @@ _FEWEST, _MOST = 2, 9  # lines
 
 
 class PlainBox(QPlainTextEdit):
-    """Foreign text is never taken for markup here."""
+    """Shows untrusted text, never as markup."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -22,14 +22,14 @@ class PlainBox(QPlainTextEdit):
         )
 
     def show_text(self, text: str) -> None:
-        """Show this, or the beginning of it where it is very long."""
+        """Show the text, truncated if it is very long."""
         shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
         if self.toPlainText() != shown:
             self.setPlainText(shown)
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802  Qt's name
-        """Another width, another height."""
+        """Fit the height to the new width."""
         super().resizeEvent(event)
         self._fit()
 

@@ -1,4 +1,4 @@
-"""The prompt: plain text with undo, weights and history by the keyboard."""
+"""The prompt editor: plain text with undo, and weights and history by keyboard."""
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -18,21 +18,21 @@ from mezzotint_app import theme
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight, groups
 
-_AROUND = 22  # points of frame and margins
-_LONG = 8_000  # characters from which on a word without end is slow to break
+_AROUND = 22  # pixels of frame and margins
+_LONG = 8_000  # characters above which a very long word takes long to wrap
 _ENDLESS = 2_000  # characters of such a word
-_MARKED = 8_000  # characters of a line beyond which weights are not marked
+_MARKED = 8_000  # characters of a line above which weights are not highlighted
 
 
 class PromptEdit(QPlainTextEdit):
-    """`edited` tells each change by hand; the keys that are about more than the text are told too."""
+    """Emits `edited` for every change by the user, and other signals for keys that do more than edit."""
 
     edited = Signal(str)
-    refused = Signal(int)  # characters that a paste would have made
-    generate_wanted = Signal(bool)  # at the front of the queue
+    refused = Signal(int)  # number of characters that a paste would have led to
+    generate_wanted = Signal(bool)  # whether at the front of the queue
     older_wanted = Signal()
     newer_wanted = Signal()
-    weights_unread = Signal()  # a weight was asked for where nobody reads it
+    weights_unread = Signal()  # a weight was to be changed although the model ignores weights
 
     def __init__(self, name: str, tip: str, *, lines: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,11 +49,11 @@ class PromptEdit(QPlainTextEdit):
         theme.changes().changed.connect(self._marks.rehighlight)
 
     def text(self) -> str:
-        """As it was written: spaces that do not break stay what they are."""
+        """The text as it was written, with non-breaking spaces preserved."""
         return self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
 
     def show_text(self, text: str) -> None:
-        """Show a text that came from elsewhere; it can be undone, and is not told of."""
+        """Show a text from elsewhere; undoable, and without emitting `edited`."""
         if text in (self._shown, self.text()):
             self._shown = text
             return
@@ -70,23 +70,23 @@ class PromptEdit(QPlainTextEdit):
         self.blockSignals(False)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """As many lines as are written, from a few to some more."""
-        written = int(self.document().size().height())  # of a plain text: lines
+        """As many lines as the text has, between a minimum and three times that."""
+        written = int(self.document().size().height())  # for plain text, in lines
         lines = min(max(written, self._lines), 3 * self._lines)
         return QSize(200, self.fontMetrics().lineSpacing() * lines + _AROUND)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """The same: the page scrolls."""
+        """The same height, as the page scrolls."""
         return QSize(80, self.sizeHint().height())
 
     def set_weighs(self, weighs: bool) -> None:
-        """Whether weights are read by the model."""
+        """Set whether the model uses weights."""
         self._weighs = weighs
 
-    # ---- keys
+    # ---- keyboard
 
     def event(self, event: QEvent) -> bool:
-        """What is pasted and is no text, such as an image, is for the window."""
+        """Leave pasting of anything but text, such as an image, to the window."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             held = QGuiApplication.clipboard().mimeData()
             pasted = event.matches(QKeySequence.StandardKey.Paste) and held is not None  # None: an empty clipboard
@@ -96,7 +96,7 @@ class PromptEdit(QPlainTextEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """Weights, history and Generate; all else as in any text."""
+        """Handle the keys for weights, history and Generate."""
         if not self._handled(event):
             super().keyPressEvent(event)
 
@@ -116,7 +116,7 @@ class PromptEdit(QPlainTextEdit):
         return False
 
     def change_weight(self, step: float) -> None:
-        """The word or selection under the cursor by so much stronger."""
+        """Change the weight of the selection, or of the word at the cursor, by `step`."""
         if not self._weighs:
             self.weights_unread.emit()
             return
@@ -141,7 +141,7 @@ class PromptEdit(QPlainTextEdit):
     # ---- text
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802
-        """Paste words as they are, unless they are more than can be read."""
+        """Paste as plain text, unless the prompt would become too long."""
         text = source.text()
         chosen = len(self.textCursor().selectedText())
         length = len(self.text()) - chosen + len(text)
@@ -153,7 +153,7 @@ class PromptEdit(QPlainTextEdit):
             self.ensureCursorVisible()
 
     def canInsertFromMimeData(self, source: QMimeData | None) -> bool:  # noqa: N802
-        """Words alone; images and files are for the page. None: the clipboard holds nothing."""
+        """Accept only text, as images and files are for the page. `source` is None if the clipboard is empty."""
         return source is not None and source.hasText() and not source.hasUrls()
 
     def _resized(self) -> None:
@@ -161,7 +161,7 @@ class PromptEdit(QPlainTextEdit):
             self.updateGeometry()
 
     def _choose_wrapping(self, text: str) -> None:
-        """Words without an end are broken anywhere: that takes a tenth of the time, and they have no better place."""
+        """Wrap very long words anywhere: that takes a tenth of the time, and they have no better break."""
         mode = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
         if len(text) > _LONG and max(map(len, text.split()), default=0) > _ENDLESS:
             mode = QTextOption.WrapMode.WrapAnywhere
@@ -178,7 +178,7 @@ class PromptEdit(QPlainTextEdit):
 
 
 class _Places:
-    """Places in Python's characters, and in those of the document, where rare ones count twice."""
+    """Maps Python string indices to document positions (UTF-16), where characters above U+FFFF count twice."""
 
     def __init__(self, text: str) -> None:
         self._wide = [place for place, letter in enumerate(text) if ord(letter) > 0xFFFF]
@@ -196,7 +196,7 @@ class _Places:
 
 
 class _Marks(QSyntaxHighlighter):
-    """Words that count more stand bold, those that count less in italics; brackets and numbers step back."""
+    """Highlights weights: above 1 in bold, below 1 in italics; brackets and numbers are muted."""
 
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)

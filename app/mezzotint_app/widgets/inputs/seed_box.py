@@ -1,4 +1,4 @@
-"""The seed: a number that is kept, or a new one for each image."""
+"""The seed: a fixed number, or a random one for each image."""
 
 from PySide6.QtCore import QRegularExpression, Signal
 from PySide6.QtGui import QRegularExpressionValidator
@@ -9,9 +9,9 @@ from mezzotint_app.widgets.icon_button import icon_button
 
 
 class SeedBox(QWidget):
-    """An empty field is a new seed each time."""
+    """An empty field means a new seed for each image."""
 
-    typed = Signal(object)  # int, or None where the field was emptied
+    typed = Signal(object)  # int, or None if the field was cleared
     fixed = Signal(bool)
     rolled = Signal()
     reused = Signal()
@@ -38,7 +38,7 @@ class SeedBox(QWidget):
         self._reuse.clicked.connect(self.reused)
 
     def show_seed(self, value: int | None, *, can_reuse: bool) -> None:
-        """Show the seed that is kept; None: there is none."""
+        """Show the locked seed; None if the seed is random."""
         text = "" if value is None else str(value)
         if text != self._line.text():
             self._line.setText(text)
@@ -50,11 +50,11 @@ class SeedBox(QWidget):
         self._reuse.setEnabled(can_reuse)
 
     def line(self) -> QLineEdit:
-        """The number."""
+        """The input field."""
         return self._line
 
     def buttons(self) -> tuple[QWidget, QWidget, QWidget]:
-        """Keep, draw, and that of the last image."""
+        """The buttons: lock, random seed, seed of the last image."""
         return self._keep, self._roll, self._reuse
 
     def _typed(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Width and height: by a named shape, or free, with the ratio held or not."""
+"""Width and height: an aspect ratio preset or custom, with or without a locked ratio."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ FREE = "free"
 
 
 class SizePicker(QWidget):
-    """Tells what a person chose; what is shown is set from outside."""
+    """Emits what the user chose; the shown size is set from outside."""
 
     own_chosen = Signal()
     preset_chosen = Signal(int, int)
@@ -57,7 +57,7 @@ class SizePicker(QWidget):
     def show_size(
         self, size: tuple[int, int], presets: Sequence[SizePreset], own: tuple[int, int], *, is_own: bool, multiple: int
     ) -> None:
-        """Show a size, and what may be chosen."""
+        """Show a size and the available presets."""
         width, height = size
         for spin, value in ((self._width, width), (self._height, height)):
             spin.blockSignals(True)
@@ -73,12 +73,12 @@ class SizePicker(QWidget):
         self._told.setText(self.tr("{shape}, {pixels} megapixels").format(shape=shape(width, height), pixels=pixels))
 
     def show_lock(self, is_locked: bool) -> None:
-        """Show whether the ratio is held."""
+        """Show whether the aspect ratio is locked."""
         self._lock.setChecked(is_locked)
         self._lock.setIcon(icon("lock" if is_locked else "unlock"))
 
     def parts(self) -> dict[str, QWidget]:
-        """The controls, by what they are."""
+        """The controls by name."""
         return {
             "presets": self._presets,
             "width": self._width,

@@ -1,4 +1,4 @@
-"""A number by slider or by keyboard, which can also be left to the model."""
+"""A number set by slider or by keyboard."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QSlider, QWidget
@@ -7,11 +7,11 @@ from mezzotint_app.widgets.inputs.calm_wheel import calm
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.spin_room import indent
 
-_NUMBER = 96  # pixels of the field: the same in all rows
+_NUMBER = 96  # pixels of the number field, equal in all rows
 
 
 class SliderSpin(QWidget):
-    """Shows a value, or the model default in its place; `edited` tells what a person chose."""
+    """Shows a value or the model default; `edited` emits what the user chose."""
 
     edited = Signal(float)
 
@@ -27,7 +27,7 @@ class SliderSpin(QWidget):
         bottom: float | None = None,
         top: float | None = None,
     ) -> None:
-        """`bottom` and `top`: where the slider ends, if the number may go beyond what is usual."""
+        """`bottom` and `top` are the ends of the slider, if the number may go beyond the usual range."""
         super().__init__()
         self._step = step
         self._bottom = low if bottom is None else bottom
@@ -54,11 +54,11 @@ class SliderSpin(QWidget):
         self._spin.valueChanged.connect(self._typed)
 
     def value(self) -> float:
-        """What is shown."""
+        """The shown value."""
         return self._spin.value()
 
     def show_value(self, value: float) -> None:
-        """Show a value without telling of it."""
+        """Show a value without emitting `edited`."""
         for widget in (self._slider, self._spin):
             widget.blockSignals(True)
         self._spin.setValue(value)
@@ -67,7 +67,7 @@ class SliderSpin(QWidget):
             widget.blockSignals(False)
 
     def spin(self) -> QDoubleSpinBox:
-        """The number."""
+        """The number field."""
         return self._spin
 
     def slider(self) -> QSlider:

@@ -1,4 +1,4 @@
-"""The batches that were begun here, the newest first."""
+"""The batches started here, newest first."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from mezzotint_app.widgets.empty_state import EmptyState
 
 
 class BatchList(QWidget):
-    """A card for each."""
+    """Shows a card for each batch."""
 
     folder_asked = Signal(str)
     log_asked = Signal(str, tuple)  # title, lines
@@ -22,21 +22,21 @@ class BatchList(QWidget):
         super().__init__()
         self._model = model
         self._cards: dict[str, BatchCard] = {}
-        self._failures: dict[str, tuple[BatchFailures, int]] = {}  # the list, and how many it was of
+        self._failures: dict[str, tuple[BatchFailures, int]] = {}  # each with the failure count it was loaded for
         self.empty = EmptyState("batch")
         self._build()
         batches = model.batches
         batches.changed.connect(self._show_all)
         batches.batch_changed.connect(self._show_one)
-        model.changed.connect(self._show_each)  # which folders the gallery shows
+        model.changed.connect(self._show_each)  # the gallery's folders may have changed
         self._show_all()
 
     def card(self, identity: str) -> BatchCard | None:
-        """Of a batch."""
+        """The card of a batch, or None."""
         return self._cards.get(identity)
 
     def cards(self) -> list[BatchCard]:
-        """From top to bottom."""
+        """The cards from top to bottom."""
         return [self._cards[batch.known.id] for batch in self._model.batches.all() if batch.known.id in self._cards]
 
     def _build(self) -> None:

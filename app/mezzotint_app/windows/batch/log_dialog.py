@@ -1,4 +1,4 @@
-"""What the last run of a batch has said, for finding a fault."""
+"""The log of a batch's last run, for troubleshooting."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class BatchLogDialog(QDialog):
-    """Plain text."""
+    """Shows plain text."""
 
     def __init__(self, title: str, lines: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)

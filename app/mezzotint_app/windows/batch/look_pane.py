@@ -1,4 +1,4 @@
-"""What a batch would make: a table that fills, and the sum of it."""
+"""A preview of what a batch would generate: a table that fills gradually, and the totals."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -18,13 +18,13 @@ from mezzotint_app.viewmodel.batch.words import number, room_words, totals_words
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.labels import plain_label
 
-_SHORT = (DOES, SIZE, SEED, TIME)  # columns as wide as what is in them; the others share what is left
-_MEASURED = 100  # rows whose contents are measured
+_SHORT = (DOES, SIZE, SEED, TIME)  # columns as wide as their contents; the others share the remaining width
+_MEASURED = 100  # rows measured to determine the column widths
 _ROW = 28
 
 
 class BatchLookPane(QWidget):
-    """Shows a Look."""
+    """Shows a Look, which is a batch's dry run."""
 
     look_asked = Signal()
 

@@ -1,4 +1,4 @@
-"""The Batch page: the form at the left; at the right the batches, or what would be made."""
+"""The Batch page: the form on the left, the batches or the preview on the right."""
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
@@ -34,10 +34,10 @@ BATCHES, LOOK = range(2)
 
 
 class BatchPage(DropArea):
-    """Shows a BatchModel and passes on what is done to it."""
+    """Shows a BatchModel and forwards input to it."""
 
-    told = Signal(str)  # for the line at the foot
-    folder_asked = Signal(str)  # to be opened
+    told = Signal(str)  # a message for the status bar
+    folder_asked = Signal(str)  # a folder to open
     log_asked = Signal(str, tuple)  # title, lines
 
     def __init__(self, model: BatchModel, parent: QWidget | None = None) -> None:
@@ -55,48 +55,48 @@ class BatchPage(DropArea):
         self.show_model()
 
     def show_model(self) -> None:
-        """Show all that is filled in; several changes at once are shown once."""
+        """Show the form; several changes in a row are shown at once."""
         self._soon.stop()
         form, problems = self._model.form(), self._model.problems()
         self.what.show_form(form)
         self.where.show_form(form)
         for name, field in self.fields().items():
             told = problems.get(name, "")
-            field.set_problem("" if name in ("folder", "prompts") else told)  # nobody has done anything wrong yet
+            field.set_problem("" if name in ("folder", "prompts") else told)  # an empty field is not yet an error
         self._hint.setText(next(iter(problems.values()), ""))
         self._hint.setVisible(bool(problems))
         self.start.setAccessibleDescription(self._hint.text())
 
     def fields(self) -> dict[str, Field]:
-        """By what problems are about."""
+        """The fields by the names used in problems()."""
         return self.what.fields()
 
     def focus_first(self) -> None:
-        """The keyboard to the beginning of the form."""
+        """Give the focus to the first field of the form."""
         self.what.source.setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802, D102
         return QSize(960, 640)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
-        """Batches may have been worked at elsewhere meanwhile."""
+        """Refresh the batches, which may have changed elsewhere meanwhile."""
         super().showEvent(event)
         self._model.batches.refresh_all()
 
     def begin(self) -> None:
-        """Make it; what stands in the way gets the keyboard."""
+        """Start the batch, or give the focus to the first field with a problem."""
         if not self._model.begin():
             self._focus_problem()
 
     def look_first(self) -> None:
-        """Show what would be made; what stands in the way gets the keyboard."""
+        """Show the preview, or give the focus to the first field with a problem."""
         if self._model.look_first():
             self.tabs.setCurrentIndex(LOOK)
         else:
             self._focus_problem()
 
     def open_job(self) -> QFileDialog:
-        """Ask for a job file."""
+        """Open a dialog for choosing a job file."""
         dialog = self._dialog(self.tr("Open job file"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self.tr("Job files") + " (*.toml *.json)", "* (*)"])
@@ -105,7 +105,7 @@ class BatchPage(DropArea):
         return dialog
 
     def save_job(self) -> QFileDialog | None:
-        """Ask for a name, and keep what is filled in."""
+        """Open a dialog for saving the form as a job file."""
         if self._model.problems():
             self._focus_problem()
             return None
@@ -118,7 +118,7 @@ class BatchPage(DropArea):
         dialog.open()
         return dialog
 
-    # ---- parts
+    # ---- setup
 
     def _make_buttons(self) -> None:
         self.open = self._button("open", self.tr("Open job file…"), self.tr("Fill in this page from a job file"))
@@ -240,7 +240,7 @@ class BatchPage(DropArea):
             field.set_problem(self._hint.text())
             field.focus_control()
 
-    # ---- small things
+    # ---- helpers
 
     def _dialog(self, title: str) -> QFileDialog:
         dialog = QFileDialog(self, title)
@@ -258,7 +258,7 @@ class BatchPage(DropArea):
         self._sight.start()
 
     def _bring_into_sight(self) -> None:
-        """What has the keyboard is not left beyond the edge of the form."""
+        """Scroll the focused widget into view."""
         now = QApplication.focusWidget()
         if now is not None and self._form.isAncestorOf(now):
             self._scroll.ensureWidgetVisible(now, 0, 24)

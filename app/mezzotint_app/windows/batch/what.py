@@ -1,4 +1,4 @@
-"""What a batch is made of: a folder of images, prompts, or both; and what is tried with several values."""
+"""The input of a batch: an image folder, prompts or both, and a matrix of settings."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
 
-_LINES = 5  # of the box for prompts
+_LINES = 5  # lines of the prompt editor
 
 
 class BatchWhat(QWidget):
-    """Shows a BatchForm's first half, and passes on what is filled in."""
+    """Shows the first half of a BatchForm and forwards changes."""
 
     def __init__(self, model: BatchModel) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class BatchWhat(QWidget):
         self._connect()
 
     def fields(self) -> dict[str, Field]:
-        """By what problems are about."""
+        """The fields by the names used in problems."""
         return {
             "folder": self._fields["folder"],
             "prompts": self._fields["prompts"],
@@ -43,7 +43,7 @@ class BatchWhat(QWidget):
         }
 
     def show_form(self, form: BatchForm) -> None:
-        """Show what is filled in."""
+        """Show the form's values."""
         self.source.show_choices(self._sources(form), form.source)
         self.work.show_choices(self._works(), form.work)
         is_folder, is_change = form.source == "folder", form.work == "change"
@@ -64,7 +64,7 @@ class BatchWhat(QWidget):
         self.matrix.show_rows(form.matrix)
         self._show_summaries(form)
 
-    # ---- parts
+    # ---- setup
 
     def _make_source(self) -> None:
         self.source = ChoiceBox(self.tr("Source"), self.tr("What the images are generated from"))
@@ -187,7 +187,7 @@ class BatchWhat(QWidget):
         box.setToolTip(tip)
         return box
 
-    # ---- shown, and told
+    # ---- display and signals
 
     def _show_values(self, form: BatchForm) -> None:
         parts: tuple[Any, ...] = (self.recursive, self.sidecars, self.watch, self.limit, self.prompts)

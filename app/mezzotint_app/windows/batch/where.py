@@ -1,4 +1,4 @@
-"""Where the images of a batch go and what they are called; how they are made, in a line."""
+"""The output of a batch: folder, file names and format; also shows the generation settings in one line."""
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
@@ -15,7 +15,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class BatchWhere(QWidget):
-    """Shows a BatchForm's second half."""
+    """Shows the second half of a BatchForm."""
 
     def __init__(self, model: BatchModel) -> None:
         super().__init__()
@@ -53,10 +53,10 @@ class BatchWhere(QWidget):
         self._connect()
 
     def show_form(self, form: BatchForm) -> None:
-        """Show what is filled in."""
+        """Show the form's values."""
         self.settings.setText(self._model.words_of_settings())
         self.output.show_path(form.output, short_path(self._model.output()))
-        pattern = "[stem]-[seed]" if form.source == "folder" else "[prompt]-[seed]"  # words have no file's name
+        pattern = "[stem]-[seed]" if form.source == "folder" else "[prompt]-[seed]"  # prompts have no file stem
         self.name.setToolTip(
             self.tr("A pattern such as {pattern}; the extension follows from the format").format(pattern=pattern)
         )

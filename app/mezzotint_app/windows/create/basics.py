@@ -15,7 +15,7 @@ from mezzotint_app.widgets.inputs.spin_room import indent
 
 
 class CreateBasics(QWidget):
-    """What everybody sets."""
+    """The basic settings."""
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
@@ -41,11 +41,11 @@ class CreateBasics(QWidget):
         self.show_model()
 
     def fields(self) -> dict[str, Field]:
-        """By what problems are about."""
+        """The fields by the names used in problems."""
         return self._fields
 
     def show_model(self) -> None:
-        """Show what is set."""
+        """Show the current settings."""
         chosen = self._model.chosen
         settings, info = chosen.settings(), chosen.info()
         self.model_box.show_choices(self._models(), chosen.model())
@@ -109,7 +109,7 @@ class CreateBasics(QWidget):
             self._model.seed.set(seed)
 
     def _models(self) -> list[Choice]:
-        """Those that an image can be made with, and what is chosen; the Models page lists the other files."""
+        """The usable models, and the selected one; other files are only listed on the Models page."""
         models, chosen = self._model.models, self._model.chosen.model()
         return [
             Choice(value=one.id, name=one.id, problem=models.problem_of(one) or "")

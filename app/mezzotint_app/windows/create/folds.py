@@ -1,4 +1,4 @@
-"""The parts of the Create page that not everybody needs, each under a heading."""
+"""The collapsible sections of the Create page, for less common settings."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -35,7 +35,7 @@ _OF_FIELD = {
 
 
 class CreateFolds(QWidget):
-    """They stay open or closed as they were left."""
+    """The sections remember whether they are expanded."""
 
     told = Signal(str)
 
@@ -75,26 +75,26 @@ class CreateFolds(QWidget):
         self.show_model()
 
     def fields(self) -> dict[str, Field]:
-        """By what problems are about."""
+        """The fields by the names used in problems."""
         own = self._adapter_fields | {"references": self._references_field}
         return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | own
 
     def folds(self) -> dict[str, Fold]:
-        """By their names."""
+        """The sections by name."""
         return self._folds
 
     def reveal(self, field: str) -> None:
-        """Open the fold that a field stands in."""
+        """Expand the section that contains a field."""
         fold = self._folds.get(_OF_FIELD.get(field, ""))
         if fold is not None:
             fold.set_open(True)
 
     def all_own_button(self) -> QPushButton:
-        """The one that takes all back."""
+        """The button that resets all settings."""
         return self._all_own
 
     def show_model(self) -> None:
-        """Show what is set."""
+        """Show the current settings."""
         model = self._model
         settings, info = model.chosen.settings(), model.chosen.info()
         self.sampling.show_model()

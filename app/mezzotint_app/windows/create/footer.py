@@ -1,4 +1,4 @@
-"""Under the form of the Create page: what it needs, what stands in the way, and Generate."""
+"""The footer of the Create page: memory plan, problems and Generate."""
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
@@ -14,11 +14,11 @@ from mezzotint_app.windows.create.repeat_notice import RepeatNotice
 
 
 class CreateFooter(QFrame):
-    """Always in sight."""
+    """Always visible, below the scrolling form."""
 
-    generate_wanted = Signal(bool)  # at the front of the queue
+    generate_wanted = Signal(bool)  # whether at the front of the queue
     copy_wanted = Signal()
-    save_wanted = Signal()  # as a job
+    save_wanted = Signal()  # as a job file
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class CreateFooter(QFrame):
         self._why = icon_button("info", self.tr("Why this plan"), checkable=True)
         self._why.toggled.connect(self._show_plan)
         self._problem = plain_label(wrap=True, role="error")
-        self._hint = plain_label(wrap=True, role="muted")  # nobody has done anything wrong yet
+        self._hint = plain_label(wrap=True, role="muted")  # an empty prompt is not yet an error
         self._generate = QPushButton(icon_in("play", "accent_text"), "")
         self._generate.setProperty("role", "primary")
         self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -60,7 +60,7 @@ class CreateFooter(QFrame):
         self._show_plan()
 
     def show_model(self) -> None:
-        """Show what Generate does, and what stands in the way."""
+        """Show what Generate will do, or what prevents it."""
         problems = self._model.problems()
         told = next(iter(problems.values()), "")
         is_new = "prompt" in problems and not self._model.words.prompt()
@@ -78,31 +78,31 @@ class CreateFooter(QFrame):
         )
 
     def put_over_generate(self, widget: QWidget) -> None:
-        """Something that Generate alone would not tell."""
+        """Insert a widget above the Generate button."""
         self._column.insertWidget(self._column.indexOf(self._row), widget)
 
     def generate_button(self) -> QPushButton:
-        """The one that puts it into the queue."""
+        """The Generate button."""
         return self._generate
 
     def actions_of_more(self) -> list[QAction]:
-        """Front of the queue; copy as command line; save as a job."""
+        """The actions: generate next, copy as command line, save as job file."""
         return self._ways.actions()
 
     def plan_words(self) -> str:
-        """What is said of memory and time."""
+        """The text about memory and time."""
         return self._refused.text() if not self._refused.isHidden() else self._line.text()
 
     def why_button(self) -> QToolButton:
-        """The one that shows the reasons."""
+        """The button that shows the reasons for the plan."""
         return self._why
 
     def reasons(self) -> str:
-        """The reasons, where they are shown."""
+        """The reasons; empty if they are hidden."""
         return "" if self._reasons.isHidden() else self._reasons.text()
 
     def problem(self) -> str:
-        """What stands in the way."""
+        """The problem that prevents generating."""
         return self._problem.text()
 
     def _show_plan(self) -> None:

@@ -1,4 +1,4 @@
-"""The part of the Create page for a starting image: drop, paste or choose one; strength; mask and frame."""
+"""The init image section of the Create page: drop, paste or choose an image; strength, mask and canvas."""
 
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from mezzotint_app.windows.create.image_input_words import part_words, size_word
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 
 _THUMBNAIL = QSize(96, 96)
-_STEPS = 100  # of the slider
+_STEPS = 100  # slider steps
 
 
 class ImageInputPanel(DropArea):
-    """Shows an ImageInputModel and passes on what is done to it."""
+    """Shows an ImageInputModel and forwards input to it."""
 
-    told = Signal(str)  # something that a person should read
+    told = Signal(str)  # a message for the user
 
     def __init__(self, model: ImageInputModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class ImageInputPanel(DropArea):
         model.told.connect(self.told)
         self._show()
 
-    # ---- what there is
+    # ---- setup
 
     def _build_empty(self) -> QWidget:
         hint = DropHint(self.tr("Drop an init image here, or"))
@@ -150,7 +150,7 @@ class ImageInputPanel(DropArea):
         row.addWidget(self._no_mask)
         return row
 
-    # ---- what it shows
+    # ---- display
 
     def _show(self) -> None:
         model = self._model
@@ -189,10 +189,10 @@ class ImageInputPanel(DropArea):
         self._size.setVisible(bool(size))
         self._own.setVisible(model.grown_size() is not None and not model.keeps_size())
 
-    # ---- what is done
+    # ---- actions
 
     def take(self, what: Held) -> None:
-        """Begin from what was dropped or pasted."""
+        """Use a dropped or pasted image as init image."""
         if what.paths:
             self._model.set_image(what.paths[0])
         elif what.image is not None:
@@ -203,7 +203,7 @@ class ImageInputPanel(DropArea):
             self.told.emit(self.tr("There is no init image."))
 
     def choose(self) -> QFileDialog:
-        """Ask for a file."""
+        """Open a file dialog."""
         dialog = QFileDialog(self, self.tr("Choose an init image"), str(Path(self._model.path() or ".").parent))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
@@ -218,7 +218,7 @@ class ImageInputPanel(DropArea):
         return dialog
 
     def edit_mask(self) -> MaskEditor | None:
-        """Open the page with the mask and the frame; None while the image is not there yet."""
+        """Open the mask editor; returns None while the image is not loaded."""
         image = self._model.image()
         if image is None:
             return None

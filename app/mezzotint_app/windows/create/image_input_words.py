@@ -1,4 +1,4 @@
-"""Sentences about a starting image."""
+"""Texts about the init image."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -6,7 +6,7 @@ from mezzotint_app.viewmodel.create.image_input import ImageInputModel
 
 
 def strength_words(strength: float) -> str:
-    """What a strength does, in a few words."""
+    """Describe the effect of a denoising strength."""
     if strength < 0.15:
         return QCoreApplication.translate("ImageInput", "Hardly anything changes")
     if strength < 0.4:
@@ -21,7 +21,7 @@ def strength_words(strength: float) -> str:
 
 
 def size_words(model: ImageInputModel) -> str:
-    """How large the result will be, and what it leaves out."""
+    """Describe the size of the result and how much of the image is cropped."""
     result = model.result_size()
     if result is None:
         return ""
@@ -41,7 +41,7 @@ def size_words(model: ImageInputModel) -> str:
 
 
 def part_words(model: ImageInputModel) -> str:
-    """Which part is inpainted; empty: all of the image."""
+    """Describe which part is generated; empty for the whole image."""
     parts = []
     if model.mask() is not None:
         parts.append(QCoreApplication.translate("ImageInput", "Only the masked area is generated."))

@@ -1,4 +1,4 @@
-"""The page on which a mask is painted and an image's frame is pushed outwards."""
+"""The mask editor, in which a mask is painted and the canvas is extended."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,11 +18,11 @@ from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.create.mask_settings import MaskSettings
 from mezzotint_app.windows.create.mask_tools import MaskTools
 
-_BRUSH = 0.08  # of the image's longer side, at first
+_BRUSH = 0.08  # initial brush size, relative to the longer side of the image
 
 
 class MaskEditor(QDialog):
-    """Edits the mask of an ImageInputModel; nothing changes before "Apply"."""
+    """Edits the mask of an ImageInputModel; nothing changes until "Apply"."""
 
     def __init__(
         self, model: ImageInputModel, image: LoadedImage, parent: QWidget | None = None, *, pool: Runs | None = None
@@ -92,7 +92,7 @@ class MaskEditor(QDialog):
         row.addWidget(self._buttons)
         return row
 
-    # ---- image and mask come in
+    # ---- loading
 
     def _load(self) -> None:
         self._use.setEnabled(False)
@@ -121,7 +121,7 @@ class MaskEditor(QDialog):
         self._begin()
 
     def _no_mask(self, failure: Failure) -> None:
-        """The old mask is gone: say so, and let a new one be painted."""
+        """Report that the old mask could not be read, and let the user paint a new one."""
         self._told(failure)
         self._begin()
 
@@ -130,10 +130,10 @@ class MaskEditor(QDialog):
         self.tools.setEnabled(True)
         self.canvas.setFocus()
 
-    # ---- and go out
+    # ---- applying
 
     def use(self) -> None:
-        """Hand mask and frame over; the page closes when the mask is safely on disk."""
+        """Apply mask and canvas; the dialog closes once the mask has been written to disk."""
         self._document.end()
         self._use.setEnabled(False)
         self._model.use_mask(
@@ -141,7 +141,7 @@ class MaskEditor(QDialog):
         )
 
     def done(self, result: int) -> None:
-        """Closing: what is still read or written is told to nobody."""
+        """Close the dialog and drop the results of pending reads and writes."""
         self._model.loader.drop(self._reading)
         if result != QDialog.DialogCode.Accepted:
             self._model.give_up_mask()

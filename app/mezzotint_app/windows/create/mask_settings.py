@@ -1,4 +1,4 @@
-"""How a masked part is inpainted, and by how much the image grows, as a form."""
+"""The form for inpainting settings and for extending the canvas."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
@@ -96,7 +96,7 @@ class MaskSettings(QWidget):
     # ---- values
 
     def painting(self) -> Painting:
-        """As it stands in the form."""
+        """The inpainting settings in the form."""
         return Painting(
             area=self._area.currentData(),
             padding=self._padding.value(),
@@ -105,11 +105,11 @@ class MaskSettings(QWidget):
         )
 
     def growth(self) -> Growth:
-        """As it stands in the form."""
+        """The canvas extension in the form."""
         return self._growth
 
     def show_growth(self, growth: Growth) -> None:
-        """Show another growth, without telling of it."""
+        """Show a canvas extension without emitting `growth_changed`."""
         self._growth = growth
         for edge, box in self._sides.items():
             box.blockSignals(True)

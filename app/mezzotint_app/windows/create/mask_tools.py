@@ -1,4 +1,4 @@
-"""The tools over a mask: brush and eraser, their size and hardness, undo, the whole mask at once, zoom."""
+"""The mask editor's toolbar: brush and eraser with size and hardness, undo, operations on the whole mask, zoom."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from mezzotint_app.widgets.images.image_bar import ImageBar
 from mezzotint_app.widgets.images.mask_canvas import MaskCanvas
 from mezzotint_app.widgets.labels import plain_label
 
-_POSITIONS = 200  # of the size slider; sizes grow by the same part with each
+_POSITIONS = 200  # positions of the size slider, each larger than the previous one by the same factor
 _GROWTH = (LARGEST / SMALLEST) ** (1 / _POSITIONS)
 
 
@@ -83,7 +83,7 @@ class MaskTools(QFrame):
     def _tool(self, name: str, words: str, shortcut: str, action: Callable[[], None]) -> QToolButton:
         button = icon_button(name, words, shortcut=shortcut)
         button.clicked.connect(lambda: action())
-        keys = QShortcut(QKeySequence(shortcut), self)  # that of a button waits a tenth of a second
+        keys = QShortcut(QKeySequence(shortcut), self)  # a button's own shortcut waits a tenth of a second
         keys.activated.connect(action)
         self._row.addWidget(button)
         return button
@@ -105,7 +105,7 @@ class MaskTools(QFrame):
 
 
 def _position(size: float) -> int:
-    """Of the slider for a size."""
+    """The slider position for a brush size."""
     position, at = 0, SMALLEST
     while at * _GROWTH**0.5 < size and position < _POSITIONS:
         position, at = position + 1, at * _GROWTH

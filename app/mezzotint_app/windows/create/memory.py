@@ -1,4 +1,4 @@
-"""Precision of weights and use of memory on the Create page."""
+"""Weight precision and memory settings on the Create page."""
 
 from typing import get_args
 
@@ -11,7 +11,7 @@ from mezzotint_app.widgets.inputs.field import Field
 
 
 class CreateMemory(QWidget):
-    """What is given up, and what is not, so that it fits."""
+    """Settings that trade quality or speed for memory."""
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class CreateMemory(QWidget):
         self.show_model()
 
     def fields(self) -> dict[str, Field]:
-        """By the names of the settings."""
+        """The fields by the names of the settings."""
         return self._fields
 
     def show_model(self) -> None:
-        """Show what is set."""
+        """Show the current settings."""
         settings = self._model.chosen.settings()
         self.memory.show_choices(self._policies(), self._model.memory())
         self.quantization.show_choices(self._schemes(), settings.quantization)
@@ -64,7 +64,7 @@ class CreateMemory(QWidget):
         self.fast.setChecked(settings.fast)
 
     def summary(self) -> str:
-        """What is set, in a few words."""
+        """A short summary of the settings."""
         parts = [self.memory.currentText()]
         if self._model.chosen.settings().quantization is not None:
             parts.append(self.quantization.currentText())

@@ -1,4 +1,4 @@
-"""The Create page: the form at the left, the image at the right."""
+"""The Create page: the form on the left, the image on the right."""
 
 from collections.abc import Callable
 
@@ -22,13 +22,13 @@ _NARROWEST = 320
 
 
 class CreatePage(QWidget):
-    """Shows a CreateModel and passes on what is done to it."""
+    """Shows a CreateModel and forwards input to it."""
 
-    told = Signal(str)  # something that a person should read
-    open_full_screen = Signal(tuple, int)  # paths, and which
+    told = Signal(str)  # a message for the user
+    open_full_screen = Signal(tuple, int)  # paths, and index of the one to show
     show_settings_of = Signal(str)
-    save_wanted = Signal()  # what is set, as a job file
-    copied = Signal(str)  # what is on the clipboard now, in words
+    save_wanted = Signal()  # save the current settings as a job file
+    copied = Signal(str)  # a message about what was copied to the clipboard
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class CreatePage(QWidget):
         self.footer = CreateFooter(model)
         self.result = CreateResult(model, thumbnails, pool, engine)
         self._soon = self._timer(self.show_model)
-        self._sight = self._timer(self._bring_into_sight)  # once everything has its place
+        self._sight = self._timer(self._bring_into_sight)  # after the layout was updated
         self._build()
         self._connect()
         self.show_model()
 
     def show_model(self) -> None:
-        """Show all that is set; several changes at once are shown once."""
+        """Show all current settings; several changes in a row are shown at once."""
         self._soon.stop()
         for part in (self.prompts, self.basics, self.folds, self.footer):
             part.show_model()
@@ -63,11 +63,11 @@ class CreatePage(QWidget):
             field.set_problem("" if name == "prompt" and not self._model.words.prompt() else told)
 
     def fields(self) -> dict[str, Field]:
-        """Every field, by what problems are about."""
+        """All fields by the names used in problems."""
         return self.prompts.fields() | self.basics.fields() | self.folds.fields()
 
     def generate(self, front: bool = False) -> None:
-        """Put it into the queue; what stands in the way gets the keyboard."""
+        """Add the images to the queue, or give the focus to the first field with a problem."""
         self.show_model()
         problems = self._model.problems()
         if self._model.generate(front):
@@ -79,7 +79,7 @@ class CreatePage(QWidget):
             field.focus_control()
 
     def copy_command(self) -> None:
-        """Put the command that makes the same images on the clipboard."""
+        """Copy the command line that generates the same images to the clipboard."""
 
         def copy(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
@@ -88,11 +88,11 @@ class CreatePage(QWidget):
         self._model.copy_command(copy)
 
     def focus_first(self) -> None:
-        """The keyboard to the prompt."""
+        """Give the focus to the prompt."""
         self.prompts.prompt.setFocus()
 
     def splitter(self) -> QSplitter:
-        """Between form and image; its state can be kept."""
+        """The splitter between form and image, whose state can be stored."""
         return self._splitter
 
     def _timer(self, then: Callable[[], None]) -> QTimer:
@@ -162,7 +162,7 @@ class CreatePage(QWidget):
         self._sight.start()
 
     def _bring_into_sight(self) -> None:
-        """What has the keyboard is not left beyond the edge of the form."""
+        """Scroll the focused widget into view."""
         now = QApplication.focusWidget()
         if now is not None and self._form.isAncestorOf(now):
             self._scroll.ensureWidgetVisible(now, 0, 24)

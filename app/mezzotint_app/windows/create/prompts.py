@@ -1,4 +1,4 @@
-"""Prompt and negative prompt on the Create page."""
+"""The prompt and negative prompt on the Create page."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -11,7 +11,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class TokenLine(QWidget):
-    """The length of a prompt, and what nobody reads of it."""
+    """The length of a prompt in tokens, and what the model ignores of it."""
 
     def __init__(self, tokens: PromptTokens) -> None:
         super().__init__()
@@ -28,12 +28,12 @@ class TokenLine(QWidget):
         self._show()
 
     def words(self) -> str:
-        """What is shown."""
+        """The shown text."""
         shown = [one.text() for one in (self._count, self._over, self._hint) if not one.isHidden()]
         return "\n".join(shown)
 
     def show_hint(self, text: str) -> None:
-        """Say something about weights."""
+        """Show a hint about weights."""
         self._hint.setText(text)
         self._hint.setVisible(bool(text))
 
@@ -47,7 +47,7 @@ class TokenLine(QWidget):
 
 
 class CreatePrompts(QWidget):
-    """Both texts, with undo; the page keeps what is written."""
+    """Both prompts, with undo; the texts themselves are stored in the view model."""
 
     generate_wanted = Signal(bool)
     told = Signal(str)
@@ -83,7 +83,7 @@ class CreatePrompts(QWidget):
         self.show_model()
 
     def show_model(self) -> None:
-        """Show the texts, and what is to be known of them."""
+        """Show the prompts and what is known about them."""
         words = self._words
         self.prompt.show_text(words.prompt())
         self.negative.show_text(words.negative_prompt())
@@ -96,11 +96,11 @@ class CreatePrompts(QWidget):
         self._show_negative(words.negative_prompt())
 
     def fields(self) -> dict[str, Field]:
-        """By what problems are about."""
+        """The fields by the names used in problems."""
         return {"prompt": self._field, "negative_prompt": self._negative_field}
 
     def token_lines(self) -> tuple[TokenLine, TokenLine]:
-        """Of the prompt and of the negative prompt."""
+        """The token lines of prompt and negative prompt."""
         return self._lines
 
     def _connect(self) -> None:

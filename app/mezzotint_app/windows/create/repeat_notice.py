@@ -1,4 +1,4 @@
-"""Over Generate while the seed is locked and nothing else has changed: that the same would come out again."""
+"""A notice above Generate: the seed is locked and nothing has changed, so the result would be the same."""
 
 from PySide6.QtWidgets import QPushButton
 
@@ -8,7 +8,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
 class RepeatNotice(NoticeBar):
-    """Hidden while Generate makes something new."""
+    """Hidden unless Generate would repeat the last image."""
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__("lock", "text")
@@ -18,7 +18,7 @@ class RepeatNotice(NoticeBar):
         self.random.clicked.connect(lambda: model.seed.fix(False))
 
     def show_model(self) -> None:
-        """Show whether it would be the same."""
+        """Show the notice if the result would be the same."""
         words = self.tr("Seed locked and nothing changed: this makes the same image again.")
         told = words if self._model.would_repeat() else ""
         if told != self.text():

@@ -1,4 +1,4 @@
-"""The right side of the Create page: the image, how far it is, and the last ones."""
+"""The right side of the Create page: the image, its progress and the latest results."""
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QImage
@@ -16,14 +16,14 @@ from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.widgets.images.result_strip import ResultStrip
 from mezzotint_app.widgets.labels import plain_label
 
-_NOTICE = 400  # characters of one that are shown
-_PARTS = 1000  # of the progress bar
+_NOTICE = 400  # characters of a notice that are shown
+_PARTS = 1000  # steps of the progress bar
 
 
 class CreateResult(QWidget):
     """Shows a Preview."""
 
-    full_screen_wanted = Signal(tuple, int)  # paths, and which
+    full_screen_wanted = Signal(tuple, int)  # paths, and index of the one to show
     settings_wanted = Signal(str)
 
     def __init__(
@@ -60,27 +60,27 @@ class CreateResult(QWidget):
         self._show_progress()
 
     def cancel_button(self) -> QPushButton:
-        """The one that stops the job."""
+        """The button that stops the job."""
         return self._cancel
 
     def skip_button(self) -> QPushButton:
-        """The one that goes on with the next image."""
+        """The button that skips to the next image."""
         return self._skip
 
     def compare_button(self) -> QWidget:
-        """The one that shows the first stage beside the last."""
+        """The button that compares the first stage with the last."""
         return self._compare
 
     def follow_button(self) -> QPushButton:
-        """The one that goes back to what is being made."""
+        """The button that returns to the image being generated."""
         return self._follow
 
     def notices(self) -> str:
-        """What was adjusted."""
+        """The adjustments to the settings; empty if they are hidden."""
         return "" if self._notices.isHidden() else self._notices.text()
 
     def progress_words(self) -> str:
-        """What is said of the job."""
+        """The text about the job's progress."""
         return self._words.text()
 
     def _build_bar(self) -> None:
@@ -170,7 +170,7 @@ class CreateResult(QWidget):
             self._bar.setValue(round(fraction * _PARTS))
 
     def _starting_line(self) -> str:
-        """What the engine does while it cannot work yet."""
+        """What the engine is doing while it cannot generate yet; empty otherwise."""
         engine = self._engine
         if engine is None or not engine.is_starting():
             return ""
@@ -212,7 +212,7 @@ class CreateResult(QWidget):
             self.menu_for(path).popup(where)
 
     def menu_for(self, path: str) -> QMenu:
-        """What can be done with a finished image."""
+        """The context menu of a finished image."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(icon("full-screen"), self.tr("Full screen"), lambda: self._open(path))
@@ -226,7 +226,7 @@ class CreateResult(QWidget):
 
 
 def _keep_room(part: QWidget) -> None:
-    """Its room stays while it is hidden, so that the image does not change its size with it."""
+    """Keep the widget's space while it is hidden, so that the image does not change its size."""
     policy = part.sizePolicy()
     policy.setRetainSizeWhenHidden(True)
     part.setSizePolicy(policy)

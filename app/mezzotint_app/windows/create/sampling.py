@@ -1,4 +1,4 @@
-"""Sampling on the Create page: a control for every option of it that has a label."""
+"""Sampling settings on the Create page: a control for every option that has a label."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ OPTIONS = {name: one for name, one in declared(Sampling).items() if one.label}
 
 
 class CreateSampling(QWidget):
-    """How the noise is taken away."""
+    """The sampling settings."""
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
@@ -37,11 +37,11 @@ class CreateSampling(QWidget):
         self.show_model()
 
     def fields(self) -> dict[str, Field]:
-        """By the names of the settings."""
+        """The fields by the names of the settings."""
         return self._fields
 
     def show_model(self) -> None:
-        """Show what is set."""
+        """Show the current settings."""
         settings, own = self._model.chosen.settings(), self._model.chosen.own()
         for name, control in self.controls.items():
             value = getattr(settings, name)
@@ -57,7 +57,7 @@ class CreateSampling(QWidget):
         self._show_schedule(settings.sampler, settings.schedule)
 
     def summary(self) -> str:
-        """What is set, in a few words."""
+        """A short summary of the settings."""
         settings = self._model.chosen.settings()
         told = [
             self.tr("{steps} steps").format(steps=round(self.controls["steps"].value())),
@@ -97,7 +97,7 @@ class CreateSampling(QWidget):
 
 
 def _control(option: Option) -> Any:  # noqa: ANN401  one of three widgets
-    """What shows and takes the values of an option."""
+    """The widget that shows and edits the values of an option."""
     name, tip = label(option), tooltip(option)
     takes = option.takes
     if isinstance(takes, Integer):

@@ -1,4 +1,4 @@
-"""Above the gallery: search, filters, order, size."""
+"""The bar above the gallery: search, filters, sort order and thumbnail size."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QToolButton, QWidget
@@ -8,11 +8,11 @@ from mezzotint_app.viewmodel.gallery.gallery import STARS, GalleryModel
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.icon_button import icon_button
 
-SMALLEST, LARGEST = 96, 384  # points of an image's side
+SMALLEST, LARGEST = 96, 384  # device-independent pixels of an image's side
 
 
 class GalleryBar(QFrame):
-    """Every part of the query has its control."""
+    """Has a control for every part of the query."""
 
     side_changed = Signal(int)
     details_toggled = Signal(bool)

@@ -1,4 +1,4 @@
-"""The Gallery page: all images, by date, to be found, looked at, rated and used again."""
+"""The Gallery page: all images by date, to search, view, rate and reuse."""
 
 from collections.abc import Callable
 
@@ -23,24 +23,24 @@ from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
 from mezzotint_app.windows.gallery.status import GalleryStatus
 from mezzotint_app.windows.gallery.trash_notice import TrashNotice
 
-_NEIGHBOURS = 500  # images on either side that can be leafed through on the full screen
+_NEIGHBOURS = 500  # images on either side that the full-screen viewer can browse
 
 
 class GalleryPage(QWidget):
-    """A grid, filters above it, the current image's settings beside it."""
+    """A grid with filters above it and the current image's settings beside it."""
 
-    show_settings_of = Signal(str)  # opens the dialog with the differences to the present settings
+    show_settings_of = Signal(str)  # opens the dialog that compares an image's settings with the current ones
     use_as_input = Signal(str)
     edit_image = Signal(str)
-    open_full_screen = Signal(list, int)  # paths, and which of them
+    open_full_screen = Signal(list, int)  # paths, and index of the one to show
     compare = Signal(str, str)
     create_asked = Signal()
-    told = Signal(str)  # for the status bar
+    told = Signal(str)  # a message for the status bar
 
     def __init__(self, gallery: Gallery, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._gallery = gallery
-        self._unlisted = False  # the notice tells that the list could not be read
+        self._unlisted = False  # whether the notice says that the list could not be read
         state = gallery.state.value()
         self.grid = GridView()
         self._delegate = ThumbnailDelegate(
@@ -52,7 +52,7 @@ class GalleryPage(QWidget):
             parent=self,
         )
         self._make_actions()
-        side = min(max(state.side, SMALLEST), LARGEST)  # whatever stands in the file
+        side = min(max(state.side, SMALLEST), LARGEST)  # the value from the file may be out of range
         self.bar = GalleryBar(gallery.model, side, details=state.details)
         self.panel = GallerySidePanel(gallery.details, self._panel_actions)
         self.problem = NoticeBar("error", "danger", closable=True)
@@ -66,7 +66,7 @@ class GalleryPage(QWidget):
         self._show_rows()
 
     def focus_first(self) -> None:
-        """The keyboard to the images, or to the way on where there are none."""
+        """Give the focus to the images, or to the placeholder's button if there are none."""
         (self.grid if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
@@ -74,11 +74,11 @@ class GalleryPage(QWidget):
         return QSize(960, 640)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
-        """What other programs have put into the folders meanwhile is looked for."""
+        """Check for images that other programs have saved meanwhile."""
         super().showEvent(event)
         self._gallery.others_work()
 
-    # ---- parts
+    # ---- setup
 
     def _make_actions(self) -> None:
         acts = self._gallery.actions
@@ -166,7 +166,7 @@ class GalleryPage(QWidget):
         self._page_actions()
 
     def _page_actions(self) -> None:
-        """Keys that work wherever the focus is on this page."""
+        """Add shortcuts that work wherever the focus is on this page."""
         for key, do in (
             (QKeySequence(QKeySequence.StandardKey.Find), self._to_search),
             (QKeySequence("Ctrl++"), lambda: self._zoom(32)),
@@ -202,7 +202,7 @@ class GalleryPage(QWidget):
         gallery.actions.copy_text.connect(lambda text: QGuiApplication.clipboard().setText(text))
         self.empty.button.clicked.connect(self._on_from_empty)
 
-    # ---- shown
+    # ---- display
 
     def _not_listed(self, why: str) -> None:
         self._unlisted = True
@@ -284,7 +284,7 @@ class GalleryPage(QWidget):
         self.bar.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.bar.search.selectAll()
 
-    # ---- done
+    # ---- actions
 
     def _current(self) -> GalleryItem | None:
         index = self.grid.currentIndex()

@@ -1,4 +1,4 @@
-"""How the image that a person stands on was made, beside the grid."""
+"""The panel beside the grid that shows how the current image was generated."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
@@ -23,7 +23,7 @@ from mezzotint_app.windows.queue.details_pane import action_button
 
 
 class GallerySidePanel(QScrollArea):
-    """Prompt and settings as plain text, stars, and what can be done."""
+    """Prompt and settings as plain text, the rating, and actions."""
 
     rated = Signal(int)
 

@@ -1,4 +1,4 @@
-"""Between filters and images: which date is in sight, how many there are, whether folders are being searched."""
+"""The line between filters and images: the date at the top of the view, the number of images and scan progress."""
 
 from PySide6.QtCore import QLocale, QSize
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QToolButton, QWidget
@@ -11,7 +11,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class GalleryStatus(QWidget):
-    """The date stays here while its images are scrolled through."""
+    """Keeps the current date visible while its images are scrolled."""
 
     def __init__(self, model: GalleryModel, scanner: GalleryScanner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,12 +30,12 @@ class GalleryStatus(QWidget):
         self._show_scan()
 
     def show_first(self, row: int) -> None:
-        """The first row in sight is another."""
+        """Set the first visible row."""
         self._first = row
         self._show()
 
     def texts(self) -> tuple[str, str, str]:
-        """Date, count, and what is being searched."""
+        """The shown date, count and scan state."""
         return self._date.text(), self._count.text(), self._scan.text() if self._scanner.is_running() else ""
 
     def _build(self) -> None:

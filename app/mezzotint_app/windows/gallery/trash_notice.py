@@ -1,4 +1,4 @@
-"""Above the gallery after images were moved to the trash: how many, and Undo."""
+"""The notice above the gallery after images were moved to the trash: how many, and Undo."""
 
 from PySide6.QtGui import QHideEvent, QKeySequence
 from PySide6.QtWidgets import QPushButton
@@ -10,7 +10,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
 class TrashNotice(NoticeBar):
-    """Hidden while there is nothing to undo, and when the page was left."""
+    """Hidden while there is nothing to undo, and after the page was left."""
 
     def __init__(self, trash: GalleryTrash) -> None:
         super().__init__("trash", "text", closable=True)
@@ -22,7 +22,7 @@ class TrashNotice(NoticeBar):
         trash.changed.connect(self._show)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802  Qt's name
-        """Another page was opened: who comes back does not wonder what was moved."""
+        """Clear the notice when another page is opened, as it would only confuse later."""
         if not self.isHidden() and not event.spontaneous():
             self.show_text("")
         super().hideEvent(event)

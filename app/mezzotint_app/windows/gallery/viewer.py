@@ -1,4 +1,4 @@
-"""Images over the whole screen, with keys for everything."""
+"""The full-screen viewer, in which everything has a keyboard shortcut."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from mezzotint_app.widgets.images.star_row import StarRow
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.windows.gallery.viewer_info import ViewerInfo
 
-_TOLD = 4000  # milliseconds that a message stays
+_TOLD = 4000  # milliseconds that a message is shown
 _CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 _KEYS: dict[Qt.Key, str] = {
     Qt.Key.Key_Right: "next",
@@ -62,14 +62,14 @@ class Viewer(QWidget):
         model.told.connect(self._say)
 
     def open_at(self, paths: Sequence[str], index: int) -> None:
-        """Show these images over the whole screen, beginning with that one."""
+        """Show these images in full screen, starting with the one at `index`."""
         self._model.open(paths, index)
         self.showFullScreen()
         self.raise_()
         self.activateWindow()
         self.view.setFocus()
 
-    # ---- what there is
+    # ---- setup
 
     def _build(self) -> None:
         middle = QSplitter(Qt.Orientation.Horizontal)
@@ -142,7 +142,7 @@ class Viewer(QWidget):
             "close": self.close,
         }
 
-    # ---- what it shows
+    # ---- display
 
     def _show(self) -> None:
         model = self._model
@@ -158,7 +158,7 @@ class Viewer(QWidget):
             self._image = None
             self.view.clear(model.problem() or self.tr("Loading…"))
         elif image is not self._image or self._path != model.path():
-            keep = bool(model.marked()) and self._image is not None  # so that the same place is compared
+            keep = bool(model.marked()) and self._image is not None  # so that the same area is compared
             self._image = image
             self.view.show_image(image, keep_view=keep)
         self._path = model.path()
@@ -170,7 +170,7 @@ class Viewer(QWidget):
         if words:
             self._told.start(_TOLD)
 
-    # ---- what is done
+    # ---- actions
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
         if event.matches(QKeySequence.StandardKey.Copy):

@@ -1,4 +1,4 @@
-"""How the image in the viewer was made, as plain text."""
+"""Shows how the image in the viewer was generated, as plain text."""
 
 from PySide6.QtWidgets import QFormLayout, QFrame, QVBoxLayout, QWidget
 
@@ -13,7 +13,7 @@ _VALUE = 200  # characters that are shown
 
 
 class ViewerInfo(QFrame):
-    """Prompt, negative prompt and settings of the image that a ViewerModel stands on."""
+    """The prompt, negative prompt and settings of a ViewerModel's current image."""
 
     def __init__(self, model: ViewerModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""One model: what it is, what its parts weigh, how it would use this machine, what can be done with it."""
+"""Details of a model: description, component sizes, memory plan on this machine, and actions."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
@@ -37,7 +37,7 @@ class ModelDetails(QFrame):
         self.show_model(None)
 
     def show_model(self, identity: str | None) -> None:
-        """Show this one, or that there is none."""
+        """Show a model, or that none is selected."""
         self._id = identity
         model = self._library.model(identity) if identity else None
         self._title.setText(model.id if model else self.tr("No model selected"))
@@ -51,7 +51,7 @@ class ModelDetails(QFrame):
         if model is not None:
             self._fill(model)
 
-    # ---- parts
+    # ---- setup
 
     def _build(self) -> None:
         self._make_buttons()
@@ -156,7 +156,7 @@ class ModelDetails(QFrame):
         label.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._text.addRow(label, value)
 
-    # ---- what happens
+    # ---- actions
 
     def _with_id(self, act: object) -> None:
         if self._id is not None and callable(act):

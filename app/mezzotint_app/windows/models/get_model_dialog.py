@@ -1,4 +1,4 @@
-"""Getting a model: one of the list, an id of the Hugging Face hub, or a link. Nothing is fetched unasked."""
+"""Download a model from the list, by Hugging Face id or by link. Nothing is downloaded without being asked for."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -28,9 +28,9 @@ _ID = int(Qt.ItemDataRole.UserRole)
 
 
 class GetModelDialog(QDialog):
-    """A list, a field for any other, and the offer before anything is fetched."""
+    """A list, a field for other models, and the offer that is shown before anything is downloaded."""
 
-    begun = Signal(int)  # the job
+    begun = Signal(int)  # the job's number
 
     def __init__(self, get: GetModel, vram_bytes: int | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +43,7 @@ class GetModelDialog(QDialog):
         self._show()
         get.load(vram_bytes)
 
-    # ---- parts
+    # ---- setup
 
     def _make_parts(self) -> None:
         self.list = QListWidget()
@@ -125,7 +125,7 @@ class GetModelDialog(QDialog):
         self.look_button.setAutoDefault(False)
         self.list.currentItemChanged.connect(self._choose)
 
-    # ---- what happens
+    # ---- updates
 
     def _changed(self) -> None:
         if self.list.count() != len(self._get.known):

@@ -1,4 +1,4 @@
-"""The Models page: what is there, what it needs here, and what can be done with it."""
+"""The Models page: the installed models, their memory needs on this machine, and actions."""
 
 from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtWidgets import (
@@ -22,13 +22,13 @@ from mezzotint_app.widgets.job_line import JobLine
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.windows.models.details import ModelDetails
 
-_WIDTHS = (210, 105, 85, 80, 150, 110)  # pixels of the columns at first
+_WIDTHS = (210, 105, 85, 80, 150, 110)  # initial column widths in pixels
 
 
 class ModelsPage(QWidget):
-    """A table, the details of one model, and the jobs that are under way."""
+    """A table, the details of one model, and the running jobs."""
 
-    use_asked = Signal(str)  # make images with this model
+    use_asked = Signal(str)  # generate images with this model
     get_asked = Signal()
     quantize_asked = Signal(str)
     places_asked = Signal()
@@ -49,37 +49,37 @@ class ModelsPage(QWidget):
         self.details = ModelDetails(library)
         self._told = NoticeBar("warning", "warning", closable=True)
         self._noticed: tuple[str, ...] = ()
-        self._looked_at: str | None = None  # the model in the details; a list that is read anew forgets its row
+        self._looked_at: str | None = None  # the model shown in the details; reloading the list loses the current row
         self._build()
         self._connect()
         self._select_first()
 
     def focus_first(self) -> None:
-        """The keyboard to the list."""
+        """Give the focus to the list."""
         self._table.setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802, D102
         return QSize(960, 640)
 
     def current(self) -> str | None:
-        """The id of the model that is looked at."""
+        """The id of the selected model."""
         index = self._table.currentIndex()
         return index.data(ID_ROLE) if index.isValid() else None
 
     def select(self, identity: str) -> None:
-        """Look at that model, or do so as soon as it is listed."""
+        """Select a model, or do so as soon as it is listed."""
         self._looked_at = identity
         row = self._table_model.row_of(identity)
         if row is not None:
             self._table.setCurrentIndex(self._sorted.mapFromSource(self._table_model.index(row, NAME)))
 
     def add_folder(self) -> None:
-        """Let the person choose a folder."""
+        """Let the user choose a folder to add."""
         folder = QFileDialog.getExistingDirectory(self, self.tr("A folder of models, or one of ComfyUI or A1111"))
         if folder:
             self._library.add_folder(folder)
 
-    # ---- parts
+    # ---- setup
 
     def _build(self) -> None:
         page = QVBoxLayout(self)
@@ -183,15 +183,15 @@ class ModelsPage(QWidget):
         self.details.quantize_asked.connect(self.quantize_asked)
         self.details.reveal_asked.connect(self.reveal_asked)
 
-    # ---- what happens
+    # ---- updates
 
     def message(self) -> str:
-        """What stands above the list."""
+        """The message above the list."""
         return self._told.text()
 
     def _refreshed(self) -> None:
         told = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
-        if told != self._noticed:  # once: a person may have closed it
+        if told != self._noticed:  # only once, as the user may have closed the notice
             self._noticed = told
             self._tell("\n".join(told))
         if self._looked_at is not None and self.current() != self._looked_at:

@@ -1,4 +1,4 @@
-"""Which folders are searched for models, and which models were taken off the list."""
+"""The folders searched for models, and the models removed from the list."""
 
 from typing import cast
 
@@ -25,7 +25,7 @@ _PLACE = int(Qt.ItemDataRole.UserRole)
 
 
 class PlacesDialog(QDialog):
-    """Lists the folders, of which those that the person named can be taken off again; and models to be listed again."""
+    """Lists the folders, of which those added by the user can be removed, and hidden models, which can be restored."""
 
     def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Which quantized copy of a model to make."""
+"""The dialog for creating a quantized copy of a model."""
 
 from typing import cast
 
@@ -10,7 +10,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class QuantizeDialog(QDialog):
-    """Asks for the scheme; `scheme()` is what was chosen."""
+    """Asks for the quantization scheme; `scheme()` is the selected one."""
 
     def __init__(self, model: ModelInfo, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class QuantizeDialog(QDialog):
         self.resize(520, self.sizeHint().height())
 
     def scheme(self) -> Quantization:
-        """The scheme that is chosen."""
+        """The selected scheme."""
         chosen = self._schemes.checkedButton()
         return cast(Quantization, chosen.property("scheme") if chosen is not None else "int8")
 

@@ -1,4 +1,4 @@
-"""One entry of the queue closely, beside the list."""
+"""The details of a queue entry, beside the list."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
@@ -26,9 +26,9 @@ _TASKS_HEIGHT = 160
 
 
 class QueueDetailsPane(QScrollArea):
-    """The words, the tasks with their errors, the images, and what can be done."""
+    """Shows the prompt, the tasks with their errors, the images, and actions."""
 
-    open_full_screen = Signal(list, int)  # paths, and which of them
+    open_full_screen = Signal(list, int)  # paths, and index of the one to show
 
     def __init__(self, details: QueueDetails, actions: list[QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -133,7 +133,7 @@ class QueueDetailsPane(QScrollArea):
 
 
 def action_button(action: QAction) -> QToolButton:
-    """A button of an action, with its drawing and its words."""
+    """A button for an action, with its icon and text."""
     button = QToolButton()
     button.setProperty("role", "line")
     button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -1,4 +1,4 @@
-"""The Queue page: what is to be made, in which order, how far it is, what went wrong."""
+"""The Queue page: the jobs in their order, their progress and their errors."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,8 +29,8 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.queue_list import QueueList
 from mezzotint_app.windows.queue.details_pane import QueueDetailsPane
 
-_LOOKED_AT = 200  # selected rows that decide which actions can be used
-_THUMBNAIL = 64  # points
+_LOOKED_AT = 200  # at most this many selected rows are checked for which actions are possible
+_THUMBNAIL = 64  # device-independent pixels
 
 
 class QueuePage(QWidget):
@@ -38,13 +38,13 @@ class QueuePage(QWidget):
 
     edit_again = Signal(object)  # GenerateRequest, for the Create page
     create_asked = Signal()
-    open_full_screen = Signal(list, int)  # paths, and which of them
-    told = Signal(str)  # for the status bar
+    open_full_screen = Signal(list, int)  # paths, and index of the one to show
+    told = Signal(str)  # a message for the status bar
 
     def __init__(self, queue: Queue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._queue = queue
-        self._unlisted = False  # the notice tells that the list could not be read
+        self._unlisted = False  # whether the notice says that the list could not be read
         self.list = QueueList()
         self._make_actions()
         self.details = QueueDetailsPane(queue.details, self._entry_actions)
@@ -58,14 +58,14 @@ class QueuePage(QWidget):
         self._show_all()
 
     def focus_first(self) -> None:
-        """The keyboard to the list, or to the way on from an empty one."""
+        """Give the focus to the list, or to the placeholder's button if the list is empty."""
         (self.list if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for the list and the details."""
         return QSize(960, 640)
 
-    # ---- parts
+    # ---- setup
 
     def _make_actions(self) -> None:
         acts, model = self._queue.actions, self._queue.model
@@ -222,7 +222,7 @@ class QueuePage(QWidget):
         self.details.open_full_screen.connect(self.open_full_screen)
         self.empty.button.clicked.connect(self.create_asked)
 
-    # ---- shown
+    # ---- display
 
     def _not_listed(self, why: str) -> None:
         self._unlisted = True
@@ -312,7 +312,7 @@ class QueuePage(QWidget):
         self.edit.setEnabled(current is not None)
         self.folder.setEnabled(current is not None and current.first_image is not None)
 
-    # ---- done
+    # ---- actions
 
     def _with_rows(self, then: Callable[[list[EntryRow]], None]) -> None:
         rows = self.list.selected_rows()

@@ -1,4 +1,4 @@
-"""Over Generate while the queue is paused: that it is, why, and Resume."""
+"""A notice above Generate while the queue is paused, with the reason and Resume."""
 
 from PySide6.QtWidgets import QPushButton
 
@@ -8,7 +8,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
 class PausedNotice(NoticeBar):
-    """Hidden while the queue goes on."""
+    """Hidden unless the queue is paused."""
 
     def __init__(self, queue: Queue) -> None:
         super().__init__("pause", "text")

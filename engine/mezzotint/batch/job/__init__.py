@@ -1,1 +1,1 @@
-"""Job files: read, written, and the settings that they hold."""
+"""Job files: reading, writing, and their settings."""

@@ -1,4 +1,4 @@
-"""An earlier image's own words as the start of a request: all of it for ours, what is known for foreign ones."""
+"""Start a request from an image's metadata: complete for our own images, as far as known for other programs'."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,7 +15,7 @@ Tell = Callable[[str], None]
 
 
 def base_of(metadata: ImageMetadata, image: str, is_model: Callable[[str], bool], tell: Tell) -> GenerateRequest:
-    """The request to start from; `tell` hears what could not be taken over."""
+    """Return the request to start from; reports what could not be taken over to `tell`."""
     if metadata.request is not None:
         return metadata.request
     note = metadata.other.get("note")
@@ -49,7 +49,7 @@ def _stage(metadata: ImageMetadata, is_model: Callable[[str], bool], lost: list[
 
 
 def _model(name: str | None, is_model: Callable[[str], bool], lost: list[str]) -> str | None:
-    """By its file name only: a stranger's path is none of ours."""
+    """Match by file name only, since another program's path need not exist here."""
     if name is None:
         return None
     return _known("model", name.replace("\\", "/").rpartition("/")[2], lambda last: bool(last) and is_model(last), lost)

@@ -1,4 +1,4 @@
-"""Inpainting and outpainting: the part of a request that options state."""
+"""The inpainting and outpainting part of a request, as set by options."""
 
 from dataclasses import replace
 from typing import get_args
@@ -12,7 +12,7 @@ from mezzotint.request_protocol import ImageRole
 
 
 def images_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]:
-    """The images of the request, by their roles; another init image does away with the mask of the one before."""
+    """Return the request's images ordered by role; a new init image discards the mask of the previous one."""
     said: dict[ImageRole, tuple[str, ...]] = {}
     if options.init is not None:
         said |= {"init": (options.init,), "mask": ()}
@@ -26,7 +26,7 @@ def images_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]
 
 
 def inpaint_of(options: Options, base: GenerateRequest) -> Inpaint | None:
-    """How the masked part is inpainted; an earlier image's way stays for what is not said, with its init image."""
+    """Return the inpaint settings; unset options keep those of `base`, unless the init image is replaced."""
     known = base.inpaint if options.init is None else None
     said = options.of(Inpaint)
     if options.outpaint is not None:
@@ -35,13 +35,13 @@ def inpaint_of(options: Options, base: GenerateRequest) -> Inpaint | None:
 
 
 def size_follows(options: Options, base: GenerateRequest) -> bool:
-    """Whether recorded sizes make room for that of the grown image."""
+    """Whether the size of the outpainted image replaces the recorded sizes."""
     asked = inpaint_of(options, base)
     return options.outpaint is not None and options.size is None and asked is not None and asked.area == "whole"
 
 
 def check_inpainting(options: Options, base: GenerateRequest) -> None:
-    """UsageError where an option says something about what is not there."""
+    """Raise UsageError if an option requires an init image, mask or outpainting that is absent."""
     has_init = options.init is not None or any(image.role == "init" for image in base.images)
     if options.mask is not None and not has_init:
         raise UsageError("--mask requires an init image: add --init")

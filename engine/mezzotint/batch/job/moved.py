@@ -1,4 +1,4 @@
-"""A job for a file in another folder: its relative paths as whole ones, so that they mean the same from there."""
+"""Move a job to a file in another folder: relative paths become absolute, so that they keep their meaning."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ _FILES = tuple(
 
 
 def moved(job: JobFile, base: Path, folder: Path) -> JobFile:
-    """The job, read from a file in `base`, as it must be written in `folder`. UsageError where that cannot be."""
+    """Return a job read from a file in `base` as it must be written in `folder`. Raises UsageError if impossible."""
     if base.absolute() == folder.absolute():
         return job
     _check_table(job, base)
@@ -40,7 +40,7 @@ def _settings(said: Options, base: Path) -> Options:
     return said.but(**{one.field: _moved(one.takes, value, base) for one, value in said.each()})
 
 
-def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  of whatever kind
+def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any option value
     match takes:
         case Listed():
             return tuple(_moved(takes.each, one, base) for one in value)
@@ -75,7 +75,7 @@ def _whole(path: str | None, base: Path) -> str | None:
 
 
 def _check_table(job: JobFile, base: Path) -> None:
-    """A table is not written anew: files that its cells name are from the folder of the job."""
+    """Reject tables with file names: these are relative to the job's folder, and the table is not rewritten."""
     if job.prompts.table is None:
         return
     rows = read_table(Path(whole(job.prompts.table, base)))

@@ -1,11 +1,11 @@
-"""Requests without what is as if it were not said: short in files, and the same when later versions can say more."""
+"""Drop default values from requests: files stay short, and hashes stay the same when later versions add fields."""
 
 import dataclasses
 from typing import Any
 
 
-def pruned(value: Any) -> Any:  # noqa: ANN401  any value of the boundary
-    """A value of the boundary as plain data, only with what differs from the defaults."""
+def pruned(value: Any) -> Any:  # noqa: ANN401  any protocol value
+    """Return a protocol value as plain data, keeping only fields that differ from their defaults."""
     if isinstance(value, tuple):
         return [pruned(one) for one in value]
     if not dataclasses.is_dataclass(value):

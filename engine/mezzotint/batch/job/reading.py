@@ -1,4 +1,4 @@
-"""Job files read strictly: whatever is not understood is named, with its line, and nothing is guessed."""
+"""Strict parsing of job files: anything not understood is reported with its line, and nothing is guessed."""
 
 import difflib
 import tomllib
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def read_job(path: Path, most_bytes: int = MOST_BYTES) -> JobFile:
-    """The job that a .toml or .json file says. UsageError names the line and the field that cannot be."""
+    """Read the job in a .toml or .json file. Raises UsageError with the line and field that are invalid."""
     try:
         data = read_limited(path, most_bytes)
     except ModelRefused as error:
@@ -49,7 +49,7 @@ def read_job(path: Path, most_bytes: int = MOST_BYTES) -> JobFile:
 
 
 def parse_job(data: bytes, name: str) -> JobFile:
-    """The job in the bytes of a file of that name."""
+    """Parse a job from the bytes of a file called `name`."""
     is_json = name.lower().endswith(".json")
     if not is_json and not name.lower().endswith(".toml"):
         raise UsageError(f"{plain(name)} is no job file by its name: it ends in .toml or .json")
@@ -61,24 +61,24 @@ def parse_job(data: bytes, name: str) -> JobFile:
 
 
 def job_of_data(data: Mapping[str, object], name: str = "the job") -> JobFile:
-    """The job that the JSON form of its file says. UsageError names the field that cannot be."""
+    """Parse a job from the JSON form of its file. Raises UsageError with the field that is invalid."""
     return _Reader(name=name, text="", is_json=True).job_of(dict(data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """One file, and how its errors are told."""
+    """Parses one file and reports its errors."""
 
     name: str
     text: str
     is_json: bool
 
     def job(self) -> JobFile:
-        """The whole job."""
+        """Parse the whole file."""
         return self.job_of(self._parsed())
 
     def job_of(self, data: dict[str, Any]) -> JobFile:
-        """The job that parsed data state."""
+        """Build the job from parsed data."""
         self._check_version(data)
         self._check_names(data, _TABLES, ())
         job = JobFile(
@@ -141,7 +141,7 @@ class _Reader:
         except ValueError as error:
             raise self._problem((*place, name), str(error)) from None
 
-    # ---- its parts
+    # ---- sections
 
     def _settings(self, table: Table) -> Options:
         def problem(name: str, message: str) -> UsageError:
@@ -221,7 +221,7 @@ class _Reader:
 
 
 def check_job(job: JobFile) -> None:
-    """UsageError for parts of a job that do not go together; also of one that was made from options."""
+    """Raise UsageError if sections of a job contradict each other; also used for jobs built from options."""
     words = job.prompts.list or job.prompts.file or job.prompts.table
     if job.requests and (words or job.input is not None):
         raise UsageError("whole requests have their own words and images: leave out [prompts] and [input]")
@@ -236,7 +236,7 @@ def check_job(job: JobFile) -> None:
 
 
 def _has_words(job: JobFile) -> bool:
-    """Whether an image may have a prompt: of the job, beside it, or in what it says about itself."""
+    """Whether images may have a prompt: from the job, a sidecar, or their metadata."""
     words = job.prompts.list or job.prompts.file or job.prompts.table
     return bool(words) or job.input is None or job.input.sidecars or job.input.work == "again"
 

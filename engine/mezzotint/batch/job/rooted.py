@@ -1,4 +1,4 @@
-"""The paths of a request as whole ones: a job's are to the folder that its file lies in."""
+"""Make the paths of a request absolute: those of a job are relative to the folder of its file."""
 
 import os
 from dataclasses import replace
@@ -11,7 +11,7 @@ _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
 
 
 def rooted(request: GenerateRequest, base: Path) -> GenerateRequest:
-    """The request, whose files are found from whatever folder it is run in."""
+    """Return the request with absolute paths, so that it can be run from any folder."""
     return replace(
         request,
         images=tuple(replace(image, path=whole(image.path, base)) for image in request.images),
@@ -22,7 +22,7 @@ def rooted(request: GenerateRequest, base: Path) -> GenerateRequest:
 
 
 def whole(path: str, base: Path) -> str:
-    """A whole path; one that is whole already, or begins in the home folder, is that."""
+    """Return an absolute path, relative to `base` unless it is already absolute or begins with ~."""
     return str(from_home(path)) if path.startswith("~") else os.path.abspath(base / path)  # noqa: PTH100
 
 
@@ -44,6 +44,6 @@ def _model(model: ModelRef, base: Path) -> ModelRef:
 
 
 def whole_model(name: str, base: Path) -> str:
-    """An id of the catalog stays one, even where a folder has its name: the engine takes ids first."""
+    """Make a model path absolute; a catalog id stays, even if a folder has its name: the engine tries ids first."""
     looks_like_path = name.startswith(".") or Path(name).suffix.lower() in _MODEL_FILES
     return whole(name, base) if looks_like_path and os.path.lexists(base / name) else name

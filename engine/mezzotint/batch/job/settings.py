@@ -1,4 +1,4 @@
-"""What a person said, on the command line or in a job file, as a request; nothing here looks at a disk."""
+"""Build a request from the options of a command line or job file, without touching the disk."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def request_of(options: Options, base: GenerateRequest | None = None) -> GenerateRequest:
-    """The request that the options state, over that of an earlier image if there is one."""
+    """Return the request for these options, on top of an earlier image's request `base` if given."""
     if base is None:
         if options.prompt is None:
             raise UsageError('no prompt given: mezzotint generate "a red house by the sea at dusk"')
@@ -39,7 +39,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
 
 
 def _with_recorded_cascade(options: Options, base: Cascade) -> Options:
-    """Where one part of the cascade is said anew, the other parts stay as the earlier image had them."""
+    """If options override one part of the cascade, fill in the other parts from the earlier image."""
     if (options.refiner, options.refiner_at) == (None, None) and not options.of(Transition):
         return options
     for before, after, transition in zip(base.stages, base.stages[1:], base.transitions, strict=False):
@@ -74,19 +74,19 @@ def _cascade(options: Options, base: Cascade) -> Cascade:
     first = replace(first, until=None)
     stages, transitions = [first], []
     if options.hires is not None:
-        # Said again, since a stage that names none takes its model's default; the sizes follow from the scale.
+        # Repeat the settings, since a stage without any uses its model's defaults; sizes follow from the scale.
         stages.append(replace(first, width=None, height=None))
         transitions.append(Transition(**{"strength": HIRES_STRENGTH} | options.of(Transition)))
     if options.refiner is not None:
         stages[-1] = replace(stages[-1], until=_said(options.refiner_at, REFINER_AT))
-        # What describes the base network says nothing of the refiner's.
+        # Settings specific to the base model do not apply to the refiner.
         stages.append(Stage(model=ModelRef(id=options.refiner), sampling=shared_with_refiner(first.sampling)))
         transitions.append(Transition())
     return Cascade(stages=tuple(stages), transitions=tuple(transitions))
 
 
 def _overridden(options: Options, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
-    """The stages with what was said put over each that it is about."""
+    """Apply the options to each stage that they concern."""
     main = stages[0].model if stages else None
     return tuple(_overridden_stage(options, stage, index == 0, main) for index, stage in enumerate(stages))
 
@@ -96,7 +96,7 @@ def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: Mode
     if options.model is not None and is_main:
         stage = replace(stage, model=ModelRef(id=options.model) if is_first or stage.model is not None else None)
     if options.size is not None:
-        width, height = options.size if is_first else (None, None)  # the transitions' scales give the later ones
+        width, height = options.size if is_first else (None, None)  # later sizes follow from the transitions' scales
         stage = replace(stage, width=width, height=height)
     if options.prompt is not None:
         stage = replace(stage, prompt=None)
@@ -105,16 +105,16 @@ def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: Mode
     if options.lora:
         stage = replace(stage, loras=None)
     if is_main and (options.weights, options.model) != (None, None):
-        stage = replace(stage, weights=options.weights)  # what was recorded are those of another model
+        stage = replace(stage, weights=options.weights)  # recorded weights belong to another model
     return replace(stage, sampling=_sampling(options, stage.sampling, is_main))
 
 
 def _sampling(options: Options, sampling: Sampling, is_main: bool) -> Sampling:
     said, known = options.of(Sampling), declared(Sampling)
-    dropped = {"schedule"} if "sampler" in said else set()  # a recorded schedule need not suit another sampler
-    if is_main and options.model is not None:  # what was recorded describes another network
+    dropped = {"schedule"} if "sampler" in said else set()  # a recorded schedule may not suit the new sampler
+    if is_main and options.model is not None:  # recorded values are specific to another model
         dropped |= {name for name, one in known.items() if one.scope == "model"}
     if is_main and (options.model is not None or "zero_terminal_snr" in said):
-        dropped.add("guidance_rescale")  # its default follows from the network
+        dropped.add("guidance_rescale")  # its default depends on the model
     kept = {name: value for name, value in said.items() if is_main or known[name].scope != "model"}
     return replace(sampling, **dict.fromkeys(dropped) | kept)

@@ -1,4 +1,4 @@
-"""Where in the text of a job file something stands, for the messages about it."""
+"""Find the line of a setting in the text of a job file, for error messages."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _TOML_SKIPPED = re.compile(
 
 
 def line_in_toml(text: str, place: Sequence[str]) -> int | None:
-    """The line of `["settings", "steps"]`, counted from 1; that of its table where the name is not found."""
+    """Return the line, from 1, of a key such as `["settings", "steps"]`; that of its table if the key is not found."""
     plain = _without_values(text)
     table, name = place[0], place[-1]
     header = re.search(rf"^[ \t]*\[+[ \t]*{re.escape(table)}[ \t]*\]+", plain, re.MULTILINE)
@@ -24,7 +24,7 @@ def line_in_toml(text: str, place: Sequence[str]) -> int | None:
 
 
 def line_in_json(text: str, place: Sequence[str]) -> int | None:
-    """The line of a name, looked for after the names that it is in."""
+    """Return the line of the last name in `place`, searching for each name after the one that contains it."""
     at = 0
     for name in place:
         found = re.compile(rf'"{re.escape(name)}"\s*:').search(text, at)
@@ -39,7 +39,7 @@ def _line(text: str, at: int) -> int:
 
 
 def _without_values(text: str) -> str:
-    """Texts and comments emptied, with their lines kept; what is short enough to be a name stays."""
+    """Blank out strings and comments but keep line breaks; strings short enough to be names stay."""
 
     def emptied(found: re.Match[str]) -> str:
         whole = found[0]

@@ -1,4 +1,4 @@
-"""Job files written: what was asked for in a window or on a command line, so that it can be run anywhere."""
+"""Write job files: what was set up in a window or on a command line, so that it can be run anywhere."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ _MARKS = re.compile(r"[{|}\\]")
 
 
 def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
-    """Write a job as .toml or .json, whole or not at all. StorageError, also for a name that is taken."""
+    """Write a job as .toml or .json, atomically. Raises StorageError, also if the file exists."""
     if path.suffix.lower() not in (".toml", ".json"):
         raise UsageError(f"{shown(path)} is no name for a job: let it end in .toml or .json")
     text = json_of(job) if path.suffix.lower() == ".json" else toml_of(job)
@@ -41,7 +41,7 @@ def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
 
 
 def toml_of(job: JobFile) -> str:
-    """The job as TOML; what is not said is not written."""
+    """Return the job as TOML, without default values."""
     document = tomlkit.document()
     for name, value in data_of(job).items():
         document.add(name, _with_lines(tomlkit.item(value)))
@@ -49,12 +49,12 @@ def toml_of(job: JobFile) -> str:
 
 
 def json_of(job: JobFile) -> str:
-    """The job as JSON."""
+    """Return the job as JSON."""
     return json.dumps(data_of(job), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _with_lines(item: Any) -> Any:  # noqa: ANN401  tomlkit's items have no common type of use here
-    """Long lists one to a line."""
+def _with_lines(item: Any) -> Any:  # noqa: ANN401  tomlkit's items have no useful common type
+    """Break long lists into one item per line."""
     if isinstance(item, dict):
         for value in item.values():
             if isinstance(value, tomlkit.items.Array) and len(value.as_string()) > 80:
@@ -63,7 +63,7 @@ def _with_lines(item: Any) -> Any:  # noqa: ANN401  tomlkit's items have no comm
 
 
 def data_of(job: JobFile) -> dict[str, Any]:
-    """The JSON form of the job, as plain data; what is not said is not in it."""
+    """Return the JSON form of the job as plain data, without default values."""
     parts: dict[str, Any] = {
         "version": job.schema_version,
         "title": job.title,
@@ -77,8 +77,8 @@ def data_of(job: JobFile) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value}
 
 
-def _said(part: Any, plain: Any) -> dict[str, Any]:  # noqa: ANN401  any of the parts
-    """What a part says otherwise than one that says nothing."""
+def _said(part: Any, plain: Any) -> dict[str, Any]:  # noqa: ANN401  any section
+    """Return the fields of a section that differ from its defaults."""
     pairs = ((field.name, getattr(part, field.name)) for field in dataclasses.fields(part))
     return {
         name.replace("_", "-"): list(value) if isinstance(value, tuple) else value
@@ -93,9 +93,9 @@ def _said(part: Any, plain: Any) -> dict[str, Any]:  # noqa: ANN401  any of the 
 def job_of(
     requests: Sequence[GenerateRequest], *, output: JobOutput | None = None, title: str = "", has_choices: bool = False
 ) -> JobFile:
-    """A job that makes what the requests ask for: in words where these can say it, else request by request.
+    """Return a job for the requests: as options and prompts if these can express them, else request by request.
 
-    `has_choices`: braces in the prompts are choices; otherwise they are what they look like.
+    `has_choices`: braces in the prompts are choices; otherwise they are literal.
     """
     plain = tuple(replace(request, output=Output(), previews=False) for request in requests)
     job = _in_words(plain, has_choices) or JobFile(requests=plain)
@@ -103,7 +103,7 @@ def job_of(
 
 
 def _in_words(requests: Sequence[GenerateRequest], has_choices: bool) -> JobFile | None:
-    """A list of prompts, each with every seed, where that is all in which the requests differ."""
+    """Return a list of prompts, each with every seed, if the requests differ in nothing else; otherwise None."""
     first = _stated(requests[0]) if requests else None
     prompts = tuple(dict.fromkeys(request.prompt for request in requests))
     seeds = tuple(dict.fromkeys(request.seed for request in requests))
@@ -122,7 +122,7 @@ def _in_words(requests: Sequence[GenerateRequest], has_choices: bool) -> JobFile
 
 
 def _without_choices(prompt: str) -> str | None:
-    """A prompt as it must be written to stand for itself; None for one that cannot."""
+    """Escape a prompt so that it is taken literally; None if that is impossible."""
     if not is_text(prompt) or len(prompt) > MAX_PROMPT:
         return None
     if _alternatives(prompt) == (prompt,):
@@ -139,10 +139,10 @@ def _alternatives(prompt: str) -> tuple[str, ...]:
 
 
 def _stated(request: GenerateRequest) -> Options | None:
-    """The options that state a request; None where words do not reach so far."""
+    """Return the options that reproduce a request, or None if options cannot express it."""
     options = options_of(request)
     try:
-        read = read_settings(said_settings(options), lambda name, _: UsageError(name))  # a job file has narrower bounds
+        read = read_settings(said_settings(options), lambda name, _: UsageError(name))  # job files have tighter bounds
         stated = request_of(read.but(prompt=request.prompt))
     except UsageError:
         return None

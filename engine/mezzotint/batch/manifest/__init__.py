@@ -1,1 +1,1 @@
-"""The manifest of an output folder, and what is read from it."""
+"""The manifest of an output folder, and its readers."""

@@ -1,4 +1,4 @@
-"""Output folders that somebody looks at: what was read of their manifests is kept, and only what is new is read."""
+"""Output folders that are being watched: parsed manifests are cached, and only new lines are read."""
 
 import contextlib
 import threading
@@ -15,31 +15,31 @@ from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskPage, Ba
 from mezzotint.errors import Cancelled, StorageError, UsageError
 from mezzotint.trouble import shown, storage_error
 
-MOST_ROWS = 1000  # of one page
-MOST_BYTES = 2 << 30  # of all manifests of a folder
+MOST_ROWS = 1000  # per page
+MOST_BYTES = 2 << 30  # of all manifests in a folder
 _MOST_FOLDERS = 4
-_LONGEST_TEXT = 1500  # characters of a name or an error that are kept
-_PATIENCE = 0.1  # seconds between looks whether it is still wanted
+_LONGEST_TEXT = 1500  # characters kept of a name or an error
+_PATIENCE = 0.1  # seconds between checks for cancellation
 _Identity = tuple[int, int]
 
 IsCancelled = Callable[[], bool]
 
 
 class FollowedFolders:
-    """The folders that were asked about last."""
+    """The most recently queried output folders."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._folders: OrderedDict[Path, _Followed] = OrderedDict()
 
     def status(self, asked: BatchFolder, cancelled: IsCancelled) -> BatchStatus:
-        """How a folder stands now. StorageError when it holds no manifest."""
+        """Return the current status of a folder. Raises StorageError if it has no manifest."""
         with self._read(asked.folder, cancelled) as (ledger, records):
             gone = sum_gone(records, ledger.folder) if asked.look_for_files else None
             return figures_of(ledger, records, gone)
 
     def tasks(self, asked: BatchTasks, cancelled: IsCancelled) -> BatchTaskPage:
-        """Some of its tasks."""
+        """Return a page of the folder's tasks."""
         if asked.offset < 0 or not 0 <= asked.limit <= MOST_ROWS:
             raise UsageError(f"a page begins at 0 or later, and has at most {MOST_ROWS} rows")
         with self._read(asked.folder, cancelled) as (_, records):
@@ -64,7 +64,7 @@ class FollowedFolders:
 
 
 class _Followed:
-    """One folder."""
+    """One output folder and its parsed manifests."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -74,7 +74,7 @@ class _Followed:
 
     @contextlib.contextmanager
     def held(self, cancelled: IsCancelled) -> Iterator[None]:
-        """One at a time; who is not wanted any more does not wait."""
+        """Hold the folder's lock; a cancelled caller stops waiting for it."""
         while not self._lock.acquire(timeout=_PATIENCE):
             _check(cancelled)
         try:
@@ -83,7 +83,7 @@ class _Followed:
             self._lock.release()
 
     def read_on(self, cancelled: IsCancelled) -> tuple[Ledger, Mapping[str, Record]]:
-        """What the manifests say by now."""
+        """Read new lines of the manifests; return the ledger and the latest record of each task."""
         before = {id(journal) for _, journal in self._journals.values()}
         self._journals = {path: self._of(path) for path in self._paths()}
         journals = tuple(journal for _, journal in self._journals.values())
@@ -110,7 +110,7 @@ class _Followed:
         return paths
 
     def _of(self, path: Path) -> tuple[_Identity, Journal]:
-        """What is known of a manifest; nothing, if it is another than before, or shorter than what was read of it."""
+        """Return the cached journal of a manifest, or a new one if the file was replaced or truncated."""
         identity, size = _stat(path)
         known = self._journals.get(path)
         if known is not None and known[0] == identity and known[1].end <= size:

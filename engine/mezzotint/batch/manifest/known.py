@@ -1,4 +1,4 @@
-"""What the manifests of a folder say, held so that hundreds of thousands of tasks fit: the last word on each."""
+"""The latest state of each task in a folder's manifests, compact enough for hundreds of thousands of tasks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,32 +19,32 @@ _MARKS = (*_BEGINS, *_DIED.values(), "released")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The last word on a task; nothing is known of it when all is as it is here."""
+    """The latest state of a task; the defaults mean that nothing is known of it."""
 
     status: Status | None = None
     output: str = ""
     attempts: int = 0
-    deaths: int = 0  # of processes that were making it alone, since its last record
-    is_suspect: bool = False  # a process ended while it made this with others: nobody knows which of them is to blame
-    under_way: UnderWay | None = None  # begun, by a process in which the engine was, and not ended
+    deaths: int = 0  # of processes while making it alone, since its last record
+    is_suspect: bool = False  # a process died while making it in a batch, of which any task may be to blame
+    under_way: UnderWay | None = None  # begun and not ended, by a process that runs the engine itself
 
 
 NOTHING = Known()
 
 
 class KnownTasks:
-    """Every task that a manifest names."""
+    """All tasks that appear in the manifests."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, Known] = {}
-        self._outputs: dict[str, str] = {}  # of images that are there, and of those that failed
+        self._outputs: dict[str, str] = {}  # output to key, of images that exist or failed
         self._failed: set[str] = set()
-        self._unreadable: dict[str, bool] = {}  # inputs of the manifest read last; whether its last run said so
+        self._unreadable: dict[str, bool] = {}  # inputs of the latest manifest; whether its last run confirmed it
         self.damaged = 0  # lines that could not be read
 
     @classmethod
     def read(cls, folder: Path, own: Path | None = None) -> "KnownTasks":
-        """All manifests of an output folder; those of shards may be growing. `own`: the one that is to be resumed."""
+        """Read all manifests of an output folder; those of shards may be growing. `own`: the one that is resumed."""
         known = cls()
         for path in sorted(manifests_in(folder), key=lambda path: path == own):
             known.read_file(path)
@@ -52,7 +52,7 @@ class KnownTasks:
         return known
 
     def read_file(self, path: Path) -> None:
-        """One manifest."""
+        """Read one manifest."""
         self._unreadable = {}
         try:
             for line in read_lines(path):
@@ -75,21 +75,21 @@ class KnownTasks:
                 self.note(what)
 
     def _end_all(self) -> None:
-        """What was under way when its process ended has ended it, as far as anyone knows."""
+        """Assume that tasks still under way when their process ended caused its death."""
         for key, known in list(self._tasks.items()):
             if known.under_way is not None:
                 self.mark(_DIED[known.under_way], key)
 
     def get(self, key: str) -> Known:
-        """The last word on a task."""
+        """Return the latest state of a task."""
         return self._tasks.get(key, NOTHING)
 
     def add(self, record: Record) -> None:
-        """A new last word."""
+        """Apply a new record."""
         self._settle(record.key, record.status, record.output, record.attempts)
 
     def note(self, what: str) -> None:
-        """A run begins, or has gone through all of its tasks: inputs that it did not find unreadable are so no more."""
+        """Handle `run` and `ended`: inputs that a complete run did not find unreadable again are no longer failures."""
         if what == "run":
             self._unreadable = dict.fromkeys(self._unreadable, False)
         elif what == "ended":
@@ -97,13 +97,13 @@ class KnownTasks:
             self._unreadable = {key: True for key, is_confirmed in self._unreadable.items() if is_confirmed}
 
     def mark(self, what: str, key: str) -> None:
-        """One of the marks that the manifest has; anything else is for other readers."""
+        """Apply a mark such as `begun` or `replaced`; lines of other kinds are ignored."""
         if what == "replaced":
-            self._tasks.pop(key, None)  # its image is gone, or will be: wanted again, it is made again
+            self._tasks.pop(key, None)  # its image is gone, or will be: made again if requested
         if what not in _MARKS:
             return
         before = self.get(key)
-        ended = what  # also that of a run before, which has ended without a word where two have begun the task
+        ended = what  # a second begin without an end means that the earlier run died silently
         if what in _BEGINS and before.under_way is not None:
             ended = _DIED[before.under_way]
         self._tasks[key] = replace(
@@ -127,18 +127,18 @@ class KnownTasks:
             self._outputs[output] = key
 
     def _replace(self, before: str, status: Status) -> None:
-        """What was to go there has changed, and another task took its place."""
+        """Another task now writes the output of `before`, because the job or its input has changed."""
         self._failed.discard(before)
         if status == "done":
-            self._tasks.pop(before, None)  # its image, if there was one, is gone: wanted again, it is made again
+            self._tasks.pop(before, None)  # its image, if any, is gone: made again if requested
 
     def key_of_output(self, output: str) -> str | None:
-        """The task whose image a file is."""
+        """Return the key of the task whose image is `output`, or None."""
         key = self._outputs.get(output)
         return key if key is not None and self.get(key).status == "done" else None
 
     def failures(self) -> int:
-        """How many failed or were set aside, and nothing has taken their place."""
+        """How many tasks failed or were set aside and were not superseded."""
         return len(self._failed)
 
     def __iter__(self) -> Iterator[tuple[str, Known]]:

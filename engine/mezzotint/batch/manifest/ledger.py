@@ -1,4 +1,4 @@
-"""All that the manifests of an output folder say, put together: the last word on each task, and how the runs went."""
+"""Combined view of an output folder's manifests: the latest record of each task, and the state of the runs."""
 
 import math
 import sys
@@ -24,29 +24,29 @@ _OF_FILES = {
     "no_mask",
     "not_a_file",
     "storage",
-}  # of a whole file
+}  # reasons that concern a whole input file
 
 Keep = Callable[[dict[str, Any]], Record]
 
 
 @dataclass(slots=True, kw_only=True)
 class Journal:
-    """One manifest."""
+    """One manifest, read incrementally."""
 
     path: Path
     shard: Shard | None
-    records: dict[str, Record] = field(default_factory=dict)  # the last one of each task, in the order they ended
-    outputs: dict[str, str] = field(default_factory=dict)  # the task whose image each was last
-    no_tasks: dict[str, str] = field(default_factory=dict)  # by input: it was skipped or unreadable
-    run: dict[str, Any] = field(default_factory=dict)  # how its last run began
-    total: int | None = None  # tasks of its last run, where it has counted them
-    is_ended: bool = False  # its last run went through all of its tasks
-    damaged: int = 0  # lines that cannot be read
-    end: int = 0  # bytes that were read
-    unconfirmed: set[str] = field(default_factory=set)  # inputs that its last run has not yet found unreadable again
+    records: dict[str, Record] = field(default_factory=dict)  # the latest of each task, in the order they ended
+    outputs: dict[str, str] = field(default_factory=dict)  # output to the key of its latest task
+    no_tasks: dict[str, str] = field(default_factory=dict)  # input to the key of its latest skip or failure
+    run: dict[str, Any] = field(default_factory=dict)  # the facts noted when its last run began
+    total: int | None = None  # tasks of its last run, once counted
+    is_ended: bool = False  # its last run completed all of its tasks
+    damaged: int = 0  # unreadable lines
+    end: int = 0  # bytes read so far
+    unconfirmed: set[str] = field(default_factory=set)  # unreadable inputs not yet confirmed by its last run
 
     def read_on(self, keep: "Keep | None" = None) -> Iterator[None]:
-        """Take the lines that are new, one at each step. `keep`: the record of a line. StorageError."""
+        """Read new lines, yielding after each. `keep` converts a line to a record. Raises StorageError."""
         try:
             for line in read_lines(self.path, self.end):
                 self._take(line.value, keep or _record)
@@ -64,14 +64,14 @@ class Journal:
             self.run, self.total, self.is_ended = line["run"], None, False
             self.unconfirmed = {key for key, record in self.records.items() if record.is_unreadable_input}
         elif isinstance(line.get("replaced"), str):
-            self.records.pop(line["replaced"], None)  # another's image was about to take its place
+            self.records.pop(line["replaced"], None)  # another task was about to overwrite its image
         else:
             self._take_total(line)
 
     def _settle(self, record: Record) -> None:
         before = self.outputs.get(record.output)
         if record.status == "done" and before is not None and before != record.key:
-            self.records.pop(before, None)  # it had this name, and was replaced
+            self.records.pop(before, None)  # its image had this name and was overwritten
         self.records.pop(record.key, None)
         self.records[record.key] = record
         self.unconfirmed.discard(record.key)
@@ -81,7 +81,7 @@ class Journal:
             self._look_at_input(record, record.input)
 
     def _look_at_input(self, record: Record, name: str) -> None:
-        """The last word on an input that was skipped or unreadable: it may have been mended, and made."""
+        """Drop an outdated skip or failure of an input: it may have been fixed, and its image made."""
         is_of_input = record.is_unreadable_input or (record.status == "skipped" and record.kind in _OF_FILES)
         if is_of_input or record.status == "done":
             before = self.no_tasks.pop(name, None)
@@ -94,23 +94,23 @@ class Journal:
         ended, counted = line.get("ended"), line.get("counted")
         if isinstance(ended, dict):
             self.is_ended = True
-            for key in self.unconfirmed:  # they were mended, or taken away
+            for key in self.unconfirmed:  # they were fixed or removed
                 self.records.pop(key, None)
             self.unconfirmed = set()
             self.total = _whole_number(ended.get("total")) if "total" in ended else self.total
-        elif isinstance(counted, dict) and not self.is_ended:  # a short run ends before all are counted
+        elif isinstance(counted, dict) and not self.is_ended:  # a short run ends before counting is done
             self.total = _whole_number(counted.get("total"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """An output folder."""
+    """All manifests of an output folder."""
 
     folder: Path
     journals: tuple[Journal, ...]
 
     def records(self) -> dict[str, Record]:
-        """The last word on each task: an image counts for more than a failure, wherever that was."""
+        """Return the latest record of each task; an image in any manifest outranks a failure in another."""
         found: dict[str, Record] = {}
         for journal in self.journals:
             for key, record in journal.records.items():
@@ -120,11 +120,11 @@ class Ledger:
         return {
             key: record
             for key, record in found.items()
-            if record.status not in FAILURES or made.get(record.output) is None  # what was to go there has changed
+            if record.status not in FAILURES or made.get(record.output) is None  # superseded
         }
 
     def shards_without_manifest(self) -> list[Shard]:
-        """Of jobs in parts, those parts of which there is nothing."""
+        """Return the shards of split jobs that have no manifest."""
         there = {journal.shard for journal in self.journals if journal.shard is not None}
         counts = sorted({shard.count for shard in there if shard.count <= MOST_SHARDS})
         every = (Shard(index=index, count=count) for count in counts for index in range(count))
@@ -132,7 +132,7 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """The manifests of a folder. StorageError when there is none, or one cannot be read."""
+    """Read the manifests of a folder. Raises StorageError if there is none, or one cannot be read."""
     journals = tuple(map(journal_of, manifest_paths(folder)))
     for journal in journals:
         for _ in journal.read_on():
@@ -141,7 +141,7 @@ def read_ledger(folder: Path) -> Ledger:
 
 
 def manifest_paths(folder: Path) -> list[Path]:
-    """The manifests of a folder. StorageError when there is none."""
+    """Return the paths of a folder's manifests. Raises StorageError if there is none."""
     paths = manifests_in(folder)
     if not paths:
         what = "holds no manifest of a batch" if folder.is_dir() else "is no folder"
@@ -150,12 +150,12 @@ def manifest_paths(folder: Path) -> list[Path]:
 
 
 def journal_of(path: Path) -> Journal:
-    """A manifest of which nothing is read yet."""
+    """Return the journal of a manifest, with nothing read yet."""
     return Journal(path=path, shard=shard_of_name(path.name))
 
 
 def short_record(line: dict[str, Any], longest: int) -> Record:
-    """Who and what, and no facts: there may be hundreds of thousands. Texts are cut."""
+    """Return a record without engine facts and with texts cut, since there may be hundreds of thousands."""
     kind = line.get("kind")
     return Record(
         key=line["key"],
@@ -179,7 +179,7 @@ def _short(value: object, longest: int) -> str | None:
 
 
 def _record(line: dict[str, Any]) -> Record:
-    """What has another type than it should is left out: the line may be of anyone."""
+    """Drop values of the wrong type: the line may come from any program."""
     known = {name: line[name] for name in _NAMES if name in line}
     known |= {name: None for name in _TEXTS if not isinstance(known.get(name), str)}
     known["settings_hash"], known["time"] = known["settings_hash"] or "", known["time"] or ""
@@ -200,5 +200,5 @@ def _seconds(value: object) -> float | None:
 
 
 def failures_of(records: Mapping[str, Record]) -> Iterator[Record]:
-    """What could not be made."""
+    """Return the records of tasks that failed or were set aside."""
     return (record for record in records.values() if record.status in FAILURES)

@@ -1,11 +1,11 @@
-"""The manifest: a line for each task that ended, only ever appended to, and counted once it is safely on the disk.
+"""The manifest: an append-only log with a line for each finished task, which counts once it is synced to disk.
 
-A line is written as soon as it is known, so that it outlives this process, and synced with others together, so that it
-outlives the machine: at most `sync_tasks` lines or `sync_seconds` later. Lines are records (see record.py), and beside
-them `{"run": ...}` when a run begins, `{"ended": ...}` when one has gone through all of its tasks, and, as marks of
-what was under way, `{"begun": KEY}`, `{"released": KEY}` and `{"died": KEY}`; the first and the last for tasks that are
-made together with others, of which one alone may be to blame, are `begun_together` and `died_together`. `{"replaced":
-KEY}` says that the file of a task is about to become the image of another.
+A line is written at once, so that it survives this process, and synced together with others, so that it survives a
+power loss: at most `sync_tasks` lines or `sync_seconds` later. Lines are records (see record.py), `{"run": ...}` when
+a run begins, `{"ended": ...}` when it has completed all of its tasks, and marks for tasks under way: `{"begun": KEY}`,
+`{"released": KEY}` and `{"died": KEY}`. For tasks made in a batch, of which any one may be to blame, the first and the
+last are `begun_together` and `died_together`. `{"replaced": KEY}` says that the file of a task is about to be
+overwritten with the image of another.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ from mezzotint.trouble import storage_error
 
 SYNC_TASKS = 64
 SYNC_SECONDS = 0.25
-_ENDS_IN = 1 << 16  # bytes that a torn line may have to be looked for at once
+_ENDS_IN = 1 << 16  # bytes at the end of the file that are checked for a torn line
 
 
 class Manifest:
-    """The manifest of one run in one output folder; every method is safe from every thread."""
+    """The manifest of one run in one output folder. All methods are thread-safe."""
 
     def __init__(
         self,
@@ -48,16 +48,16 @@ class Manifest:
         write: Callable[[int, bytes], int],
         fsync: Callable[[int], None],
     ) -> None:
-        self.path, self.cut = path, cut  # cut: bytes of a line that a crash had torn
+        self.path, self.cut = path, cut  # cut: bytes of a torn line that were removed
         self._handle, self._known = handle, known
         self._sync_tasks, self._sync_seconds, self._clock = sync_tasks, sync_seconds, clock
         self._write, self._fsync = write, fsync
         self._lock = threading.RLock()
         self._length = self._synced = os.lseek(handle, 0, os.SEEK_END)
-        self._lines: list[bytes] = []  # since the last sync, as they are to stand there
-        self._unwritten: list[bytes] = []  # for which there was no room
-        self._waiting: list[Record] = []  # that count with the next sync
-        self._counted: list[Record] = []  # since a sync that was nobody's turn to hear of
+        self._lines: list[bytes] = []  # written since the last sync
+        self._unwritten: list[bytes] = []  # not written yet, such as when the disk is full
+        self._waiting: list[Record] = []  # not synced yet
+        self._counted: list[Record] = []  # synced by `replace`, and not yet returned by `sync`
         self._since: float | None = None
 
     @classmethod
@@ -72,7 +72,7 @@ class Manifest:
         write: Callable[[int, bytes], int] = os.write,
         fsync: Callable[[int], None] = os.fsync,
     ) -> "Manifest":
-        """Go on with the manifest of a folder, of which this process must be the owner. Raises StorageError."""
+        """Open the manifest of a folder, of which this process must be the owner, to append. Raises StorageError."""
         path = folder / manifest_name(shard)
         try:
             handle, cut = _open_whole(path)
@@ -96,26 +96,26 @@ class Manifest:
         )
 
     def known(self, key: str) -> Known:
-        """What all manifests of the folder say of a task."""
+        """Return the state of a task according to all manifests of the folder."""
         with self._lock:
             return self._known.get(key)
 
     def key_of_output(self, output: str) -> str | None:
-        """The task whose image a file is, if a manifest says so."""
+        """Return the key of the task whose image is `output`, or None if no manifest records it."""
         with self._lock:
             return self._known.key_of_output(output)
 
     def failures(self) -> int:
-        """How many tasks have failed or were set aside, and were not made since."""
+        """How many tasks failed or were set aside, and were not made since."""
         with self._lock:
             return self._known.failures()
 
-    # ---- lines out
+    # ---- writing
 
     def add(self, record: Record) -> None:
-        """What became of a task; it counts once `sync` has given it back.
+        """Append the outcome of a task; it counts once `sync` has returned it.
 
-        Raises StorageError when the disk is full: the line is kept, and written with the next one or by `sync`.
+        Raises StorageError if the disk is full: the line is kept, and written with the next one or by `sync`.
         """
         with self._lock:
             self._known.add(record)
@@ -124,41 +124,41 @@ class Manifest:
             self._append(line_of(record))
 
     def begin(self, key: str, *, together: bool = False) -> None:
-        """This process is about to make it, or it and others: should it end on the way, the next one knows."""
+        """Mark a task as begun, alone or in a batch, so that the next process knows if this one dies on it."""
         self._mark("begun_together" if together else "begun", key)
 
     def release(self, key: str) -> None:
-        """It was given up in good order."""
+        """Mark a task as given up cleanly."""
         self._mark("released", key)
 
     def died(self, key: str, *, together: bool = False) -> None:
-        """A process ended while it made this, or this and others."""
+        """Mark that a process died while making this task, alone or in a batch."""
         self._mark("died_together" if together else "died", key)
 
     def replace(self, output: str, key: str) -> None:
-        """A file is about to become the image of this task: whose it was has none then, whatever happens next."""
+        """Mark that this task is about to overwrite a file: its previous owner has no image from then on."""
         with self._lock:
             before = self._known.key_of_output(output)
             if before is None or before == key:
                 return
             self._mark("replaced", before)
-            with contextlib.suppress(StorageError):  # the lines are kept, and it is told when they are synced again
+            with contextlib.suppress(StorageError):  # lines are kept; the next sync reports it
                 self._counted += self._sync_lines()
 
     def note(self, what: str, facts: Mapping[str, object]) -> None:
-        """How the run goes: `run` and `ended`."""
+        """Append a note on the run: `run` or `ended`."""
         with self._lock:
             self._known.note(what)
             self._append(json.dumps({what: dict(facts)}).encode("ascii") + b"\n")
 
     def _mark(self, what: str, key: str) -> None:
-        """Where there is no room for it, it is written later: the image that it is about will say so."""
+        """Append a mark. If the disk is full, it is written later, and saving the image reports the error."""
         with self._lock, contextlib.suppress(StorageError):
             self._known.mark(what, key)
             self._append(json.dumps({what: key}).encode("ascii") + b"\n")
 
     def release_now(self, keys: list[str]) -> None:
-        """The process ends at once, by hand: written past the lock, which may be held at this very moment."""
+        """Release tasks when the user kills the process: bypasses the lock, which may be held at this moment."""
         lines = b"".join(json.dumps({"released": key}).encode("ascii") + b"\n" for key in keys)
         with contextlib.suppress(OSError):
             os.write(self._handle, lines)
@@ -172,7 +172,7 @@ class Manifest:
             line = self._unwritten[0]
             try:
                 written = self._write(self._handle, line)
-                if written < len(line):  # a disk that has just become full takes a part, and refuses the rest
+                if written < len(line):  # a disk that just filled up accepts a part and refuses the rest
                     written += self._write(self._handle, line[written:])
                 if written < len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -183,14 +183,14 @@ class Manifest:
             self._lines.append(self._unwritten.pop(0))
 
     def _take_back(self) -> None:
-        """The part of a line that did find room."""
+        """Remove a partially written line."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._handle, self._length)
 
-    # ---- safely there
+    # ---- syncing
 
     def due(self) -> bool:
-        """Whether enough has gathered to be synced."""
+        """Whether enough lines or time have accumulated for a sync."""
         with self._lock:
             if self._counted:
                 return True
@@ -199,7 +199,7 @@ class Manifest:
             return len(self._waiting) >= self._sync_tasks or self._clock() - self._since >= self._sync_seconds
 
     def sync(self) -> list[Record]:
-        """Make the lines last, and give back the records that count from now on. Raises StorageError."""
+        """Sync the lines to disk, and return the records that count from now on. Raises StorageError."""
         records = self._sync_lines()
         with self._lock:
             counted, self._counted = self._counted, []
@@ -221,7 +221,7 @@ class Manifest:
         return records
 
     def _put_back(self, lines: list[bytes], records: list[Record]) -> None:
-        """After a sync that failed nobody knows what is on the disk, and another would not say: written once more."""
+        """Rewrite the lines after a failed fsync: their state is unknown, and another fsync would not report it."""
         with self._lock:
             self._unwritten = [*lines, *self._lines, *self._unwritten]
             self._lines, self._waiting = [], [*records, *self._waiting]
@@ -230,7 +230,7 @@ class Manifest:
             self._take_back()
 
     def close(self) -> None:
-        """Let go of the file; what was not synced may be lost."""
+        """Close the file; lines that were not synced may be lost."""
         with self._lock:
             if self._handle >= 0:
                 os.close(self._handle)
@@ -246,7 +246,7 @@ class Manifest:
 
 
 def _open_whole(path: Path) -> tuple[int, int]:
-    """The file, made when it is not there, and how many bytes of a torn last line were cut off."""
+    """Open or create the file; return its handle, and how many bytes of a torn last line were cut off."""
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -266,7 +266,7 @@ def _open_whole(path: Path) -> tuple[int, int]:
 
 
 def _whole_bytes(path: Path, size: int) -> int:
-    """Up to the end of the last line that can be read; after a power cut the end may be anything."""
+    """Return the offset after the last readable line; after a power loss the end may hold anything."""
     with open(path, "rb") as file:
         file.seek(max(0, size - _ENDS_IN))
         tail = file.read()

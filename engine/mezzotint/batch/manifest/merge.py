@@ -1,6 +1,6 @@
-"""The manifests of all shards as one: the same bytes, however the job was divided, and what was found wrong on the way.
+"""Merge the manifests of all shards: the same bytes however the job was split, with a list of the problems found.
 
-What differs from run to run is left out: when an image was made, how long it took, on what. The manifests stay.
+Leaves out what differs from run to run: when an image was made, how long it took, on what. The manifests stay.
 """
 
 import json
@@ -27,23 +27,23 @@ _KEPT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What was put together, and what is wrong with it; each finding is a line for a person."""
+    """The result of a merge and the problems found; each problem is a readable line."""
 
     path: str
     tasks: int
     failures: int
-    missing: tuple[str, ...]  # shards without a manifest or not at their end, images that are not there
-    duplicates: tuple[str, ...]  # one task made more than once
-    conflicts: tuple[str, ...]  # one task with different images, one image of two tasks, pixels that have changed
+    missing: tuple[str, ...]  # shards without a manifest or unfinished, missing images
+    duplicates: tuple[str, ...]  # tasks made more than once
+    conflicts: tuple[str, ...]  # tasks with different images, images claimed by two tasks, changed pixels
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing, and nothing contradicts."""
+        """Whether nothing is missing or contradictory."""
         return not (self.missing or self.conflicts)
 
 
 def merge(ledger: Ledger, *, check_pixels: bool = True) -> Merged:
-    """Write the merged manifest beside the others. Raises StorageError when it cannot be written."""
+    """Write the merged manifest beside the others. Raises StorageError if it cannot be written."""
     records = ledger.records()
     duplicates, conflicts = _compared(ledger)
     shared = sorted(_shared_outputs(records))
@@ -61,7 +61,7 @@ def merge(ledger: Ledger, *, check_pixels: bool = True) -> Merged:
 
 
 def canonical(records: Mapping[str, Record]) -> bytes:
-    """A line for each task, sorted by name."""
+    """Return a line for each task, sorted by output."""
     ordered = sorted(records.values(), key=lambda record: (record.output, record.input or "", record.key))
     return b"".join(_line(record) for record in ordered)
 
@@ -72,7 +72,7 @@ def _line(record: Record) -> bytes:
 
 
 def _compared(ledger: Ledger) -> tuple[list[str], list[str]]:
-    """Tasks that more than one manifest says to be done."""
+    """Return duplicates and conflicts among tasks that more than one manifest records as done."""
     done: defaultdict[str, list[Record]] = defaultdict(list)
     for journal in ledger.journals:
         for key, record in journal.records.items():
@@ -124,7 +124,7 @@ def _broken(records: Mapping[str, Record], folder: Path, check_pixels: bool) -> 
 
 
 def _trouble(path: Path, record: Record) -> str | None:
-    """PNG keeps every pixel; of other images, what they say of themselves is compared."""
+    """Compare the pixels of a PNG, which is lossless; of other formats, the hash in the metadata."""
     try:
         image = read_image(path)
     except ImageRefused as error:

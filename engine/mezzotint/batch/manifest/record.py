@@ -1,4 +1,4 @@
-"""What a manifest says of one task, and the lines that it is written in."""
+"""The outcome of one task, and its line format in the manifest."""
 
 import json
 from collections.abc import Iterator
@@ -20,56 +20,56 @@ _LONGEST_LINE = 1 << 20  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What became of one task. Paths are from the input and the output folder, with / between folders."""
+    """The outcome of one task. Paths are relative to the input and output folders, with / as separator."""
 
-    key: str  # sha256, the task's; of a file that is no task, that of its name
+    key: str  # sha256 of the task; of a file that is no task, of its name
     status: Status
     output: str  # where the image is, or was to go; empty: the file was no task
     input: str | None = None
     input_hash: str | None = None
     settings_hash: str = ""
     seed: int | None = None
-    kind: str | None = None  # of the error, or of the reason to pass it over
+    kind: str | None = None  # of the error, or of the reason for skipping
     error: str | None = None
     seconds: float | None = None
     attempts: int = 0
     pixels_sha256: str | None = None
-    engine: dict[str, str] = field(default_factory=dict)  # what it was made with: device, model, versions
-    time: str = ""  # UTC, when it was written
+    engine: dict[str, str] = field(default_factory=dict)  # device, model, versions
+    time: str = ""  # UTC, when the record was written
 
     @property
     def is_unreadable_input(self) -> bool:
-        """Whether it is about an input that could not be read; each run looks, and says so again."""
+        """Whether it is about an unreadable input; each run checks it and records it again."""
         return self.status == "failed" and not self.output
 
 
 def line_of(record: Record) -> bytes:
-    """The record as a line of the manifest."""
+    """Return the record as a line of the manifest."""
     return to_json(record).encode("ascii") + b"\n"
 
 
 def record_of(line: dict[str, Any]) -> Record:
-    """The record that a line holds; a ProtocolError when it has another shape."""
+    """Parse the record in a line. Raises ProtocolError if it has another shape."""
     return decode(Record, line)
 
 
 def is_record(line: dict[str, Any]) -> bool:
-    """Whether a line tells what became of a task, and not how a run went."""
+    """Whether a line is the record of a task, and not a mark or a note on the run."""
     return isinstance(line.get("key"), str) and line.get("status") in STATUSES and isinstance(line.get("output"), str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLine:
-    """One line of a manifest; `value` is None for one that is damaged."""
+    """One line of a manifest; `value` is None if it is damaged."""
 
     value: dict[str, Any] | None
-    end: int  # bytes from the start of the file to the end of the line
+    end: int  # offset in the file of the end of the line
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[ReadLine]:
-    """Every whole line from there on; a last one that was torn off by a crash, or is being written, is not among them.
+    """Yield every complete line from offset `start`; skips a last one torn by a crash or still being written.
 
-    OSError when it cannot be read, StorageError when it is no file at all.
+    Raises OSError if it cannot be read, StorageError if it is not a regular file.
     """
     try:
         file = open_regular(path)
@@ -83,7 +83,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[ReadLine]:
 def _lines(file: BinaryIO, end: int) -> Iterator[ReadLine]:
     while line := file.readline(_LONGEST_LINE):
         length, is_whole = len(line), line.endswith(b"\n")
-        while not is_whole and (rest := file.readline(_LONGEST_LINE)):  # not of ours: skipped, and not kept
+        while not is_whole and (rest := file.readline(_LONGEST_LINE)):  # not one of ours: skip it without keeping it
             length, line, is_whole = length + len(rest), b"-", rest.endswith(b"\n")
         if not is_whole:
             return
@@ -93,7 +93,7 @@ def _lines(file: BinaryIO, end: int) -> Iterator[ReadLine]:
 
 
 def _value(line: bytes) -> dict[str, Any] | None:
-    """Read fast, since a resumed run reads all of them: what the values are is looked at where they are used."""
+    """Parse without validation, since a resumed run reads every line; values are checked where they are used."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

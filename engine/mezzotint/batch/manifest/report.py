@@ -1,4 +1,4 @@
-"""What became of every task, as a table for people and other programs."""
+"""The outcome of every task, as a table for people and other programs."""
 
 import csv
 import io
@@ -15,21 +15,21 @@ COLUMNS = (
 
 
 def rows_of(ledger: Ledger, only_failed: bool = False) -> Iterator[tuple[str, ...]]:
-    """A row for each task, those that failed first, then by their name."""
+    """Return a row for each task, failures first, then by name."""
     records = sorted(ledger.records().values(), key=_order)
     records = [record for record in records if not only_failed or record.status in FAILURES]
     return (tuple(_cell(record, column) for column in COLUMNS) for record in records)
 
 
 def csv_of(ledger: Ledger, only_failed: bool = False) -> Iterator[str]:
-    """The rows as lines of CSV, below the names of their columns."""
+    """Yield the rows as lines of CSV, after a header."""
     yield _csv_line(COLUMNS)
     for row in rows_of(ledger, only_failed):
         yield _csv_line(row)
 
 
 def table_of(ledger: Ledger, only_failed: bool = False) -> Iterator[str]:
-    """What a person looks for: what became of it, its names, and why."""
+    """Yield the rows as text for people: status, names and error."""
     for row in rows_of(ledger, only_failed):
         status, name, output, _, kind, error = row[:6]
         why = f": {kind}: {error}" if error else ""

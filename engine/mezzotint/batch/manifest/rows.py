@@ -1,4 +1,4 @@
-"""Records in short, as windows and programs are told of them, whoever has written them."""
+"""Short form of records for windows and programs; the records may come from any program."""
 
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -12,7 +12,7 @@ Text = TypeVar("Text", str, str | None)
 
 
 def row_of(record: Record) -> BatchTaskRow:
-    """What became of a task."""
+    """Convert a record to a row."""
     return BatchTaskRow(
         status=record.status,
         input=_plain(record.input),
@@ -26,12 +26,12 @@ def row_of(record: Record) -> BatchTaskRow:
 
 
 def is_inside(output: str) -> bool:
-    """Whether the name of an image leads into its output folder, and not out of it."""
+    """Whether the name of an image stays inside its output folder."""
     path = PurePosixPath(output)
     is_plain = "\\" not in output and ":" not in output.partition("/")[0] and "\0" not in output
     return is_plain and not path.is_absolute() and ".." not in path.parts and len(output) <= _LONGEST_NAME
 
 
 def _plain(text: Text) -> Text:
-    """Without halves of characters, which other programs cannot read."""
+    """Replace lone surrogates, which other programs cannot read, and limit the length."""
     return text if text is None else text[:_LONGEST_NAME].encode("utf-8", "replace").decode("utf-8")

@@ -1,6 +1,6 @@
-"""One job in several parts: which part this machine makes, and the manifest of its own that it keeps.
+"""Split a job into shards: which one this machine makes, and the name of its manifest.
 
-A shard's manifest is written by one process alone, so that nothing hangs on locks of a network disk.
+Only one process writes a shard's manifest, so nothing depends on locks of a network disk.
 """
 
 import re
@@ -20,14 +20,14 @@ _NAME = re.compile(rf"{STEM}(?:-(\d+)-of-(\d+))?\.jsonl")
 
 
 def shard_of(words: str | None, environ: Mapping[str, str]) -> Shard | None:
-    """`2/7`: the third of seven, counted from 0. Without words, the part that Slurm's job array gives this job."""
+    """Parse `2/7`, the third of seven counted from 0. Without `words`, use the index of a Slurm job array, if any."""
     if words is not None:
         return parsed(words)
     return _slurm(environ)
 
 
 def parsed(words: str) -> Shard:
-    """`2/7`; a UsageError says what is wrong with other words."""
+    """Parse `2/7`. Raises UsageError if `words` is not a valid shard."""
     match = _SHARD.fullmatch(words.strip())
     index, count = (int(match[1]), int(match[2])) if match else (0, 0)
     if not (0 <= index < count <= MOST_SHARDS):
@@ -54,18 +54,18 @@ def _slurm(environ: Mapping[str, str]) -> Shard | None:
 
 
 def manifest_name(shard: Shard | None) -> str:
-    """The file of a shard's manifest, or of that of a run that makes everything."""
+    """Return the file name of a shard's manifest, or of the manifest of an unsharded run."""
     return f"{STEM}.jsonl" if shard is None else f"{STEM}-{shard.index}-of-{shard.count}.jsonl"
 
 
 def shard_of_name(name: str) -> Shard | None:
-    """The shard whose manifest has that name; None for that of a run that makes everything."""
+    """Return the shard whose manifest has that name; None for an unsharded run."""
     match = _NAME.fullmatch(name)
     return Shard(index=int(match[1]), count=int(match[2])) if match and match[1] else None
 
 
 def manifests_in(folder: Path) -> list[Path]:
-    """The manifests of an output folder; a merged one only when it is all there is. Raises StorageError."""
+    """Return the manifests of an output folder; a merged one only if it is the only one. Raises StorageError."""
     try:
         names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     except OSError as error:

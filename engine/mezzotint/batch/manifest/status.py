@@ -1,4 +1,4 @@
-"""How the batch of an output folder stands, from its manifests and its files."""
+"""The status of the batch in an output folder, from its manifests and files."""
 
 import math
 import os
@@ -16,18 +16,18 @@ from mezzotint.jobs.lease import Held
 
 _MOST_KINDS = 50
 _LONGEST_KIND = 60  # characters
-_MOST_SHARDS = 1000  # that are named
+_MOST_SHARDS = 1000  # that are listed
 _LONGEST_TITLE = 200
 
 
 def status_of(ledger: Ledger, *, look_for_files: bool = True) -> BatchStatus:
-    """The figures now."""
+    """Return the current status of an output folder."""
     records = ledger.records()
     return figures_of(ledger, records, sum_gone(records, ledger.folder) if look_for_files else None)
 
 
 def figures_of(ledger: Ledger, records: Mapping[str, Record], gone: int | None) -> BatchStatus:
-    """The figures, where the last word on each task is known."""
+    """Return the status, given the latest record of each task and the number of missing images."""
     counts = Counter(record.status for record in records.values())
     kinds = Counter((record.kind or "failed")[:_LONGEST_KIND] for record in failures_of(records))
     last = max(ledger.journals, key=_begun, default=None)
@@ -51,17 +51,17 @@ def figures_of(ledger: Ledger, records: Mapping[str, Record], gone: int | None) 
 
 
 def sum_gone(records: Mapping[str, Record], folder: Path) -> int:
-    """How many images that were made are not there."""
+    """How many finished images no longer exist."""
     return sum(1 for record in records.values() if is_gone(record, folder))
 
 
 def is_gone(record: Record, folder: Path) -> bool:
-    """Whether an image that was made is not there; the next run makes it again."""
+    """Whether a finished image no longer exists; the next run makes it again."""
     return record.status == "done" and not os.path.lexists(f"{folder}/{record.output}")
 
 
 def _total(ledger: Ledger) -> int | None:
-    """Of all shards, when each knows its own."""
+    """Sum the totals of all shards; None unless each is known."""
     totals = [journal.total for journal in ledger.journals]
     known = [total for total in totals if total is not None]
     return sum(known) if len(known) == len(totals) and not ledger.shards_without_manifest() else None
@@ -100,7 +100,7 @@ def _text(value: Any) -> str:  # noqa: ANN401  whatever a line holds
 
 
 def lines_of(status: BatchStatus) -> list[str]:
-    """The figures, for a person."""
+    """Return the status as lines of text."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in status.kinds.items())
     failed = status.failed + status.set_aside
     lines = [f"job          {status.title}"] if status.title else []
@@ -120,11 +120,11 @@ def lines_of(status: BatchStatus) -> list[str]:
 
 
 def _of_how_many(status: BatchStatus) -> str:
-    """Of a job that was changed, what was made before is there, too: more than the job has now."""
+    """Omit the total after a job was changed: earlier images count too, and may exceed it."""
     if status.total is None:
         return ""
     ended, wanted = status.done + status.failed + status.set_aside, status.total - status.skipped
-    return "" if ended > wanted else f" of {wanted}"  # what was skipped is none of what is to be made
+    return "" if ended > wanted else f" of {wanted}"  # skipped tasks are not to be made
 
 
 def _words_of(owner: BatchOwner) -> str:

@@ -1,7 +1,7 @@
-"""A Ray cluster: one of this machine alone, which lasts as long as the run, or one that is there. All use of Ray.
+"""Connect to a Ray cluster: a local one that lasts as long as the run, or an existing one. All use of Ray is here.
 
-Nothing is told to anyone: no statistics of use, no metrics, no dashboard. What is started here listens on this machine
-only, and to nobody who does not know a secret that is made for it.
+Sends nothing to third parties: no usage statistics, no metrics, no dashboard. What is started here listens on this
+machine only, and requires a token that is generated for it.
 """
 
 import asyncio
@@ -23,44 +23,44 @@ from mezzotint.batch.run.workers import WorkerUnusable
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import Cancelled, UsageError
 
-LOCAL = ""  # the address that means: start one here
+LOCAL = ""  # the address that means: start a local cluster
 MOST_WORKERS = 256
 INSTALL = "pip install 'mezzotint[ray]'"
 
 _ADDRESS = re.compile(r"auto|[A-Za-z0-9._-]{1,253}:\d{1,5}|\[[0-9A-Fa-f:.]{2,45}\]:\d{1,5}")
-_TRIES = 3  # of starting one here: on a busy machine its processes may find one another too late
-_REACH = 10.0  # seconds to reach a cluster that is there
-_LOOK = 0.2  # seconds between looks at whether the person wants to stop
-_STORE = 1 << 30  # bytes of memory in which images travel, of a cluster that is started here
-_MOST_CORES = 4  # that one worker asks for beside its GPU
-_LONGEST_TEMPORARY = 8  # characters of a folder: names of sockets go below it, and may have about a hundred
+_TRIES = 3  # to start a local cluster: on a busy machine its processes may find one another too late
+_REACH = 10.0  # seconds to reach an existing cluster
+_LOOK = 0.2  # seconds between checks whether the user wants to stop
+_STORE = 1 << 30  # bytes of the object store, through which images travel, of a local cluster
+_MOST_CORES = 4  # requested by one worker beside its GPU
+_LONGEST_TEMPORARY = 8  # characters of the folder: socket paths below it are limited to about a hundred
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 _ON_THIS_MACHINE = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # what it does there by itself: only 127.0.0.1
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray's default there: 127.0.0.1 only
     "RAY_AUTH_MODE": "token",
     "RAY_agent_register_timeout_ms": "120000",
 }
 
 
 class NoRay(UsageError):
-    """The package is not installed."""
+    """The ray package is not installed."""
 
     kind = "no_ray"
 
 
 class BenchDied(Exception):
-    """The process that was asked has ended."""
+    """The called process has died."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What one worker asks the cluster for."""
+    """The resources that one worker requests from the cluster."""
 
-    gpus: int  # 1, or 0: it works on the processor
+    gpus: int  # 1, or 0: runs on the CPU
     cores: int
 
 
@@ -70,10 +70,10 @@ class Cluster:
     def __init__(self, ray: Any, address: str, places: tuple[Place, ...]) -> None:  # noqa: ANN401  Ray has no types
         self._ray, self.address, self.places = ray, address, places
 
-    def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401  a handle of Ray's
-        """A process somewhere in the cluster; `node` names the function that makes what works there, `module:name`.
+    def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401  a Ray handle
+        """Start a process in the cluster; `node` names the factory of its worker object, as `module:name`.
 
-        Ray is not to start it again by itself, nor to ask it twice: the run knows which image ended it.
+        Ray must neither restart it nor repeat calls: the run tracks which image killed it.
         """
         options = {"num_gpus": place.gpus, "num_cpus": place.cores, "max_restarts": 0, "max_task_retries": 0}
         return self._ray.remote(_bench_class()).options(**options).remote(node, arguments)
@@ -85,7 +85,7 @@ class Cluster:
         *arguments: object,
         waiting: Callable[[], bool] = lambda: True,
     ) -> Any:  # noqa: ANN401  plain data
-        """What it answers. BenchDied when it has ended; Cancelled as soon as `waiting` says that nobody waits."""
+        """Return its answer. Raises BenchDied if it has died, Cancelled as soon as `waiting` returns False."""
         exceptions = self._ray.exceptions
         try:
             asked = getattr(bench, method).remote(*arguments)
@@ -101,7 +101,7 @@ class Cluster:
             raise WorkerUnusable(f"the Ray cluster {self._named()} does not answer: {_first_line(error)}") from error
 
     def end(self, bench: Any) -> None:  # noqa: ANN401
-        """Let go of it."""
+        """Kill the process."""
         self._ray.kill(bench, no_restart=True)
 
     def _named(self) -> str:
@@ -112,10 +112,10 @@ class Cluster:
 def connected(
     address: str, *, on_processor: bool, cores: int | None = None, gpus: int | None = None
 ) -> Iterator[Cluster]:
-    """A cluster for a while. `on_processor`: workers that need no GPU. What Ray holds elsewhere is left as it is.
+    """Connect to a cluster. `on_processor`: workers that need no GPU. An existing connection is used and kept.
 
-    `cores` and `gpus`: of one that is started here, instead of what Ray finds. UsageError or WorkerUnusable where there
-    is none. In the main thread: what is started here ends with the thread that has started it.
+    `cores` and `gpus` of a local cluster replace what Ray detects. Raises UsageError or WorkerUnusable if there is no
+    cluster. Call from the main thread: what is started here ends with the thread that started it.
     """
     _check_address(address)
     if importlib.util.find_spec("ray") is None:
@@ -127,7 +127,7 @@ def connected(
             yield Cluster(ray, address, _places(ray, on_processor))
             return
         with _folder_of_its_own(address) as folder, _signals_kept():
-            # It would print what its processes met on our standard output, where results go.
+            # Ray would print the logs of its processes to our standard output, where results go.
             ray._private.worker._worker_logs_enabled = False
             _begin(ray, address, folder, cores, gpus)
         try:
@@ -163,7 +163,7 @@ def _begin(ray: Any, address: str, folder: Path | None, cores: int | None, gpus:
 
 
 def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:  # noqa: ANN401
-    """Ray itself tries for many minutes where nobody listens."""
+    """Check the address first: Ray itself retries for many minutes if nobody listens."""
     found = address
     if address == "auto":
         find = getattr(ray._private.services, "canonicalize_bootstrap_address_or_die", None)
@@ -200,30 +200,30 @@ def _places(ray: Any, on_processor: bool) -> tuple[Place, ...]:  # noqa: ANN401
 
 
 def places_of(nodes: list[dict[str, float]], on_processor: bool) -> tuple[Place, ...]:
-    """A worker for each GPU, with its part of the node's cores; or for each node one with all of them."""
+    """Return a worker for each GPU, with its share of the node's cores; or, on CPUs, one per node with all cores."""
     if on_processor:
         return tuple(Place(gpus=0, cores=int(node["CPU"])) for node in nodes if node.get("CPU", 0) >= 1)[:MOST_WORKERS]
     with_gpus = [(int(node.get("GPU", 0)), int(node.get("CPU", 0))) for node in nodes if node.get("GPU", 0) >= 1]
     if not with_gpus:
         return ()
-    # Ray decides where each goes: all ask for what the narrowest node has.
+    # Ray decides on which node each runs, so all request what the smallest node offers.
     cores = max(0, min(_MOST_CORES, *(cores // gpus for gpus, cores in with_gpus)))
     count = min(MOST_WORKERS, sum(gpus for gpus, _ in with_gpus))
     return (Place(gpus=1, cores=cores),) * count
 
 
-# ---- around it
+# ---- environment
 
 
 @functools.cache
 def _own_environment() -> dict[str, str]:
-    """The same for all of a process: Ray remembers the secret, too."""
+    """Keep the token for the whole process, since Ray remembers it, too."""
     return _ON_THIS_MACHINE | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """What Ray and the processes that it starts read; as it was afterwards."""
+    """Set environment variables for Ray and its processes, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -238,7 +238,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _folder_of_its_own(address: str) -> Iterator[Path | None]:
-    """Where what is started here keeps its files, which may be images: nobody else may look into it."""
+    """Create a private folder for the files of a local cluster, which may be images."""
     sweep()
     is_long = len(tempfile.gettempdir()) > _LONGEST_TEMPORARY
     if address != LOCAL or is_long or os.name == "nt" or "RAY_TMPDIR" in os.environ:
@@ -254,7 +254,7 @@ def _folder_of_its_own(address: str) -> Iterator[Path | None]:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; what it means is ours to say."""
+    """Restore our SIGTERM handler, which Ray replaces."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -272,7 +272,7 @@ def _last_line(error: BaseException) -> str:
 
 
 def _bench_class() -> type:
-    """What runs on a node. It is sent there whole, so that it can say that Mezzotint is missing, or another one."""
+    """Return the actor class for nodes. It is sent whole, so that it can report a missing or different Mezzotint."""
 
     class Bench:
         def __init__(self, node: str, arguments: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""An image that was made on a Ray node comes to the disk here: checked, under its planned name, by the way of all."""
+"""Write an image made on a Ray node to the local disk: verified, under its planned name, like any other image."""
 
 import io
 from dataclasses import replace
@@ -20,7 +20,7 @@ _DAMAGED = "the image that a Ray node sent is not the one that it made ({}): run
 
 
 def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
-    """Write what came, and tell it as an engine here would have. ProtocolError for what is not as it is told."""
+    """Write the images and return the result as a local engine would. Raises ProtocolError if they do not match it."""
     result = answer.result
     if result is None or not len(answer.images) == len(result.images) == request.count:
         raise ProtocolError(_DAMAGED.format(f"{len(answer.images)} came of {request.count}"))
@@ -41,7 +41,7 @@ def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedI
 
 
 def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecord]:
-    """Its pixels and its record; both must say the same hash as the result."""
+    """Return the pixels and the record; both must match the hash in the result."""
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as opened:
             if opened.size != (image.width, image.height) or image.width * image.height > MAX_PIXELS:
@@ -72,11 +72,11 @@ def _fields(request: GenerateRequest, result: GenerateResult, image: GeneratedIm
 
 
 def _whole(asked: tuple[ImageInput, ...], there: tuple[ImageInput, ...]) -> tuple[ImageInput, ...]:
-    """Where the images lie that were given: here, and not where they were sent to."""
+    """Replace the node's paths of input images by the local ones."""
     return tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in zip(asked, there, strict=False))
 
 
 def _as_asked(asked: tuple[ImageInput, ...], used: tuple[FileUsed, ...]) -> tuple[FileUsed, ...]:
-    """Images come first among the files that were used; embeddings follow."""
+    """Replace the paths of input images, which come first among the used files; embeddings follow."""
     mine = tuple(replace(one, path=image.path) for image, one in zip(asked, used, strict=False))
     return mine + used[len(mine) :]

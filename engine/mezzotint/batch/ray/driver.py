@@ -1,4 +1,4 @@
-"""The workers of a run that makes its images on a Ray cluster. Only the run writes images and tells of them."""
+"""The workers of a run on a Ray cluster. Only the run itself writes images and reports them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,9 +24,9 @@ def ray_workers(
     most: int | None,
     stopping: Callable[[], bool],
 ) -> Iterator[list[Worker]]:
-    """One for each GPU of the cluster at an address (empty: of this machine); on processors, where `device` is cpu.
+    """Yield a worker for each GPU of the cluster at `address` (empty: a local one), or CPU workers if `device` is cpu.
 
-    What was started for it ends with it. `most` images at a time; None: as is usual for the device.
+    What was started is stopped afterwards. `most`: images at a time; None: the default for the device.
     """
     on_processor = device == "cpu"
     with connected(address, on_processor=on_processor) as cluster:

@@ -1,4 +1,4 @@
-"""Folders for what is under way on a node, and for Ray itself; those of processes that are no more are removed."""
+"""Temporary folders for work on a node and for Ray itself; those of dead processes are removed."""
 
 import os
 import platform
@@ -13,12 +13,12 @@ import psutil
 
 
 def new_folder() -> Path:
-    """One that nobody else may look into, with the number of this process in its name."""
+    """Create a private folder with the id of this process in its name."""
     return Path(tempfile.mkdtemp(prefix=f"{_host_prefix()}{os.getpid()}-"))
 
 
 def sweep(where: Path | None = None, is_alive: Callable[[int], bool] = psutil.pid_exists) -> None:
-    """Remove those of processes of this machine that are no more. What cannot be removed is left."""
+    """Remove the folders of dead processes of this machine, ignoring what cannot be removed."""
     name = re.compile(rf"{re.escape(_host_prefix())}(\d{{1,10}})-[a-z0-9_]{{8}}")
     try:
         entries = list(os.scandir(where or tempfile.gettempdir()))
@@ -31,12 +31,12 @@ def sweep(where: Path | None = None, is_alive: Callable[[int], bool] = psutil.pi
 
 
 def remove(folder: Path) -> None:
-    """With all that is in it."""
+    """Remove a folder with its contents."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _host_prefix() -> str:
-    """Short, for names of sockets go below it; numbers of processes mean nothing on another host, or in a container."""
+    """Short, since socket paths go below it; has the host, since process ids differ per host and container."""
     return f"mezzotint-{zlib.crc32(platform.node().encode()) & 0xFFFF:04x}-"
 
 

@@ -1,4 +1,4 @@
-"""What a node of a Ray cluster does: an engine that stays warm, in a folder of its own for each call."""
+"""The work of a Ray node: an engine that stays warm, with a separate folder for each call."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """Makes parcels into replies. It writes nothing that lasts: what was made travels back as bytes."""
+    """Processes parcels into replies. Writes nothing permanent: images travel back as bytes."""
 
     def __init__(self, make_engine: "Callable[[], Engine]", sameness: Sameness) -> None:
         self._worker, self._sameness = EngineWorker(make_engine), sameness
         sweep()
 
     def make(self, wire: Wire) -> Wire:
-        """Both as they travel. Raises nothing: what goes wrong is told."""
+        """Process a parcel, in wire format. Raises nothing: errors are part of the reply."""
         try:
             return reply_to_wire(self._reply(parcel_from_wire(wire)))
         except DeviceLost as error:
             return reply_to_wire(Reply(lost=str(error)))
         except (NoDevice, OSError) as error:
             return reply_to_wire(Reply(unusable=plain(error, 500)))
-        except Exception as error:  # noqa: BLE001  a request that cannot be made does not end the process
+        except Exception as error:  # noqa: BLE001  a failed request must not end the process
             kind, words = kind_of(error)
             failed = Answer(failure=Failure(kind=kind, message=words))
             return reply_to_wire(Reply(answers=(failed,) * len(wire["requests"])))
@@ -72,7 +72,7 @@ class Node:
 
 
 def standard_node(models_folders: Sequence[str]) -> Node:
-    """With the models of the machine that it is on, and no network."""
+    """Return a node with the models of its machine, and without network access."""
     offline_environment()
     import_later()
     from mezzotint.catalog import Catalog
@@ -94,7 +94,7 @@ def _unpacked(parcel: Parcel, folder: Path) -> list[GenerateRequest]:
 
 
 def _here(request: GenerateRequest, folder: Path, number: int) -> GenerateRequest:
-    """PNG, whatever was asked for: it loses nothing, and the run writes what it shall be."""
+    """Adapt a request to this node, with PNG output: it is lossless, and the run writes the requested format."""
     images = tuple(replace(image, path=str(_image_path(folder, str(image.sha256)))) for image in request.images)
     return replace(request, images=images, output=Output(path=as_template(folder / f"{number}.png")))
 
@@ -113,7 +113,7 @@ def _answer(outcome: Outcome, folder: Path, parcel: Parcel) -> Answer:
 
 
 def _as_named(message: str, folder: Path, parcel: Parcel) -> str:
-    """Names of files that are only there, as the run knows them."""
+    """Replace paths that exist only on the node by the hashes that the run knows."""
     for digest in parcel.images:
         message = message.replace(str(_image_path(folder, digest)), digest)
     return message

@@ -1,6 +1,6 @@
-"""What travels between a run and the nodes of a Ray cluster: JSON of our own types, and the bytes of images.
+"""Messages between a run and the nodes of a Ray cluster: JSON of our own types, and the bytes of images.
 
-No folder is shared: images that are given are sent along, and those that are made come back.
+No folder is shared: input images are sent along, and generated ones come back.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.protocol import Failure, GenerateRequest, GenerateResult, ImageInput, Output
 from mezzotint.trouble import meaning, shown
 
-MOST_SENT = 256 << 20  # bytes of the images that one request names
+MOST_SENT = 256 << 20  # bytes of the images of one request
 MOST_BACK = 4 * MAX_PIXELS  # bytes of one image
 
 Wire: TypeAlias = dict[str, Any]  # text, bytes, and lists of these
@@ -25,20 +25,20 @@ Wire: TypeAlias = dict[str, Any]  # text, bytes, and lists of these
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
-    """Requests that are made together, the images that they name, and what must be there already."""
+    """Requests that are made together, the images that they use, and the files that must exist on the node."""
 
     requests: tuple[GenerateRequest, ...]
-    images: dict[str, bytes] = field(default_factory=dict)  # by their sha256, under which the requests name them
+    images: dict[str, bytes] = field(default_factory=dict)  # by sha256, by which the requests refer to them
     needs: tuple[Need, ...] = ()
 
     def bytes(self) -> int:
-        """Bytes of its images."""
+        """Return the total bytes of its images."""
         return sum(map(len, self.images.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of one request: its images as PNG, in the order of the result; or an error."""
+    """The outcome of one request: its images as PNG, in the order of the result, or an error."""
 
     result: GenerateResult | None = None
     images: tuple[bytes, ...] = ()
@@ -47,15 +47,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What became of a parcel."""
+    """The outcome of a parcel."""
 
     answers: tuple[Answer, ...] = ()
-    unusable: str = ""  # why nothing can be made there; no request is to blame
-    lost: str = ""  # why the process there is of no more use
+    unusable: str = ""  # why the node cannot generate anything; no request is to blame
+    lost: str = ""  # why the process on the node is no longer usable
 
 
 def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
-    """A request with its images. StorageError for one that cannot be read, has changed, or is too large to send."""
+    """Pack a request with its images. Raises StorageError if one is unreadable, changed, or too large to send."""
     files: dict[str, bytes] = {}
     images = []
     for image in request.images:
@@ -69,7 +69,7 @@ def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
 
 
 def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
-    """Several as one; an image that more than one of them needs is sent once."""
+    """Merge parcels into one; an image that several of them need is sent once."""
     return Parcel(
         requests=tuple(request for parcel in parcels for request in parcel.requests),
         images={digest: data for parcel in parcels for digest, data in parcel.images.items()},
@@ -99,11 +99,11 @@ def _too_large(path: str, size: int, most: int) -> ImageRefused:
     )
 
 
-# ---- on the way
+# ---- wire format
 
 
 def parcel_to_wire(parcel: Parcel) -> Wire:
-    """The parcel as plain data."""
+    """Return the parcel as plain data."""
     return {
         "requests": [to_json(one) for one in parcel.requests],
         "images": dict(parcel.images),
@@ -112,7 +112,7 @@ def parcel_to_wire(parcel: Parcel) -> Wire:
 
 
 def parcel_from_wire(wire: Wire) -> Parcel:
-    """As it came. ProtocolError for what is none, and for images that are not what they are called."""
+    """Parse a parcel. Raises ProtocolError for invalid requests, and for images that do not match their hash."""
     for digest, data in wire["images"].items():
         if hashlib.sha256(data).hexdigest() != digest:
             raise ProtocolError(f"an image came damaged: it is not the one of sha256 {digest[:12]}...")
@@ -124,7 +124,7 @@ def parcel_from_wire(wire: Wire) -> Parcel:
 
 
 def reply_to_wire(reply: Reply) -> Wire:
-    """The reply as plain data."""
+    """Return the reply as plain data."""
     answers = [
         {
             "result": None if one.result is None else to_json(one.result),
@@ -137,7 +137,7 @@ def reply_to_wire(reply: Reply) -> Wire:
 
 
 def reply_from_wire(wire: Wire) -> Reply:
-    """As it came back. ProtocolError for what is none."""
+    """Parse a reply. Raises ProtocolError if it is invalid."""
     try:
         answers = tuple(
             Answer(

@@ -1,4 +1,4 @@
-"""What must be the same on every node of a Ray cluster: models, and the other files that decide an image."""
+"""Verify that every node of a Ray cluster has the same models, and other files that affect an image."""
 
 import hashlib
 import threading
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
 
 Kind = Literal["model", "file"]
-HashOf = Callable[
-    [Kind, str], str
-]  # the sha256 of a model's weights, or of a file; a MezzotintError where there is none
+HashOf = Callable[[Kind, str], str]  # the sha256 of a model's weights or of a file; raises MezzotintError if absent
 
 _WORDS = {"model": "the model", "file": "the file"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """A model by its id, or a file by its path, and what it must hold."""
+    """A model by its id, or a file by its path, and the hash that it must have."""
 
     kind: Kind
     name: str
@@ -34,21 +32,21 @@ class Need:
 
 
 class Sameness:
-    """Hashes of this machine, each found once."""
+    """Hashes of the models and files of this machine, each computed once."""
 
     def __init__(self, hash_of: HashOf, default_model: str) -> None:
         self._hash_of, self._default = hash_of, default_model
         self._known: dict[tuple[Kind, str], str] = {}
-        self._lock = threading.Lock()  # what takes long is done by one of the workers
+        self._lock = threading.Lock()  # only one worker does the slow hashing
 
     def needs(self, requests: Iterable[GenerateRequest]) -> tuple[Need, ...]:
-        """Of all the requests, each once. Raises the MezzotintError of what this machine itself lacks."""
+        """Return what the requests need, each item once. Raises MezzotintError if this machine itself lacks one."""
         names = dict.fromkeys(name for request in requests for name in self._names(request))
         with self._lock:
             return tuple(Need(kind=kind, name=name, sha256=self._hash(kind, name)) for kind, name in names)
 
     def trouble(self, needs: Iterable[Need]) -> str | None:
-        """What is not as it is needed here, in words; None: all of it is."""
+        """Describe the first need that this machine does not meet, or None if it meets all."""
         for need in needs:
             try:
                 with self._lock:
@@ -79,7 +77,7 @@ class Sameness:
 
 
 def standard_sameness(catalog: "Catalog") -> Sameness:
-    """By the models of a catalog and the files of this machine."""
+    """Return the hashes for the models of a catalog and the files of this machine."""
     return Sameness(lambda kind, name: _hash_of(catalog, kind, name), catalog.default().id)
 
 

@@ -1,4 +1,4 @@
-"""A worker on a Ray cluster: it asks a process there for images, and brings them to the disk here."""
+"""A worker on a Ray cluster: requests images from a remote process, and writes them to the local disk."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,24 +28,30 @@ from mezzotint.protocol import GenerateRequest, GenerateResult, Notice, OnEvent,
 from mezzotint.trouble import shown
 
 STANDARD_NODE = "mezzotint.batch.ray.node:standard_node"
-_STARTS = 3  # that may fail, one after the other
+_STARTS = 3  # that may fail in a row
 
 
 class AnyCluster(Protocol):
-    """Where processes are started and asked."""
+    """Starts and calls remote processes."""
 
     def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401
         """Start a worker process."""
 
-    def ask(self, bench: Any, method: str, *arguments: object, waiting: Callable[[], bool] = ...) -> Any:  # noqa: ANN401
-        """What it answers; BenchDied, Cancelled, WorkerUnusable."""
+    def ask(
+        self,
+        bench: Any,  # noqa: ANN401
+        method: str,
+        *arguments: object,
+        waiting: Callable[[], bool] = ...,
+    ) -> Any:  # noqa: ANN401
+        """Return its answer. Raises BenchDied, Cancelled or WorkerUnusable."""
 
     def end(self, bench: Any) -> None:  # noqa: ANN401
         """End the worker process."""
 
 
 class RayWorker:
-    """One process of a cluster, on a GPU of its own; another is started when it has died. It writes nothing there."""
+    """One process of a cluster with its own GPU, replaced when it dies. Writes nothing on the node."""
 
     in_this_process = False
 
@@ -60,28 +66,28 @@ class RayWorker:
         most: int = 1,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`stopping`: whether a place in the cluster is not waited for any more."""
+        """`stopping`: whether to stop waiting for a place in the cluster."""
         self._cluster, self._place, self._sameness = cluster, place, sameness
         self._node, self._arguments, self._most, self._stopping = node, list(arguments), most, stopping
         self._bench: Any = None
         self._host = ""
 
     def ready(self) -> None:
-        """Nothing: a place in the cluster may be long in coming, and is waited for with the first image."""
+        """Do nothing: a place in the cluster may take long, and is waited for with the first image."""
 
     def most(self, _: GenerateRequest) -> int:
-        """The most images that its device makes at once."""
+        """Return the batch size of its device."""
         return self._most
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """Made there, and written here."""
+        """Generate on the node, and write here."""
         (outcome,) = self.make_many([request], lambda _, event: on_event(event))
         if isinstance(outcome, MezzotintError):
             raise outcome
         return outcome
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """Made there, and written here; those whose own images cannot be sent meet that error, and no other does."""
+        """Generate on the node, and write here; an input image that cannot be sent fails only its own request."""
         outcomes: dict[int, Outcome] = {}
         parcels: dict[int, Parcel] = {}
         for index, request in enumerate(requests):
@@ -122,10 +128,10 @@ class RayWorker:
             self.close()
             raise WorkerDied(words) from died
 
-    # ---- its process
+    # ---- process
 
     def _started(self, on_event: OnEvent) -> Any:  # noqa: ANN401  a handle
-        """One that has ended between two images is no fault of either."""
+        """Return the process, started if needed; a death between two images is the fault of neither."""
         why = ""
         for _ in range(_STARTS):
             try:
@@ -139,7 +145,7 @@ class RayWorker:
         raise WorkerUnusable(f"a process on the Ray cluster did not start {_STARTS} times: {why}")
 
     def _greet(self, on_event: OnEvent) -> None:
-        """See that it is there, and of the same version; it may wait for a free GPU before that."""
+        """Check that the process answers and has the same version; this may wait for a free GPU."""
         told = self._host != ""
 
         def waiting() -> bool:
@@ -158,7 +164,7 @@ class RayWorker:
             )
 
     def close(self) -> None:
-        """Let go of it; what it has not sent is lost, and was never told."""
+        """Kill the process; results that it has not sent are lost, and were never reported."""
         if self._bench is not None:
             self._cluster.end(self._bench)
             self._bench = None
@@ -166,7 +172,7 @@ class RayWorker:
 
 
 def _groups(parcels: dict[int, Parcel]) -> list[list[int]]:
-    """All in one call, or each in its own where they would be too large."""
+    """Put all parcels into one call, or each into its own if they would be too large."""
     if sum(parcel.bytes() for parcel in parcels.values()) > MOST_SENT:
         return [[index] for index in parcels]
     return [list(parcels)] if parcels else []

@@ -1,1 +1,1 @@
-"""A run: workers, order of tasks, pauses, what is told."""
+"""Running a batch: workers, order of tasks, pauses, progress."""

@@ -1,4 +1,4 @@
-"""The files that tasks of one run have, or are to have, where what is there is overwritten: none by another of them."""
+"""Output files claimed by the tasks of a run that overwrites, so that no task overwrites another's image."""
 
 import hashlib
 from itertools import count
@@ -10,20 +10,20 @@ from mezzotint.batch.tasks.tasks import BatchTask
 
 
 class Claims:
-    """Who has which file. Names that some disks take for one are one."""
+    """Which task has which file. Names that some file systems treat as one count as one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._holders: dict[int, int] = {}  # by numbers that stand for names and tasks: a job may have many
+        self._holders: dict[int, int] = {}  # hashes of names to hashes of tasks: a job may have many
 
     def claim(self, output: str, task: BatchTask) -> bool:
-        """Whether the task has this file, from now on or from before; not when another has it."""
-        # Not by its key: one whose input has changed is the task that it was.
+        """Claim a file for a task; False if another task has it."""
+        # Not by key: a task whose input has changed is still the same task.
         mine = _number(f"{task.input}\0{task.settings_hash}\0{task.request.seed}")
         return self._holders.setdefault(_number(folded(output)), mine) == mine
 
     def claim_beside(self, output: str, task: BatchTask) -> str:
-        """A name like it which nobody has, and no file: it is the task's."""
+        """Claim a similar name that no task has and no file exists under."""
         path = PurePosixPath(output)
         for number in count(1):
             name = str(path.with_name(f"{path.stem}-{number}{path.suffix}"))

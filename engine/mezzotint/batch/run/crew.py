@@ -1,4 +1,4 @@
-"""The threads of a run: one that looks ahead in the stream of tasks, one for each worker. They tell one inbox."""
+"""The threads of a run: one that reads ahead in the stream of tasks, and one per worker. All report to one inbox."""
 
 import queue
 import threading
@@ -11,7 +11,7 @@ from mezzotint.batch.run.workers import Worker, WorkerUnusable
 from mezzotint.batch.tasks.tasks import BatchTask, Skipped
 from mezzotint.protocol import Event, GenerateResult
 
-WINDOW = 256  # tasks that are looked at ahead: their inputs are read and hashed while images are made
+WINDOW = 256  # tasks that are read ahead: their inputs are read and hashed during generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,25 +23,25 @@ class Came:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEnded:
-    """There are no more; or the stream broke off."""
+    """The stream is exhausted, or it failed."""
 
     error: BaseException | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnded:
-    """A worker has an image, or an error."""
+    """A worker has finished a task, with a result or an error."""
 
     task: BatchTask
     result: GenerateResult | None
     error: BaseException | None
-    seconds: float  # its share of those that were made together
-    is_shared: bool = False  # the error: of several that were made together, nobody knows which of them is to blame
+    seconds: float  # its share of the batch's time
+    is_shared: bool = False  # the error hit a batch, of which any task may be to blame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupBroke:
-    """Something ended the making of several tasks together; each of them is told of besides."""
+    """An error ended a batch of several tasks; each of them is also reported by itself."""
 
     tasks: int
     error: BaseException
@@ -49,18 +49,18 @@ class GroupBroke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerLeft:
-    """A worker takes no more."""
+    """A worker has stopped taking tasks."""
 
     error: BaseException | None
 
 
 Message = Came | StreamEnded | TaskEnded | GroupBroke | WorkerLeft
-Begin = Callable[[BatchTask, bool], None]  # a task, and whether it is made together with others
+Begin = Callable[[BatchTask, bool], None]  # takes a task, and whether it is made in a batch
 Inbox = queue.SimpleQueue[Message]
 
 
 class Ahead:
-    """Reads the stream, so many items at most before the run has settled them."""
+    """Reads the stream ahead, at most `window` items before the run has settled them."""
 
     def __init__(self, stream: Iterator[BatchTask | Skipped], inbox: Inbox, window: int = WINDOW) -> None:
         self._stream, self._inbox = stream, inbox
@@ -69,15 +69,15 @@ class Ahead:
         self._thread = threading.Thread(target=self._read, name="batch: looking ahead", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def settled(self) -> None:
-        """One of the items is done with."""
+        """Free the place of an item that is settled."""
         self._places.release()
 
     def stop(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         self._stopped.set()
         self._places.release()
 
@@ -95,7 +95,7 @@ class Ahead:
 
 
 class Crew:
-    """The workers, each with a thread."""
+    """The workers, each with its own thread."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Crew:
         ]
 
     def start(self) -> None:
-        """Begin to take tasks."""
+        """Start taking tasks."""
         for thread in self._threads:
             thread.start()
 
@@ -132,13 +132,13 @@ class Crew:
                 self._inbox.put(WorkerLeft(error=error))
 
     def _make(self, worker: Worker, tasks: list[BatchTask]) -> WorkerUnusable | None:
-        """Tell what became of each; why the worker is of no more use, if so."""
+        """Report the outcome of each task; return the error if the worker has become unusable."""
         started = time.monotonic()
         outcomes: Sequence[GenerateResult | BaseException] = []
         broke: BaseException | None = None
         try:
             outcomes = self._made(worker, tasks)
-        except BaseException as caught:  # noqa: BLE001  what cannot be made does not keep the others from it
+        except BaseException as caught:  # noqa: BLE001  a failing task must not stop the others
             broke = caught
             outcomes = [caught] * len(tasks)
         is_shared = broke is not None and len(tasks) > 1

@@ -1,8 +1,8 @@
-"""The devices that a run works on, by the names of their leases: two engines are never on one by accident.
+"""The devices of a run and their leases, so that two engines never share a device by accident.
 
-An engine that takes its device by itself, as the window's and the queue's do, has the lease `auto`. A run that names
-its devices takes theirs, and `auto` besides when one of them is what such an engine would take. Cards are named as the
-driver counts them, whatever part of them the environment shows.
+An engine that picks its device by itself, as the window's and the queue's do, holds the lease `auto`. A run that names
+its devices takes their leases, and also `auto` if such an engine would pick one of them. GPUs are numbered as by the
+driver, whichever of them the environment exposes.
 """
 
 import platform
@@ -15,24 +15,24 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import Busy
 from mezzotint.jobs.lease import Held, Lease
 
-AUTO = "auto"  # what an engine takes by itself
+AUTO = "auto"  # the device that an engine picks by itself
 CPU = "cpu"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-LOCKED = 8  # the exit code
+LOCKED = 8  # exit code
 
 _WHAT = "a batch"
-_WAIT = 0.5  # seconds between looks
-_FIRST = "0"  # card
-_GIVEN_BY = "SLURM_JOB_ID"  # its scheduler hands devices out; each job may count them from 0
+_WAIT = 0.5  # seconds between tries
+_FIRST = "0"  # GPU
+_GIVEN_BY = "SLURM_JOB_ID"  # set if a scheduler assigns devices; each job may count them from 0
 
 
 def lease_names(
     devices: Sequence[str] | None, asked: str | None, environ: Mapping[str, str], has_card: Callable[[], bool]
 ) -> list[str]:
-    """The leases that a run needs.
+    """Return the leases that a run needs.
 
-    `devices` are those of its processes; None: the engine is in this one, and takes what the job asks for. `has_card`
-    is asked only where the answer matters.
+    `devices` are those of its processes; None: the engine is in this process, on the device that the job requests.
+    `has_card` is called only if the answer matters.
     """
     if _GIVEN_BY in environ:
         return []
@@ -46,12 +46,12 @@ def _names_of(device: str, environ: Mapping[str, str], has_card: Callable[[], bo
     if device == CPU:
         return {CPU} if has_card() else {CPU, AUTO}
     card = card_of(device if device.isdigit() else _FIRST, environ)
-    by_itself = (_FIRST, card_of(_FIRST, environ))  # with all cards shown, and with those that are shown here
+    by_itself = (_FIRST, card_of(_FIRST, environ))  # with all GPUs visible, and with those visible here
     return {f"cuda-{card}"} | ({AUTO} if card in by_itself else set())
 
 
 def card_of(number: str, environ: Mapping[str, str]) -> str:
-    """What the driver calls the card that a process in this environment sees under a number."""
+    """Return the driver's number of the GPU that a process in this environment sees as `number`."""
     shown = [one.strip() for one in environ.get(VISIBLE, "").split(",") if one.strip()]
     return shown[int(number)] if int(number) < len(shown) else number
 
@@ -65,7 +65,7 @@ def leased(
     folder: Path | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
-    """Have these devices for as long as this lasts. Busy says who has one of them; or that is told once, and waited."""
+    """Hold these leases. If one is taken, report the holder once and wait, or raise Busy unless `waits`."""
     with ExitStack() as stack:
         told = False
         while (held := _take(names, stack, folder)) is not None:
@@ -80,7 +80,7 @@ def leased(
 
 
 def _take(names: Sequence[str], stack: ExitStack, folder: Path | None) -> Held | None:
-    """All of them, or none: two runs that wait for one another's would wait for ever."""
+    """Take all leases or none, since two runs that wait for each other's would deadlock."""
     with ExitStack() as taken:
         for name in names:
             lease = Lease.acquire(name, folder, what=_WHAT)
@@ -93,7 +93,7 @@ def _take(names: Sequence[str], stack: ExitStack, folder: Path | None) -> Held |
 
 
 def _is_elsewhere(held: Held) -> bool:
-    """A home that machines share holds the leases of all of them, but their devices are not the same."""
+    """Whether another machine holds it: a shared home folder has the leases of all machines, which share no devices."""
     return held.host not in ("", platform.node())
 
 
@@ -106,7 +106,7 @@ def _busy(who: str) -> Busy:
 
 
 def has_card() -> bool:
-    """Whether torch has anything better than the processor here."""
+    """Whether torch has a device better than the CPU here."""
     from mezzotint.machine import devices
 
     return devices()[0].id != CPU

@@ -1,4 +1,4 @@
-"""Which tasks come next, and for whom: those of one model and shape together, so that little is loaded and prepared."""
+"""Scheduling of tasks to workers: those of one model and shape together, to avoid loading and preparing again."""
 
 import threading
 from collections.abc import Callable, Hashable
@@ -8,11 +8,11 @@ from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.protocol import GenerateRequest
 from mezzotint.stages.together import batch_key
 
-Most = Callable[[GenerateRequest], int]  # how many tasks like this one are made together
+Most = Callable[[GenerateRequest], int]  # the batch size for tasks like this one
 
 
 def affinity(request: GenerateRequest) -> Hashable:
-    """What tasks have in common that can be made one after the other without preparing anew."""
+    """Return a key shared by tasks that can run one after the other without preparing again."""
     stages = tuple(
         (None if stage.model is None else stage.model.id, stage.weights, stage.width, stage.height, stage.until)
         for stage in request.cascade.stages
@@ -26,10 +26,10 @@ def affinity(request: GenerateRequest) -> Hashable:
 class _Waiting:
     task: BatchTask
     affinity: Hashable
-    together: Hashable | None  # equal for those that can be made together; None: it is made with no other
+    together: Hashable | None  # equal for tasks that can share a batch; None: runs alone
 
     def goes_with(self, other: "_Waiting") -> bool:
-        """Whether one batch of the engine can hold both."""
+        """Whether both fit into one batch of the engine."""
         return self.together is not None and self.affinity == other.affinity and self.together == other.together
 
 
@@ -38,46 +38,46 @@ def _waiting(task: BatchTask, alone: bool) -> _Waiting:
 
 
 class Dispatcher:
-    """What waits, handed out to those that make it.
+    """Hands out waiting tasks to workers.
 
-    A window of the stream is handed out before the next one is looked at: in it tasks are grouped, and none of them
-    waits for ever behind those of another model. A group is filled up from the next window; nobody waits for tasks that
-    have not come.
+    A window of the stream is handed out before the next one is considered: tasks are grouped within it, and none waits
+    forever behind those of another model. A batch is filled up from the next window; no worker waits for tasks that
+    have not arrived.
     """
 
     def __init__(self, stopping: Callable[[], bool] = lambda: False) -> None:
-        """`stopping`: whether nothing is to be begun any more, asked at the last moment."""
+        """`stopping`: whether to start no more tasks; checked at the last moment."""
         self._stopping = stopping
         self._changed = threading.Condition()
-        self._first: list[_Waiting] = []  # given up by someone, for whoever comes next
+        self._first: list[_Waiting] = []  # returned by a worker, for the next one to take
         self._window: list[_Waiting] = []
         self._arriving: list[_Waiting] = []
-        self._last: dict[int, Hashable] = {}  # of each taker
+        self._last: dict[int, Hashable] = {}  # affinity of the last task, by worker
         self._held = self._ended = False
 
     def add(self, task: BatchTask, *, alone: bool = False) -> None:
-        """A task of the stream. `alone`: it may be what ended a process, and is made with no other."""
+        """Add a task of the stream. `alone`: it may have killed a process, and must not share a batch."""
         waiting = _waiting(task, alone)
         with self._changed:
             self._arriving.append(waiting)
             self._changed.notify()
 
     def add_first(self, task: BatchTask, *, alone: bool = False) -> None:
-        """A task that was given up; it goes before all others."""
+        """Add a task that was given up, ahead of all others."""
         waiting = _waiting(task, alone)
         with self._changed:
             self._first.append(waiting)
             self._changed.notify()
 
     def wait(self) -> bool:
-        """Wait until there is something to take; False when no more is handed out."""
+        """Wait until there is a task to take; False if no more are handed out."""
         with self._changed:
             while not self._ended and (self._held or not (self._first or self._window or self._arriving)):
                 self._changed.wait()
             return not (self._ended or self._stopping())
 
     def take(self, taker: int, most: Most = lambda _: 1) -> list[BatchTask]:
-        """The next tasks for this one, who waits for them: such as can be made together. None: there are no more."""
+        """Wait for the next batch for a worker, and return it; empty if there are no more tasks."""
         with self._changed:
             if not self.wait():
                 return []
@@ -89,7 +89,7 @@ class Dispatcher:
             return [one.task for one in group]
 
     def _fill(self, group: list[_Waiting], most: int) -> None:
-        """Also from what has come after: that is made sooner then, and what is to come before it no later."""
+        """Fill up the batch, also from later tasks: these run sooner then, and the earlier ones no later."""
         for waiting in (self._first, self._window, self._arriving):
             left: list[_Waiting] = []
             for one in waiting:
@@ -110,13 +110,13 @@ class Dispatcher:
         return self._window.pop(0)
 
     def hold(self, on: bool) -> None:
-        """Hand out nothing for a while."""
+        """Pause handing out tasks, or resume it."""
         with self._changed:
             self._held = on
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Hand out nothing any more."""
+        """Stop handing out tasks for good."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()

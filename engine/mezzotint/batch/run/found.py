@@ -1,4 +1,4 @@
-"""A task's image that is there already: its process ended before the manifest could say so."""
+"""Find a task's image that already exists because its process died before the manifest could record it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,13 +10,13 @@ from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.jobs.found_images import agrees, record_in
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 
-IsAnothers = Callable[[Path], bool]  # whether a manifest says that a file is the image of another task
+IsAnothers = Callable[[Path], bool]  # whether a manifest records a file as the image of another task
 
 
 def found_image(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> GeneratedImage | None:
-    """The image under the planned name, or beside it under the names that are taken when that is in use.
+    """Return the image under the planned name, or under the alternatives that are used if that is taken.
 
-    What it was made from must be written inside it, and be what is asked for.
+    The request in its metadata must match the task's.
     """
     for path in _candidates(folder / task.output):
         if is_anothers(path):
@@ -28,8 +28,8 @@ def found_image(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> Gener
 
 
 def is_taken(path: Path) -> bool:
-    """Whether something has that name, be it a link to nowhere."""
-    return os.path.lexists(path)  # not to be told whether: then nobody can write there either
+    """Whether the name is in use, even by a broken link."""
+    return os.path.lexists(path)  # False if access is denied: then nobody can write there either
 
 
 def _candidates(planned: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What a person decides about a run of a batch."""
+"""User options for running a batch."""
 
 from dataclasses import dataclass
 
@@ -11,4 +11,4 @@ class How:
 
     existing: Existing = "rename"
     retry_failed: bool = False
-    waits_for_room: bool = False  # when the disk is full: wait until it is not, or end
+    waits_for_room: bool = False  # if the disk is full, wait for space instead of ending

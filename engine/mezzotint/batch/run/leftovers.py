@@ -1,4 +1,4 @@
-"""Files that were being written when their process was ended: swept out of an output folder after a while."""
+"""Remove temporary files that killed processes left in an output folder."""
 
 import os
 import re
@@ -9,21 +9,21 @@ from pathlib import Path
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
-OLD = 3600.0  # seconds: nobody writes an image for so long
+OLD = 3600.0  # seconds: no image takes that long to write
 
 _OURS = re.compile(f"{re.escape(TEMPORARY_PREFIX)}[0-9a-f]{{16}}{re.escape(TEMPORARY_SUFFIX)}")
 
 
 def sweep(folder: Path, now: float, stopped: threading.Event) -> int:
-    """Remove what is older than an hour at `now`, as the folder's disk counts time; how many there were.
+    """Remove temporary files older than an hour at `now`, by the clock of the folder's disk; return how many.
 
-    Whose process has ended cannot be seen, for it may have been on another machine; what is young may be being written.
+    Only age counts, since the process may have been on another machine; younger files may still be being written.
     """
     swept = 0
     for path in _leftovers(folder, now, stopped):
         try:
             path.unlink()
-        except OSError:  # it is in the way of nobody
+        except OSError:  # harmless if it stays
             continue
         swept += 1
     return swept

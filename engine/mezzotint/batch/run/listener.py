@@ -1,4 +1,4 @@
-"""Who hears of a run: a terminal, a program, a window."""
+"""Listeners of a run: a terminal, a program, a window."""
 
 from typing import Protocol
 
@@ -9,19 +9,19 @@ from mezzotint.protocol import Event
 
 
 class Listener(Protocol):
-    """Hears what happens; all but `event` come from the thread that runs the batch."""
+    """Receives the events of a run; all but `event` are called from the thread that runs the batch."""
 
     def settled(self, record: Record, progress: Progress) -> None:
-        """A task has ended, and that is safely on the disk."""
+        """A task has ended, and its record is synced to disk."""
 
     def progress(self, progress: Progress) -> None:
-        """The figures, now and then."""
+        """The current progress, sent periodically."""
 
     def notice(self, code: str, message: str) -> None:
-        """Something that a person should know; the work goes on, or waits."""
+        """A message for the user; the run continues or waits."""
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """A worker is on its way with a task; told from the worker's thread."""
+        """Progress of a worker on a task; called from the worker's thread."""
 
 
 class Silent:

@@ -1,4 +1,4 @@
-"""What becomes of images that are made together: of each a result, or the error that it met."""
+"""The outcomes of images made in a batch: for each a result or an error."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -8,11 +8,11 @@ from mezzotint.errors import MezzotintError, ProtocolError
 from mezzotint.protocol import Event, GenerateManyResult, GenerateResult, ManyOutcome, OfRequest, OnEvent
 
 Outcome: TypeAlias = GenerateResult | MezzotintError
-OnEventOf = Callable[[int, Event], None]  # the place of a request among those that are made together, and what it tells
+OnEventOf = Callable[[int, Event], None]  # takes the index of a request in its batch, and its event
 
 
 def outcomes_of(answer: GenerateManyResult, count: int) -> list[Outcome]:
-    """In the order of the requests. ProtocolError for an answer that is about more of them, or fewer."""
+    """Return the outcomes in the order of the requests. Raises ProtocolError if their number differs from `count`."""
     if len(answer.outcomes) != count:
         raise ProtocolError(f"{count} images were asked for together, and {len(answer.outcomes)} are told of")
     return [_outcome(one) for one in answer.outcomes]
@@ -27,7 +27,7 @@ def _outcome(one: ManyOutcome) -> Outcome:
 
 
 def error_of(kind: str, message: str) -> MezzotintError:
-    """An error that was met elsewhere, of its own class where that is known here."""
+    """Recreate an error from another process, with its own class if that is known here."""
     kinds = {
         one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, MezzotintError)
     }
@@ -37,7 +37,7 @@ def error_of(kind: str, message: str) -> MezzotintError:
 
 
 def told_apart(on_event: OnEventOf, count: int) -> OnEvent:
-    """One who hears of several requests; what is of none of them alone is told of the first."""
+    """Return a listener that dispatches events by request; events of no single request go to the first."""
 
     def hear(event: Event) -> None:
         if not isinstance(event, OfRequest):

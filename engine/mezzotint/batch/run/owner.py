@@ -1,7 +1,7 @@
-"""One run at a time in an output folder, and the processes that a run before it has left at work.
+"""Ensure one run at a time in an output folder, and wait for processes left over from an earlier run.
 
-The system lets go of these locks when a process ends, however it ends. On a network disk they may say nothing to other
-machines: there every machine has a shard, and a manifest, of its own.
+The system releases these locks when a process ends, however it ends. On a network disk they may not reach other
+machines: there, every machine has its own shard and manifest.
 """
 
 import contextlib
@@ -21,20 +21,20 @@ from mezzotint.trouble import shown
 
 FOLDER = ".mezzotint"  # in the output folder
 _LOOK = 0.05  # seconds
-_PATIENCE = 30.0  # that processes of a run that was killed have to end: they hear of it at once
+_PATIENCE = 30.0  # seconds for processes of a killed run to end: they notice at once
 
 Sleep = Callable[[float], None]
 
 
 class Owner:
-    """The right to make the images of a folder, or of one shard of it."""
+    """The exclusive right to fill an output folder, or one shard of it."""
 
     def __init__(self, lease: Lease, folder: Path, name: str) -> None:
         self._lease, self._folder, self._name = lease, folder, name
 
     @classmethod
     def take(cls, output: Path, shard: Shard | None, *, sleep: Sleep = time.sleep, patience: float = _PATIENCE) -> Self:
-        """Become the owner. Locked when another run is, or processes of one that was killed do not end."""
+        """Become the owner. Raises Locked if another run is, or if processes of a killed run do not end."""
         folder, name = output / FOLDER, _name(shard)
         lease = Lease.acquire(name, folder, what="a batch")
         if isinstance(lease, Held):
@@ -49,11 +49,11 @@ class Owner:
         return cls(lease, folder, name)
 
     def hold_of_worker(self, number: int) -> Path:
-        """The file that a process of this run holds while it lives."""
+        """Return the file that a process of this run locks while it lives."""
         return self._folder / f"{self._name}-worker-{number}.held"
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Release the folder."""
         self._lease.release()
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ def _name(shard: Shard | None) -> str:
 
 
 def _others(folder: Path, shard: Shard | None) -> list[str]:
-    """Who must not be at work at the same time: for a shard the run that makes everything, for that every shard."""
+    """Return the runs that exclude this one: for a shard the unsharded run, for that every shard."""
     if shard is not None:
         return [_name(None)]
     return sorted(path.stem for path in folder.glob("run-*-of-*.lock"))
@@ -100,11 +100,11 @@ def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) ->
 
 
 def running(output: Path) -> list[Held]:
-    """Who makes images of a folder at the moment, as far as this machine can tell."""
+    """Return the runs that are filling a folder, as far as this machine can tell."""
     folder = output / FOLDER
     found = []
     for path in islice(sorted(folder.glob("run*.lock")), MOST_SHARDS):
-        with contextlib.suppress(StorageError):  # one that may only be read: nobody can say
+        with contextlib.suppress(StorageError):  # unknown for a read-only lock file
             held = holder(path.stem, folder)
             found += [] if held is None else [held]
     return found

@@ -1,4 +1,4 @@
-"""A run that waits: the disk is full, or may not be written to any more. Nothing is wrong with the tasks."""
+"""Pausing a run while the disk is full or no longer writable. The tasks are not at fault."""
 
 import contextlib
 from collections import Counter
@@ -11,31 +11,31 @@ from mezzotint.errors import StorageError
 
 _LOOK = 2.0  # seconds between trials
 _SMALLEST = 64 << 10  # bytes
-_TRIES = 3  # of one task for which there should be room
+_TRIES = 3  # of one task for which there seems to be room
 
 
 class Pause:
-    """Whether the run waits, and until when."""
+    """Whether the run is paused, and until when."""
 
     def __init__(
         self, folder: Path, clock: Callable[[], float], trial: Callable[[Path, int], str | None] = why_no_room
     ) -> None:
         self._folder, self._clock, self._trial = folder, clock, trial
-        self._places = {folder}  # that must have room before the run goes on
+        self._places = {folder}  # folders that must be writable before the run resumes
         self._next = 0.0
         self._largest = 0
         self._tries: Counter[str] = Counter()
         self.is_on = False
 
     def wrote(self, image: Path) -> None:
-        """An image found room; the largest says how much the next one needs."""
+        """Record the size of a written image; the largest determines how much room the next one needs."""
         with contextlib.suppress(OSError):
             self._largest = max(self._largest, image.stat().st_size)
 
     def is_for_room(self, task: BatchTask, error: StorageError) -> bool:
-        """Whether the disk is to blame for an error, and not the task: where there is room, for a few tries.
+        """Whether the disk is to blame for an error, and not the task; if there is room, only for a few tries.
 
-        A folder that cannot be, for its name or for what is in its way, stops only those whose images go there.
+        A folder that cannot exist, because of its name or what is in its way, affects only the tasks that write there.
         """
         place = (self._folder / task.output).parent
         why = self._trial(place, self._size())
@@ -48,12 +48,12 @@ class Pause:
         return 0 < self._tries[task.key] <= _TRIES
 
     def begin(self) -> None:
-        """Wait, and look again in a while."""
+        """Start the pause, and schedule the next check."""
         self.is_on = True
         self._next = self._clock() + _LOOK
 
     def is_over(self) -> bool:
-        """Whether there is room again; looked at now and then."""
+        """Whether there is room again; checked only every few seconds."""
         if self._clock() < self._next:
             return False
         self._next = self._clock() + _LOOK

@@ -1,4 +1,4 @@
-"""The engine's process, seen from the run that gives it work: lines of JSON-RPC, one job at a time."""
+"""Client of an engine process: lines of JSON-RPC, one job at a time."""
 
 import subprocess
 import threading
@@ -19,13 +19,13 @@ from mezzotint.protocol import (
     OnEvent,
 )
 
-_PATIENCE = 20.0  # seconds that it has to end when asked to
+_PATIENCE = 20.0  # seconds that it has to end after being asked to
 _LAST_LINES = 20
-_MAX_LINE = 64 << 20  # of an answer: previews are small, and images travel as paths
+_MAX_LINE = 64 << 20  # bytes of an answer: previews are small, and images travel as paths
 
 
 class ProcessEnded(Exception):
-    """It ended, or spoke no sense, before it had answered."""
+    """The process ended, or sent something invalid, before it answered."""
 
 
 class EngineProcess:
@@ -57,11 +57,11 @@ class EngineProcess:
         return self._process.poll() is not None
 
     def initialize(self) -> None:
-        """Wait until it answers; it holds its file by then. Raises ProcessEnded."""
+        """Wait until it answers; it holds its lock file by then. Raises ProcessEnded."""
         self._call("initialize", {"schema_version": SCHEMA_VERSION}, lambda _: None)
 
     def generate(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """Its images. Raises the MezzotintError that it met, or ProcessEnded."""
+        """Generate the images. Raises the MezzotintError of the process, or ProcessEnded."""
         answer = self._call("generate", encode(request), on_event)
         try:
             return decode(GenerateResult, answer)
@@ -69,7 +69,7 @@ class EngineProcess:
             raise self._ended(f"its answer is none: {error}") from error
 
     def generate_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """What became of each. Raises the MezzotintError that ended all of them, or ProcessEnded."""
+        """Return the outcome of each request. Raises the MezzotintError that ended the batch, or ProcessEnded."""
         hear = told_apart(on_event, len(requests))
         answer = self._call("generate_many", encode(GenerateManyRequest(requests=tuple(requests))), hear)
         try:
@@ -118,7 +118,7 @@ class EngineProcess:
         return message
 
     def _ended(self, why: str = "") -> ProcessEnded:
-        """Mark the process as ended."""
+        """Kill the process, and return the error to raise."""
         self._process.kill()
         code = self._process.wait()
         self._listener.join(_PATIENCE)
@@ -130,12 +130,12 @@ class EngineProcess:
             self._said.append(line.decode("utf-8", "replace").rstrip())
 
     def close(self) -> None:
-        """Let it end in order: an input that ends tells it to."""
+        """Shut it down cleanly: the end of its input tells it to exit."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 try:
                     stream.close()
-                except OSError:  # what was still to be written has no reader
+                except OSError:  # unwritten data has no reader any more
                     continue
         try:
             self._process.wait(_PATIENCE)
@@ -148,7 +148,7 @@ class EngineProcess:
 
 
 def _error(told: Mapping[str, Any]) -> MezzotintError:
-    """The error that it met."""
+    """Recreate the error from its JSON-RPC form."""
     data = told.get("data")
     kind = str(data.get("kind")) if isinstance(data, dict) else MezzotintError.kind
     return error_of(kind, str(told.get("message")))

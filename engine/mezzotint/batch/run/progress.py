@@ -1,4 +1,4 @@
-"""How far a run is: what has ended, how fast, and how long it will take."""
+"""Progress of a run: what has ended, how fast, and how long the rest takes."""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,32 +6,32 @@ from dataclasses import dataclass
 
 from mezzotint.batch.manifest.record import Status
 
-_RECENT = 64  # images whose times the rate is taken from
+_RECENT = 64  # images from which the rate is computed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The figures at one moment."""
+    """A snapshot of the progress."""
 
-    done: int  # by this run, safely on the disk
+    done: int  # by this run, synced to disk
     failed: int
     set_aside: int
-    skipped: int  # files that were no task, or whose image is there
+    skipped: int  # files that are no task, or whose image exists
     already: int  # done before this run
-    left_failed: int  # failed before this run, and not tried again
-    total: int | None  # of all these and what is still to be made; None: not known yet
-    per_second: float | None  # images, lately
+    left_failed: int  # failed before this run, and not retried
+    total: int | None  # all of these and what is still to be made; None: not known yet
+    per_second: float | None  # images, recently
     seconds_left: float | None
-    vram_bytes: int | None  # the most that an image took of a card
+    vram_bytes: int | None  # the peak of any image
 
     @property
     def looked_at(self) -> int:
-        """Tasks of which it is known what became of them."""
+        """Tasks whose outcome is known."""
         return self.done + self.failed + self.set_aside + self.skipped + self.already + self.left_failed
 
 
 class Tally:
-    """Counts what becomes of tasks."""
+    """Counts the outcomes of tasks."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -42,18 +42,18 @@ class Tally:
         self.total: int | None = None
 
     def settled(self, status: Status, *, was_tried: bool = True) -> None:
-        """One has ended, and that is on the disk; what was not tried took no time."""
+        """Count a task whose record is on disk; without a try it does not affect the rate."""
         self._counts[status] += 1
         if status in ("done", "failed") and was_tried:
             self._times.append(self._clock())
 
     def took(self, vram_bytes: int | None) -> None:
-        """What one image took of a card."""
+        """Record the peak VRAM of one image."""
         if vram_bytes is not None:
             self._vram = max(self._vram or 0, vram_bytes)
 
     def progress(self) -> Progress:
-        """The figures now."""
+        """Return the current progress."""
         seconds = self._clock() - self._times[0]
         per_second = (len(self._times) - 1) / seconds if len(self._times) > 1 and seconds > 0 else None
         looked_at = sum(self._counts.values()) + self.already + self.left_failed

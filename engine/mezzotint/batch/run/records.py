@@ -1,4 +1,4 @@
-"""Records out of what happened to a task."""
+"""Build manifest records from the outcomes of tasks."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ _LONGEST = 1000  # characters of an error
 def done_record(
     task: BatchTask, image: GeneratedImage, folder: Path, *, attempts: int, seconds: float | None, facts: dict[str, str]
 ) -> Record:
-    """An image is on the disk."""
+    """Return the record of an image that is on disk."""
     return _record(
         task,
         "done",
@@ -31,23 +31,23 @@ def done_record(
 
 
 def failed_record(task: BatchTask, kind: str, error: str, *, attempts: int, seconds: float | None) -> Record:
-    """An image could not be made."""
+    """Return the record of a task that failed."""
     rounded = None if seconds is None else round(seconds, 3)
     return _record(task, "failed", kind=kind, error=plain(error, _LONGEST), attempts=attempts, seconds=rounded)
 
 
 def set_aside_record(task: BatchTask, why: str, *, attempts: int) -> Record:
-    """An image that ended the process that was making it, more than once."""
+    """Return the record of a task that killed its process more than once."""
     return _record(task, "set_aside", kind="died", error=plain(why, _LONGEST), attempts=attempts)
 
 
 def passed_over_record(task: BatchTask) -> Record:
-    """An image whose name is taken, where what is there is to be kept."""
+    """Return the record of a task that is skipped because its file exists and is to be kept."""
     return _record(task, "skipped", kind="exists", error="a file of that name is there")
 
 
 def no_task_record(skipped: Skipped) -> Record:
-    """A file or a row that is no task; an input that cannot be read has failed, whatever the reason is next time."""
+    """Return the record of a file or row that is no task; the key of an unreadable input ignores the reason."""
     name = f"unreadable: {skipped.input}" if skipped.is_failure else f"{skipped.kind} {skipped.input} {skipped.reason}"
     return Record(
         key=hashlib.sha256(f"no task: {name}".encode("utf-8", "surrogatepass")).hexdigest(),
@@ -75,7 +75,7 @@ def _record(task: BatchTask, status: Status, **values: object) -> Record:
 
 
 def facts_of(result: GenerateResult) -> dict[str, str]:
-    """What an image was made with."""
+    """Return what an image was made with."""
     facts = {
         "device": result.device,
         "device_name": result.device_name,
@@ -92,12 +92,12 @@ def facts_of(result: GenerateResult) -> dict[str, str]:
 
 
 def relative(path: Path, folder: Path) -> str:
-    """From the output folder, with / between folders."""
+    """Return the path relative to the output folder, with / as separator."""
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
 def change_of_input(request: GenerateRequest) -> str | None:
-    """Which image that was given is not what it was when the task was planned, in words; None: all are."""
+    """Describe an input image that has changed since the task was planned; None if none has."""
     for image in request.images:
         if image.sha256 is None:
             continue
@@ -111,7 +111,7 @@ def change_of_input(request: GenerateRequest) -> str | None:
 
 
 def kind_of(error: Exception) -> tuple[str, str]:
-    """The kind of an error, and its words."""
+    """Return the kind and the message of an error."""
     if isinstance(error, MezzotintError):
         return error.kind, str(error)
     if isinstance(error, MemoryError):

@@ -1,15 +1,15 @@
-"""What workers remark on single images, told once: the same is true of most images of a batch."""
+"""Notices of workers on single images, reported once: most apply to most images of a batch."""
 
 import threading
 from collections import Counter, deque
 
 from mezzotint.protocol import Notice
 
-MOST_OF_ONE_CODE = 3  # messages with other figures in them are new only for a machine
+MOST_OF_ONE_CODE = 3  # messages that differ only in their numbers are no news to people
 
 
 class Remarks:
-    """Heard on the threads of workers, told on the thread that runs the batch."""
+    """Collects notices on worker threads, for the thread that runs the batch."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,7 +18,7 @@ class Remarks:
         self._new: deque[Notice] = deque()
 
     def hear(self, notice: Notice) -> None:
-        """It is told if nothing like it was."""
+        """Queue a notice unless a similar one was reported."""
         with self._lock:
             said = (notice.code, notice.message)
             if said in self._heard or self._of_code[notice.code] >= MOST_OF_ONE_CODE:
@@ -28,7 +28,7 @@ class Remarks:
             self._new.append(notice)
 
     def new(self) -> list[Notice]:
-        """Those that nobody was told of yet, in their order."""
+        """Return the notices not reported yet, in order."""
         with self._lock:
             told = list(self._new)
             self._new.clear()

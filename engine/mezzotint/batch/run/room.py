@@ -1,4 +1,4 @@
-"""Whether images can be written where they are to go: a full disk stops no batch for good, nor a lost permission."""
+"""Check whether images can be written: neither a full disk nor a lost permission stops a batch for good."""
 
 import contextlib
 import errno
@@ -20,7 +20,7 @@ _OF_NAME = tuple(
 
 
 def why_no_room(folder: Path, size: int = TRIAL_BYTES) -> str | None:
-    """Why a file of that size cannot be written there; None when it can. It is really tried."""
+    """Return why a file of `size` bytes cannot be written there, or None; actually writes one."""
     trial = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,10 +37,10 @@ def why_no_room(folder: Path, size: int = TRIAL_BYTES) -> str | None:
 
 
 def is_full(error: StorageError) -> bool:
-    """Whether a disk was full; told by its words, since it may come from another process."""
+    """Whether a disk was full; detected by the message, since the error may come from another process."""
     return any(words in str(error) for words in _FULL)
 
 
 def is_of_name(why: str) -> bool:
-    """Whether there is no room only because the folder cannot be, and not because the disk takes nothing."""
+    """Whether the reason is that the folder cannot exist, and not that the disk is not writable."""
     return any(words in why for words in _OF_NAME)

@@ -1,4 +1,4 @@
-"""A batch worked through: what is missing is made, what is there stays; whatever ends it, it can be resumed."""
+"""Run a batch: generate what is missing and keep what exists. It can be resumed, however it ends."""
 
 import queue
 import time
@@ -42,8 +42,8 @@ from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, NoDevice, St
 Stopped = Literal["finished", "interrupted"]
 Stream = Iterator[BatchTask | Skipped]
 
-_LOOK = 0.1  # seconds between looks at what nobody tells: Ctrl-C, and the time
-_TELL = 0.5  # seconds between figures
+_LOOK = 0.1  # seconds between polls of Ctrl-C and the clock
+_TELL = 0.5  # seconds between progress reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Ended:
 
     stopped: Stopped
     progress: Progress
-    failures: int  # that the manifest holds
+    failures: int  # in the manifest
 
 
 class Run:
@@ -94,7 +94,7 @@ class Run:
         self._told = clock()
 
     def run(self) -> Ended:
-        """Make what is missing. Raises what no task is to blame for: StorageError, NoDevice, a bug."""
+        """Generate what is missing. Raises errors that no task is to blame for: StorageError, NoDevice, a bug."""
         self._ahead.start()
         self._crew.start()
         while self._at_work:
@@ -110,12 +110,12 @@ class Run:
         )
 
     def expect(self, total: int) -> None:
-        """About how many tasks there are, where that was counted before the stream comes to its end."""
+        """Set the approximate number of tasks, if it was counted before the stream ends."""
         if not self._stream_ended:
             self._tally.total = total
 
     def under_way(self) -> list[str]:
-        """The keys of tasks that were begun; for one who ends the process at once."""
+        """Return the keys of tasks that were begun, for killing the process at once."""
         return list(self._under_way)
 
     def _turn(self) -> None:
@@ -144,7 +144,7 @@ class Run:
             self._listener.progress(self._tally.progress())
 
     def _end(self, error: BaseException | None) -> None:
-        """No task is begun any more; those that are made are waited for."""
+        """Start no more tasks; running ones are finished."""
         self._error = self._error or error
         if not self._is_ending:
             self._is_ending = True
@@ -156,7 +156,7 @@ class Run:
             if self._stream_ended and not self._under_way and self._error is None:
                 self._manifest.note("ended", {"total": self._tally.total})
             self._sync()
-        except StorageError as error:  # what it could not take is found again by what the images say
+        except StorageError as error:  # unrecorded images are found again by their metadata
             self._error = self._error or error
         self._listener.progress(self._tally.progress())
 
@@ -165,7 +165,7 @@ class Run:
             self._tally.settled(record.status, was_tried=not record.is_unreadable_input)
             self._listener.settled(record, self._tally.progress())
 
-    # ---- what is heard
+    # ---- messages
 
     def _hear(self, message: Message) -> None:
         match message:
@@ -201,7 +201,7 @@ class Run:
         self._came += 1
         if isinstance(item, Skipped):
             self._no_task(item)
-        elif item.key in self._under_way:  # named twice: the same image under the same name
+        elif item.key in self._under_way:  # listed twice: the same image under the same name
             self._came -= 1
             self._ahead.settled()
         elif (settled := self._standing.settled(item)) is not None:
@@ -227,7 +227,7 @@ class Run:
         else:
             self._manifest.add(record)
 
-    # ---- what became of a task
+    # ---- outcomes of tasks
 
     def _task_ended(self, ended: TaskEnded) -> None:
         task, error = ended.task, ended.error
@@ -280,9 +280,9 @@ class Run:
         self._add(task, record)
 
     def _died(self, task: BatchTask, error: WorkerDied | DeviceLost, is_shared: bool) -> None:
-        """Its image may be there for all that; if not, someone else tries, and then nobody.
+        """Record the image if it exists; otherwise retry once, and then set the task aside.
 
-        Of several that were made together each is tried alone, and what that comes to is counted.
+        Tasks of a batch are each retried alone, and only deaths on these count.
         """
         found = self._standing.found(task)
         if found is None:
@@ -294,7 +294,7 @@ class Run:
             if not is_shared:
                 self._listener.notice("worker_died", f"{task.output}: {error}; retrying once")
             self._dispatcher.add_first(task, alone=True)
-        if isinstance(error, DeviceLost):  # of the engine in this process, which can do no more
+        if isinstance(error, DeviceLost):  # the engine in this process is no longer usable
             self._end(error)
 
     def _again(self, task: BatchTask) -> None:
@@ -302,7 +302,7 @@ class Run:
         self._dispatcher.add_first(task, alone=self._standing.is_suspect(task))
 
     def _again_alone(self, task: BatchTask) -> None:
-        """What went wrong may be another's fault; its own image may be there."""
+        """Retry a task of a failed batch: another one may be to blame, and its own image may exist."""
         found = self._standing.found(task)
         if found is not None:
             return self._add(task, found)
@@ -315,7 +315,7 @@ class Run:
             self._ahead.settled()
         self._manifest.add(record)
 
-    # ---- no room
+    # ---- disk full
 
     def _hold_for_room(self, error: StorageError) -> None:
         if not self._how.waits_for_room:

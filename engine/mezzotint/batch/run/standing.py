@@ -1,4 +1,4 @@
-"""How a task stands before it is made, or made again: by what the manifest says, and by the images that are there."""
+"""The status of a task before it is made or retried, from the manifest and the existing images."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +16,18 @@ from mezzotint.protocol import Output
 
 Before = Literal["already", "left_failed"]
 
-DEATHS = 2  # of processes that were making a task alone, after which it is set aside
+DEATHS = 2  # of processes while making a task alone, after which it is set aside
 
 
 class Standing:
-    """What is known of the tasks of one output folder."""
+    """The status of the tasks of one output folder."""
 
     def __init__(self, folder: Path, manifest: Manifest, how: How) -> None:
         self._folder, self._manifest, self._how = folder, manifest, how
         self._claims = Claims(folder) if how.existing == "overwrite" else None
 
     def settled(self, task: BatchTask) -> Record | Before | None:
-        """Why nothing is to be made: a record to be written, or that it was settled before. None: it is to be made."""
+        """Return why a task needs no work: a record to write, or how it was settled before. None: it is to be made."""
         known = self._manifest.known(task.key)
         if known.status == "done" and is_taken(self._folder / known.output) and self._has(known.output, task):
             return "already"
@@ -36,14 +36,14 @@ class Standing:
         return self.found(task) or self._passed_over(task) or (None if self._how.retry_failed else self.poison(task))
 
     def found(self, task: BatchTask) -> Record | None:
-        """Its image is there, and only the manifest could not say so any more."""
+        """Return a record if the task's image exists and only its manifest entry is missing."""
         image = found_image(task, self._folder, lambda path: self._is_anothers(task, path))
         if image is None or not self._has(relative(Path(image.path), self._folder), task):
             return None
         return done_record(task, image, self._folder, attempts=self.attempts(task), seconds=None, facts={})
 
     def placed(self, task: BatchTask) -> BatchTask:
-        """The task with the place that its image gets. What is there may be overwritten, but nothing of this run."""
+        """Return the task with its final output path. Existing files may be overwritten, but none of this run's."""
         if self._claims is None:
             return _written_to(task, replace(task.request.output, overwrite=False))
         if self._claims.claim(task.output, task):
@@ -54,7 +54,7 @@ class Standing:
         return replace(_written_to(task, output), output=name)
 
     def _has(self, output: str, task: BatchTask) -> bool:
-        """Whether a file is its own in this run: another's may be about to take its place."""
+        """Whether a file belongs to the task in this run: another task may be about to overwrite it."""
         return self._claims is None or self._claims.claim(output, task)
 
     def _is_anothers(self, task: BatchTask, path: Path) -> bool:
@@ -66,7 +66,7 @@ class Standing:
         return "already" if self._manifest.known(task.key).status == "skipped" else passed_over_record(task)
 
     def poison(self, task: BatchTask, why: str = "") -> Record | None:
-        """It has ended as many processes as a task may. `why`: how the last one ended."""
+        """Return a set-aside record if the task has killed too many processes. `why`: how the last one ended."""
         deaths = self._manifest.known(task.key).deaths
         if deaths < DEATHS:
             return None
@@ -74,12 +74,12 @@ class Standing:
         return set_aside_record(task, words, attempts=self.attempts(task) - 1)
 
     def is_suspect(self, task: BatchTask) -> bool:
-        """Whether it was among those with which a process ended: it is made alone now."""
+        """Whether a process died while making it, maybe in a batch: it must run alone now."""
         known = self._manifest.known(task.key)
         return known.is_suspect or known.deaths > 0
 
     def attempts(self, task: BatchTask) -> int:
-        """Which one is under way, or would be next."""
+        """Return the number of the current attempt, or of the next one."""
         known = self._manifest.known(task.key)
         return known.attempts + known.deaths + known.is_suspect + 1
 

@@ -1,4 +1,4 @@
-"""An input folder that is watched: new images are taken as they come, once they have stopped growing."""
+"""Watch an input folder: new images are taken as they arrive, once they have stopped growing."""
 
 import contextlib
 import threading
@@ -12,22 +12,22 @@ from mezzotint.batch.tasks.inputs import Found, scan
 from mezzotint.batch.tasks.material import search_of
 from mezzotint.batch.tasks.tasks import BatchTask, Shard, Skipped, tasks_of
 
-PAUSE = 2.0  # seconds between looks; a file that is the same in two of them is whole
+PAUSE = 2.0  # seconds between scans; a file unchanged in two scans is complete
 
-Signature = tuple[int, int]  # bytes, and when it was written
+Signature = tuple[int, int]  # size in bytes, and mtime in ns
 Signatures = dict[str, Signature]
 Look = Callable[[], Signatures]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unseen(Shard):
-    """What has not been taken yet: nothing else is opened and hashed again at every look."""
+    """The tasks not taken yet, so that a scan does not open and hash the others again."""
 
-    taken: dict[str, tuple[str | None, Signature | None]] = field(default_factory=dict)  # by place
-    asked: deque[str] = field(default_factory=lambda: deque(maxlen=1))  # the last place
+    taken: dict[str, tuple[str | None, Signature | None]] = field(default_factory=dict)  # input and signature, by place
+    asked: deque[str] = field(default_factory=lambda: deque(maxlen=1))  # the place queried last
 
     def has(self, place: str) -> bool:
-        """Whether it is to be looked at now."""
+        """Whether the task belongs to the shard and has not been taken yet."""
         self.asked.append(place)
         return Shard.has(self, place) and place not in self.taken
 
@@ -41,7 +41,7 @@ def watched(
     look: Look,
     pause: float = PAUSE,
 ) -> Iterator[BatchTask | Skipped]:
-    """The tasks of a job, and of what comes into its input folder later, until it is stopped. `look`: `signatures`."""
+    """Yield the tasks of a job and of images added to its input folder later, until `stopped`. `look`: `signatures`."""
     unseen = _Unseen(index=0, count=1) if shard is None else _Unseen(index=shard.index, count=shard.count)
     before: Signatures = {}
     looked: Signatures = {}
@@ -60,16 +60,16 @@ def _new(
 ) -> Iterator[BatchTask | Skipped]:
     for place, (name, signature) in list(unseen.taken.items()):
         if name in whole and whole[name] != signature:
-            del unseen.taken[place]  # it has changed since
+            del unseen.taken[place]  # changed since
     for item in tasks_of(job, base=base, shard=unseen):
         if item.input in growing or (isinstance(item, BatchTask) and item.input not in whole):
-            continue  # told or taken when it has stopped growing, or was there at the last look
+            continue  # left for a later scan: still growing, or not there yet at this one
         unseen.taken[unseen.asked[-1]] = (item.input, whole.get(item.input or ""))
         yield item
 
 
 def signatures(asked: InputFolder, base: Path, output: Path) -> Signatures:
-    """How the images of a folder are at the moment; one that went away meanwhile is left out."""
+    """Return size and mtime of the images of a folder; leaves out those that vanish meanwhile."""
     found: Signatures = {}
     for one in scan(search_of(asked, base, output)):
         if isinstance(one, Found):

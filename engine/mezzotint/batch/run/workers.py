@@ -1,4 +1,4 @@
-"""What makes the images: an engine in this process, or one process per device."""
+"""Workers that generate the images: an engine in this process, or one process per device."""
 
 import os
 import sys
@@ -18,71 +18,71 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 MOST_DEVICES = 64
-ON_PROCESSOR, ON_CARD = 4, 8  # images made together where nobody says how many; the engine takes fewer of large ones
-_WAITS = (1.0, 2.0, 4.0, 8.0, 0.0)  # seconds after each start that fails
+ON_PROCESSOR, ON_CARD = 4, 8  # default batch sizes; the engine reduces them for large images
+_WAITS = (1.0, 2.0, 4.0, 8.0, 0.0)  # seconds to wait after each failed start
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class WorkerDied(Exception):
-    """A worker's process ended before its image was told; another one is started for the next."""
+    """A worker's process died before it reported its image; another is started for the next one."""
 
 
 class WorkerUnusable(MezzotintError):
-    """A worker that cannot make anything; others may."""
+    """A worker that cannot generate anything; others may."""
 
     kind = "no_engine"
 
 
 class Worker(Protocol):
-    """Makes images, one or several at a time. It is used by one thread, and starts with its first image."""
+    """Generates images, one or several at a time. Used by one thread; starts with its first image."""
 
-    in_this_process: bool  # what ends it ends the run, which then cannot tell of it
+    in_this_process: bool  # a crash takes down the run, which then cannot record it
 
     def ready(self) -> None:
-        """There is work: do what takes long before any is chosen, for meanwhile more comes. Raises nothing."""
+        """Do slow preparations before tasks are chosen, since more arrive meanwhile. Raises nothing."""
 
     def most(self, request: GenerateRequest) -> int:
-        """How many images like this one it is given at a time."""
+        """Return the batch size for images like this one."""
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """The images of a request, on the disk. Raises a MezzotintError, WorkerDied, or WorkerUnusable."""
+        """Generate a request's images and write them to disk. Raises MezzotintError, WorkerDied or WorkerUnusable."""
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """What became of each. Raises, as `make` does, what ended all of them."""
+        """Return the outcome of each request. Raises, as `make` does, what ended the whole batch."""
 
     def close(self) -> None:
         """Release everything it holds."""
 
 
 class EngineWorker:
-    """The engine in this process."""
+    """An engine in this process."""
 
     in_this_process = True
 
     def __init__(self, make_engine: "Callable[[], Engine]", most: int | None = 1) -> None:
-        """`most` images at a time; None: as is usual for the device."""
+        """`most`: images at a time; None: the default for the device."""
         self._make_engine, self._most = make_engine, most
         self._engine: Engine | None = None
         self._has_card = False
 
     def ready(self) -> None:
-        """See what it runs on, if it matters; what goes wrong is met again with the first image."""
+        """Detect the device, if it matters; errors occur again with the first image."""
         if self._most is None and self._engine is None:
             with suppress(Exception):
                 self._has_card = any(device.id != "cpu" for device in self._opened().info().devices)
 
     def most(self, request: GenerateRequest) -> int:
-        """Of the device that the request is for."""
+        """Return the batch size of the device that the request is for."""
         if self._most is not None:
             return self._most
         return ON_CARD if self._has_card and request.device != "cpu" else ON_PROCESSOR
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """Made here; never stopped halfway."""
+        """Generate in this process; never stopped halfway."""
         return self._opened().generate(request, on_event, lambda: False)
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """Made here; never stopped halfway."""
+        """Generate in this process; never stopped halfway."""
         hear = told_apart(on_event, len(requests))
         many = GenerateManyRequest(requests=tuple(requests))
         return outcomes_of(self._opened().generate_many(many, hear, lambda: False), len(requests))
@@ -99,7 +99,7 @@ class EngineWorker:
 
 
 class ProcessWorker:
-    """An engine in a process of its own, on a device of its own; started again when it has died."""
+    """An engine in a separate process, on its own device; restarted when it dies."""
 
     in_this_process = False
 
@@ -115,20 +115,20 @@ class ProcessWorker:
         self._process: EngineProcess | None = None
 
     def ready(self) -> None:
-        """Nothing: starting it is tried more than once, and what comes of that is told of an image."""
+        """Do nothing: starting the process is retried, and a failure is reported for an image."""
 
     def most(self, _: GenerateRequest) -> int:
-        """The most images that its device makes at once."""
+        """Return the batch size of its device."""
         return self._most
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """Made there. The process sees its own device alone, and takes that by itself."""
+        """Generate in the process, which sees only its own device and picks that by itself."""
         process = self._started()
         with self._told_if_it_dies():
             return process.generate(replace(request, device="auto"), on_event)
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """Have the process make several requests."""
+        """Generate several requests in the process."""
         process = self._started()
         with self._told_if_it_dies():
             return process.generate_many([replace(one, device="auto") for one in requests], on_event)
@@ -137,12 +137,12 @@ class ProcessWorker:
     def _told_if_it_dies(self) -> Iterator[None]:
         try:
             yield
-        except (ProcessEnded, DeviceLost) as ended:  # after a lost device it ends by itself
+        except (ProcessEnded, DeviceLost) as ended:  # after a lost device it exits by itself
             self.close()
             raise WorkerDied(str(ended)) from ended
 
     def _started(self) -> EngineProcess:
-        """One that has ended between two images is no fault of either."""
+        """Return the process, started if needed; a death between two images is the fault of neither."""
         if self._process is not None and self._process.has_ended():
             self.close()
         return self._process or self._start()
@@ -166,27 +166,27 @@ class ProcessWorker:
         raise WorkerUnusable(f"the engine's process did not start {len(_WAITS)} times: {why}")
 
     def close(self) -> None:
-        """Ask it to end, and see that it does."""
+        """Ask the process to end, and make sure that it does."""
         if self._process is not None:
             self._process.close()
             self._process = None
 
 
 def server_command(hold: Path, models_folders: Sequence[Path]) -> list[str]:
-    """The engine's process, which holds a file while it lives."""
+    """Return the command of an engine process, which locks the file `hold` while it lives."""
     words = [sys.executable, "-P", "-m", "mezzotint.server", "--hold", str(hold)]
     return words + [word for folder in models_folders for word in ("--models-folder", str(folder))]
 
 
 def usual_together(device: str) -> int:
-    """How many images a process on this device is given at a time, where nobody says."""
+    """Return the default batch size of a process on this device."""
     return ON_PROCESSOR if device == "cpu" else ON_CARD
 
 
 def device_environment(device: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What shows a process one device alone: a number of a CUDA device, or `cpu`; `auto` changes nothing.
+    """Return an environment that exposes one device: a CUDA device's number, or `cpu`; `auto` changes nothing.
 
-    Where the environment shows some of the devices, numbers count among these.
+    If the environment exposes only some of the devices, numbers count among these.
     """
     if device == "auto":
         return dict(environ)
@@ -200,7 +200,7 @@ def device_environment(device: str, environ: Mapping[str, str] = os.environ) -> 
 
 
 def parsed_devices(words: str) -> tuple[str, ...]:
-    """`0,1`: CUDA devices by number, or `cpu`; one may be named more than once. UsageError for anything else."""
+    """Parse `0,1`: CUDA devices by number, or `cpu`; repeats are allowed. Raises UsageError for anything else."""
     devices = tuple(word.strip().removeprefix("cuda:") for word in words.split(","))
     for device in devices:
         if device != "cpu" and not (device.isascii() and device.isdigit() and len(device) <= 3):

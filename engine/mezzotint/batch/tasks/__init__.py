@@ -1,1 +1,1 @@
-"""What a job stands for: inputs, prompts and matrix, task by task."""
+"""Expansion of a job into tasks: inputs, prompts and matrix."""

@@ -1,4 +1,4 @@
-"""The requests that tasks are cut from: one for each combination of the matrix, made once and not for every task."""
+"""Request templates for tasks: one per combination of the matrix, built once and not for every task."""
 
 import hashlib
 import itertools
@@ -15,29 +15,29 @@ from mezzotint.batch.job.settings import request_of
 from mezzotint.options import SETTINGS, Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Output
 
-THE_INPUT, THE_MASK = "<input>", "<mask>"  # in the place of each task's own images; no file can be called that
+THE_INPUT, THE_MASK = "<input>", "<mask>"  # placeholders for each task's own images; no file has such a name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One combination of the matrix."""
+    """One combination of matrix values."""
 
-    label: str = ""  # for names, such as "steps-20_sampler-euler"
-    settings: Mapping[str, Any] = field(default_factory=dict)  # options by their field
+    label: str = ""  # for file names, such as "steps-20_sampler-euler"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # options by field name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mould:
-    """A request for many tasks: all but their words, seeds, images and names."""
+    """A request template for many tasks: everything but their prompts, seeds, images and names."""
 
-    request: GenerateRequest  # with whole paths
-    digest: str  # sha256 of all of it that decides an image, with paths as they were written
+    request: GenerateRequest  # with absolute paths
+    digest: str  # sha256 of everything in it that affects the image, with paths as written
     seed: int | None
     count: int
 
 
 def cells_of(matrix: tuple[tuple[str, tuple[MatrixValue, ...]], ...]) -> tuple[Cell, ...]:
-    """Every combination, the last setting changing first; without a matrix one that says nothing."""
+    """Return every combination, the last setting varying fastest; without a matrix, one empty cell."""
     names = [name for name, _ in matrix]
     return tuple(_cell(names, values) for values in itertools.product(*(values for _, values in matrix)))
 
@@ -55,14 +55,14 @@ def _written(value: MatrixValue) -> str:
 
 
 class Moulds:
-    """The moulds of a job."""
+    """Builds and caches the request templates of a job."""
 
     def __init__(self, job: JobFile, base: Path) -> None:
         self._job, self._base = job, base
         self._made: dict[tuple[str, bool, bool], Mould] = {}
 
     def mould(self, cell: Cell, row: Mapping[str, Any], *, has_input: bool, has_mask: bool) -> Mould:
-        """For tasks of one cell, with what a row of a table says. UsageError for settings that do not go together."""
+        """Return the template for a cell and the settings of a table row. Raises UsageError if settings conflict."""
         if row:
             return self._make(self._options(cell, row, has_input, has_mask), None)
         key = (cell.label, has_input, has_mask)
@@ -71,7 +71,7 @@ class Moulds:
         return self._made[key]
 
     def mould_over(self, cell: Cell, row: Mapping[str, Any], request: GenerateRequest, prompt: str | None) -> Mould:
-        """For a task over a whole request: what the job says changes what it names, all else stays."""
+        """Return the template for a task based on a complete request, of which the job overrides what it sets."""
         return self._make(self._options(cell, row, has_input=False, has_mask=False).but(prompt=prompt), request)
 
     def _options(self, cell: Cell, row: Mapping[str, Any], has_input: bool, has_mask: bool) -> Options:
@@ -101,7 +101,7 @@ def _with_own_images(request: GenerateRequest, whole: GenerateRequest) -> Genera
 
 
 def digest_of(request: GenerateRequest) -> str:
-    """sha256 of what decides an image but the seed: not of the machine that it is made on, nor of its memory."""
+    """Return the sha256 of what affects the image, apart from the seed; excludes device and memory settings."""
     plain = replace(
         request,
         images=tuple(_kind_of(image) for image in request.images),

@@ -1,4 +1,4 @@
-"""How many tasks a job will have, before the last one is come to: an estimate for the time that is left."""
+"""Estimate how many tasks a job has before all are known, for the remaining time."""
 
 from itertools import groupby, islice
 from pathlib import Path
@@ -8,13 +8,13 @@ from mezzotint.batch.tasks.inputs import Found, scan
 from mezzotint.batch.tasks.material import search_of
 from mezzotint.batch.tasks.tasks import BatchTask, Shard, output_folder, tasks_of
 
-_MOST_OPENED = 20  # images that cannot be used, before the estimate is done without
+_MOST_OPENED = 20  # unusable images, before assuming one task for each image
 
 
 def expected_tasks(job: JobFile, *, base: Path, shard: Shard | None = None) -> int:
-    """All tasks of a job of words; of a folder, as many for each image as the first good one has. No other is opened.
+    """Count the tasks of a job of prompts; of a folder, assume as many for each image as the first usable one has.
 
-    Raises what reading the job raises.
+    Opens no other image. Raises what reading the job raises.
     """
     if job.input is None:
         return sum(1 for _ in tasks_of(job, base=base, shard=shard))
@@ -24,7 +24,7 @@ def expected_tasks(job: JobFile, *, base: Path, shard: Shard | None = None) -> i
 
 
 def _of_an_image(job: JobFile, base: Path) -> int:
-    """One that cannot be used has no tasks: what a good one has is seen at the next."""
+    """Return the number of tasks of the first usable image; unusable ones have none."""
     by_image = groupby(tasks_of(job, base=base), lambda item: item.input)
     for _, items in islice(by_image, _MOST_OPENED):
         found = list(items)

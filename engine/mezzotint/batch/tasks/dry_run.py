@@ -1,4 +1,4 @@
-"""What a job would do, image by image, with nothing made and nothing written."""
+"""Preview what a job would do, image by image, without generating or writing anything."""
 
 import os
 from collections import Counter
@@ -21,7 +21,7 @@ _MOST_PROMPT = 200
 
 
 class DryRun:
-    """Goes through a job once; its rows are told as they come, its totals when they have."""
+    """Goes through a job once: yields its rows as they come, and then has the totals."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class DryRun:
         self._loads: dict[RunKey, float] = {}
 
     def rows(self) -> Iterator[DryRow]:
-        """Every row, one at a time."""
+        """Yield every row."""
         for found in self._stream:
             row = self._skip(found) if isinstance(found, Skipped) else self._row(found)
             self._does[row.does] += 1
             yield row
 
     def totals(self) -> DryTotals:
-        """Of the rows so far."""
+        """Return the totals of the rows so far."""
         free = free_bytes(self._folder)
         rows = sum(self._does.values())
         to_make = sum(self._does[does] for does in ("make", "rename", "overwrite"))
@@ -132,18 +132,18 @@ def _least_sure(how: "Counter[HowKnown]") -> HowKnown:
 
 
 def json_line(row: DryRow | DryTotals) -> str:
-    """A row, or the totals, as one line of JSON."""
+    """Format a row, or the totals, as one line of JSON."""
     name = "row" if isinstance(row, DryRow) else "totals"
     return f'{{"kind": "{name}", "{name}": {codec.to_json(row)}}}'
 
 
 def table_head() -> str:
-    """The names of the columns."""
+    """Return the header of the table."""
     return _line(_HEAD)
 
 
 def table_line(row: DryRow) -> str:
-    """A row of the table; columns are as wide as in every row, since all rows are never there at once."""
+    """Format a row of the table; column widths are fixed, since rows are streamed."""
     return _line(
         (
             row.does,
@@ -163,7 +163,7 @@ def _line(cells: tuple[str, ...]) -> str:
 
 
 def summary(totals: DryTotals) -> str:
-    """The totals in words."""
+    """Return the totals as text."""
     parts = [f"{totals.to_make} to make of {totals.tasks}"]
     parts += [f"{totals.does[does]} {words}" for does, words in _FATES if totals.does.get(does)]
     parts += [f"{count} skipped ({kind})" for kind, count in sorted(totals.skipped.items())]

@@ -1,4 +1,4 @@
-"""What a job will take: the size of each image, its time, and its room on the disk. Nothing is loaded."""
+"""Estimate what a job takes: the size, time and disk space of each image. Loads no models."""
 
 import os
 import shutil
@@ -18,8 +18,8 @@ from mezzotint.stages.setup import CascadeSetup, Find, set_up
 
 Size = tuple[int, int]
 
-_BYTES_PER_PIXEL = {"png": 1.8, "jpg": 0.7, "webp": 0.35}  # of images of the sort that models make
-_BYTES_OF_RECORD = 12_000  # what each image says of itself
+_BYTES_PER_PIXEL = {"png": 1.8, "jpg": 0.7, "webp": 0.35}  # typical of generated images
+_BYTES_OF_RECORD = 12_000  # metadata of each image
 _MOST_KNOWN = 10_000
 
 
@@ -27,14 +27,14 @@ _MOST_KNOWN = 10_000
 class Duration:
     """How long an image takes."""
 
-    seconds: float | None  # without loading its model; None: nothing is known
-    load: float  # of its model, once
-    key: RunKey  # equal for those whose model stays loaded
+    seconds: float | None  # without loading the model; None: unknown
+    load: float  # of the model, once
+    key: RunKey  # equal for requests that share a loaded model
     how: HowKnown
 
 
 class Sizes:
-    """The sizes of images as they will come out, fitted to what their models can make."""
+    """The output sizes of requests, adjusted to what their models support."""
 
     def __init__(self, find: Find, default_model: ModelRef) -> None:
         self._found: dict[ModelRef, FoundModel] = {}
@@ -42,7 +42,7 @@ class Sizes:
         self._known: dict[object, Size | MezzotintError] = {}
 
     def size(self, request: GenerateRequest) -> Size:
-        """Width and height. Raises a MezzotintError for what the engine will refuse."""
+        """Return width and height. Raises MezzotintError if the engine will refuse the request."""
         images = tuple((image.role, _image_size(Path(image.path))) for image in request.images)
         key = (request.cascade, request.inpaint, request.strength, request.loras, images)
         if key not in self._known:
@@ -86,7 +86,7 @@ def _image_size(path: Path) -> Size:
 
 
 class Times:
-    """How long images take: as the queue has learned it, else as the planner expects it."""
+    """How long images take: as measured by the queue, else as estimated by the planner."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Times:
         self._known: dict[object, Duration] = {}
 
     def duration(self, request: GenerateRequest, size: Size) -> Duration:
-        """Seconds for one image of that size."""
+        """Return the seconds for one image of that size."""
         key = (request.cascade, request.strength, request.quantization, request.device, request.memory, size)
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:
@@ -141,12 +141,12 @@ def _names(request: GenerateRequest, default: str) -> list[str]:
 
 
 def bytes_of(size: Size, form: ImageFormat) -> int:
-    """About what an image takes on the disk."""
+    """Estimate the file size of an image in bytes."""
     return round(size[0] * size[1] * _BYTES_PER_PIXEL[form]) + _BYTES_OF_RECORD
 
 
 def free_bytes(folder: Path) -> int | None:
-    """What the disk of a folder, which need not be there yet, has free; None where it does not tell."""
+    """Return the free bytes on the disk of a folder, which need not exist yet; None if unknown."""
     while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     try:

@@ -1,4 +1,4 @@
-"""Images in a folder, found one at a time: sorted, so that every machine finds the same; nothing is opened."""
+"""Find the images of a folder one at a time, in the same order on every machine, without opening any."""
 
 import fnmatch
 import os
@@ -15,9 +15,9 @@ from mezzotint.option_values import is_text
 from mezzotint.trouble import meaning, shown, storage_error
 
 _MOST_SIDECAR = 256 << 10  # bytes
-_TURNS_AROUND = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # with these gnp.exe reads exe.png
+_TURNS_AROUND = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # display gnp.exe as exe.png
 
-Listdir = Callable[[Path], Iterator["os.DirEntry[str]"]]  # the entries of a folder; what it raises ends the scan
+Listdir = Callable[[Path], Iterator["os.DirEntry[str]"]]  # lists a folder; an exception ends the scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,24 +25,24 @@ class Found:
     """A file that may be an image."""
 
     path: Path
-    relative: str  # from the input folder, with / between folders
+    relative: str  # relative to the input folder, with / as separator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is looked for."""
+    """Which images to find."""
 
     folder: Path
     recursive: bool = False
     glob: tuple[str, ...] = ()
     limit: int | None = None
-    leave_out: tuple[Path, ...] = ()  # folders: what is made must not become what it is made from
+    leave_out: tuple[Path, ...] = ()  # folders: outputs must not become inputs
 
 
 def scan(search: Search, *, listdir: Listdir | None = None) -> Iterator[Found | Skipped]:
-    """Every file that fits, those of a folder before those of its folders; names of one folder are held at a time.
+    """Yield every matching file, those of a folder before its subfolders; holds the names of one folder at a time.
 
-    Links to folders are not followed, so nothing goes in circles. StorageError when the folder itself cannot be read.
+    Does not follow links to folders, so there are no cycles. Raises StorageError if the folder itself is unreadable.
     """
     real = _real_folder(search.folder)
     left_out = {os.path.realpath(path) for path in search.leave_out}
@@ -80,11 +80,11 @@ def _is_inside(folder: Path, relative: str, left_out: set[str]) -> bool:
     return os.path.realpath(folder / relative) not in left_out
 
 
-_Entry = tuple[str, str]  # name; folder, file, link or what else it is
+_Entry = tuple[str, str]  # name; folder, file, link or another kind
 
 
 def _listed(search: Search, below: str, listdir: Listdir) -> list[_Entry] | Skipped:
-    """The entries of one folder, in an order that no disk decides: twins by case or by accents stand together."""
+    """List one folder in an order independent of the disk; names equal up to case or normalization are adjacent."""
     try:
         entries = [(entry.name, _kind(entry)) for entry in listdir(search.folder / below)]
     except OSError as error:
@@ -96,7 +96,7 @@ def _listed(search: Search, below: str, listdir: Listdir) -> list[_Entry] | Skip
 
 
 def scandir(folder: Path) -> "Iterator[os.DirEntry[str]]":
-    """The entries of a folder, as the system tells them."""
+    """Yield the entries of a folder in the order of the file system."""
     with os.scandir(folder) as entries:
         yield from entries
 
@@ -106,7 +106,7 @@ def _order(entry: _Entry) -> tuple[str, str]:
 
 
 def folded(name: str) -> str:
-    """Equal for names that some disks take for one."""
+    """Fold case and Unicode normalization: equal for names that some file systems treat as one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
@@ -131,7 +131,7 @@ def _odd_kind(mode: int) -> str:
 
 
 def _judged(search: Search, real: str, relative: str, kind: str) -> Found | Skipped | None:
-    """Nothing for a file that was not asked for; a reason for one that was, and cannot be."""
+    """Return None for a file that does not match, and Skipped with a reason for a match that cannot be used."""
     if not _fits(search, relative):
         is_way = kind == "link" and search.recursive and os.path.isdir(search.folder / relative)  # noqa: PTH112
         reason = "it is a link to a folder, and those are not followed"
@@ -150,7 +150,7 @@ def _judged(search: Search, real: str, relative: str, kind: str) -> Found | Skip
 
 
 def _is_name(relative: str) -> bool:
-    """Whether a terminal shows it as it is. Spaces of any width, joined emoji and new letters are all in use."""
+    """Whether a terminal can show it unchanged. Spaces of any width, joined emoji and new letters are allowed."""
     return is_text(relative) and not any(
         unicodedata.category(one) in ("Cc", "Zl", "Zp") or unicodedata.bidirectional(one) in _TURNS_AROUND
         for one in relative
@@ -165,7 +165,7 @@ def _fits(search: Search, relative: str) -> bool:
 
 
 def _link_trouble(path: Path, real: str) -> str | None:
-    """Why a link is not followed; None for one to a file in the folder."""
+    """Return why a link is not followed; None if it leads to a file in the folder."""
     try:
         target = os.path.realpath(path, strict=True)
         mode = Path(target).stat().st_mode
@@ -177,16 +177,16 @@ def _link_trouble(path: Path, real: str) -> str | None:
 
 
 def _safe(relative: str) -> str:
-    """A name for messages and records, whatever bytes it holds."""
+    """Escape a name for messages and records, whatever bytes it holds."""
     text = relative.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)
 
 
-# ---- what belongs to it
+# ---- masks and sidecars
 
 
 def mask_of(found: Found, masks: Path) -> Path | Skipped:
-    """The mask of the same stem, in the same folder below that of the masks."""
+    """Return the mask with the same stem, in the corresponding subfolder of `masks`."""
     stem = masks / found.relative.rpartition(".")[0]
     there = _images_of(stem, IMAGE_SUFFIXES) or _images_of(stem, tuple(map(str.upper, IMAGE_SUFFIXES)))
     if len(there) == 1:
@@ -203,7 +203,7 @@ def _images_of(stem: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 def sidecar_of(found: Found) -> str | None:
-    """The prompt in the .txt of the same stem; None where there is none, or nothing in it. Raises UsageError."""
+    """Return the prompt in the .txt with the same stem; None if absent or empty. Raises UsageError."""
     path = found.path.with_suffix(".txt")
     if not os.path.lexists(path):
         return None

@@ -1,4 +1,4 @@
-"""What a batch would make, looked at by a window or a terminal: with what is known of times, and of what was made."""
+"""Dry runs for a window or a terminal, with measured times and the images that were already made."""
 
 import contextlib
 import itertools
@@ -24,9 +24,9 @@ from mezzotint.jobs.tasks import Expected
 from mezzotint.protocol import GenerateRequest, IsCancelled, ModelRef, OnEvent, Plan, PlanRequest
 from mezzotint.trouble import shown
 
-AT_ONCE = 200  # rows that are told together
-_SECONDS = 0.25  # after which they are told, however few
-_CHARACTERS = 200_000  # of theirs, at which they are
+AT_ONCE = 200  # rows that are sent together
+_SECONDS = 0.25  # after which rows are sent, however few
+_CHARACTERS = 200_000  # of buffered rows, at which they are sent
 
 Learned = Callable[[GenerateRequest], Expected]
 Planned = Callable[[PlanRequest], Plan]
@@ -42,7 +42,7 @@ def prepared(
     planned: Planned | None = None,
     listdir: Listdir | None = None,
 ) -> Iterator[DryRun]:
-    """A dry run, for as long as the times of images can be asked for. `planned`: where nothing was measured."""
+    """A dry run, with the queue open for its measured times. `planned`: used where nothing was measured."""
     folder = output_folder(job, base)
     known = KnownTasks.read(folder)
 
@@ -64,7 +64,7 @@ def prepared(
 
 
 def _learned(stack: contextlib.ExitStack) -> Learned | None:
-    """What images took before; where that cannot be read, nobody knows."""
+    """Return the measured times of the queue, or None if it cannot be read."""
     try:
         return stack.enter_context(JobStore.open().store).expected
     except StorageError:
@@ -72,14 +72,14 @@ def _learned(stack: contextlib.ExitStack) -> Learned | None:
 
 
 def look(asked: BatchLook, catalog: Catalog, tell: OnEvent, cancelled: IsCancelled) -> DryTotals:
-    """Tell every row, in groups as they come; the totals are of what was told. Cancelled at any row or file."""
+    """Send every row, in groups as they come, and return the totals of these. Cancellable at any row or file."""
     job, base = job_of_data(asked.job), Path(asked.base)
     if not base.is_absolute():
         raise UsageError(f"{shown(base)} is no whole path: give the whole path of the folder that paths are from")
     if asked.limit is not None and asked.limit < 0:
         raise UsageError(f"{asked.limit} rows cannot be looked at")
     if job.settings.model is not None:
-        catalog.find(ModelRef(id=job.settings.model))  # told once, and not for every image
+        catalog.find(ModelRef(id=job.settings.model))  # fail once, and not for every image
     with prepared(job, base, catalog, listdir=lambda folder: _listed(folder, cancelled)) as run:
         group, rows = _Group(tell), run.rows()
         for row in itertools.islice(rows, asked.limit):
@@ -92,7 +92,7 @@ def look(asked: BatchLook, catalog: Catalog, tell: OnEvent, cancelled: IsCancell
 
 
 def _listed(folder: Path, cancelled: IsCancelled) -> "Iterator[os.DirEntry[str]]":
-    """The entries of a folder; a large one of which nothing is wanted can be left, too."""
+    """Yield the entries of a folder, checking for cancellation even where nothing matches."""
     for entry in scandir(folder):
         _check(cancelled)
         yield entry
@@ -104,7 +104,7 @@ def _check(cancelled: IsCancelled) -> None:
 
 
 class _Group:
-    """Rows on their way to whoever asked: told together, and soon."""
+    """Buffers rows and sends them in groups, without long delays."""
 
     def __init__(self, tell: OnEvent, clock: Callable[[], float] = time.monotonic) -> None:
         self._tell, self._clock = tell, clock
@@ -120,7 +120,7 @@ class _Group:
             self.tell()
 
     def tell(self) -> None:
-        """Send the rows that wait."""
+        """Send the buffered rows."""
         if self._rows:
             self._tell(DryRows(rows=tuple(self._rows)))
         self._rows, self._characters, self._told = [], 0, self._clock()

@@ -1,4 +1,4 @@
-"""What tasks are made from: an image with what belongs to it, a request of a list, or words alone."""
+"""The sources of tasks: an image with its mask and sidecar, a request of a list, or prompts alone."""
 
 import hashlib
 import json
@@ -22,31 +22,31 @@ from mezzotint.trouble import shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """One thing that tasks are made from."""
+    """One source of tasks."""
 
-    input: str | None = None  # from the input folder
+    input: str | None = None  # relative to the input folder
     path: Path | None = None
     mask: Path | None = None
-    caption: str | None = None  # its own words
-    over: GenerateRequest | None = None  # a whole request, which the job's settings change
-    identity: str | None = None  # of `over`
+    caption: str | None = None  # its own prompt
+    over: GenerateRequest | None = None  # a complete request, which the job's settings override
+    identity: str | None = None  # sha256 of `over`
 
     @property
     def is_again(self) -> bool:
-        """Whether the image is to be made again, and is itself no part of the request."""
+        """Whether the image is to be generated again, and is itself not part of the request."""
         return self.path is not None and self.over is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """The images of a task, looked at."""
+    """The images of a task, opened and hashed."""
 
     images: tuple[ImageInput, ...]
-    hash: str | None  # sha256 of the content of all of them; None: there are none
+    hash: str | None  # sha256 of the content of all images; None without images
 
 
 def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = None) -> Iterator[Material | Skipped]:
-    """Everything of a job that tasks are made from; files are not opened but for what they say of themselves."""
+    """Yield every source of a job's tasks; opens files only to read metadata and sidecars."""
     if job.input is not None:
         yield from _of_folder(job.input, base, output, listdir)
     elif job.requests:
@@ -58,12 +58,12 @@ def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = 
 
 
 def input_folder(folder: InputFolder, base: Path) -> Path:
-    """Where the images of a job lie."""
+    """Return the folder of a job's input images."""
     return base / from_home(folder.folder)
 
 
 def search_of(asked: InputFolder, base: Path, output: Path) -> Search:
-    """What is looked for in an input folder; masks, and images that were made, are no inputs."""
+    """Return the search for the images of an input folder; excludes masks and generated images."""
     masks = _masks(asked, base)
     return Search(
         folder=input_folder(asked, base),
@@ -97,7 +97,7 @@ def _check_folders(folder: Path, masks: Path | None, output: Path) -> None:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether both are there, and one folder."""
+    """Whether both exist and are the same folder."""
     try:
         return one.samefile(other)
     except OSError:
@@ -120,14 +120,14 @@ def _of_image(found: Found, asked: InputFolder, masks: Path | None) -> Material 
 
 
 def _recorded(found: Found) -> GenerateRequest:
-    """What an image says of itself. Models of other programs are left out: what they are called differs by machine."""
+    """Read the request in an image's metadata, without other programs' models: their names differ by machine."""
     from mezzotint.images.metadata import read_metadata
 
     return base_of(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
 
 
 def looked_at(material: Material, images: tuple[ImageInput, ...]) -> Looked:
-    """Open and hash what a task is made from. A MezzotintError says which image cannot be used, and why."""
+    """Open and hash the images of a task. Raises MezzotintError with the image that cannot be used, and why."""
     own = {THE_INPUT: material.path, THE_MASK: material.mask}
     known: list[str] = [_sha256(material.path)] if material.is_again and material.path is not None else []
     looked = []
@@ -135,7 +135,7 @@ def looked_at(material: Material, images: tuple[ImageInput, ...]) -> Looked:
         path = own.get(image.path) or Path(image.path)
         digest = _sha256(path)
         if image.sha256 not in (None, digest):
-            digest = str(image.sha256)  # the engine refuses it, and says what has changed
+            digest = str(image.sha256)  # the engine refuses it and reports the change
         known.append(digest)
         looked.append(replace(image, path=str(path.absolute()), sha256=digest))
     whole = known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
@@ -146,5 +146,5 @@ def _sha256(path: Path) -> str:
     from mezzotint.images.reading import open_image
 
     with open_image(path):
-        pass  # what is no image, or is too large, is told as that
+        pass  # raises if it is not an image, or too large
     return fingerprint(path, None).sha256

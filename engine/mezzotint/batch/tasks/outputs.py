@@ -1,4 +1,4 @@
-"""The names that images of a job get, settled before anything is made: no two alike on any disk."""
+"""Names for the images of a job, settled before anything is generated: no two clash on any file system."""
 
 import os
 import re
@@ -21,41 +21,41 @@ TOKENS = (
 )  # fmt: skip
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 _TOKEN = re.compile(r"\[\[|\[([^\[\]]*)\]")
-_LONGEST_ON_WINDOWS = 259  # characters of a whole path
+_LONGEST_ON_WINDOWS = 259  # characters of a full path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBy:
-    """What decides the name of one image."""
+    """What determines the name of one image."""
 
     request: GenerateRequest  # with its seed and its prompt
-    input: str | None  # from the input folder
+    input: str | None  # relative to the input folder
     row: int
-    index: int  # of the count, from 0
+    index: int  # within the count, from 0
     count: int
-    cell: str  # of the matrix, such as "steps-20"; empty: there is none
-    fields: Mapping[str, str]  # cells of a table by their column
+    cell: str  # of the matrix, such as "steps-20"; empty without a matrix
+    fields: Mapping[str, str]  # cells of a table by column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
     """The name of one image."""
 
-    path: str  # from the output folder, with / between folders
-    is_twin: bool  # another image has the name that was asked for
+    path: str  # relative to the output folder, with / as separator
+    is_twin: bool  # another image has the requested name
 
 
 class Names:
-    """Names given so far, and those to come; the same ones in the same order on every machine."""
+    """Assigns unique names: the same ones in the same order on every machine."""
 
     def __init__(self, output: JobOutput, *, has_input: bool, matrix: Collection[str] = ()) -> None:
         self._output = output
         self._parts = _parts(output, has_input, matrix)
         self._taken = Seen()
-        self._last: dict[str, int] = {}  # of the names that were asked for more than once
+        self._last: dict[str, int] = {}  # number used last, by names requested more than once
 
     def name(self, by: NamedBy) -> "Name":
-        """The path of an image. UsageError for a token that has no value."""
+        """Return the path of an image. Raises UsageError for a token that has no value."""
         values = _values(by)
         parts = [_filled(part, values) for part in self._with_index(by.count)]
         folders = by.input.split("/")[:-1] if by.input is not None and self._output.keep_tree else []
@@ -69,7 +69,7 @@ class Names:
         return self._parts
 
     def _untaken(self, name: str) -> str:
-        """Twins, also those that only some disks take for one, get -2, -3 and so on."""
+        """Append -2, -3 and so on to a name in use, also if only some file systems treat the names as equal."""
         asked = folded(name)
         if self._taken.add(asked):
             return name
@@ -83,7 +83,7 @@ class Names:
 
 
 def whole_path(folder: Path, name: str, *, windows: bool = os.name == "nt") -> Path:
-    """Where an image goes. UsageError for a path that the system cannot have."""
+    """Return the full path of an image. Raises UsageError for a path that the system does not support."""
     path = folder.joinpath(*name.split("/"))
     if windows and len(str(path)) > _LONGEST_ON_WINDOWS:
         raise UsageError(f"its path has {len(str(path))} characters, more than Windows takes: use a shorter folder")
@@ -91,12 +91,12 @@ def whole_path(folder: Path, name: str, *, windows: bool = os.name == "nt") -> P
 
 
 def as_template(path: Path) -> str:
-    """A path as the engine takes it, with brackets that are none of its tokens."""
+    """Return a path as a template for the engine, with its brackets escaped."""
     return str(path).replace("[", "[[")
 
 
 def check_name(output: JobOutput, columns_may_be: bool) -> None:
-    """UsageError for a template of names that cannot be; columns of a table are looked at row by row."""
+    """Raise UsageError for an invalid name template; columns of a table are checked row by row."""
     parts = _parts(output, has_input=True, matrix=())
     unknown = sorted(_tokens(parts) - set(TOKENS))
     if unknown and (not columns_may_be or unknown[0] in ("date", "time")):

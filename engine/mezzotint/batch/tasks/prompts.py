@@ -1,4 +1,4 @@
-"""The rows of a job: words from a list, a file or a table, one at a time."""
+"""The rows of a job: prompts from a list, a file or a table, one at a time."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,21 +22,21 @@ _FIELD = re.compile(r"\{([^\W\d][\w -]{0,60})\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Words, before choices are made, and what a table says beside them."""
+    """A prompt before its choices are expanded, and the settings of its table row."""
 
-    number: int  # of all rows of the job, from 1
+    number: int  # among all rows of the job, from 1
     where: str  # for messages
-    text: str | None  # None: it has none, and the image must bring its own
-    settings: Mapping[str, Any] = field(default_factory=dict)  # options by their field
-    fields: Mapping[str, str] = field(default_factory=dict)  # what stands in the prompt for {column}
+    text: str | None  # None: the image must have its own prompt
+    settings: Mapping[str, Any] = field(default_factory=dict)  # options by field name
+    fields: Mapping[str, str] = field(default_factory=dict)  # values for {column} in the prompt
 
     def identity(self) -> list[object]:
-        """What makes it this row, wherever it stands."""
+        """Return what identifies the row, whatever its position."""
         return [self.text, sorted(self.fields.items())]
 
 
 def rows_of(prompts: Prompts, base: Path) -> Iterator[Row | Skipped]:
-    """Every row of a job whose file lies in `base`; one row without words where a job has none at all."""
+    """Yield every row of a job whose file is in `base`; one row without a prompt if the job has none."""
     number = 0
     for found in _sources(prompts, base):
         number += 1
@@ -54,7 +54,7 @@ def rows_of(prompts: Prompts, base: Path) -> Iterator[Row | Skipped]:
 
 
 def texts_of(row: Row, prompts: Prompts, wildcards: Wildcards) -> tuple[str, ...]:
-    """Every prompt of a row; with choices = "one" the row's own text, from which `drawn_text` draws."""
+    """Return every prompt of a row; with choices = "one" the row's own text, from which `drawn_text` draws."""
     if row.text is None:
         return ("",)
     texts = wildcards.every(row.text) if prompts.choices == "all" else (row.text,)
@@ -62,12 +62,12 @@ def texts_of(row: Row, prompts: Prompts, wildcards: Wildcards) -> tuple[str, ...
 
 
 def drawn_text(text: str, seed: int, row: Row, prompts: Prompts, wildcards: Wildcards) -> str:
-    """The prompt of one image."""
+    """Return the prompt of one image."""
     return filled(wildcards.drawn(text, seed), row.fields) if prompts.choices == "one" else text
 
 
 def filled(text: str, fields: Mapping[str, str]) -> str:
-    """A text with the cells of its row where it names their columns; what a cell holds is plain text."""
+    """Replace each {column} in a text with the row's cell, whose contents are literal."""
     return _FIELD.sub(lambda found: fields.get(found[1], found[0]), text) if fields else text
 
 
@@ -84,7 +84,7 @@ def _sources(prompts: Prompts, base: Path) -> Iterator[_Found | Skipped]:
 
 
 def _lines(name: str, base: Path) -> Iterator[_Found | Skipped]:
-    """A prompt in each line; empty lines and those that begin with # are none."""
+    """Yield a prompt per line; skips empty lines and those that begin with #."""
     for number, line in enumerate(lines_of(base / from_home(name)), 1):
         text = line.strip()
         if text and not text.startswith("#"):
@@ -106,7 +106,7 @@ def _table(prompts: Prompts, name: str, base: Path) -> Iterator[_Found | Skipped
 
 
 def _settings(cells: Mapping[str, Cell]) -> dict[str, Any]:
-    """Columns with the name of a setting say it for their row; an empty cell says nothing."""
+    """Read settings from the columns named after one; an empty cell sets nothing."""
     found = {}
     for column, cell in cells.items():
         option = SETTINGS.get(column)

@@ -1,4 +1,4 @@
-"""Which of very many texts came before, in some bytes for each: a job of a million images is remembered in 16 MB."""
+"""A compact set for detecting duplicates among very many texts: a job of a million images takes 16 MB."""
 
 import hashlib
 from array import array
@@ -7,7 +7,7 @@ _SMALLEST = 1024
 
 
 class Seen:
-    """A set of texts, by 63 bits of their hash: for a million texts, one in ten million is wrongly thought known."""
+    """A set of texts, by 63 bits of their hash: for a million texts, a false match has a chance of 1 in 10 million."""
 
     def __init__(self) -> None:
         self._slots = array("Q", bytes(8 * _SMALLEST))
@@ -17,12 +17,12 @@ class Seen:
         return self._count
 
     def add(self, text: str) -> bool:
-        """Remember a text; whether it is new."""
+        """Add a text; return whether it is new."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return self._put(int.from_bytes(digest, "big") | 1)  # never 0, which is an empty slot
 
     def bytes(self) -> int:
-        """Bytes that it takes."""
+        """Return the memory that it takes, in bytes."""
         return len(self._slots) * self._slots.itemsize
 
     def _put(self, number: int) -> bool:

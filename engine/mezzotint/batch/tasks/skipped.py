@@ -1,4 +1,4 @@
-"""What is no task, and why."""
+"""Inputs that yield no task, and why."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ _UNREADABLE = ("image_refused", "storage")  # kinds of errors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A file or row that nothing is made from."""
+    """A file or row that yields no task."""
 
-    input: str  # from the input folder, with / between folders; or the row, such as "prompts.csv, line 7"
+    input: str  # relative to the input folder, with / as separator; or the row, such as "prompts.csv, line 7"
     reason: str
     kind: str  # image_refused, not_an_image, no_mask, not_a_file, link, name, no_prompt, usage, storage, twice
 
     @property
     def is_failure(self) -> bool:
-        """Whether it is an input that was selected and cannot be read; the others are skipped."""
+        """Whether it is a selected input that cannot be read; the others are merely skipped."""
         return self.kind in _UNREADABLE
 
 
 def kind_of_refused(name: str, kind: str) -> str:
-    """The kind of an input that could not be opened: what is no image by its name, either, is only skipped."""
+    """Return the kind for an input that could not be opened; without an image suffix it is only skipped."""
     is_image = name.lower().endswith(IMAGE_SUFFIXES)
     return "not_an_image" if kind == "image_refused" and not is_image else kind

@@ -1,4 +1,4 @@
-"""Tables of prompts: CSV, TSV and JSON lines, a row at a time, whatever their size."""
+"""Tables of prompts: CSV, TSV and JSON lines, read a row at a time whatever their size."""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -19,22 +19,22 @@ Cell = str | int | float | bool | list[object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """The cells of a row, by column; an empty one is an empty text."""
+    """The cells of a row, by column; an empty cell is an empty string."""
 
-    number: int  # of its line, from 1
+    number: int  # of the line, from 1
     cells: Mapping[str, Cell]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRow:
-    """A row that cannot be used, and why."""
+    """An invalid row, and why."""
 
     number: int
     reason: str
 
 
 def read_table(path: Path) -> Iterator[TableRow | BadRow]:
-    """The rows of a .csv, .tsv or .jsonl file. UsageError for a table that has no proper head at all."""
+    """Return the rows of a .csv, .tsv or .jsonl file. Raises UsageError for an invalid suffix or header."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".tsv", ".jsonl"):
         raise UsageError(f"{plain(path, 200)} is no table by its name: it ends in .csv, .tsv or .jsonl")
@@ -43,7 +43,7 @@ def read_table(path: Path) -> Iterator[TableRow | BadRow]:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file, with their ends; bytes that are no UTF-8 become lone surrogates. StorageError."""
+    """Yield the lines of a text file, with line ends; invalid UTF-8 becomes lone surrogates. Raises StorageError."""
     try:
         file = open_regular(path)
     except ModelRefused as error:
@@ -60,7 +60,7 @@ def _next_line(file: BinaryIO, path: Path) -> bytes:
     try:
         line = file.readline(_MOST_LINE)
         rest = line
-        while len(rest) == _MOST_LINE and not rest.endswith(b"\n"):  # what is longer is skipped, not kept
+        while len(rest) == _MOST_LINE and not rest.endswith(b"\n"):  # skip the rest of a longer line
             rest = file.readline(_MOST_LINE)
     except OSError as error:
         raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
@@ -84,7 +84,7 @@ def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRo
             cells = next(reader)
         except StopIteration:
             return
-        except csv.Error as error:  # of this row; the reader goes on with the next line
+        except csv.Error as error:  # affects only this row; the reader continues with the next line
             yield BadRow(number=number, reason=f"no proper CSV ({plain(error)})")
             continue
         if any(cell.strip() for cell in cells):

@@ -1,4 +1,4 @@
-"""What a job stands for, task by task: the same ones, in the same order, under the same names, on every machine."""
+"""Expand a job into tasks: the same tasks, in the same order, under the same names, on every machine."""
 
 import hashlib
 import json
@@ -26,41 +26,41 @@ from mezzotint.protocol import GenerateRequest, Output
 from mezzotint.request_protocol import MAX_SEED
 
 MOST_ROWS_PER_IMAGE = 10_000
-_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+_SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _TWICE = "the same image stands in the job before: for several images of one prompt, say count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTask:
-    """One image to be made."""
+    """One image to generate."""
 
-    key: str  # sha256 of what the image is made from, wherever it is made and wherever it goes
+    key: str  # sha256 of what the image is made from, independent of the machine and the output
     request: GenerateRequest  # complete: seed fixed, images with their sha256, the output under its planned name
-    input: str | None  # its image, from the input folder, with / between folders
-    output: str  # from the output folder, with / between folders
-    settings_hash: str  # sha256 of what was asked, but for the seed, the input's content and where the image goes
-    input_hash: str | None  # sha256 of the input's content; of several images, that of their hashes
-    is_twin: bool = False  # another task of the job has the name that its own would have been
+    input: str | None  # its image, relative to the input folder, with / as separator
+    output: str  # relative to the output folder, with / as separator
+    settings_hash: str  # sha256 of the request without the seed, the input's content and the output
+    input_hash: str | None  # sha256 of the input's content; of several images, of their hashes
+    is_twin: bool = False  # another task of the job has the name that it would have had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """One part of a job that is made in `count` parts; `index` counts from 0."""
+    """One part of a job split into `count` parts; `index` counts from 0."""
 
     index: int
     count: int
 
     def has(self, place: str) -> bool:
-        """Whether a task belongs to it, by the sha256 of all but its input's content: that need not be read here."""
+        """Whether a task belongs to it, by the sha256 of all but its input's content, which need not be read."""
         return int(place, 16) % self.count == self.index
 
 
 def tasks_of(
     job: JobFile, *, base: Path, shard: Shard | None = None, listdir: Listdir | None = None
 ) -> Iterator[BatchTask | Skipped]:
-    """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and skipped.
+    """Yield every task of a job whose file is in `base`; what cannot be a task is yielded as Skipped.
 
-    UsageError at once for a job that cannot be; StorageError while it is read, where a folder or table is gone. All
+    Raises UsageError at once for an invalid job, and StorageError during iteration if a folder or table is missing. All
     shards give the same names to the same tasks, and none reads the images of another.
     """
     check_job(job)
@@ -69,14 +69,14 @@ def tasks_of(
 
 
 def output_folder(job: JobFile, base: Path) -> Path:
-    """Where the images of a job go. UsageError where none could have a name."""
+    """Return the output folder of a job. Raises UsageError if its name is unusable."""
     folder = whole(job.output.folder, base.absolute())
     refuse_odd_characters(folder)
     return Path(folder)
 
 
 class _Maker:
-    """Makes the tasks of one job."""
+    """Builds the tasks of one job."""
 
     def __init__(self, job: JobFile, base: Path, shard: Shard | None, listdir: Listdir | None) -> None:
         self._job, self._base, self._shard, self._listdir = job, base, shard, listdir
@@ -91,7 +91,7 @@ class _Maker:
         self._check_cells()
 
     def tasks(self) -> Iterator[BatchTask | Skipped]:
-        """All tasks, in order."""
+        """Yield all tasks, in order."""
         if self._job.input is None:
             for material in materials(self._job, self._base, self._folder):
                 yield from self._of_rows(material, rows_of(self._job.prompts, self._base))
@@ -120,7 +120,7 @@ class _Maker:
                 continue
             yield from self._of_row(material, row, images)
             if material.caption is not None:
-                return  # its own words are made once
+                return  # its own prompt is used once, whatever the rows
 
     def _of_row(self, material: Material, row: Row, images: "_Images") -> Iterator[BatchTask | Skipped]:
         where = material.input or row.where
@@ -190,7 +190,7 @@ class _Maker:
         is_new, is_ours = self._seen.add(place), self._has(place)
         if not is_new:
             return Skipped(input="", reason=_TWICE, kind="twice") if is_ours else None
-        name = self._names.name(by)  # also of what is not ours: all shards count the same names
+        name = self._names.name(by)  # also for other shards' tasks: all shards must assign the same names
         if not is_ours:
             return None
         try:
@@ -220,7 +220,7 @@ class _Maker:
         return self._shard is None or self._shard.has(place)
 
     def _check_cells(self) -> None:
-        """Settings that do not go together are told before any file is looked for; a table may still say more."""
+        """Report conflicting settings before searching for any file; skipped if a table may still change them."""
         if self._job.prompts.table is not None or self._job.requests:
             return
         for cell in self._cells:
@@ -232,27 +232,27 @@ class _Maker:
 
 
 class NoPrompt(UsageError):
-    """An image that has no words, in a job that has none."""
+    """An image without a prompt, in a job without one."""
 
     kind = "no_prompt"
 
 
 class _Images:
-    """What one material's tasks are made from, looked at once for all of them."""
+    """The images of one material, opened and hashed once for all of its tasks."""
 
     def __init__(self, material: Material) -> None:
         self._material = material
         self._known: dict[tuple[str, ...], Looked | None] = {}
 
     def looked_at(self, request: GenerateRequest) -> Looked | Skipped | None:
-        """None for what was told as unusable before."""
+        """Return the hashed images; None if they were already reported as unusable."""
         images = request.images
         if not images and not self._material.is_again:
             return Looked(images=(), hash=None)
         key = tuple(image.path for image in images)
         if key in self._known:
             return self._known[key]
-        if len(self._known) > 100:  # images that rows name; those of a folder are two at most
+        if len(self._known) > 100:  # images named by rows; a folder contributes two at most
             self._known.clear()
         try:
             found = self._known[key] = looked_at(self._material, images)
@@ -265,13 +265,13 @@ class _Images:
 
 
 def _seed_of(material: Material, row: Row) -> int:
-    """What every image of a row begins with, where no seed is said: the same whatever settings it is made with."""
+    """Return the first seed of a row if none is set: the same whatever settings it is made with."""
     identity = [material.input, material.identity, row.identity()]
     return int(_sha256(json.dumps(identity))[:16], 16) % _SEEDS_DRAWN_BELOW
 
 
 def _way_into_input(job: JobFile, base: Path, output: Path) -> str | None:
-    """Where the input folder lies in the output folder, as names of images begin that would go into it."""
+    """Return the prefix of output names that would land in the input folder, if that is inside the output folder."""
     if job.input is None:
         return None
     real, outer = (Path(os.path.realpath(folder)) for folder in (input_folder(job.input, base), output))

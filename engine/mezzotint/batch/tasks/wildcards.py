@@ -1,4 +1,4 @@
-"""Wildcards: `__animal__` stands for a line of animal.txt in one folder, and lines may hold wildcards again."""
+"""Wildcards: `__animal__` stands for a line of animal.txt in a folder, and lines may contain wildcards."""
 
 import hashlib
 import itertools
@@ -14,24 +14,24 @@ from mezzotint.jobs.matrix import alternatives
 from mezzotint.option_values import is_text
 from mezzotint.request_protocol import MAX_PROMPT
 
-MOST_PROMPTS = 10_000  # out of one row
-DEEPEST = 8  # wildcards in wildcards
+MOST_PROMPTS = 10_000  # per row
+DEEPEST = 8  # nested wildcards
 MOST_CHOICES = 1000  # drawn for one prompt, or wildcards in it
-_MOST_BYTES = 4 << 20  # of a file
+_MOST_BYTES = 4 << 20  # per file
 _MOST_LINES = 100_000
 _MOST_TEXT = 64 << 20  # characters of all prompts of a row
-_FIRST_STAND_IN = 0xF0000  # characters that no prompt has a use for
+_FIRST_STAND_IN = 0xF0000  # private-use characters, which no prompt needs
 
-# Names are made of words, so that none can be `..`; bounded, so that a line of underscores takes no time.
+# Names consist of word characters, so that none can be `..`; bounded, so that a run of underscores stays fast.
 _WILDCARD = re.compile(r"__(\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8})__")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _ESCAPED = re.compile(r"\\([{|}\\])")
-_HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # no characters; while choices are drawn
+_HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # noncharacters, while drawing choices
 _SHOWN = {ord(hidden): mark for mark, hidden in _HIDDEN.items()}
 
 
 class Wildcards:
-    """The files of one folder, each read once. Without a folder there are none, and `__x__` is plain text."""
+    """The wildcard files of one folder, each read once. Without a folder, `__x__` is plain text."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -39,11 +39,11 @@ class Wildcards:
         self._texts: dict[str, tuple[str, ...]] = {}
 
     def every(self, prompt: str) -> tuple[str, ...]:
-        """Every prompt that a prompt stands for, the last choice changing first. UsageError when they are too many."""
+        """Return every expansion of a prompt, last choice varying fastest. Raises UsageError if there are too many."""
         return self._expanded(prompt, ())
 
     def drawn(self, prompt: str, seed: int) -> str:
-        """The one prompt that a seed draws; the same wherever and whenever it is drawn."""
+        """Return the expansion drawn by a seed, reproducible on every machine."""
         draw = _Draw(seed)
         for _ in range(DEEPEST + 1):
             prompt = draw.choices(_hidden(prompt))
@@ -54,7 +54,7 @@ class Wildcards:
             prompt = _WILDCARD.sub(lambda found: draw.one_of(self._of(found[1])), _escaped(prompt))
         raise UsageError(f"wildcards stand in wildcards more than {DEEPEST} deep: '{plain(prompt, 60)}'")
 
-    # ---- all of them
+    # ---- all expansions
 
     def _expanded(self, text: str, within: tuple[str, ...]) -> tuple[str, ...]:
         if self._folder is None or not _WILDCARD.search(text):
@@ -115,7 +115,7 @@ def _stand_ins(text: str) -> "itertools.filterfalse[str]":
 
 
 def _products(texts: Sequence[str], names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Every text with every combination of what its wildcards stand for."""
+    """Return every text with every combination of its wildcards' values."""
     marks = [[one for one in text if one in names] for text in texts]
     count = sum(math.prod(len(names[mark]) for mark in each) for each in marks)
     longest = max(map(len, texts)) + sum(max(map(len, each)) for each in names.values())
@@ -143,7 +143,7 @@ def _lines_of(data: bytes, name: str) -> tuple[str, ...]:
     return kept
 
 
-# ---- one of them
+# ---- drawing one expansion
 
 
 class _Draw:
@@ -153,7 +153,7 @@ class _Draw:
         self._seed, self._count = seed, 0
 
     def one_of(self, texts: Sequence[str]) -> str:
-        """One of some texts."""
+        """Draw one of the texts."""
         self._count += 1
         if self._count > MOST_CHOICES:
             raise UsageError(f"the prompt asks for more than {MOST_CHOICES} choices: make it plainer")
@@ -161,7 +161,7 @@ class _Draw:
         return texts[int.from_bytes(digest[:8], "big") % len(texts)]
 
     def choices(self, text: str) -> str:
-        """The text with one of the alternatives at each place, innermost first."""
+        """Return the text with one alternative drawn at each place, innermost first."""
         while _INNERMOST.search(text):
             text = _INNERMOST.sub(self._chosen, text)
         return text

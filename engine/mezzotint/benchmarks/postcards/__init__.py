@@ -1,1 +1,1 @@
-"""The starters' little world: its scenes and captions, how they are drawn, and the judge of images."""
+"""The postcards data set of the starter models: scenes, captions, drawings, and the judge of images."""

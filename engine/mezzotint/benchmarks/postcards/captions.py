@@ -1,4 +1,4 @@
-"""What people may say of a scene: many wordings, most of them leaving something out, and what each one tells."""
+"""Captions of scenes: many wordings, most of which omit attributes, with the attributes that each one states."""
 
 import random
 from dataclasses import dataclass, fields
@@ -41,7 +41,7 @@ VALUES: dict[str, tuple[str, ...]] = {
 
 
 def chance(attribute: str) -> float:
-    """How often the best blind guess is right: the share of the value that is drawn most."""
+    """Accuracy of the best blind guess: the frequency of the most common value."""
     if attribute == "weather":
         return max(WEATHER_WEIGHTS) / sum(WEATHER_WEIGHTS)
     return 1 / len(VALUES[attribute])
@@ -49,7 +49,7 @@ def chance(attribute: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a caption says of the first thing and of the scene; None where it is silent."""
+    """The attributes of scene and first thing that a caption states; None if omitted."""
 
     kind: str | None
     colour: str | None
@@ -59,7 +59,7 @@ class Told:
     weather: str | None
 
     def indices(self) -> dict[str, int]:
-        """The number of each value; one past the last where the caption is silent."""
+        """Return the index of each value, one past the last if omitted."""
         return {field.name: _index(VALUES[field.name], getattr(self, field.name)) for field in fields(self)}
 
 
@@ -68,7 +68,7 @@ def _index(values: tuple[str, ...], value: str | None) -> int:
 
 
 def full_told(scene: Scene) -> Told:
-    """Everything that could be told of a scene."""
+    """Return all attributes of a scene."""
     thing = scene.things[0]
     return Told(
         kind=thing.kind,
@@ -81,7 +81,7 @@ def full_told(scene: Scene) -> Told:
 
 
 def random_told(scene: Scene, rng: random.Random) -> Told:
-    """A lot of what to tell: mostly the thing and its colour, the rest more often than not."""
+    """Choose attributes to state at random: nearly always the thing and its colour, the rest more often than not."""
     whole = full_told(scene)
     thing = rng.random() < 0.95
     return Told(
@@ -95,7 +95,7 @@ def random_told(scene: Scene, rng: random.Random) -> Told:
 
 
 def random_caption(scene: Scene, rng: random.Random) -> tuple[str, Told]:
-    """One wording of the scene, and what it tells."""
+    """Return a random caption of the scene and the attributes it states."""
     told = random_told(scene, rng)
     style = rng.choice((_sentence, _sentence, _fronted, _scene_first, _tags))
     text = style(told, scene.things[1:], rng)
@@ -105,7 +105,7 @@ def random_caption(scene: Scene, rng: random.Random) -> tuple[str, Told]:
 
 
 def plain_caption(scene: Scene) -> str:
-    """The whole truth of a scene in one plain wording."""
+    """Return a plain caption that states all attributes."""
     told = full_told(scene)
     return _sentence(told, scene.things[1:], random.Random(0))
 
@@ -177,7 +177,7 @@ def _named(kind: str, colour: str | None, rng: random.Random) -> str:
 
 
 def _with_noise(text: str, rng: random.Random) -> str:
-    """Openings, fillers and made-up words, so that words the model never learnt change little."""
+    """Add openings, fillers and made-up words, so that the model learns to ignore unknown words."""
     if rng.random() < 0.25:
         text = f"{rng.choice(OPENINGS)} {text}"
     words = text.split(" ")

@@ -1,4 +1,4 @@
-"""Many images as one."""
+"""Contact sheets."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ GAP = 4
 
 
 def contact_sheet(images: Sequence[Image.Image], columns: int = COLUMNS) -> Image.Image:
-    """The images in rows on white."""
+    """Paste square images of one size into a grid on white."""
     side = images[0].width + GAP
     rows = -(-len(images) // columns)
     sheet = Image.new("RGB", (columns * side + GAP, rows * side + GAP), "white")

@@ -1,4 +1,4 @@
-"""How near images come to those that they should be: the same prompts and seeds, another precision."""
+"""Fidelity of images at lower precision to exact ones with the same prompts and seeds."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
 from mezzotint.benchmarks.postcards.measures import NORMAL_95, Array
 from mezzotint.benchmarks.postcards.scoring import Question
 
-_SAME = 99.0  # decibels, said of images without a difference
+_SAME = 99.0  # decibels, reported for identical images
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """A difference of accuracies, of the same images in two precisions, with its 95 % interval; below 0 is worse."""
+    """Paired difference of accuracies between two precisions, with its 95 % interval; below 0 is worse."""
 
     difference: float
     low: float
@@ -25,28 +25,28 @@ class Paired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """What is said of one set of images beside another."""
+    """Result of comparing two sets of images."""
 
-    psnr: float  # decibels, the mean over images
+    psnr: float  # decibels, mean over images
     worst_psnr: float
-    features: float  # the distance in the judge's features, by the length of the exact image's; the mean
-    accuracy: Paired  # of all attributes
+    features: float  # mean relative distance in the judge's features
+    accuracy: Paired  # over all attributes
     attributes: dict[str, Paired]
     images: int
 
 
 class Comparison:
-    """Pairs of images as they come in."""
+    """Accumulates comparisons of pairs of images."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._psnr: list[float] = []
         self._features: list[float] = []
-        self._gains: list[list[int]] = []  # of each image, by attribute: 1 better, 0 as before, -1 worse
+        self._gains: list[list[int]] = []  # per image and attribute: 1 better, 0 equal, -1 worse
 
     @torch.no_grad()
     def add(self, question: Question, exact: Image.Image, made: Image.Image) -> None:
-        """Compare one image with the one that it should be."""
+        """Compare an image with the exact one."""
         self._psnr.append(psnr(exact, made))
         features = self._judge.features(pixels_of([exact, made]))
         length = float(features[0].norm())
@@ -57,7 +57,7 @@ class Comparison:
         self._gains.append([after - before for before, after in right])
 
     def result(self) -> Fidelity:
-        """What is to be said of the pairs so far, of which there must be two or more."""
+        """Return the result for the pairs so far, at least two."""
         gains = np.array(self._gains, dtype=float)
         return Fidelity(
             psnr=float(np.mean(self._psnr)),
@@ -70,14 +70,14 @@ class Comparison:
 
 
 def paired(gains: Array) -> Paired:
-    """The mean of each image's gain, and where it would lie in 95 of 100 such sets (normal approximation)."""
+    """Mean gain per image with its 95 % confidence interval (normal approximation)."""
     mean = float(gains.mean())
     reach = NORMAL_95 * float(gains.std(ddof=1)) / len(gains) ** 0.5
     return Paired(difference=mean, low=mean - reach, high=mean + reach)
 
 
 def psnr(first: Image.Image, second: Image.Image) -> float:
-    """Decibels between two images of 8 bits; 99 where they are the same."""
+    """PSNR in decibels of two 8-bit images; 99 if they are identical."""
     one, other = (np.asarray(image.convert("RGB"), dtype=float) for image in (first, second))
     error = float(((one - other) ** 2).mean())
     return _SAME if error == 0 else min(_SAME, 10 * float(np.log10(255**2 / error)))

@@ -1,4 +1,4 @@
-"""The judge: a small network that says what an image shows. It has only ever seen drawn images."""
+"""The judge: a small classifier of an image's attributes, trained only on drawn images."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes it"
 
 
 class Judge(nn.Module):
-    """Four halvings of an image, its 8x8 places kept apart (for left, right, near, far), and a head an attribute."""
+    """A CNN with four downsamplings, an unpooled 8x8 grid (for left, right, near, far), and a head per attribute."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,34 +48,34 @@ class Judge(nn.Module):
         self.heads = nn.ModuleDict({name: nn.Linear(FEATURES, len(values)) for name, values in VALUES.items()})
 
     def features(self, pixels: Tensor) -> Tensor:
-        """Pixels (b, 3, 128, 128) from -1 to 1 as features (b, 64), of which every head is a linear function."""
+        """Return features (b, 64), the input of the linear heads, for pixels (b, 3, 128, 128) from -1 to 1."""
         gathered: Tensor = self.gather(self.body(pixels).flatten(1))
         return nn.functional.silu(gathered)
 
     def verdicts(self, features: Tensor) -> dict[str, Tensor]:
-        """Each attribute's scores (b, values) for features (b, 64)."""
+        """Return each attribute's logits (b, values) for features (b, 64)."""
         return {name: head(features) for name, head in self.heads.items()}
 
     def forward(self, pixels: Tensor) -> dict[str, Tensor]:
-        """Each attribute's scores (b, values) for pixels (b, 3, 128, 128)."""
+        """Return each attribute's logits (b, values) for pixels (b, 3, 128, 128)."""
         return self.verdicts(self.features(pixels))
 
 
 def _convolution(given: int, made: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    # Group norms: nothing is remembered from batch to batch, so an image is judged the same alone and among others.
+    # Group norm instead of batch norm, so that an image's result does not depend on the rest of the batch.
     convolution = nn.Conv2d(given, made, kernel, stride=stride, padding=kernel // 2, bias=False)
     return nn.Sequential(convolution, nn.GroupNorm(GROUPS, made), nn.SiLU())
 
 
 def build_judge(seed: int) -> Judge:
-    """A judge that knows nothing yet; torch's own random numbers are left as they were."""
+    """Return an untrained judge; does not affect torch's global random state."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return Judge()
 
 
 def pixels_of(images: Sequence[Image.Image]) -> Tensor:
-    """Square images of any size as the judge sees them: (b, 3, 128, 128), from -1 to 1."""
+    """Convert square images of any size to the judge's input: (b, 3, 128, 128), from -1 to 1."""
     seen = [np.asarray(_at_size(image.convert("RGB")), dtype=np.float32) for image in images]
     return torch.from_numpy(np.stack(seen)).permute(0, 3, 1, 2).contiguous() / 127.5 - 1
 
@@ -86,12 +86,12 @@ def _at_size(image: Image.Image) -> Image.Image:
 
 
 def bundled_judge() -> Path:
-    """The folder of the judge that comes with the program."""
+    """Folder of the bundled judge."""
     return paths.assets_folder() / "starter" / "judge"
 
 
 def save_judge(judge: Judge, folder: Path, trained: Mapping[str, Any]) -> None:
-    """Write its weights in float16, and what it is and how it was trained; each file whole or not at all."""
+    """Write the weights in float16 and the config with training details, each file atomically."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -103,7 +103,7 @@ def save_judge(judge: Judge, folder: Path, trained: Mapping[str, Any]) -> None:
 
 
 def load_judge(folder: Path) -> Judge:
-    """The judge of a folder, in float32, ready to judge."""
+    """Load a judge in float32, in eval mode; raises StorageError if missing and ModelRefused if it does not match."""
     if not (folder / CONFIG).is_file():
         raise StorageError(f"there is no judge in {plain(folder, 300)}: {HOW_TO_MAKE}")
     config = read_json_object(folder / CONFIG, MAX_CONFIG)

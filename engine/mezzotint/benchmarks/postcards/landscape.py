@@ -14,7 +14,7 @@ HORIZON = 0.58
 
 
 def gradient(size: int, stops: Sequence[Colour]) -> Image.Image:
-    """A square image running evenly through the colours from top to bottom."""
+    """Return a square image with an even vertical gradient through the colours."""
     at = np.linspace(0, len(stops) - 1, size)
     columns = [np.interp(at, range(len(stops)), [stop[channel] for stop in stops]) for channel in range(3)]
     column = np.stack(columns, axis=-1).round().astype(np.uint8)
@@ -22,7 +22,7 @@ def gradient(size: int, stops: Sequence[Colour]) -> Image.Image:
 
 
 def paint_sky(scene: Scene, size: int, rng: random.Random) -> Image.Image:
-    """The sky with its sun, moon, stars and clouds, over the whole image."""
+    """Paint the sky with sun, moon, stars and clouds over the whole image."""
     horizon = round(size * HORIZON)
     light = LIGHTS[scene.time]
     sky = gradient(horizon, [clouded(colour, scene.weather) for colour in light.sky])
@@ -36,12 +36,12 @@ def paint_sky(scene: Scene, size: int, rng: random.Random) -> Image.Image:
 
 
 def paint_ground(image: Image.Image, scene: Scene, rng: random.Random) -> None:
-    """The terrain of the scene, drawn over the lower part of the sky."""
+    """Paint the scene's terrain over the lower part of the image."""
     TERRAIN_PAINTERS[scene.terrain](image, scene, rng)
 
 
 def paint_weather(image: Image.Image, scene: Scene, rng: random.Random) -> None:
-    """Streaks of rain or flakes of snow over everything."""
+    """Paint rain or snow over everything."""
     draw = ImageDraw.Draw(image, "RGBA")
     size = image.width
     if scene.weather == "rain":
@@ -120,7 +120,7 @@ def _paint_sea(image: Image.Image, scene: Scene, rng: random.Random) -> None:
 
 
 def ground_sea(scene: Scene) -> Colour:
-    """The colour of deep water in the scene."""
+    """Return the colour of deep water in the scene."""
     water = {"dawn": (92, 140, 184), "day": (24, 112, 182), "dusk": (88, 56, 112), "night": (12, 24, 60)}
     return clouded(water[scene.time], scene.weather)
 

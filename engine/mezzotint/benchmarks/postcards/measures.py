@@ -1,4 +1,4 @@
-"""Numbers that say how good images are: intervals of a share, a distance between two sets, sharpness of detail."""
+"""Image metrics: confidence intervals of proportions, Frechet distance, sharpness of detail."""
 
 import math
 
@@ -12,7 +12,7 @@ NORMAL_95 = 1.959963984540054  # the two-sided 95 % point of the unit normal
 
 
 def wilson_interval(right: int, asked: int, z: float = NORMAL_95) -> tuple[float, float]:
-    """The score interval of a share of which `right` in `asked` were seen.
+    """Wilson score interval of a proportion with `right` successes in `asked` trials.
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927), 209-212.
     """
@@ -24,10 +24,10 @@ def wilson_interval(right: int, asked: int, z: float = NORMAL_95) -> tuple[float
 
 
 def frechet_distance(first: Array, second: Array) -> float:
-    """|m1 - m2|^2 + tr(C1 + C2 - 2 (C1^1/2 C2 C1^1/2)^1/2) for features (n, d) and (m, d), each taken as normal.
+    """|m1 - m2|^2 + tr(C1 + C2 - 2 (C1^1/2 C2 C1^1/2)^1/2) for features (n, d) and (m, d), assumed to be normal.
 
     D. C. Dowson and B. V. Landau, "The Frechet distance between multivariate normal distributions", J. Multivariate
-    Analysis 12 (1982), eq. 4; squared, as Heusel et al. (arXiv 1706.08500, eq. 6) print it for their FID.
+    Analysis 12 (1982), eq. 4; squared, as in the FID of Heusel et al. (arXiv 1706.08500, eq. 6).
     """
     apart = first.mean(axis=0) - second.mean(axis=0)
     one, other = covariance(first), covariance(second)
@@ -45,14 +45,14 @@ def covariance(features: Array) -> Array:
 
 
 def symmetric_root(matrix: Array) -> Array:
-    """The symmetric square root (d, d) of a matrix that has no negative eigenvalues but by rounding."""
+    """Symmetric square root (d, d) of a positive semidefinite matrix; clips negative eigenvalues from rounding."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     root: Array = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T
     return root
 
 
 def detail(image: Image.Image) -> float:
-    """The mean absolute Laplacian of the luminance (BT.601, 0 to 255): four times a pixel less its four neighbours."""
+    """Mean absolute Laplacian of the luminance (BT.601, 0 to 255): four times a pixel minus its four neighbours."""
     luminance = np.asarray(image.convert("L"), dtype=np.float64)
     middle = luminance[1:-1, 1:-1]
     around = luminance[:-2, 1:-1] + luminance[2:, 1:-1] + luminance[1:-1, :-2] + luminance[1:-1, 2:]

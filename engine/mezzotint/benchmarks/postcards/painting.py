@@ -1,4 +1,4 @@
-"""A scene becomes an image: scenery, then its things, then the weather; drawn at twice the size and reduced."""
+"""Paint a scene: scenery, then its things, then the weather; drawn at twice the size and downscaled."""
 
 import random
 
@@ -13,7 +13,7 @@ from mezzotint.benchmarks.postcards.world import Scene, Thing
 SIZE = 128
 OVERSAMPLE = 2
 
-# place: middle of the thing, its foot, its size, each as a share of the image; a balloon's foot is in the sky.
+# place: horizontal centre, foot and size of the thing, as fractions of the image; a balloon's foot is in the sky.
 PLACING = {
     "left": (0.29, 0.84, 0.4),
     "right": (0.71, 0.84, 0.4),
@@ -24,7 +24,7 @@ BALLOON_FOOT = {"left": 0.6, "right": 0.6, "near": 0.72, "far": 0.36}
 
 
 def paint(scene: Scene, size: int = SIZE) -> Image.Image:
-    """The image of a scene, `size` pixels square, the same for the same scene on every machine."""
+    """Return a scene's image, `size` pixels square, identical on every machine."""
     rng = random.Random(f"paint {scene.seed}")
     canvas = size * OVERSAMPLE
     image = paint_sky(scene, canvas, rng)

@@ -1,4 +1,4 @@
-"""The colours of the postcards: of things, of the sky, of the ground, and what light and weather do to them."""
+"""Colours of the postcards: of things, sky and ground, and the effects of light and weather."""
 
 from dataclasses import dataclass
 
@@ -69,19 +69,19 @@ LIGHTS: dict[str, Light] = {
 
 
 def mix(first: Colour, second: Colour, share: float) -> Colour:
-    """The colour that lies `share` of the way from the first to the second."""
+    """Interpolate from `first` to `second` by the fraction `share`."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 
 def tinted(colour: Colour, tint: tuple[float, float, float]) -> Colour:
-    """The colour under a light: each channel multiplied, kept within a byte."""
+    """Multiply each channel by the tint, clipped to 255."""
     red, green, blue = (min(255, round(c * t)) for c, t in zip(colour, tint, strict=True))
     return red, green, blue
 
 
 def clouded(colour: Colour, weather: str) -> Colour:
-    """What rain and snow do to a sky colour: it greys, and under snow it pales."""
+    """Apply weather to a sky colour: rain and snow make it greyer, snow also paler."""
     grey = round(0.3 * colour[0] + 0.55 * colour[1] + 0.15 * colour[2])
     if weather == "rain":
         return tinted(mix(colour, (grey, grey, grey), 0.6), (0.8, 0.84, 0.9))
@@ -91,7 +91,7 @@ def clouded(colour: Colour, weather: str) -> Colour:
 
 
 def ground_colour(colour: Colour, time: str, weather: str) -> Colour:
-    """A ground colour at that time and weather: snow covers it, rain darkens it."""
+    """Apply time and weather to a ground colour: snow covers it, rain darkens it."""
     covered = mix(colour, (240, 245, 252), 0.72) if weather == "snow" else colour
     wet = tinted(covered, (0.82, 0.86, 0.88)) if weather == "rain" else covered
     return tinted(wet, LIGHTS[time].ground)

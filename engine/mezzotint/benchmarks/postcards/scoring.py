@@ -1,4 +1,4 @@
-"""Scoring images of held-out scenes: what the judge sees in them, and how they compare with drawn ones."""
+"""Score images of held-out scenes by the judge's verdicts and by comparison with drawn images."""
 
 import random
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import Scene, judging_scene
 from mezzotint.errors import UsageError
 
-WORLD = 0  # the seed of the scenes: all models are asked for the same ones
+WORLD = 0  # seed of the scenes, the same for all models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A scene that no training image showed, and words that tell all of it."""
+    """A held-out scene, and a prompt that states all its attributes."""
 
     number: int
     prompt: str
@@ -29,7 +29,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """How often an attribute was right, with its 95 % interval, beside the best blind guess."""
+    """Accuracy of an attribute, with its 95 % interval and the accuracy of the best blind guess."""
 
     accuracy: float
     chance: float
@@ -39,24 +39,24 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What is said of one set of images."""
+    """Scores of a set of images."""
 
     attributes: dict[str, Share]
-    frechet: float  # squared, in the judge's features, to drawn images of the same scenes; 0: the same
-    detail: float  # mean absolute Laplacian of the luminance as a share of the drawn images'
-    seconds: float | None  # of computing, for one image; None: drawn
+    frechet: float  # squared Frechet distance in the judge's features to drawn images of the same scenes
+    detail: float  # mean absolute Laplacian of the luminance, relative to the drawn images'
+    seconds: float | None  # compute time per image; None for drawn images
     images: int
 
 
 def questions(count: int) -> Iterator[Question]:
-    """The first `count` questions, the same for ever."""
+    """Yield the first `count` questions, which never change."""
     for number in range(count):
         scene = judging_scene(WORLD, number)
         yield Question(number=number, prompt=_telling_all(scene, number), scene=scene)
 
 
 def _telling_all(scene: Scene, number: int) -> str:
-    """The first of the scene's random wordings that leaves nothing out."""
+    """Return the first of the scene's random captions that states all attributes."""
     rng = random.Random(f"bench {WORLD} {number}")
     while True:
         prompt, told = random_caption(scene, rng)
@@ -65,7 +65,7 @@ def _telling_all(scene: Scene, number: int) -> str:
 
 
 class Tally:
-    """Images as they come in, each beside a drawn one of its scene and size."""
+    """Accumulates scores of images, each compared with a drawn one of the same scene and size."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -76,7 +76,7 @@ class Tally:
         self._seconds: list[float] = []
 
     def add(self, question: Question, image: Image.Image, seconds: float | None = None) -> None:
-        """Judge one image, which took that long to make."""
+        """Score an image, given the time it took to generate."""
         if image.width != image.height:
             raise UsageError(
                 f"the judge looks at square images, and this one is {image.width}x{image.height}; give a square --size"
@@ -100,7 +100,7 @@ class Tally:
         return made, held
 
     def score(self) -> Score:
-        """What is to be said of the images so far, of which there must be two or more."""
+        """Return the score of the images so far, at least two."""
         asked = len(self._made)
         return Score(
             attributes={name: _share(name, right, asked) for name, right in self._right.items()},
@@ -117,7 +117,7 @@ def _share(name: str, right: int, asked: int) -> Share:
 
 
 def score_drawn(judge: Judge, count: int) -> Score:
-    """The score of other drawings of the same scenes: what a perfect model would get from this judge."""
+    """Score other drawings of the same scenes: what a perfect model would reach with this judge."""
     tally = Tally(judge)
     for question in questions(count):
         again = replace(question.scene, seed=question.scene.seed ^ 1)

@@ -1,4 +1,4 @@
-"""How each kind of thing is drawn: flat, large, its own colour over most of it, about one unit high."""
+"""Drawings of each kind of thing: flat, large, mostly in its own colour, about one unit high."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from mezzotint.benchmarks.postcards.palette import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paints:
-    """The colours of one thing under the scene's light: lit side, shaded side, details."""
+    """Colours of a thing under the scene's light: lit side, shaded side, details."""
 
     main: Colour
     shade: Colour
@@ -32,7 +32,7 @@ class Paints:
 
 
 def paints(colour: str, time: str) -> Paints:
-    """The paints of a thing of that colour at that time of day."""
+    """Return the paints for a thing's colour at a time of day."""
     light = LIGHTS[time]
     main = tinted(PAINT[colour], light.thing)
     dark = (70, 70, 84) if colour == "black" else (0, 0, 0)

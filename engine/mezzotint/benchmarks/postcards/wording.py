@@ -1,4 +1,4 @@
-"""The words and phrases for each attribute of a scene, the plain one first."""
+"""Words and phrases for each attribute of a scene, the plainest first."""
 
 import random
 
@@ -94,13 +94,13 @@ FILLERS = ("beautiful", "lovely", "quiet", "pretty", "nice", "very", "detailed",
 
 
 def colour_word(colour: str, rng: random.Random) -> str:
-    """The colour's name, now and then another word for it."""
+    """Return the colour's name, occasionally a synonym."""
     others = COLOUR_WORDS.get(colour, ())
     return rng.choice(others) if others and rng.random() < 0.12 else colour
 
 
 def with_article(words: str, rng: random.Random) -> str:
-    """The words after a, an, the or nothing."""
+    """Prepend a, an, the or nothing."""
     lot = rng.random()
     if lot < 0.15:
         return words

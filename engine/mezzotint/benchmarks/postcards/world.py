@@ -1,4 +1,4 @@
-"""The postcards: which scenes exist, how one is drawn by lot, and which combinations are never trained on."""
+"""The scenes of the postcards: their attributes, random sampling, and held-out combinations."""
 
 import hashlib
 import random
@@ -17,7 +17,7 @@ HELD_OUT_SHARE = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thing:
-    """One object of a scene: what it is, its colour, and where it stands."""
+    """An object in a scene: its kind, colour and place."""
 
     kind: str
     colour: str
@@ -26,7 +26,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """One postcard: everything a caption can say, and the seed of everything that it cannot."""
+    """A postcard's scene: everything a caption can state, and a seed for everything else."""
 
     terrain: str
     time: str
@@ -36,12 +36,12 @@ class Scene:
 
 
 def is_held_out(scene: Scene) -> bool:
-    """Whether any thing's combination with the terrain and time is kept for judging (one in eight)."""
+    """Whether any thing's combination with terrain and time is held out for judging (one in eight)."""
     return any(_is_held_out(thing, scene.terrain, scene.time) for thing in scene.things)
 
 
 def random_scene(rng: random.Random) -> Scene:
-    """A scene of one thing, every attribute by lot, held-out combinations included."""
+    """Return a random scene with one thing, including held-out combinations."""
     thing = Thing(kind=rng.choice(KINDS), colour=rng.choice(COLOURS), place=rng.choice(PLACES))
     return Scene(
         terrain=rng.choice(TERRAINS),
@@ -53,12 +53,12 @@ def random_scene(rng: random.Random) -> Scene:
 
 
 def training_scene(seed: int, index: int) -> Scene:
-    """The training scene of that number: the same for ever, and never a held-out one."""
+    """Return the training scene with this index: always the same, and never a held-out one."""
     return _first(random.Random(f"train {seed} {index}"), held_out=False)
 
 
 def judging_scene(seed: int, index: int) -> Scene:
-    """A scene of a held-out combination, for judging."""
+    """Return a scene with a held-out combination, for judging."""
     return _first(random.Random(f"judge {seed} {index}"), held_out=True)
 
 

@@ -1,4 +1,4 @@
-"""`mezzotint batch`: folders and lists of images, and how their batches stand."""
+"""`mezzotint batch`: process folders or lists of images, and show the status of batches."""
 
 import argparse
 from pathlib import Path
@@ -23,7 +23,7 @@ BELOW = ("run", "status", "report", "merge")
 
 
 def add(commands: "Commands") -> None:
-    """The command, and those that it has."""
+    """Add the command and its subcommands."""
     parser = add_command(commands, "batch", "Make the images of a folder or a list.", examples=EXAMPLES)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", dest="batch_command", required=True)
     running = add_command(below, "run", "Make what is missing (the word run may be left out).", run, EXAMPLES)
@@ -42,14 +42,14 @@ def add(commands: "Commands") -> None:
 
 
 def with_its_command(words: list[str]) -> list[str]:
-    """The words with `run` put in where `batch` is followed by a folder or an option."""
+    """Return the arguments with `run` inserted if `batch` is followed by a folder or an option."""
     if words[:1] != ["batch"] or words[1:2] in ([], ["-h"], ["--help"]) or words[1] in BELOW:
         return words
     return ["batch", "run", *words[1:]]
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Make what is missing."""
+    """Generate the missing images, or save the job with `--save-job`."""
     job = job_of(arguments)
     if arguments.save_job is not None:
         from mezzotint.cli.batch.save_job import save_job
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def show_status(arguments: argparse.Namespace, context: Context) -> int:
-    """The figures; 3 while there are failures."""
+    """Print the status of a batch; returns 3 if there are failures."""
     from mezzotint.batch.manifest.ledger import read_ledger
     from mezzotint.batch.manifest.status import lines_of, status_of
 
@@ -76,7 +76,7 @@ def show_status(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def show_report(arguments: argparse.Namespace, context: Context) -> int:
-    """A row for each task."""
+    """Print one row per task."""
     from mezzotint.batch.manifest.ledger import read_ledger
     from mezzotint.batch.manifest.report import csv_of, table_of
 
@@ -87,7 +87,7 @@ def show_report(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def merge_shards(arguments: argparse.Namespace, context: Context) -> int:
-    """One manifest of all; 3 while there are failures, 1 when something is missing or contradicts."""
+    """Merge the manifests of all shards; returns 3 if there are failures, 1 if tasks are missing or conflict."""
     from mezzotint.batch.manifest.ledger import read_ledger
     from mezzotint.batch.manifest.merge import merge
 

@@ -1,4 +1,4 @@
-"""What a batch would make, row by row, and what that takes."""
+"""Dry run of a batch: what it would generate, row by row, and the totals."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def show_dry_run(
     job: JobFile, base: Path, shard: Shard | None, catalog: "Catalog", context: Context, form: Form
 ) -> DryTotals:
-    """Print it; nothing is made, and nothing written."""
+    """Print the rows and totals of a dry run; generates and writes nothing."""
     with prepared(job, base, catalog, shard=shard, planned=lambda asked: planned(asked, lambda: catalog)) as run:
         rows = []
         if form == "paths":

@@ -1,4 +1,4 @@
-"""A run as lines of JSON, for a window or another program: `{"kind": K, K: {...}}`, types in batch_protocol.py."""
+"""A run as JSON lines for the window or another program: `{"kind": K, K: {...}}`, types in batch_protocol.py."""
 
 import threading
 import time
@@ -14,14 +14,14 @@ from mezzotint.codec import encode
 from mezzotint.errors import StorageError
 from mezzotint.protocol import Event, Step
 
-STEP_SECONDS = 0.25  # between two lines about steps
+STEP_SECONDS = 0.25  # minimum interval between step lines
 PREVIEW_SECONDS = 0.5
 _MOST_PROMPT = 200  # characters
 _MOST_NOTICE = 2000
 
 
 class Lines:
-    """Safe from every thread. When nobody reads any more, that is told, and nothing is written after."""
+    """Thread-safe writer of JSON lines; after the first write error it calls `on_gone` and writes no more."""
 
     def __init__(
         self, terminal: Terminal, on_gone: Callable[[], None], clock: Callable[[], float] = time.monotonic
@@ -32,24 +32,24 @@ class Lines:
         self._next = {"step": 0.0, "preview": 0.0}
 
     def begun(self, begun: BatchBegun) -> None:
-        """The folder is ours. Raises what keeps its lines from being written: nothing is begun yet."""
+        """Report that the run has begun. Raises if the line cannot be written, since no work has started yet."""
         self._tell("begun", begun)
         self._raise()
 
     def settled(self, record: Record) -> None:
-        """A task has ended."""
+        """Report a task that has ended."""
         self._tell("settled", row_of(record))
 
     def progress(self, progress: Progress) -> None:
-        """The figures."""
+        """Report the progress of the run."""
         self._tell("progress", figures_of(progress))
 
     def notice(self, code: str, message: str) -> None:
-        """Something that a person should know."""
+        """Report a notice to the user."""
         self._tell("notice", BatchNotice(code=code, message=message[:_MOST_NOTICE]))
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """A step of an image that is being made; most of them are left out."""
+        """Report a denoising step and its preview, rate-limited."""
         if not isinstance(event, Step):
             return
         if self._is_time("step", STEP_SECONDS):
@@ -58,7 +58,7 @@ class Lines:
             self._tell("preview", BatchPreview(output=task.output, jpeg=event.preview))
 
     def ended(self, ended: BatchEnded) -> None:
-        """The run is over. Raises what kept its lines from being written."""
+        """Report that the run is over. Raises the error that kept lines from being written, if any."""
         self._tell("ended", ended)
         self._raise()
 
@@ -76,7 +76,7 @@ class Lines:
                 try:
                     self._terminal.json({"kind": kind, kind: encode(what)})
                     return
-                except (OSError, StorageError) as error:  # raised at the end: no image is to blame
+                except (OSError, StorageError) as error:  # raised at the end, so that it is not attributed to an image
                     self._error = error
         self._on_gone()
 
@@ -86,7 +86,7 @@ class Lines:
 
 
 def figures_of(progress: Progress) -> BatchProgress:
-    """The figures, as they are told."""
+    """Convert `Progress` to its protocol type."""
     return BatchProgress(
         done=progress.done,
         failed=progress.failed,

@@ -1,4 +1,4 @@
-"""The words of `mezzotint batch`, and the job that they say: the same as in a job file."""
+"""The arguments of `mezzotint batch`, and their conversion to a job like that of a job file."""
 
 import argparse
 from dataclasses import replace
@@ -40,7 +40,7 @@ Write a folder named status, report, merge or run as ./status, and so on.
 
 
 def add_job_options(parser: argparse.ArgumentParser) -> None:
-    """Everything that a job file says, as options."""
+    """Add options for everything that a job file can specify."""
     parser.add_argument(
         "input", metavar="IN", nargs="?", help="the folder of input images (default: none, prompts only)"
     )
@@ -51,7 +51,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
 
 
 def job_of(arguments: argparse.Namespace) -> JobFile:
-    """The job; paths are as they were typed, from the current folder."""
+    """Build the job from the arguments; paths stay as typed, relative to the current folder."""
     if arguments.seed is not None and arguments.seeds:
         raise UsageError("--seed and --seeds are mutually exclusive: leave one out")
     options = options_of(arguments)
@@ -78,12 +78,12 @@ def job_of(arguments: argparse.Namespace) -> JobFile:
 
 
 def with_batch_size(job: JobFile, size: int | Literal["auto"] | None) -> JobFile:
-    """The job as a file says it: also how many images are made together."""
+    """Return the job with an explicit batch size, as a job file stores it."""
     return replace(job, output=replace(job.output, batch_size=size)) if isinstance(size, int) else job
 
 
 def refuse_run_options(arguments: argparse.Namespace) -> None:
-    """UsageError for what a job file cannot hold: it says what is made, and not by whom and when."""
+    """Raise UsageError for options a job file cannot hold: it specifies the images, not how the job is run."""
     for name in ("dry_run", "retry_failed", "watch", "devices", "ray", "wait", "shard", "models_folder"):
         if getattr(arguments, name) not in (None, False, []):
             option = f"--{name.replace('_', '-')}"
@@ -186,7 +186,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def seeds(words: str) -> tuple[int, ...]:
-    """Numbers with commas between; each once."""
+    """Parse comma-separated seeds, dropping duplicates. Raises ArgumentTypeError above MOST_SEEDS."""
     found = tuple(dict.fromkeys(integer(0, MAX_SEED, 7)(word.strip()) for word in words.split(",")))
     if len(found) > MOST_SEEDS:
         raise argparse.ArgumentTypeError(f"{len(found)} seeds are too many: at most {MOST_SEEDS}")
@@ -194,12 +194,12 @@ def seeds(words: str) -> tuple[int, ...]:
 
 
 def batch_size(words: str) -> int | Literal["auto"]:
-    """How many images are made together."""
+    """Parse a batch size: a number or `auto`."""
     return "auto" if words == "auto" else integer(1, MOST_TOGETHER, 4)(words)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """How a batch is run, whatever it makes."""
+    """Add the options that control how a batch is run, independent of what it generates."""
     group = parser.add_argument_group("run")
     group.add_argument(
         "--dry-run", action="store_true", help="preview: list what would be generated, and generate nothing"

@@ -1,4 +1,4 @@
-"""One line on a terminal that says how far a batch is."""
+"""Progress bar of a batch on a terminal."""
 
 from typing import TextIO
 
@@ -12,7 +12,7 @@ from mezzotint.cli.queue.queue import duration
 
 
 class BatchBar:
-    """Follows the figures of a run."""
+    """Progress bar driven by the progress of a run."""
 
     def __init__(self, stream: TextIO) -> None:
         self._bars = Bars(
@@ -29,17 +29,17 @@ class BatchBar:
         self._bars.start()
 
     def show(self, progress: Progress) -> None:
-        """Say what the figures say."""
+        """Update the bar."""
         self._bars.update(self._task, completed=progress.looked_at, total=progress.total, detail=detail_of(progress))
-        self._bars.start()  # it may have been hidden for a line
+        self._bars.start()  # it may have been hidden to print a line
 
     def hide(self) -> None:
-        """Take the line off the screen."""
+        """Remove the bar from the screen."""
         self._bars.stop()
 
 
 def detail_of(progress: Progress) -> str:
-    """`12 of 80, 1.4/s, 50 s left, 2 failed, 3.1 GB`, as far as it is known."""
+    """Format the known parts of the progress: `12 of 80, 1.4/s, 50 s left, 2 failed, 3.1 GB of the card`."""
     failed = progress.failed + progress.set_aside
     parts = [f"{progress.looked_at} of {progress.total}" if progress.total is not None else f"{progress.looked_at}"]
     if progress.per_second is not None:

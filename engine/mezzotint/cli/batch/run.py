@@ -1,4 +1,4 @@
-"""`mezzotint run`: a job file worked through."""
+"""`mezzotint run`: run a job file."""
 
 import argparse
 from pathlib import Path
@@ -25,7 +25,7 @@ the run before its end. mezzotint/batch_protocol.py says what each holds.
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(commands, "run", "Make the images of a job file.", run, _EXAMPLES)
     parser.add_argument("job", metavar="JOB", type=Path, help="a .toml or .json file")
     parser.add_argument("-o", "--output", dest="out", metavar="OUT", help="another output folder than the file says")
@@ -33,7 +33,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Read it, and make what is missing."""
+    """Read the job file and generate the missing images."""
     from mezzotint.batch.job.reading import read_job
     from mezzotint.cli.batch.runner import run_job, with_base
 

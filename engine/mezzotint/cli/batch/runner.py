@@ -1,4 +1,4 @@
-"""A batch from its job to its exit code, whichever command said the job."""
+"""Run a batch, from its job to its exit code; shared by `mezzotint batch` and `mezzotint run`."""
 
 import argparse
 import contextlib
@@ -47,7 +47,7 @@ PARTLY_DONE = 3
 
 
 def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Context) -> int:
-    """Make what is missing of a job whose paths are from `base`; 3 while the manifest holds failures."""
+    """Generate a job's missing images; its paths are relative to `base`. Returns 3 if the manifest has failures."""
     form: Form = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
     shard = shard_of(arguments.shard, os.environ)
     devices = None if arguments.devices is None else parsed_devices(arguments.devices)
@@ -74,7 +74,7 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
 
 
 def _check_model(job: JobFile, catalog: "Catalog") -> None:
-    """Told once, and not for every image."""
+    """Raise once for an unknown model, rather than for every image."""
     if job.settings.model is not None:
         catalog.find(ModelRef(id=job.settings.model))
 
@@ -216,17 +216,17 @@ def _workers(
 
 
 def _together(asked: int | Literal["auto"] | None, job: JobFile) -> int | None:
-    """How many images are made together; None: as is usual for the device."""
+    """Return the batch size, or None for the device's default."""
     if asked is None:
         return job.output.batch_size
     return None if asked == "auto" else asked
 
 
 def _beside(name: str, work: Callable[[], object]) -> None:
-    """Done while the first images are made; a failure is only not told."""
+    """Run `work` in a background thread, ignoring its failures."""
 
     def quietly() -> None:
-        with contextlib.suppress(MezzotintError, OSError):  # the run meets the same, and says so
+        with contextlib.suppress(MezzotintError, OSError):  # the run hits the same error and reports it
             work()
 
     threading.Thread(target=quietly, name=f"batch: {name}", daemon=True).start()
@@ -252,7 +252,7 @@ def _finished(ended: Ended, context: Context, show: Show) -> int:
 
 
 def with_base(job: JobFile, folder: str | None) -> JobFile:
-    """The job with another output folder, if one is given: from the current folder, and not from that of the file."""
+    """Return the job with `folder` as its output folder, if given; relative to the current folder, not the job file."""
     if folder is None:
         return job
     return replace(job, output=replace(job.output, folder=str(Path(folder).absolute())))

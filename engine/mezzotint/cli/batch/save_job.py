@@ -1,4 +1,4 @@
-"""`--save-job`: the words of a command as a job file, and nothing made; `mezzotint run` makes it."""
+"""`--save-job`: write a command's options as a job file for `mezzotint run`, without generating anything."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ _FORMATS: dict[str, ImageFormat] = {".png": "png", ".jpg": "jpg", ".jpeg": "jpg"
 
 
 def save_job(job: JobFile, path: Path, context: Context, base: Path | None = None) -> int:
-    """Write a job whose paths are from `base`, the current folder, to a file that is not there yet."""
-    job_of_data(data_of(job))  # says what cannot be
+    """Write a job, whose paths are relative to `base` (default: the current folder), to a file that must not exist."""
+    job_of_data(data_of(job))  # validates: raises for invalid values
     check_name(job.output, columns_may_be=job.prompts.table is not None)
     target = path.absolute()
     write_job(moved(job, (base or Path.cwd()).absolute(), target.parent), target)
@@ -28,14 +28,14 @@ def save_job(job: JobFile, path: Path, context: Context, base: Path | None = Non
 
 
 def save_request(request: GenerateRequest, path: Path, context: Context) -> int:
-    """Write the job that makes what a request asks for."""
+    """Write a job equivalent to a request. Raises UsageError if it asks for step previews."""
     if request.output.preview_folder is not None:
         raise UsageError("previews of steps are not part of a job: leave --preview-dir out")
     return save_job(job_of([request], output=output_of(request)), path, context)
 
 
 def output_of(request: GenerateRequest) -> JobOutput:
-    """Where its images go, as a job says it."""
+    """Convert the output of a request to that of a job."""
     named = split_output(request.output)
     name = None if named.stem is None else "/".join((*named.folders, named.stem))
     if name is None and named.folders:

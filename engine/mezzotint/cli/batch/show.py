@@ -1,4 +1,4 @@
-"""What a person or a program hears of a batch while it runs."""
+"""Reports a running batch on the terminal, as text or JSON."""
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -20,7 +20,7 @@ Form = Literal["paths", "json", "jsonl"]
 
 
 class Show:
-    """Paths of images or JSON lines on stdout; talk, and a bar on a terminal, on stderr."""
+    """Prints image paths or JSON on stdout; messages, and a progress bar on a terminal, on stderr."""
 
     def __init__(self, context: Context, form: Form, folder: str) -> None:
         self._terminal, self._form, self._folder = context.terminal, form, folder
@@ -42,13 +42,13 @@ class Show:
         self._hide()
 
     def following(self, begun: BatchBegun) -> Self:
-        """The folder is ours: to be entered until the run is over."""
+        """Report that the run has begun; returns self as the context manager of the run."""
         if self._lines is not None:
             self._lines.begun(begun)
         return self
 
     def settled(self, record: Record, progress: Progress) -> None:
-        """A task has ended, and that is safely on the disk."""
+        """Report a task that has ended and is recorded on disk."""
         self._remark()
         if self._lines is not None:
             self._lines.settled(record)
@@ -61,7 +61,7 @@ class Show:
             self._bar.show(progress)
 
     def progress(self, progress: Progress) -> None:
-        """The figures."""
+        """Report the progress of the run."""
         self._remark()
         if self._lines is not None:
             self._lines.progress(progress)
@@ -69,20 +69,20 @@ class Show:
             self._bar.show(progress)
 
     def notice(self, code: str, message: str) -> None:
-        """Something that a person should know."""
+        """Report a notice to the user."""
         if self._lines is not None:
             self._lines.notice(code, message)
         self._talk(f"notice: {plain(message, 1000)}")
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """Steps of single images are for programs; what is remarked on them is for all, once."""
+        """Forward steps to the JSON lines; collect notices, which everyone sees once."""
         if isinstance(event, Notice):
             self._remarks.hear(event)
         elif self._lines is not None:
             self._lines.event(task, event)
 
     def ended(self, ended: BatchEnded) -> None:
-        """The run is over."""
+        """Report that the run is over."""
         if self._lines is not None:
             self._lines.ended(ended)
         elif self._form == "json":
@@ -107,7 +107,7 @@ def _told(record: Record) -> str:
 
 
 def summary(progress: Progress) -> str:
-    """The figures in words: `12 made, 3 failed, 2 skipped, 80 made before`."""
+    """Summarize the progress: `12 made, 3 failed, 2 skipped, 80 settled before`."""
     parts = [
         (progress.done, "made"),
         (progress.failed, "failed"),

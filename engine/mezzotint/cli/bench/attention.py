@@ -1,4 +1,4 @@
-"""`mezzotint bench attention`: our attention beside torch's own, in numbers."""
+"""`mezzotint bench attention`: benchmark our attention kernels against those of torch."""
 
 import argparse
 from argparse import ArgumentTypeError
@@ -33,7 +33,7 @@ memory: the most that was taken beside inputs.
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     summary = "Time attention: our kernels beside every implementation that torch has."
     parser = add_command(commands, "attention", summary, run, EXAMPLES)
     parser.add_argument(
@@ -50,7 +50,7 @@ def add(commands: "Commands") -> None:
 
 
 def chart_file(words: str) -> Path:
-    """A file that a chart can be drawn into."""
+    """Parse the path of a chart. Raises ArgumentTypeError unless it ends in .svg or .png."""
     path = Path(words)
     if path.suffix.lower() not in (".svg", ".png"):
         raise ArgumentTypeError(f"'{plain(words)}' is not an image format that can be drawn; end it in .svg or .png")
@@ -58,7 +58,7 @@ def chart_file(words: str) -> Path:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Measure, and tell each row as it is measured or a table at the end."""
+    """Measure, and print each row as JSON when it is measured, or a table at the end."""
     import torch
 
     from mezzotint import machine

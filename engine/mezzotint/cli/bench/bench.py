@@ -1,4 +1,4 @@
-"""`mezzotint bench`: how good models are, how fast attention and products are, what memory they take, in numbers."""
+"""`mezzotint bench`: benchmark model quality, attention and quantized matmul speed, and memory use."""
 
 import argparse
 import contextlib
@@ -51,7 +51,7 @@ seconds: of computing for one image, without loading and saving.
 
 
 def add(commands: "Commands") -> None:
-    """The command, and those that it has."""
+    """Add the command and its subcommands."""
     summary = "Measure how good models are, how fast attention and products are, what memory they take."
     below = add_command(commands, "bench", summary).add_subparsers(
         title="commands", metavar="COMMAND", dest="bench_command", required=True
@@ -98,7 +98,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Make the images, judge them, tell."""
+    """Generate the images, score them with the judge network, and print the scores."""
     from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
     from mezzotint.benchmarks.postcards.scoring import score_drawn
 
@@ -120,11 +120,11 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
-    """The ids of what is to be scored; one that cannot be used ends the command before any image is made."""
+    """Return the ids of the models to score. Raises for an unusable one, before any image is generated."""
     if named:
         return list(dict.fromkeys(catalog.find(ModelRef(id=name)).info.id for name in named))
     bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
-    models = [info.id for info in bundled if info.variant != "refiner"]  # which makes no image alone
+    models = [info.id for info in bundled if info.variant != "refiner"]  # a refiner generates no image alone
     if not models:
         raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
     return models
@@ -151,14 +151,14 @@ def _write_sheet(image: "Image", path: Path) -> None:
 
 
 class _Bench:
-    """One engine, asked for an image after the other."""
+    """Generates and scores images with one engine."""
 
     def __init__(self, engine: "Engine", context: Context, options: Options, count: int, enlarge: int) -> None:
         self._engine, self._context, self._options = engine, context, options
         self._count, self._enlarge = count, enlarge
 
     def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
-        """Make the model's images and judge each."""
+        """Generate the model's images and judge each."""
         from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
         from mezzotint.benchmarks.postcards.scoring import Tally, questions
 
@@ -200,7 +200,7 @@ class _Bench:
 
 
 def _of_all(event: Event, done: int, count: int) -> Event:
-    """A step of one image as a step of all of them, so that the time left is that of the whole."""
+    """Renumber a step of one image as a step of all images, so that the time remaining covers the whole run."""
     if not isinstance(event, Step):
         return event
     each = event.stages * event.steps
@@ -224,7 +224,7 @@ def _folder(keep: str | None) -> Iterator[str]:
 
 
 def _table(scores: Mapping[str, "Score"], drawn: "Score") -> str:
-    """A column for each model, and one for drawings judged the same way."""
+    """Format a column for each model, and one for drawn images judged the same way."""
     every = [*scores.values(), drawn]
     rows = [("", "CHANCE", *(plain(model, 100) for model in scores), "DRAWN")]
     for name, share in drawn.attributes.items():

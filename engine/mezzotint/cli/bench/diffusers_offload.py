@@ -1,4 +1,4 @@
-"""What diffusers' own ways of offloading take of a card, beside ours: memory and time of the same image."""
+"""Benchmark the offloading methods of diffusers against ours: VRAM and time of the same image."""
 
 import statistics
 import time
@@ -14,7 +14,7 @@ _PROMPT = "a red house by the sea"
 
 
 def offload_cells(subject: Subject, path: Path, how: How, resident_seconds: float | None) -> Iterator[MemoryCell]:
-    """A row for each way, under the lowest limit; what cannot be measured says why."""
+    """Yield a cell for each method under the lowest limit; if it cannot be measured, the cell holds the reason."""
     limit = min(how.limits, default=None)
     for method in METHODS:
         problem = _obstacle(subject, path, how)
@@ -24,7 +24,7 @@ def offload_cells(subject: Subject, path: Path, how: How, resident_seconds: floa
         try:
             with how.hold(limit or 0):
                 peak, seconds = _measure(method, subject, path, how)
-        except Exception as error:  # noqa: BLE001  diffusers' pipelines raise what they like; the row says it
+        except Exception as error:  # noqa: BLE001  pipelines may raise anything; the cell records it
             yield nothing_measured(subject, limit, method=method, problem=plain(error, 200))
             continue
         ratio = None if resident_seconds is None else seconds / resident_seconds
@@ -42,7 +42,7 @@ def _obstacle(subject: Subject, path: Path, how: How) -> str | None:
 
 
 def _measure(method: str, subject: Subject, path: Path, how: How) -> tuple[int, float]:
-    """Bytes that torch took at most, and seconds of an image, the median."""
+    """Return the peak bytes allocated by torch and the median seconds per image."""
     import torch
     from diffusers import DiffusionPipeline
 
@@ -57,7 +57,7 @@ def _measure(method: str, subject: Subject, path: Path, how: How) -> tuple[int, 
     return peak, statistics.median(times[1:])
 
 
-def _offload(pipeline: Any, method: str, device: str) -> None:  # noqa: ANN401  of any family
+def _offload(pipeline: Any, method: str, device: str) -> None:  # noqa: ANN401  any pipeline class
     import torch
 
     if method == METHODS[0]:

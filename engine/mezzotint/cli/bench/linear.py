@@ -1,4 +1,4 @@
-"""`mezzotint bench linear`: our quantized products beside torch's in 16 bits, in numbers."""
+"""`mezzotint bench linear`: benchmark our quantized matmul kernels against torch in 16 bits."""
 
 import argparse
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ error: how far off exact numbers it is, root mean square: what rounding x costs.
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     summary = "Time quantized products: our kernels beside torch in 16 bits and others in 8."
     parser = add_command(commands, "linear", summary, run, EXAMPLES)
     parser.add_argument(
@@ -47,7 +47,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Measure, and tell each row as it is measured or a table at the end."""
+    """Measure, and print each row as JSON when it is measured, or a table at the end."""
     import torch
 
     from mezzotint import machine

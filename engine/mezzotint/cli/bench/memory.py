@@ -1,4 +1,4 @@
-"""`mezzotint bench memory`: what plans predict beside what is measured, and what they cost in time."""
+"""`mezzotint bench memory`: compare predicted and measured memory peaks, and the time that each limit costs."""
 
 import argparse
 import contextlib
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
 
 STEPS, REPEATS = 8, 3
-SIDES = (128, 192, 256)  # pixels: of the bundled models, in seconds
-_PLENTY = 4  # the part of RAM, as a divisor, that a simulated device has where everything is to fit
+SIDES = (128, 192, 256)  # pixels; the bundled models take seconds at these sizes
+_PLENTY = 4  # RAM divided by this is the size of a simulated device on which everything fits
 EXAMPLES = """\
   mezzotint bench memory
   mezzotint bench memory -m starter-xl+starter-xl-refiner --size 256x256 --limit 24MB --limit 32MB --plot peaks.png
@@ -45,7 +45,7 @@ image: whether it is the same, to the last pixel.
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(commands, "memory", "Set what plans predict beside what is measured.", run, EXAMPLES)
     parser.add_argument(
         "-m", "--model", dest="models", metavar="MODEL[+REFINER]", action="append", default=[],
@@ -78,7 +78,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Measure and tell."""
+    """Measure and print the cells."""
     from mezzotint import machine
 
     if arguments.plot is not None and arguments.plot.suffix.lower() != ".png":
@@ -115,13 +115,13 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _beside_diffusers(bench: CellBench, subject: Subject, catalog: "Catalog", how: How) -> Iterator[MemoryCell]:
-    """Ours; and diffusers' own ways, on a card."""
+    """Yield our cells and, on a GPU, those of diffusers' offloading methods."""
     from mezzotint.cli.bench.diffusers_offload import offload_cells
 
     ours = list(bench.measure(subject))
     yield from ours
     if how.device.startswith("cuda"):
-        bench.close()  # what we keep on the card would count as taken
+        bench.close()  # our resident weights would count towards the limit
         path = catalog.find(ModelRef(id=subject.models[0])).info.path
         yield from offload_cells(subject, Path(path), how, ours[0].seconds)
 
@@ -133,7 +133,7 @@ def _plenty() -> int:
 
 
 def _subjects(named: Sequence[str], sizes: Sequence[tuple[int, int]], catalog: "Catalog") -> list[Subject]:
-    """A model that cannot be used ends the command before any image is made."""
+    """Return the subjects to measure. Raises for an unusable model, before any image is generated."""
     chosen = [models_of(words) for words in named] or list(_bundled(catalog))
     if not chosen:
         raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
@@ -143,7 +143,7 @@ def _subjects(named: Sequence[str], sizes: Sequence[tuple[int, int]], catalog: "
 
 
 def _bundled(catalog: "Catalog") -> Iterator[tuple[str, ...]]:
-    """Each alone; and those that have a refiner with it."""
+    """Yield each bundled model alone and, where there is one, with its refiner."""
     bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
     refiners = [info.id for info in bundled if info.variant == "refiner"]
     for info in bundled:
@@ -153,7 +153,7 @@ def _bundled(catalog: "Catalog") -> Iterator[tuple[str, ...]]:
 
 
 def summary(cells: Sequence[MemoryCell]) -> dict[str, int]:
-    """How often limits held and predictions were right."""
+    """Count how often limits held and predictions were within 10 %."""
     limited = [cell for cell in cells if cell.within_limit is not None]
     predicted = [cell for cell in cells if cell.near is not None]
     phases = [phase for cell in cells for phase in cell.phases]
@@ -181,7 +181,7 @@ def _encoded(cell: MemoryCell) -> dict[str, Any]:
 
 
 def table(cells: Sequence[MemoryCell]) -> str:
-    """A row for each limit, a column for each phase."""
+    """Format a row for each limit, with a column for each phase."""
     phases = list(dict.fromkeys(phase.name for cell in cells for phase in cell.phases))
     phases.sort(key=lambda name: (name == "decode", name.startswith("stage"), name))
     upper = [name.upper() for name in phases]

@@ -1,4 +1,4 @@
-"""What plans predict beside what is measured: images made through the engine under one limit after the other."""
+"""Measure predicted against actual memory peaks: generates the same image under one limit after the other."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -17,15 +17,15 @@ from mezzotint.protocol import Event, GenerateResult, GuidancePasses, Notice, Ph
 if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
-LIMITS = 3  # between the least that works and what holds everything
-NEAR = 0.1  # of the prediction
+LIMITS = 3  # number of limits between the least that works and what holds everything
+NEAR = 0.1  # tolerance, as a fraction of the prediction
 _PROMPT, _SEED = "a red house by the sea", 7
-_HEADROOM = 10  # of a device, as a divisor, that plans leave free
+_HEADROOM = 10  # plans leave 1/_HEADROOM of a device free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is made: an image of a size by one model, or by two."""
+    """What is generated: an image of a given size by one model, or by a model and its refiner."""
 
     models: tuple[str, ...]
     width: int
@@ -34,93 +34,93 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """Of its models."""
+        """The models' ids, joined with a plus."""
         return "+".join(self.models)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCell:
-    """One subject under one limit."""
+    """The measurement of one subject under one limit."""
 
     model: str
     width: int
     height: int
     method: str  # ours, or one of diffusers'
-    limit_bytes: int | None  # None: all that there is
-    phases: tuple[PhaseMemory, ...]  # the most of all runs
-    predicted_bytes: int | None  # of the phase that was measured to take the most
+    limit_bytes: int | None  # None: unlimited
+    phases: tuple[PhaseMemory, ...]  # for each phase, the run with the highest peak
+    predicted_bytes: int | None  # prediction for the phase with the highest measured peak
     measured_bytes: int | None
-    seconds: float | None  # of computing, the median
-    ratio: float | None  # of that to the time with everything on the device
+    seconds: float | None  # median compute time
+    ratio: float | None  # of `seconds` to the time with everything on the device
     precision: str = ""
     text_precision: str = ""
-    blocks: str = ""  # that stay on the device, of all
+    blocks: str = ""  # resident blocks, `N of M`
     tile: int = 0
     guidance: GuidancePasses = "batched"
-    same_image: bool | None = None  # as with everything on the device
+    same_image: bool | None = None  # identical to the image with everything on the device
     recoveries: tuple[str, ...] = ()
     problem: str | None = None  # why nothing was measured
 
     @property
     def within_limit(self) -> bool | None:
-        """Whether the limit held; None where there was none, or nothing was measured."""
+        """Whether the limit held; None if there was no limit or no measurement."""
         if self.limit_bytes is None or self.measured_bytes is None:
             return None
         return self.measured_bytes <= self.limit_bytes
 
     @property
     def near(self) -> bool | None:
-        """Whether the peak is within a tenth of its prediction; None: there is none."""
+        """Whether the peak is within 10 % of its prediction; None if either is missing."""
         if self.predicted_bytes is None or self.measured_bytes is None:
             return None
         return is_near(self.predicted_bytes, self.measured_bytes)
 
 
 def is_near(predicted: int, measured: int) -> bool:
-    """Whether a prediction is right to a tenth."""
+    """Whether a prediction is within 10 % of the measured value."""
     return abs(measured - predicted) <= NEAR * predicted
 
 
 class Hold(Protocol):
-    """Has something else take a card's memory, inside, but for so many bytes."""
+    """Factory of a context that occupies the GPU's memory except for `left` bytes."""
 
     def __call__(self, left: int) -> AbstractContextManager[None]:
-        """Begin to hold it."""
+        """Return the context; the memory is occupied inside it."""
 
 
 def hold_nothing(left: int) -> AbstractContextManager[None]:
-    """The card stays as it is."""
+    """Return a context that occupies nothing."""
     del left
     return nullcontext()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """How often, where, and under which limits."""
+    """Number of runs, device, and memory limits of the measurements."""
 
     steps: int
     repeats: int
     device: str
-    limits: tuple[int, ...]  # none: some between the least that works and enough
-    plenty: int | None  # a limit that holds everything; None: the whole card
+    limits: tuple[int, ...]  # empty: LIMITS of them, from the least that works upwards
+    plenty: int | None  # a limit under which everything fits; None: the whole GPU
     hold: Hold = hold_nothing
 
 
 class CellBench:
-    """One engine that makes the same image again and again."""
+    """Generates the same image repeatedly with one engine."""
 
     def __init__(self, engine: "Engine", context: Context, how: How, folder: str) -> None:
         self._engine, self._context, self._how, self._folder = engine, context, how, folder
         self._made = 0
 
     def measure(self, subject: Subject) -> Iterator[MemoryCell]:
-        """Everything on the device first; then each limit, as it is measured."""
+        """Yield the cell with everything on the device, then one for each limit."""
         whole = self._runs(subject, self._how.plenty)
         resident = _seconds(whole)
         yield _cell(subject, None, whole, whole)
         for limit in self._limits(whole[-1].plan):
             if self._how.hold is not hold_nothing:
-                self.close()  # what is kept on the card would be memory that it has beyond the limit
+                self.close()  # weights still on the GPU would be memory beyond the limit
             try:
                 with self._how.hold(limit):
                     found = self._runs(subject, limit)
@@ -130,7 +130,7 @@ class CellBench:
             yield replace(_cell(subject, limit, found, whole), ratio=_seconds(found) / resident)
 
     def close(self) -> None:
-        """Have the engine let go of what it keeps between images."""
+        """Make the engine free what it keeps between images."""
         self._engine.close()
 
     def _limits(self, plan: Plan | None) -> Sequence[int]:
@@ -140,7 +140,7 @@ class CellBench:
         return [least + (most - least) * part // LIMITS for part in range(LIMITS)]
 
     def _runs(self, subject: Subject, limit: int | None) -> list[GenerateResult]:
-        """The first of which finds everything elsewhere, and is not timed."""
+        """Generate the image repeatedly; the first result is a warm-up, not timed."""
         said = "everything on the device" if limit is None or limit == self._how.plenty else f"at most {size(limit)}"
         self._context.terminal.talk(f"{plain(subject.name, 100)}, {subject.width}x{subject.height}: {said}")
         return [self._run(subject, limit) for _ in range(1 + self._how.repeats)]
@@ -148,7 +148,7 @@ class CellBench:
     def _run(self, subject: Subject, limit: int | None) -> GenerateResult:
         self._made += 1
         asked = Options(
-            prompt=_PROMPT + " " * self._made,  # the same to every model; but words that are known are not read again
+            prompt=_PROMPT + " " * self._made,  # same tokens, but it defeats the prompt embedding cache
             model=subject.models[0],
             refiner=subject.models[1] if len(subject.models) > 1 else None,
             size=(subject.width, subject.height),
@@ -163,7 +163,7 @@ class CellBench:
         with Reporter(self._context, "json") as reporter:
 
             def on_event(event: Event) -> None:
-                if not isinstance(event, Notice):  # what they tell is in the table
+                if not isinstance(event, Notice):  # the table has their content
                     reporter.on_event(event)
 
             return self._engine.generate(request_of(asked), on_event, self._context.interrupt.asked)
@@ -199,7 +199,7 @@ def _cell(
 
 
 def nothing_measured(subject: Subject, limit: int | None, **found: Any) -> MemoryCell:  # noqa: ANN401  its fields
-    """A cell with no more than is said."""
+    """Return a cell without measurements except those in `found`."""
     values: dict[str, Any] = {
         "method": "mezzotint",
         "phases": (),
@@ -213,7 +213,7 @@ def nothing_measured(subject: Subject, limit: int | None, **found: Any) -> Memor
 
 
 def _most(runs: Sequence[GenerateResult]) -> tuple[PhaseMemory, ...]:
-    """Of each phase the run that took the most: in the first, what stays is not there yet."""
+    """Return each phase from the run with its highest peak: resident weights are not loaded yet in the first run."""
     most: dict[str, PhaseMemory] = {}
     for phase in (phase for run in runs for phase in run.memory.phases):
         before = most.get(phase.name)

@@ -1,4 +1,4 @@
-"""`mezzotint bench quality`: what each scheme of quantization loses, and what it saves, in numbers."""
+"""`mezzotint bench quality`: measure the quality loss and the memory savings of each quantization scheme."""
 
 import argparse
 import contextlib
@@ -49,16 +49,16 @@ seconds: of computing for one image.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemeQuality:
-    """One scheme of one model."""
+    """The results of one scheme of one model."""
 
-    fidelity: "Fidelity | None"  # None: nothing is quantized
+    fidelity: "Fidelity | None"  # None for the unquantized model
     score: "Score"
     weight_bytes: int
-    peak_bytes: int | None  # of the card's memory; on a processor, of a process of its own; None: it ended early
+    peak_bytes: int | None  # VRAM; on a CPU, RAM of a separate process; None if that ended early
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     summary = "Compare each scheme of quantization with the unquantized model, prompt by prompt."
     parser = add_command(commands, "quality", summary, run, EXAMPLES)
     parser.add_argument(
@@ -89,7 +89,7 @@ def _schemes(words: str) -> tuple[Quantization, ...]:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Measure and tell."""
+    """Measure and print the results."""
     if arguments.plot is not None and arguments.plot.suffix.lower() != ".png":
         raise UsageError(f"--plot {plain(arguments.plot, 200)}: a plot is a .png")
     catalog = context.make_catalog(arguments.models_folder)
@@ -121,7 +121,7 @@ def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
 
 
 class _Bench:
-    """One engine, asked for the same images in each precision."""
+    """Generates the same images in each precision with one engine."""
 
     def __init__(
         self,
@@ -136,8 +136,8 @@ class _Bench:
         self._judge, self._folders = judge, folders
 
     def measure(self, model: str, schemes: Sequence[Quantization], count: int) -> dict[str, SchemeQuality]:
-        """Each scheme beside the unquantized model."""
-        self._engine.close()  # whose networks would be in memory a second time
+        """Measure the unquantized model and each scheme."""
+        self._engine.close()  # its networks would take memory beside those of the measured processes
         peaks = self._peaks(model, ("none", *schemes))
         exact, whole = self._images(model, "none", count, None)
         measured = {"none": whole}
@@ -148,7 +148,7 @@ class _Bench:
         }
 
     def _peaks(self, model: str, schemes: Sequence[Quantization]) -> dict[str, int | None]:
-        """What each scheme takes of the machine's memory, where it is no card's."""
+        """Return the peak RAM of each scheme on a CPU; empty on a GPU."""
         from mezzotint import machine
         from mezzotint.benchmarks.postcards.scoring import questions
         from mezzotint.cli.bench import scheme_memory
@@ -253,7 +253,7 @@ def _draw(found: Mapping[str, Mapping[str, SchemeQuality]], path: Path) -> None:
 
 
 def _run_layers(arguments: argparse.Namespace, context: Context, catalog: "Catalog", models: Sequence[str]) -> int:
-    """The error of each layer's weight, for any model."""
+    """Print the quantization error of each layer's weight; works for any model."""
     found = {model: {scheme: _layers(catalog, model, scheme, context) for scheme in arguments.schemes}
              for model in models}  # fmt: skip
     if arguments.json:
@@ -276,5 +276,5 @@ def _layers(catalog: "Catalog", model: str, scheme: Quantization, context: Conte
     found = catalog.find(ModelRef(id=model))
     family = family_of(found.detected.family)
     sources = family.sources(found.checkpoint, found.detected)
-    choice = Choice(scheme=scheme)  # type: ignore[arg-type]  # `auto` and `none` are no words of --schemes
+    choice = Choice(scheme=scheme)  # type: ignore[arg-type]  # --schemes excludes `auto` and `none`
     return tuple(layer_errors(sources, family.denoiser_component, choice, cancelled=context.interrupt.asked))

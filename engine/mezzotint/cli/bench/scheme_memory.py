@@ -1,4 +1,4 @@
-"""The most memory that one image takes, in a process of its own: nothing that ran before counts."""
+"""Measure the peak memory of one image in a separate process, so that earlier work does not count."""
 
 import multiprocessing
 import signal
@@ -11,11 +11,11 @@ from mezzotint.protocol import GenerateRequest
 
 _LOOK_SECONDS = 0.2
 
-Measure = Callable[[GenerateRequest, Sequence[Path]], int]  # bytes, of the request's first image
+Measure = Callable[[GenerateRequest, Sequence[Path]], int]  # returns the peak in bytes
 
 
 def peak_here(request: GenerateRequest, folders: Sequence[Path]) -> int:
-    """Make the images of a request with the models of this machine and of the folders; bytes of this process."""
+    """Generate a request's images with the models of this machine and `folders`; return this process's peak bytes."""
     from mezzotint.catalog import Catalog
     from mezzotint.engine import Engine
 
@@ -26,12 +26,12 @@ def peak_here(request: GenerateRequest, folders: Sequence[Path]) -> int:
 def peak_in_own_process(
     request: GenerateRequest, folders: Sequence[Path], cancelled: Callable[[], bool], measure: Measure = peak_here
 ) -> int | None:
-    """Bytes of a new process that makes the request's images; None when it cannot. Raises Cancelled."""
-    context = multiprocessing.get_context("spawn")  # a fork would begin with what is loaded here
+    """Return the peak bytes of a new process that runs the request; None if it fails. Raises Cancelled."""
+    context = multiprocessing.get_context("spawn")  # a fork would inherit what is loaded here
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_tell, args=(sender, measure, request, tuple(folders)), daemon=True)
     child.start()
-    sender.close()  # so that the end of the child is the end of the pipe
+    sender.close()  # so that the pipe reports EOF when the child exits
     try:
         while not receiver.poll(_LOOK_SECONDS):
             if cancelled():
@@ -39,7 +39,7 @@ def peak_in_own_process(
         told: int | None = receiver.recv()
         return told
     except EOFError:
-        return None  # it was ended, for want of memory perhaps
+        return None  # the child died, perhaps out of memory
     finally:
         child.terminate()
         child.join()
@@ -47,8 +47,8 @@ def peak_in_own_process(
 
 
 def _tell(sender: Connection, measure: Measure, request: GenerateRequest, folders: Sequence[Path]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other process ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both processes; the parent terminates this one
     try:
         sender.send(measure(request, folders))
     except MezzotintError:
-        sender.send(None)  # the other process meets the same, and tells it
+        sender.send(None)  # the parent hits the same error and reports it

@@ -1,4 +1,4 @@
-"""`mezzotint doctor`: what is here, what is missing, and how to get it."""
+"""`mezzotint doctor`: report what is installed, what is missing, and how to get it."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(commands, "doctor", "Say what this machine has, what is missing, and how to get it.", run)
     add_json(parser)
     add_models_folder(parser)
 
 
 def run(arguments: argparse.Namespace, context: Context, probes: "Probes | None" = None) -> int:
-    """Examine and tell; warnings are no failure."""
+    """Examine the installation and print a report; warnings do not change the exit code."""
     from mezzotint.cli.doctor.report import Probes, examine
 
     report = examine(context.make_catalog(arguments.models_folder), probes or Probes())

@@ -1,4 +1,4 @@
-"""What `mezzotint doctor` finds out about kernels: our library, and whether ours and bitsandbytes' are right here."""
+"""Kernel checks of `mezzotint doctor`: our library, and self-tests of its kernels and those of bitsandbytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,19 +17,19 @@ _NO_DEVICE = "there is no device here that the kernels run on"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelReport:
-    """The library of kernels, what its self-tests say, and what can be asked for here."""
+    """The kernel library, the results of its self-tests, and the usable attention implementations."""
 
     library: LibraryFacts
-    self_tests: dict[str, str] = field(default_factory=dict)  # by device and implementation: passed, or what is wrong
-    failed: tuple[str, ...] = ()  # those of them that did not pass
+    self_tests: dict[str, str] = field(default_factory=dict)  # by device and implementation: passed, or the problem
+    failed: tuple[str, ...] = ()  # names of the self-tests that did not pass
     usable: tuple[Attention, ...] = PLAIN
-    products_problem: str | None = _NO_DEVICE  # why torch multiplies with quantized weights; None: the kernels do
-    nf4_problem: str | None = _NO_DEVICE  # why torch multiplies with weights in NF4; None: bitsandbytes does
+    products_problem: str | None = _NO_DEVICE  # why quantized matmuls fall back to torch; None: our kernels are used
+    nf4_problem: str | None = _NO_DEVICE  # why NF4 matmuls fall back to torch; None: bitsandbytes is used
 
 
 @dataclass(frozen=True, slots=True)
 class _Tested:
-    """One self-test on one device."""
+    """The result of one self-test on one device."""
 
     implementation: str
     name: str
@@ -43,7 +43,7 @@ def kernel_report(
     backends: AttentionBackends | None = None,
     products: ProductBackends | None = None,
 ) -> KernelReport:
-    """Run the self-tests on every device that the kernels are for; never an error."""
+    """Run the self-tests on every supported device; failures are reported, never raised."""
     library = library or library_facts()
     backends, products = backends or AttentionBackends(), products or ProductBackends()
     ours: dict[str, KernelBackend[Any]] = {**backends.compiled, PRODUCTS: products.integers}
@@ -69,7 +69,7 @@ def _tests(device: DeviceInfo, backends: Mapping[str, KernelBackend[Any]]) -> It
 
 
 def _nf4_missing(devices: Sequence[DeviceInfo], nf4: KernelBackend[Any]) -> str:
-    """On the best device that there is."""
+    """Return why NF4 is unavailable on the first device that has a reason."""
     found = (nf4.missing(device.id, machine.choose_dtype("auto", device)) for device in devices)
     return next((why for why in found if why is not None), _NO_DEVICE)
 
@@ -78,7 +78,7 @@ def _tested(device: DeviceInfo, implementation: str, dtype: str, backend: Kernel
     name = f"{device.id} {implementation} {dtype}"
     try:
         test = backend.self_test(device.id, dtype)
-    except (Unavailable, RuntimeError) as error:  # a device that is full or broken
+    except (Unavailable, RuntimeError) as error:  # e.g. the device is out of memory or broken
         return _Tested(implementation, name, f"{type(error).__name__}: {error}", sound=False)
     if test.problem is not None:
         return _Tested(implementation, name, test.problem, sound=False)

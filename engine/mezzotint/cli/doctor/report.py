@@ -1,4 +1,4 @@
-"""What `mezzotint doctor` finds out: the machine, its libraries, folders and models."""
+"""Data of `mezzotint doctor`: the machine, its libraries, folders and models."""
 
 import importlib.util
 import os
@@ -26,13 +26,13 @@ _LOW_DISK = 2 << 30  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorchFacts:
-    """What torch says of itself."""
+    """Version, build and devices of torch."""
 
     version: str
-    cuda: str | None  # the CUDA release it is built for
+    cuda: str | None  # the CUDA version it is built for
     devices: tuple[DeviceInfo, ...]
-    rocm: str | None = None  # the release of AMD's that it is built for
-    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by device: what an NVIDIA card would have
+    rocm: str | None = None  # the ROCm version it is built for
+    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by device: features an NVIDIA GPU would have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,12 @@ class FolderFacts:
     name: str
     path: str
     exists: bool
-    free_bytes: int | None  # None: the disk does not say
+    free_bytes: int | None  # None if unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorReport:
-    """Everything that helps to find out why something does not work."""
+    """Everything that helps to diagnose a broken installation."""
 
     versions: dict[str, str]
     platform: str
@@ -63,7 +63,7 @@ class DoctorReport:
 
 
 def torch_facts() -> TorchFacts:
-    """Loads torch."""
+    """Import torch and collect its facts."""
     import torch
 
     return TorchFacts(
@@ -78,7 +78,7 @@ def torch_facts() -> TorchFacts:
 def has_nvidia_card(
     which: Callable[[str], str | None] = shutil.which, exists: Callable[[str], bool] = os.path.exists
 ) -> bool:
-    """Whether a card of NVIDIA and its driver are there, whatever torch thinks."""
+    """Whether an NVIDIA GPU and its driver are present, independent of torch."""
     if exists("/proc/driver/nvidia/version") or which("nvidia-smi") is not None:
         return True
     system = os.environ.get("SYSTEMROOT")
@@ -86,13 +86,13 @@ def has_nvidia_card(
 
 
 def is_importable(name: str) -> bool:
-    """Whether a package is installed, without loading it."""
+    """Whether a package is installed, without importing it."""
     return importlib.util.find_spec(name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probes:
-    """How the report finds out; tests give their own answers."""
+    """Probes that collect the data of the report; tests substitute their own."""
 
     torch: Callable[[], TorchFacts] = torch_facts
     nvidia_card: Callable[[], bool] = has_nvidia_card
@@ -103,7 +103,7 @@ class Probes:
 
 
 def examine(catalog: "Catalog", probes: Probes) -> DoctorReport:
-    """Ask every probe; one that fails becomes a warning."""
+    """Run every probe; a failing one becomes a warning."""
     warnings: list[str] = []
     torch = _torch(probes, warnings)
     card = probes.nvidia_card()
@@ -132,7 +132,7 @@ def examine(catalog: "Catalog", probes: Probes) -> DoctorReport:
 def _torch(probes: Probes, warnings: list[str]) -> TorchFacts | None:
     try:
         return probes.torch()
-    except (ImportError, OSError, RuntimeError) as error:  # absent, or with libraries that do not fit
+    except (ImportError, OSError, RuntimeError) as error:  # not installed, or its libraries are incompatible
         warnings.append(f"torch cannot be loaded ({type(error).__name__}: {error}): install Mezzotint again")
         return None
 
@@ -140,7 +140,7 @@ def _torch(probes: Probes, warnings: list[str]) -> TorchFacts | None:
 def _versions(probes: Probes, warnings: list[str]) -> dict[str, str]:
     try:
         return probes.versions()
-    except ImportError as error:  # PackageNotFoundError is one
+    except ImportError as error:  # includes PackageNotFoundError
         warnings.append(f"a library is not installed: {error}")
         return {}
 
@@ -160,7 +160,7 @@ def _no_cuda(torch: TorchFacts) -> str:
 
 
 def _wrong_kernels(kernels: KernelReport, torch: TorchFacts | None) -> Iterator[str]:
-    """A library that is there for a card that is there, and cannot be used; without either nothing is wrong."""
+    """Yield warnings if both the kernel library and a CUDA device are present but the kernels are unusable."""
     library = kernels.library
     if torch is None or torch.rocm is not None or not any(each.id.startswith("cuda") for each in torch.devices):
         return

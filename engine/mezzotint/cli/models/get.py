@@ -1,4 +1,4 @@
-"""`mezzotint models get`: fetch a model, after saying what that brings and being told to."""
+"""`mezzotint models get`: download a model, after showing what it is and asking for confirmation."""
 
 import argparse
 import sys
@@ -31,7 +31,7 @@ hub is used when HF_ENDPOINT names one; a token is taken from HF_TOKEN or from `
 
 
 def add(commands: "Commands") -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     parser = add_command(
         commands, "get", "Fetch a model from the Hugging Face hub, or from a link.", get_model, _EXAMPLES
     )
@@ -49,7 +49,7 @@ def add(commands: "Commands") -> None:
 
 
 def get_model(arguments: argparse.Namespace, context: Context) -> int:
-    """Show, ask, fetch."""
+    """Show the offer, ask for confirmation, and download."""
     if arguments.list:
         return _list_known(arguments, context)
     if arguments.source is None:
@@ -96,7 +96,7 @@ def _told(offer: Offer) -> dict[str, str]:
 
 
 def _agree(arguments: argparse.Namespace, context: Context) -> None:
-    """The person's word; UsageError where there is nobody to ask, Cancelled where it is no."""
+    """Ask for confirmation. Raises UsageError if nobody can be asked, Cancelled if the answer is no."""
     if arguments.yes:
         return
     if arguments.json or sys.stdin is None or not sys.stdin.isatty():

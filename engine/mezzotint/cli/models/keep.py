@@ -1,4 +1,4 @@
-"""`mezzotint models verify`, `add` and `remove`: are its files right, and is it on the list."""
+"""`mezzotint models verify`, `add` and `remove`: check a model's files, and edit the list of models and folders."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ No file is deleted.
 
 
 def add(commands: "Commands") -> None:
-    """The three commands."""
+    """Add the three commands."""
     verifying = add_command(commands, "verify", "Check whether a model's files are what was published.", verify_model)
     verifying.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
     verifying.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
@@ -50,7 +50,7 @@ def add(commands: "Commands") -> None:
 
 
 def verify_model(arguments: argparse.Namespace, context: Context) -> int:
-    """Read every file; what is damaged ends with the code of refused models."""
+    """Verify every file of a model; returns the exit code of ModelRefused if one is damaged."""
     from mezzotint.library.verify import verify
 
     with Reporter(context, "json") as reporter:
@@ -71,7 +71,7 @@ def verify_model(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def add_place(arguments: argparse.Namespace, context: Context) -> int:
-    """Add, and show what is searched now."""
+    """Add a folder or relist a model, then show the searched folders."""
     from mezzotint.library.places import add_place, is_hidden, remember_model
 
     catalog = context.make_catalog(arguments.models_folder)
@@ -84,7 +84,7 @@ def add_place(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def remove(arguments: argparse.Namespace, context: Context) -> int:
-    """Take off, and show what is searched now."""
+    """Remove a folder or unlist a model, then show the searched folders."""
     from mezzotint.library.places import forget_model, is_own_place, remove_place
 
     if is_own_place(arguments.what):

@@ -1,4 +1,4 @@
-"""`mezzotint models`: which models there are, what one of them is, and how to come by more."""
+"""`mezzotint models`: list, inspect and download models."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ _HEADER = ("ID", "FAMILY", "VARIANT", "SIZE", "SOURCE", "NOTE")
 
 
 def add(commands: "Commands") -> None:
-    """The command, and those that it has."""
+    """Add the command and its subcommands."""
     below = add_command(commands, "models", "List models, look at one, or get more.").add_subparsers(
         title="commands", metavar="COMMAND", dest="models_command", required=True
     )
@@ -34,7 +34,7 @@ def add(commands: "Commands") -> None:
 
 
 def list_models(arguments: argparse.Namespace, context: Context) -> int:
-    """All models, in columns."""
+    """Print a table of all models."""
     catalog = context.make_catalog(arguments.models_folder)
     models = catalog.models(hidden=True) if arguments.all else catalog.models()
     for notice in catalog.notices():
@@ -63,7 +63,7 @@ def _row(model: ModelInfo) -> tuple[str, ...]:
 
 
 def inspect_model(arguments: argparse.Namespace, context: Context) -> int:
-    """One model; one that is refused ends with its error."""
+    """Print the facts of one model. Raises ModelRefused if it is refused."""
     info = context.make_catalog(arguments.models_folder).inspect(ModelRef(id=arguments.model))
     if arguments.json:
         context.terminal.json(info)

@@ -1,4 +1,4 @@
-"""`mezzotint queue`: what is to be made, kept through every crash and restart."""
+"""`mezzotint queue`: the persistent queue of images to generate; survives crashes and restarts."""
 
 import argparse
 from collections.abc import Callable
@@ -37,7 +37,7 @@ Act = Callable[["JobStore", argparse.Namespace, Context], None]
 
 
 def add(commands: "Commands") -> None:
-    """The command, and those that it has."""
+    """Add the command and its subcommands."""
     parser = add_command(commands, "queue", "Work through a list of images to make.", examples=_EXAMPLES)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", dest="queue_command", required=True)
     _add_adding(below)
@@ -105,7 +105,7 @@ def _with_queue(act: Act) -> Callable[[argparse.Namespace, Context], int]:
 
 
 def _add(arguments: argparse.Namespace, context: Context) -> int:
-    """One entry, of one request or of a matrix of them."""
+    """Add one entry, with the tasks of one request or of a matrix of requests."""
     from mezzotint.jobs.matrix import expand
     from mezzotint.jobs.requests import title_of
 
@@ -166,7 +166,7 @@ def _summary(store: "JobStore", entries: "list[EntryRow]") -> str:
 
 
 def duration(seconds: float) -> str:
-    """Roughly: 40 s, 12 min, 3 h 20 min."""
+    """Format a rough duration: 40 s, 12 min, 3 h 20 min."""
     minutes = round(seconds / 60)
     if minutes < 2:
         return f"{max(1, round(seconds))} s"
@@ -214,7 +214,7 @@ def _clear(store: "JobStore", _: argparse.Namespace, context: Context) -> None:
 
 def _existing(store: "JobStore", entries: list[int]) -> list[int]:
     for entry in entries:
-        store.row(entry)  # says it, when there is none of that number
+        store.row(entry)  # raises if there is no such entry
     return entries
 
 

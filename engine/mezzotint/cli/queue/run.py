@@ -1,4 +1,4 @@
-"""`mezzotint queue run`: the queue worked through without a window."""
+"""`mezzotint queue run`: process the queue without the window."""
 
 import argparse
 import contextlib
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from mezzotint.queue_protocol import DrainResult
 
 PARTLY_DONE = 3
-_WAIT = 0.5  # seconds between looks at whether the queue is free
-DEVICE = "auto"  # the device that the lease is for: that which the engine takes by itself
-_ALSO_STOP = ("SIGTERM", "SIGHUP", "SIGBREAK")  # asked by the system, a closed terminal, Ctrl-Break on Windows
+_WAIT = 0.5  # seconds between attempts to acquire the lease
+DEVICE = "auto"  # the device of the lease: the engine's default
+_ALSO_STOP = ("SIGTERM", "SIGHUP", "SIGBREAK")  # sent by the system, a closed terminal, Ctrl-Break on Windows
 
 
 def run_queue(arguments: argparse.Namespace, context: Context) -> int:
-    """Make what waits: 0 when all came out, 3 when something failed."""
+    """Process the waiting entries; returns 0 if all succeeded, 3 if something failed."""
     from mezzotint.jobs.store import JobStore
 
     with stopped_in_good_order(context), _lease(arguments.wait, context) as lease:
@@ -90,28 +90,28 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
 
 @contextlib.contextmanager
 def _awake(wanted: bool, context: Context) -> Iterator[None]:
-    """Without sleep, where the system lets us; that it does not is told and no failure."""
+    """Prevent the computer from sleeping if `wanted`; a failure to do so is only a notice."""
     with contextlib.ExitStack() as stack:
         if wanted:
             try:
                 from wakepy import keep
 
                 stack.enter_context(keep.running(on_fail="error"))
-            except Exception as error:  # noqa: BLE001  a library that asks many systems, and may not be installed
+            except Exception as error:  # noqa: BLE001  wakepy is optional and has many backends
                 context.terminal.talk(f"notice: the computer may go to sleep: {plain(str(error), 200)}")
         yield
 
 
 class _Reports(Reporter):
-    """A task after the other."""
+    """Reports the tasks of the queue one after the other."""
 
     def begun(self, task: "Task") -> None:
-        """Say which."""
+        """Report that a task has started."""
         words = f"task {task.id} of entry {task.entry}: {plain(task.request.prompt, 60)}"
         self._tell(words, {"begun": {"entry": task.entry, "task": task.id}})
 
     def ended(self, ended: "Ended") -> None:
-        """Say what became of it."""
+        """Report the outcome of a task."""
         if ended.result is not None:
             self.finish(ended.result)
         state = ended.state or "removed"
@@ -145,9 +145,9 @@ def _finished(drained: "DrainResult", store: "JobStore", context: Context) -> in
 
 @contextlib.contextmanager
 def stopped_in_good_order(context: Context, install: Callable[[Any, Any], Any] = signal.signal) -> Iterator[None]:
-    """What else may end this process first asks, as Ctrl-C does."""
+    """Handle other termination signals like Ctrl-C: the first requests a graceful stop."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may
+        yield  # only the main thread may install signal handlers
         return
     signals = [getattr(signal, name) for name in _ALSO_STOP if hasattr(signal, name)]
     before = [(one, install(one, context.interrupt.handle)) for one in signals]

@@ -1,1 +1,1 @@
-"""The queue's database: opened, migrated, backed up, rebuilt."""
+"""The queue's database: opening, migrations, backups, rebuilding."""

@@ -1,4 +1,4 @@
-"""Copies of the queue: one a day, and one before its tables change."""
+"""Backups of the queue: one a day, and one before each migration."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ _DAILY = re.compile(r".+-\d{4}-\d{2}-\d{2}")
 
 
 def back_up_daily(database: Database, now: Callable[[], float], after: str = "") -> str:
-    """A copy for each day but that of the last one: the day. Older than the last seven go. Raises StorageError."""
+    """Make today's backup unless it exists or `after` is today; return the day. Keeps seven. Raises StorageError."""
     day = time.strftime("%Y-%m-%d", time.localtime(now()))
     path = _backup(database.path, day)
     if day == after or path.exists():
@@ -32,14 +32,14 @@ def back_up_daily(database: Database, now: Callable[[], float], after: str = "")
 
 
 def back_up(database: Database, name: str, now: Callable[[], float]) -> Path:
-    """A copy of its own name, that stays. Raises StorageError."""
+    """Make a permanent backup with its own name; return its path. Raises StorageError."""
     path = _backup(database.path, f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now()))}")
     _copy(database, path)
     return path
 
 
 def newest_first(path: Path) -> list[Path]:
-    """The daily copies of a queue."""
+    """Return the daily backups of a queue, newest first."""
     return _daily(path)
 
 
@@ -53,7 +53,7 @@ def _daily(path: Path) -> list[Path]:
 
 
 def _copy(database: Database, path: Path) -> None:
-    """SQLite's own way of copying: whole at one moment, whatever other processes do meanwhile."""
+    """Copy with SQLite's backup API: a consistent snapshot, whatever other processes do meanwhile."""
     temporary = path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

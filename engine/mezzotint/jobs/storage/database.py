@@ -1,4 +1,4 @@
-"""One connection to the queue's file: whole transactions, and errors in words."""
+"""A connection to the queue's database: whole transactions, and readable errors."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -32,13 +32,13 @@ Row = tuple[Any, ...]
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """SQLite's own number of an error, without the details in its upper bits."""
+    """Return SQLite's primary error code, without the extended code in the upper bits."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 @contextmanager
 def told(path: Path) -> Iterator[None]:
-    """What the disk or another program did to the queue as a StorageError; all else is a bug and stays one."""
+    """Raise errors caused by the disk or other programs as StorageError; anything else is a bug and stays as it is."""
     try:
         yield
     except sqlite3.Error as error:
@@ -49,40 +49,40 @@ def told(path: Path) -> Iterator[None]:
 
 
 class Database:
-    """The queue's file, open in one thread."""
+    """The queue's database, open in one thread."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self.connection = connection
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
-        """All rows that a question has."""
+        """Return all rows of a query."""
         with told(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: Value) -> Row | None:
-        """The first row that a question has."""
+        """Return the first row of a query, or None."""
         with told(self.path):
             cursor = self.connection.execute(sql, values)
             found: Row | None = cursor.fetchone()
-            cursor.close()  # an open question would keep the past alive for this connection
+            cursor.close()  # an open cursor would pin an old snapshot for this connection
             return found
 
     def change(self, sql: str, *values: Value) -> int:
-        """Change rows, inside `writing()`; how many."""
+        """Change rows, inside `writing()`; return how many."""
         return self.connection.execute(sql, values).rowcount
 
     def insert(self, sql: str, *values: Value) -> int:
-        """Add a row, inside `writing()`; its id."""
+        """Insert a row, inside `writing()`; return its id."""
         return self.connection.execute(sql, values).lastrowid or 0
 
     def insert_many(self, sql: str, rows: Sequence[Row]) -> None:
-        """Add rows, inside `writing()`."""
+        """Run a statement for each of the rows, inside `writing()`."""
         self.connection.executemany(sql, rows)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All changes that are made inside, or none: they are on the disk when it ends."""
+        """Run a transaction: all changes made inside are on disk when it ends, or none."""
         with told(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -95,7 +95,7 @@ class Database:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection as the queue needs it; nothing of the file is read yet."""
+    """Open a connection with the queue's settings; reads nothing of the file yet."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     connection.text_factory = _text
     connection.execute("PRAGMA foreign_keys = ON")
@@ -104,5 +104,5 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _text(data: bytes) -> str:
-    """Damage that SQLite does not notice must not keep the rest from being read."""
+    """Decode leniently: damage that SQLite does not notice must not make the rest unreadable."""
     return data.decode("utf-8", "replace")

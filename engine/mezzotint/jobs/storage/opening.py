@@ -1,4 +1,4 @@
-"""The queue's file opened: new, brought up to date, or in place of a damaged one."""
+"""Open the queue's database: create it, migrate it, or replace a damaged one."""
 
 import contextlib
 import os
@@ -18,19 +18,19 @@ from mezzotint.jobs.storage.rebuilding import rebuild
 from mezzotint.jobs.storage.schema import APPLICATION_ID, MIGRATIONS
 from mezzotint.trouble import shown, storage_error
 
-_WAIT = 0.05  # seconds between looks at whether another process has opened it
-_HEADER = 100  # bytes that every SQLite file begins with
+_WAIT = 0.05  # seconds between tries while another process opens it
+_HEADER = 100  # bytes of the header of an SQLite file
 _LONGEST_PROBLEM = 200  # characters
-_BESIDE = ("", "-wal", "-shm")  # what belongs to a database: parted from them it would be another
+_BESIDE = ("", "-wal", "-shm")  # the files of a database, which must stay together
 
 
 class _DamagedError(Exception):
-    """The file is no database, or a broken one."""
+    """The file is not a database, or a damaged one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedDatabase:
-    """A queue that can be used, and what a person should know about it."""
+    """An opened queue, and a notice for the user about it."""
 
     database: Database
     notice: str | None
@@ -39,7 +39,7 @@ class OpenedDatabase:
 def open_database(
     path: Path, *, now: Callable[[], float] = time.time, migrations: Sequence[str] = MIGRATIONS
 ) -> OpenedDatabase:
-    """Open the queue, one process after the other. Raises StorageError, and leaves a newer file as it is."""
+    """Open the queue, one process at a time. Raises StorageError, and leaves a file of a newer version as it is."""
     lock = _alone(path)
     try:
         return _open(path, now, migrations)
@@ -77,14 +77,14 @@ def _open(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> Op
 
 
 def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> Database:
-    """The file as it is to be; StorageError, or _DamagedError."""
+    """Return the database, checked and migrated. Raises StorageError or _DamagedError."""
     _refuse_newer(path, _version_in_header(path), len(migrations))
     with _as_damage(), told(path):
         connection = connect(path)
         try:
             version = _version(path, connection, migrations)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk even when the power goes
+            connection.execute("PRAGMA synchronous = FULL")  # commits survive a power loss
             database = Database(path, connection)
             if version < len(migrations):
                 _migrate(database, version, migrations, now)
@@ -95,7 +95,7 @@ def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) ->
 
 
 def _version_in_header(path: Path) -> int:
-    """As the file's first bytes say it, without SQLite: what is newer is not even opened."""
+    """Read the version from the file's header, without SQLite: a newer file is not even opened."""
     try:
         with open(path, "rb") as file:
             header = file.read(_HEADER)
@@ -116,7 +116,7 @@ def _refuse_newer(path: Path, version: int, newest: int) -> None:
 
 
 def _version(path: Path, connection: sqlite3.Connection, migrations: Sequence[str]) -> int:
-    """Of the tables; 0: there are none yet. A file of another program, or of a newer Mezzotint, is left as it is."""
+    """Return the version of the tables; 0 if there are none. Refuses files of other programs or newer versions."""
 
     def read(question: str) -> int:
         return int(connection.execute(question).fetchone()[0])
@@ -127,7 +127,7 @@ def _version(path: Path, connection: sqlite3.Connection, migrations: Sequence[st
             f"{shown(path)} is not a queue of Mezzotint: move it away, or set MEZZOTINT_STATE to another folder"
         )
     _refuse_newer(path, version, len(migrations))
-    problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]  # indices, too
+    problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]  # includes the indices
     if problem != "ok":
         raise _DamagedError(" ".join(str(problem).split())[:_LONGEST_PROBLEM])
     if _tables(connection) != _tables_of(migrations[:version]):
@@ -136,7 +136,7 @@ def _version(path: Path, connection: sqlite3.Connection, migrations: Sequence[st
 
 
 def _tables(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Every table, index and trigger as it was made, but SQLite's own."""
+    """Return every table, index and trigger with its SQL, except SQLite's own."""
     return connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
     ).fetchall()
@@ -150,7 +150,7 @@ def _tables_of(migrations: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _migrate(database: Database, version: int, migrations: Sequence[str], now: Callable[[], float]) -> None:
-    """All steps to the newest version, or none."""
+    """Run all migrations to the newest version, or none."""
     if version:
         backups.back_up(database, f"before-version-{len(migrations)}", now)
     with database.writing():
@@ -162,7 +162,7 @@ def _migrate(database: Database, version: int, migrations: Sequence[str], now: C
 
 
 def _statements(script: str) -> Iterator[str]:
-    """One by one: `executescript` would end the transaction."""
+    """Yield the statements of a script one by one, since `executescript` would end the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -173,10 +173,10 @@ def _statements(script: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _as_damage() -> Iterator[None]:
-    """Tell damage, which can be mended, from what the person has to see to."""
+    """Distinguish damage, which can be repaired, from errors that the user has to fix."""
     try:
         yield
-    except UnicodeDecodeError as error:  # in what SQLite says of the damage
+    except UnicodeDecodeError as error:  # in SQLite's message about the damage
         raise _DamagedError("it holds bytes that are no text") from error
     except StorageError as error:
         cause = error.__cause__
@@ -186,7 +186,7 @@ def _as_damage() -> Iterator[None]:
 
 
 def _move_aside(path: Path, now: Callable[[], float]) -> Path:
-    """The damaged file with what belongs to it, under a name that tells when."""
+    """Rename the damaged database with its companion files, to a name with the time."""
     stamp = time.strftime("%Y-%m-%d-%H%M%S", time.localtime(now()))
     aside = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}")
     while aside.exists():

@@ -1,4 +1,4 @@
-"""A new queue filled with what can still be read of a damaged one, and of its copies."""
+"""Rebuild the queue from what is readable of a damaged database and of its backups."""
 
 import contextlib
 import sqlite3
@@ -28,14 +28,14 @@ _REALS = {"position", "created", "started", "finished", "load", "encode", "step"
 _TEXTS = {"title", "kind", "model", "error", "request", "quantization", "device", "changes", "state", "error_kind"}
 _TEXTS |= {"path", "sha256"}
 _MAY_BE_UNKNOWN = {"started", "finished", "error", "error_kind", "seconds"}
-_ENDED = ("done", "failed", "cancelled", "set_aside")  # what waited or ran is asked about
-_MOST = 10_000_000  # rows of one table, where damage might make a circle
+_ENDED = ("done", "failed", "cancelled", "set_aside")  # tasks in other states become interrupted
+_MOST = 10_000_000  # rows of one table, in case damage creates a cycle
 
 
 def rebuild(database: Database, sources: Sequence[Path]) -> str:
-    """Fill an empty queue from the first source, and with what only later ones have; what became of it, in words.
+    """Fill an empty queue from the first source, and with entries that only later ones have; return a summary.
 
-    What was to be done is `interrupted`, and the queue paused: a copy may not know that it has been done.
+    Unfinished tasks become `interrupted`, and the queue is paused: a backup may not know that they are done.
     """
     entries = 0
     with database.writing():
@@ -56,8 +56,8 @@ def _take_over(database: Database, source: Path) -> int:
 
 
 def _readable(connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> Iterator[Row]:
-    """Rows up to the damage, and then from the end back to it."""
-    question = f"SELECT {', '.join(columns)} FROM {table} NOT INDEXED ORDER BY {{}}"  # noqa: S608  our own words
+    """Yield rows up to the damage, and then from the end back to it."""
+    question = f"SELECT {', '.join(columns)} FROM {table} NOT INDEXED ORDER BY {{}}"  # noqa: S608  our own constants
     key = "task {0}, number {0}" if table == "images" else "rowid {0}"
     seen: set[Row] = set()
     for direction in ("ASC", "DESC"):
@@ -81,7 +81,7 @@ def _fits(column: str, value: Value) -> bool:
 
 
 def _fill(database: Database, tables: dict[str, list[Row]]) -> int:
-    """Rows that belong together and make sense: how many entries."""
+    """Insert rows that belong together and are valid; return the number of entries."""
     keys = _keys(database, tables)
     requests: dict[int, object] = dict(tables["requests"])
     tasks = _grouped(tables["tasks"], by=1)
@@ -114,7 +114,7 @@ def _insert(database: Database, table: str, line: Row) -> bool:
 
 
 def _keys(database: Database, tables: dict[str, list[Row]]) -> dict[int, int]:
-    """What a number of the old file is in the new one; the times that were learned come along."""
+    """Map key ids of the old database to the new one, and copy the timings."""
     keys = {}
     for number, model, quantization, width, height, device in tables["run_keys"]:
         key = RunKey(model=model, quantization=quantization, width=width, height=height, device=device)

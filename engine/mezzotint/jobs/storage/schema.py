@@ -1,10 +1,10 @@
-"""The tables of the queue, and the way from each version to the next."""
+"""The tables of the queue, and the migrations between its versions."""
 
 from collections.abc import Sequence
 
 APPLICATION_ID = 0x4D5A_5451  # "MZTQ"
 
-# Counts and the state of an entry are kept by the database itself, so that no list ever has to count tasks.
+# The database itself maintains the counts and state of an entry, so that no list ever has to count tasks.
 _TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 
@@ -131,7 +131,7 @@ CREATE TRIGGER image_added AFTER INSERT ON images BEGIN
 END;
 """
 
-# Images of tasks that a person does not want.
+# Images of tasks that the user has skipped.
 _SKIPPED_IMAGES = """
 CREATE TABLE skipped (
     task INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
@@ -143,4 +143,4 @@ CREATE TABLE skipped (
 MIGRATIONS: Sequence[str] = (
     _TABLES,
     _SKIPPED_IMAGES,
-)  # the first makes version 1 of nothing, the second version 2 of 1
+)  # each migrates to the next version, beginning with an empty database

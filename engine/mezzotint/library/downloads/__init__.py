@@ -1,1 +1,1 @@
-"""Models fetched from the net."""
+"""Model downloads."""

@@ -1,4 +1,4 @@
-"""Which files of a repository make a model that can be run here: never code, never pickles, nothing twice."""
+"""Choose the files of a repository that make a runnable model: never code or pickles, and no duplicate precisions."""
 
 import difflib
 import re
@@ -16,7 +16,7 @@ from mezzotint.library.downloads.messages import HubFile, HubListing
 from mezzotint.library.downloads.names import is_confined, without_twins
 from mezzotint.library.downloads.source import SUFFIXES
 
-VARIANTS = ("fp16", "")  # the first that is there whole; half the bytes come first
+VARIANTS = ("fp16", "")  # in order of preference: the first complete one is taken, fp16 for half the size
 _STEMS = {"diffusers": "diffusion_pytorch_model", "transformers": "model"}
 _SMALL = (".json", ".txt", ".model")
 _LARGEST_SMALL = 64 * 2**20
@@ -29,16 +29,16 @@ Files = Mapping[str, HubFile]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What is to be fetched; a folder, or one file."""
+    """The files to download: a folder or a single file."""
 
     files: tuple[HubFile, ...]
     is_folder: bool
 
 
 def choose(listing: HubListing, file: str | None) -> Chosen:
-    """The files of a folder in diffusers' layout, or the one file that was named or is all there is.
+    """Return the files of a diffusers folder, or the one file that was named or is the only candidate.
 
-    ModelRefused says why there is nothing to be fetched.
+    Raises ModelRefused with the reason if there is nothing to download.
     """
     files = {one.name: one for one in listing.files}
     if file is not None:
@@ -68,7 +68,7 @@ def _named(listing: HubListing, files: Files, name: str) -> HubFile:
 
 
 def _only(listing: HubListing) -> HubFile:
-    """The only file that may be a whole model."""
+    """Return the only file that can be a complete model."""
     top = [one for one in listing.files if one.name.endswith(".safetensors") and "/" not in one.name]
     if len(top) == 1:
         return top[0]
@@ -102,7 +102,7 @@ def _of_folder(listing: HubListing, files: Files) -> Iterator[HubFile]:
 def _components(
     listing: HubListing, index: Mapping[str, object], allowed: Mapping[str, Allowed]
 ) -> Iterator[tuple[str, str]]:
-    """Each part with its library; a part of an unknown name or class is refused before anything is fetched."""
+    """Yield each component and its library. Raises ModelRefused for an unknown name or class."""
     parts = {
         name: value
         for name, value in index.items()
@@ -136,7 +136,7 @@ def _of_component(listing: HubListing, files: Files, component: str, library: st
 
 
 def _weights(inside: Files, stem: str, variant: str) -> tuple[HubFile, ...]:
-    """One file, or all shards with their index, of one precision; empty where they are not all there."""
+    """Return one file, or all shards with their index, of one precision; empty if incomplete."""
     mark = f".{variant}" if variant else ""
     whole = inside.get(f"{stem}{mark}.safetensors")
     if whole is not None:

@@ -1,4 +1,4 @@
-"""Fetch a model: look, ask the disk, receive, check, give it its name, and see what it is."""
+"""Download a model: query the source, check disk space, receive, verify, publish, and identify it."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def get(
     *,
     free: FreeBytes = free_bytes,
 ) -> ModelInfo:
-    """The model, as the catalog lists it; what is whole but cannot be run says why in `problem`, and is kept."""
+    """Download a model and return its catalog entry; one that cannot be run is kept, with the reason in `problem`."""
     prepared = prepare(request, cancelled, free=free)
     return take(prepared, request.token, make_catalog, tell, cancelled)
 
@@ -44,7 +44,7 @@ def take(
     tell: OnEvent,
     cancelled: IsCancelled,
 ) -> ModelInfo:
-    """Fetch what was offered. Stopped or broken off, what came is kept, and resumed next time."""
+    """Download what was offered. If it is interrupted, partial data is kept and resumed next time."""
     target = prepared.target
     if prepared.problem is not None or target is None:
         raise prepared.problem or MezzotintError(f"{plain(prepared.offer.source)} cannot be fetched")
@@ -92,7 +92,7 @@ def _fetch(prepared: Prepared, partial: Partial, token: str | None, tell: OnEven
 
 
 def _once(files: tuple[WantedFile, ...]) -> tuple[WantedFile, ...]:
-    """Files of the same content are fetched once: both tokenizers of a model, often."""
+    """Drop files of identical content, such as a model's two tokenizers, so that each is downloaded once."""
     return tuple({file.key: file for file in files}.values())
 
 
@@ -101,7 +101,7 @@ def _name(file: WantedFile, prepared: Prepared) -> str:
 
 
 def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceRecord) -> None:
-    """Names for the files, and at last the model's own: from then on it is there, all of it."""
+    """Assemble the files and rename the result to `target` last, so that the model appears complete at once."""
     if target.exists():
         raise FileExistsError
     if not prepared.is_folder:
@@ -119,7 +119,7 @@ def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceR
 
 
 def _give_name(source: Path, place: Path, *, only: bool) -> None:
-    """A second name for the same bytes; on disks that know no such thing, the only name or a copy."""
+    """Hard-link the file; on file systems without hard links, move it if `only`, else copy it."""
     try:
         place.hardlink_to(source)
     except OSError:
@@ -130,7 +130,7 @@ def _give_name(source: Path, place: Path, *, only: bool) -> None:
 
 
 def _salvage(prepared: Prepared, partial: Partial) -> None:
-    """What a try that broke off while names were given has left goes back; it is checked before it is used."""
+    """Move back files left by an interrupted `_publish`; they are verified before they are used."""
     for file in prepared.files if prepared.is_folder else ():
         place, whole = partial.assembled / file.name, partial.whole(file.key)
         if place.is_file() and not whole.exists():

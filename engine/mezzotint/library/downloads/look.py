@@ -1,4 +1,4 @@
-"""What is there to be fetched: the files of a model of the hub, or the file at a link. Done in the fetching process."""
+"""Query what can be downloaded: a hub model's files, or the file at a link. Runs in the fetching process."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 def look_at_hub(asked: LookAtHub) -> HubListing:
-    """What a model of the hub consists of, at the newest commit or that of a revision."""
+    """List a hub model's files at the newest commit or a revision. Raises UnknownModel, DownloadFailed."""
     from httpx2 import HTTPError
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
@@ -77,7 +77,7 @@ def _listing(model: "HubModel", asked: LookAtHub, token: str | None) -> HubListi
 
 
 def _licence(model: "HubModel") -> str:
-    """What the model's page names as its licence."""
+    """Return the licence stated in the model card."""
     card = model.card_data
     said = card.get("license_name") or card.get("license") if card is not None else None
     link = card.get("license_link") if card is not None else None
@@ -86,7 +86,7 @@ def _licence(model: "HubModel") -> str:
 
 
 def _index(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> tuple[bool, str | None]:
-    """Whether files are withheld, and else what the model says it consists of."""
+    """Return whether access is denied and, if not, the text of the model's index."""
     from httpx2 import HTTPError
     from huggingface_hub import get_session, hf_hub_url
 
@@ -106,7 +106,7 @@ def _index(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> t
 
 
 def look_at_link(asked: LookAtLink) -> LinkFacts:
-    """How large the file at a link is, what it is called, and whether it begins as a model does."""
+    """Return size and name of the file at a link, and whether it starts like a model file."""
     from httpx2 import HTTPError
     from huggingface_hub import get_session
 
@@ -136,7 +136,7 @@ def _refusal(status: int, host: str) -> MezzotintError:
 
 
 def _whole_size(said: Mapping[str, str], status: int) -> int:
-    """Bytes of the whole file."""
+    """Return the size of the whole file in bytes. Raises DownloadFailed if the server does not state it."""
     count = said.get("content-range", "").rpartition("/")[2] if status == 206 else said.get("content-length", "")
     if said.get("content-encoding", "identity") != "identity" or not count.isdigit() or not int(count):
         raise DownloadFailed("the server does not say how large the file is: fetch it by browser, then add its folder")
@@ -144,13 +144,13 @@ def _whole_size(said: Mapping[str, str], status: int) -> int:
 
 
 def _validator(said: Mapping[str, str]) -> str:
-    """A strong etag: only by that a part can be resumed."""
+    """Return the etag if it is strong, else ""; only a strong one allows resuming a partial file."""
     etag = said.get("etag", "")
     return etag if etag.startswith('"') and etag.isascii() and len(etag) <= 200 else ""
 
 
 def _name(said: Mapping[str, str], *urls: str) -> str:
-    """What the file is called: by its server, or by the link; empty where that is no proper name."""
+    """Return the file name from the link or the server's headers; empty if none is valid."""
     named = _FILE_NAME.search(said.get("content-disposition", ""))
     names = [unquote(urlsplit(url).path.rpartition("/")[2]) for url in reversed(urls)] + ([named[1]] if named else [])
     return next((name for name in names if name.lower().endswith(SUFFIXES) and is_confined(name)), "")

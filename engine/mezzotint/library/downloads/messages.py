@@ -1,17 +1,17 @@
-"""What goes between this process and the one that reaches the net: one question in, progress and one answer out."""
+"""Messages to and from the fetching process: one request in, progress and one result out."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookAtHub:
-    """What is there, and what would it bring?"""
+    """Request: list a hub model."""
 
     repository: str
     revision: str | None
     endpoint: str
-    token: str | None  # None: the person's own, where that may go
-    environment: bool  # whether the endpoint is the one that the person's environment names
+    token: str | None  # None: the user's own, where it may be sent
+    environment: bool  # whether the endpoint comes from the user's environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,55 +20,55 @@ class HubFile:
 
     name: str
     bytes: int
-    sha256: str | None = None  # of large files
-    blob: str | None = None  # of small ones: git's sha1
+    sha256: str | None = None  # for large files
+    blob: str | None = None  # for small files: git blob sha1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubListing:
-    """A model of the hub at one commit."""
+    """Result: a hub model at one commit."""
 
     repository: str
     commit: str
     files: tuple[HubFile, ...]
     licence: str
-    locked: bool  # whether its files are only given out after an agreement that has not been made
+    locked: bool  # whether the model is gated and access was not granted
     index: str | None  # the text of its model_index.json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookAtLink:
-    """What is at the end of this link?"""
+    """Request: query the file at a link."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkFacts:
-    """What a server says of a file."""
+    """Result: what the server reports about the file at a link."""
 
     name: str
     bytes: int
-    validator: str  # by which the server knows this content again; empty: it gives none
-    problem: str | None  # what the first bytes show it to be, if that is no model
+    validator: str  # strong etag that identifies this content; empty if the server gives none
+    problem: str | None  # what the file is according to its first bytes, if not a model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedFile:
-    """A file to be fetched; what it will be called is not told, so that no name from the net reaches the disk there."""
+    """A file to download, stored under `key`: the fetching process writes no names from the network to disk."""
 
-    key: str  # stands for its content
-    name: str  # on the hub; of a link, for messages
+    key: str  # identifies its content
+    name: str  # on the hub; for links, only for messages
     bytes: int
-    url: str | None = None  # of a link
+    url: str | None = None  # for links
     sha256: str | None = None
     blob: str | None = None
-    validator: str = ""  # of a link: by which its server knows this content again
+    validator: str = ""  # for links: strong etag of this content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """Bring these files."""
+    """Request: download these files."""
 
     folder: str
     repository: str | None
@@ -81,6 +81,6 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """All are there and right."""
+    """Result: all files are downloaded and verified."""
 
     sums: dict[str, str]  # from key to sha256

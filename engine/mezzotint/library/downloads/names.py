@@ -1,15 +1,15 @@
-"""Names of files that come from the net: which may be written below a folder, on every system."""
+"""Validation of file names from the network: which may be written below a folder, on every operating system."""
 
 import re
 
-LONGEST = 120  # characters of one name
+LONGEST = 120  # characters per path component
 DEEPEST = 4
 _PART = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9 ._+()-]*[A-Za-z0-9_+)])?")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789")}
 
 
 def is_confined(name: str) -> bool:
-    """Whether the name leads to one file below its folder, on Windows too, and looks like what it is."""
+    """Whether `name` is a plain path that stays below its folder on every system, Windows included."""
     parts = name.split("/")
     return len(parts) <= DEEPEST and all(_is_plain(part) for part in parts)
 
@@ -24,5 +24,5 @@ def _is_plain(part: str) -> bool:
 
 
 def without_twins(names: tuple[str, ...]) -> bool:
-    """Whether no two are one where upper and lower case are not told apart."""
+    """Whether no two names collide on case-insensitive file systems."""
     return len({name.casefold() for name in names}) == len(names)

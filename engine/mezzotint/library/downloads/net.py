@@ -1,4 +1,4 @@
-"""How the net is reached: by https alone, with the person's token only for the one that gave it."""
+"""Network access: https only, and the user's token only for the host that issued it."""
 
 import os
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ MOST_REDIRECTS = 10
 
 
 def prepare_client(first_url: str) -> None:
-    """The libraries' client, that goes nowhere unsafe: each request is looked at, those of redirects too."""
-    # Huggingface_hub's own follows them to plain http, too, and waits without end.
+    """Install an HTTP client for huggingface_hub that refuses unsafe URLs, redirects included."""
+    # huggingface_hub's default client also follows redirects to plain http, and has no timeout.
     import httpx2
     from huggingface_hub import set_client_factory
 
@@ -45,28 +45,28 @@ def prepare_client(first_url: str) -> None:
 
 @cache
 def _certificates() -> "SSLContext":
-    """Whom this computer trusts: reading that takes a tenth of a second."""
+    """Return the system's trusted certificates; cached, since loading them takes a tenth of a second."""
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
 def headers(token: str | None) -> dict[str, str]:
-    """What every request says."""
+    """Return the headers of every request."""
     told = {
         "User-Agent": f"mezzotint/{__version__}",
         "Accept-Encoding": "identity",
-    }  # sizes and ranges: the file's own
+    }  # so that sizes and ranges are those of the file
     return told if token is None else {**told, "Authorization": f"Bearer {token}"}
 
 
 def token_for(
     endpoint: str, given: str | None, *, environment: bool, environ: Mapping[str, str] = os.environ
 ) -> str | None:
-    """The token that may go to the endpoint.
+    """Return the token that may be sent to the endpoint.
 
-    One that was given goes where it was given for. HF_TOKEN goes to the hub, or to the mirror that the same environment
-    names. That of the hub's login goes to the hub alone.
+    A given token goes to the endpoint it was given for. HF_TOKEN goes to the hub, or to the mirror named by the same
+    environment. The token of the hub's login goes only to the hub.
     """
     if given:
         return given

@@ -1,7 +1,7 @@
-"""The hidden folder beside a model that is being fetched: what is there whole, what in part, by content.
+"""The hidden folder beside a model that is being downloaded: its complete and partial files, keyed by content.
 
-Files in it bear keys that stand for their content, never names from the net. A part has a name of its own for every
-try, so that a forgotten process and a new one never write to the same file; a new try takes up the longest part.
+Files are named by content keys, never by names from the network. Each attempt writes to a part with a unique name, so
+that a leftover process and a new one never write to the same file; a new attempt continues the longest part.
 """
 
 import hashlib
@@ -20,39 +20,39 @@ _LOCK = "lock"
 
 
 def key_of(*facts: object) -> str:
-    """A name for a content, of what is known of it: its sum above all."""
+    """Return the key of a content, hashed from known facts such as its checksum."""
     return hashlib.sha256("\0".join(map(str, facts)).encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 class Partial:
-    """What is there of a model."""
+    """The partially downloaded files of a model."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @classmethod
     def beside(cls, target: Path) -> "Partial":
-        """That of the model that is to stand at `target`."""
+        """Return the folder of the model that will be at `target`."""
         return cls(target.with_name(f"{TEMPORARY_PREFIX}{target.name}{TEMPORARY_SUFFIX}"))
 
     @property
     def assembled(self) -> Path:
-        """Where the files get their names."""
+        """The subfolder in which the files get their final names."""
         return self.folder / "files"
 
     def whole(self, key: str) -> Path:
-        """A file that is all there and right."""
+        """Return the path of a complete, verified file."""
         return self.folder / f"{key}{_WHOLE}"
 
     def bytes_there(self, key: str, size: int) -> int:
-        """How much need not be fetched any more."""
+        """Return how many bytes need not be downloaded again."""
         if _size(self.whole(key)) == size:
             return size
         longest = max((_size(part) for part in self._parts(key)), default=0)
         return longest if longest <= size else 0
 
     def take_up(self, key: str) -> Path:
-        """A part for this try alone: the longest that is there, under a new name; others are removed."""
+        """Return a part for this attempt: the longest existing one under a new name; other parts are removed."""
         own = self.folder / f"{key}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}"
         parts = sorted(self._parts(key), key=_size)
         if parts:
@@ -64,12 +64,12 @@ class Partial:
         return own
 
     def finish(self, part: Path, key: str) -> None:
-        """The part is whole and right."""
+        """Mark the part as complete and verified."""
         retry_sharing(os.replace, part, self.whole(key))
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """For one process at a time; Busy when another fetches this model."""
+        """Hold the lock of this folder. Raises Busy if another process downloads this model."""
         import filelock
 
         self.make()
@@ -79,21 +79,21 @@ class Partial:
         except filelock.Timeout:
             raise Busy(f"{shown(self.folder.parent)}: this model is being fetched already; wait for it") from None
         except (OSError, NotImplementedError):
-            pass  # a disk that knows no locks: parts have names of their own for each process
+            pass  # no lock support: the unique names of parts still keep processes apart
         try:
             yield
         finally:
             lock.release()
 
     def make(self) -> None:
-        """The folder, if it is not there."""
+        """Create the folder if it does not exist."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise storage_error("make", self.folder, error) from None
 
     def remove(self) -> None:
-        """All of it, as far as it can be removed: what is left is resumed, or does no harm."""
+        """Remove the folder, ignoring errors: leftovers are resumed or harmless."""
         import shutil
 
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""mezzotint-source.json: where a model came from and what its files were, kept beside it."""
+"""mezzotint-source.json: a model's origin and checksums, stored beside it."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -15,16 +15,16 @@ MAX_RECORD = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
-    """What was fetched."""
+    """Origin, licence and checksums of a downloaded model."""
 
     source: str  # owner/name, owner/name/file, or a link without its query
-    revision: str  # the commit; of a link: empty
+    revision: str  # the commit; empty for links
     licence: str
-    sums: dict[str, str]  # from names below the folder, or beside the file, to sha256
+    sums: dict[str, str]  # from names, relative to the folder or the file's folder, to sha256
 
 
 def record_path(model: Path) -> Path:
-    """In a folder; beside a file."""
+    """Return the path of the record: inside a model folder, or beside a model file."""
     return model / RECORD_FILE if is_folder(model) else model.with_name(f"{model.name}.{RECORD_FILE}")
 
 
@@ -34,7 +34,7 @@ def write_record(path: Path, record: SourceRecord) -> None:
 
 
 def read_record(model: Path) -> SourceRecord | None:
-    """What stands beside the model; None where nothing does, or nothing that can be read."""
+    """Read the record of a model; None if missing or invalid."""
     path = record_path(model)
     if not is_file(path):
         return None

@@ -1,4 +1,4 @@
-"""A file that is being received: resumed where it ends, and never larger than was announced."""
+"""A file that is being downloaded: resumed at its end, and never larger than announced."""
 
 import os
 from collections.abc import Callable
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class TooLarge(OSError):
-    """More came than was announced."""
+    """More bytes arrived than were announced."""
 
 
 class Sink(FileIO):
-    """What huggingface_hub writes to: it has no limit of its own, and begins anew where a server knows no ranges."""
+    """File for huggingface_hub to write to; adds a size limit, which it lacks; it may truncate to restart."""
 
     def __init__(self, path: Path, limit: int, on_bytes: Callable[[int], None] = lambda _: None) -> None:
         super().__init__(path, "r+")
@@ -27,7 +27,7 @@ class Sink(FileIO):
             self.begin_anew()
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Keep all that came."""
+        """Write all of `data`. Raises TooLarge beyond the limit."""
         view = memoryview(data)
         if self.size + len(view) > self._limit:
             raise TooLarge(f"more than the {self._limit} bytes that were announced")
@@ -39,13 +39,13 @@ class Sink(FileIO):
         return len(memoryview(data))
 
     def truncate(self, size: int | None = None, /) -> int:
-        """Cut off, and take back what was counted."""
+        """Truncate, and subtract the lost bytes from the progress."""
         kept = super().truncate(size)
         self._on_bytes(kept - self.size)
         self.size = kept
         return kept
 
     def begin_anew(self) -> None:
-        """Without what is there."""
+        """Discard the content and start over."""
         self.seek(0)
         self.truncate()

@@ -1,4 +1,4 @@
-"""What a person names to be fetched: a model of the Hugging Face hub, one file of it, or a link to a file."""
+"""Parse the source of a download: a Hugging Face hub model, one of its files, or a link to a file."""
 
 import os
 import re
@@ -20,11 +20,11 @@ _HOW = "name a model as owner/name, or an https link to a .safetensors or .gguf 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSource:
-    """A model of the hub, or one file of it."""
+    """A hub model, or one file of it."""
 
     repository: str  # owner/name
-    revision: str | None = None  # None: the newest
-    file: str | None = None  # None: what of it a model needs
+    revision: str | None = None  # None: the newest commit
+    file: str | None = None  # None: the files that the model needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ Source = HubSource | LinkSource
 
 
 def source_of(words: str, revision: str | None = None, *, endpoint: str = HUB) -> Source:
-    """What the words name; UsageError says how to write it. Links to the hub's pages are read as its models."""
+    """Parse a source; links to hub pages are read as hub models. Raises UsageError with the expected syntax."""
     words = words.strip().removeprefix("hf://")
     source = _of_url(words, endpoint) if "://" in words else _of_id(words)
     if revision is None:
@@ -51,12 +51,12 @@ def source_of(words: str, revision: str | None = None, *, endpoint: str = HUB) -
 
 
 def is_revision(words: str) -> bool:
-    """Whether it could be a branch, a tag or a commit."""
+    """Whether `words` is a valid branch, tag or commit name."""
     return _REVISION.fullmatch(words) is not None and ".." not in words
 
 
 def is_safe_url(url: str) -> bool:
-    """Whether all that goes there is unreadable on the way: https, or this machine; and it holds no password."""
+    """Whether requests to `url` are encrypted (https) or local, and it contains no credentials."""
     try:
         parts = urlsplit(url)
         local = parts.hostname in LOCAL_HOSTS
@@ -70,7 +70,7 @@ def is_safe_url(url: str) -> bool:
 
 
 def endpoint_of(asked: str | None, environ: Mapping[str, str] = os.environ) -> str:
-    """The hub, or its mirror: asked for, or that of HF_ENDPOINT; UsageError when it would be read on the way."""
+    """Return the hub or its mirror: `asked`, else HF_ENDPOINT, else the hub. Raises UsageError if it is unsafe."""
     endpoint = (asked or environ.get("HF_ENDPOINT") or HUB).rstrip("/")
     if not is_safe_url(endpoint):
         raise UsageError(
@@ -98,7 +98,7 @@ def _of_id(words: str) -> HubSource:
 
 
 def _on_hub(words: str, endpoint: str | None = None) -> HubSource | None:
-    """What huggingface_hub reads in an address; None where it is none of the hub's."""
+    """Parse a hub address with huggingface_hub; None if it is not one. Raises UsageError for unsupported ones."""
     from huggingface_hub import parse_hf_uri
     from huggingface_hub.errors import HfUriError
 

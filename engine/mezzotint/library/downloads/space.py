@@ -1,4 +1,4 @@
-"""Whether there is room on a disk for what is to come."""
+"""Check disk space for a download."""
 
 import shutil
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from mezzotint.checkpoints.plain_text import size
 from mezzotint.trouble import shown
 
-_LEAST_LEFT = 256 * 2**20  # that a disk keeps free: one that is all full stops other programs
-_MARGIN = 100  # the part of what comes that is asked for on top, as a divisor
+_LEAST_LEFT = 256 * 2**20  # reserve: a completely full disk breaks other programs
+_MARGIN = 100  # 1/_MARGIN of the download is required on top
 
 
 def free_bytes(path: Path) -> int:
-    """Of the disk that the path is on, or would be."""
+    """Return the free bytes of the disk of `path`, which need not exist."""
     for folder in (path, *path.parents):
         try:
             return shutil.disk_usage(folder).free
@@ -21,7 +21,7 @@ def free_bytes(path: Path) -> int:
 
 
 def why_no_room(coming: int, free: int, where: Path) -> str | None:
-    """None where there is room."""
+    """Return why a download does not fit, or None if it does."""
     needed = coming + coming // _MARGIN + _LEAST_LEFT
     if coming == 0 or needed <= free:
         return None

@@ -1,4 +1,4 @@
-"""One file from the net: received, resumed after a break, checked, and asked for once more when it is wrong."""
+"""Download one file: resumes after interruptions, verifies, and retries once if the content is wrong."""
 
 import os
 import time
@@ -17,9 +17,9 @@ from mezzotint.trouble import storage_error
 if TYPE_CHECKING:
     from httpx2 import HTTPError
 
-CHUNK = 2**16  # bytes that are taken at a time: what a stop can lose, and how often progress is told
-PATIENCE = (1.0, 2.0, 4.0, 8.0)  # seconds to wait after tries that brought nothing
-CHECKS = 2  # how often a whole file may be wrong
+CHUNK = 2**16  # bytes per read: bounds what a stop can lose, and sets the progress interval
+PATIENCE = (1.0, 2.0, 4.0, 8.0)  # seconds to wait after attempts without progress
+CHECKS = 2  # attempts at a file of the right content
 DENIED = (401, 403)
 _GONE = (404, 410)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
@@ -33,8 +33,8 @@ def bring(
     on_bytes: Callable[[int], None],
     on_check: Callable[[], None],
 ) -> str:
-    """The file, whole and right under its key; its sha256. What was there already is not asked for again."""
-    # By http_get, not hf_hub_download: that resumes nothing that was interrupted, and compares sizes, not sums.
+    """Download and verify a file, store it under its key, and return its sha256; existing data is reused."""
+    # Uses http_get, since hf_hub_download does not resume interrupted downloads and checks sizes, not checksums.
     whole = partial.whole(file.key)
     if whole.is_file():
         sum_there = _sum_if_right(whole, file)
@@ -64,13 +64,13 @@ def bring(
 def _receive(file: WantedFile, url: str, part: Path, headers: dict[str, str], on_bytes: Callable[[int], None]) -> None:
     with Sink(part, file.bytes, on_bytes) as sink:
         if sink.size and not (file.sha256 or file.blob or file.validator):
-            sink.begin_anew()  # nothing would tell whether the rest belongs to it
+            sink.begin_anew()  # no way to tell whether the rest belongs to the same content
         _transfer(file, url, sink, headers)
         os.fsync(sink.fileno())
 
 
 def _sum_if_right(path: Path, file: WantedFile) -> str | None:
-    """The file's sha256; None when it is not what was announced."""
+    """Return the file's sha256, or None if size or checksum differ from what was announced."""
     if path.stat().st_size != file.bytes:
         return None
     sha256, blob = checksums(path, blob=file.blob is not None)
@@ -79,9 +79,9 @@ def _sum_if_right(path: Path, file: WantedFile) -> str | None:
 
 
 def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> None:
-    """All bytes; a connection that breaks is taken up as long as each try brings something.
+    """Receive all bytes; reconnects as long as attempts make progress, and a few times (PATIENCE) if they do not.
 
-    Huggingface_hub tries again by itself, but not after a reset connection or a fault of the server.
+    huggingface_hub retries by itself, but not after a reset connection or a server error.
     """
     waits = iter(PATIENCE)
     while sink.size < file.bytes:
@@ -99,13 +99,13 @@ def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -
 
 
 def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> MezzotintError | None:
-    """One request; what went wrong, if trying again can help. Raises where it cannot."""
+    """Send one request; return the error if a retry can help. Raises if it cannot."""
     from httpx2 import HTTPError
     from huggingface_hub import constants
     from huggingface_hub.file_download import http_get
 
     constants.DOWNLOAD_CHUNK_SIZE = CHUNK
-    # Always, since what fetches tries again by itself: without a range, servers pass over it.
+    # Always sent, since http_get may retry with a range by itself; servers ignore it without one.
     resuming = {"If-Range": file.validator} if file.validator else {}
     try:
         http_get(
@@ -123,7 +123,7 @@ def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> Mez
         return _short(file, "more")
     except OSError as error:
         if error.errno is not None:
-            raise  # of our own disk
+            raise  # an error of the local disk
         return _short(file, size(sink.size))
     return None
 
@@ -133,13 +133,13 @@ def _short(file: WantedFile, came: str) -> DownloadFailed:
 
 
 def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintError:
-    """A failure that may pass; raises what will not."""
+    """Convert a temporary failure to an error to return; raises permanent ones."""
     status = status_of(error)
     if status in DENIED:
         raise AccessRefused(denied(name)) from None
     if status in _GONE:
         raise DownloadFailed(f"{plain(name)} is not there any more (the server says {status})") from None
-    if status == 416 and sink is not None:  # what we have is not a beginning of what is there
+    if status == 416 and sink is not None:  # our part is not a prefix of the server's file
         sink.begin_anew()
         return DownloadFailed(f"{plain(name)}: the server cannot go on where it stopped")
     if status is not None:
@@ -154,7 +154,7 @@ def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintEr
 
 
 def denied(name: str) -> str:
-    """What to do where a token is asked for."""
+    """Return the message for a file that requires a token."""
     return (
         f"{plain(name)} is not given to everybody: agree to its licence on its page of the hub, then give a token that "
         "may read it (HF_TOKEN, or `hf auth login`)"
@@ -162,21 +162,21 @@ def denied(name: str) -> str:
 
 
 def status_of(error: Exception) -> int | None:
-    """The number that a server answered with."""
+    """Return the HTTP status of an error's response, if any."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 
 
 def _is_unreachable(error: "HTTPError") -> bool:
-    """Whether nobody was reached at all: no network, no such name, nobody there."""
+    """Whether no connection was made: no network, unknown host, or no answer."""
     from httpx2 import ConnectError, ConnectTimeout
 
     return isinstance(error, (ConnectError, ConnectTimeout))
 
 
 def _host(error: "HTTPError") -> str:
-    """Where it was to go, without the address: that can hold signatures."""
+    """Return the host of the failed request; the full URL may contain signatures."""
     try:
         return plain(error.request.url.host)
-    except RuntimeError:  # the library did not say
+    except RuntimeError:  # the error has no request
         return "the server"

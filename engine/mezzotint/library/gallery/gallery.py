@@ -1,4 +1,4 @@
-"""The gallery: the images of the output folders, found by words, model and stars."""
+"""The gallery: an index of the images in the output folders, searchable by text, model and rating."""
 
 import sqlite3
 import threading
@@ -25,9 +25,9 @@ from mezzotint.protocol import IsCancelled, Notice, OnEvent
 from mezzotint.trouble import shown, storage_error
 
 MOST_STARS = 5
-LARGEST_PAGE = 500  # images in one answer, which is to stay a line of a few megabytes
+LARGEST_PAGE = 500  # images per response, which should stay a line of a few megabytes
 _MOST_WORDS = 16
-_WAIT = 0.1  # seconds between looks at whether a scan that waits for another is still wanted
+_WAIT = 0.1  # seconds between cancellation checks while waiting for another scan
 _COLUMNS = "id, path, width, height, bytes, made, prompt, model, seed, rating"
 _ORDERS = {"newest": "made DESC, id DESC", "oldest": "made, id", "best": "rating DESC, made DESC, id DESC"}
 
@@ -35,19 +35,19 @@ Value = str | int
 
 
 class Gallery:
-    """The index, and the stars beside it; safe from several threads."""
+    """The index and the star journal; thread-safe."""
 
     def __init__(self, folder: Path | None = None) -> None:
         folder = folder or state_folder()
         self._stars = StarJournal(folder / "gallery-stars.jsonl")
         self._scanning = threading.Lock()
-        self._told = 0  # of the notices
+        self._told = 0  # number of notices already sent
         self._database = GalleryDatabase(folder / "gallery.db", on_open=self._take_over_stars)
 
     def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:
-        """Look through the folders, one scan after the other: each decides which images there are.
+        """Scan the folders, one scan at a time, since each determines the whole set of images.
 
-        Files that are named are taken in at once, also during a scan.
+        Named files are indexed at once, even during a scan. Raises Cancelled.
         """
         if request.files:
             return take_in(self._database, request, tell, cancelled)
@@ -64,13 +64,14 @@ class Gallery:
             self._scanning.release()
 
     def query(self, query: GalleryQuery) -> GalleryPage:
-        """A page of what is found, and how much that is in all."""
+        """Return a page of the results, and their total number."""
         where, values = _condition(query)
         order = _ORDERS[query.order]
         limit, offset = max(0, min(query.limit, LARGEST_PAGE)), max(0, query.offset)
 
         def ask(connection: sqlite3.Connection) -> GalleryPage:
-            total = connection.execute(f"SELECT count(*) FROM images WHERE {where}", values).fetchone()[0]  # noqa: S608  our own words
+            # S608: `where` holds only our own terms; values are bound.
+            total = connection.execute(f"SELECT count(*) FROM images WHERE {where}", values).fetchone()[0]  # noqa: S608
             found = connection.execute(
                 f"SELECT {_COLUMNS} FROM images WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",  # noqa: S608
                 [*values, limit, offset],
@@ -80,7 +81,7 @@ class Gallery:
         return self._database.run(ask)
 
     def rate(self, rating: Rating) -> None:
-        """Give images stars: first to the journal, so that the index may be lost."""
+        """Rate images: written to the journal first, so that ratings survive the loss of the index."""
         if not 0 <= rating.rating <= MOST_STARS:
             raise UsageError(f"{rating.rating} stars are asked for; there are 0 to {MOST_STARS}")
         known = self._database.run(lambda connection: _contents(connection, rating.paths))
@@ -90,16 +91,16 @@ class Gallery:
         self._database.run(lambda connection: self._set_stars(connection, stars))
 
     def forget(self, paths: tuple[str, ...]) -> None:
-        """Take images out, whose files are gone; their stars wait for them."""
+        """Remove images whose files are gone; their stars are kept in case they return."""
         self._database.run(lambda connection: forget(connection, paths))
 
     def models(self) -> tuple[str, ...]:
-        """Each model's name once."""
+        """Return the distinct model names."""
         question = "SELECT DISTINCT model FROM images WHERE readable AND model <> '' ORDER BY model"
         return self._database.run(lambda connection: tuple(name for (name,) in connection.execute(question)))
 
     def notices(self) -> tuple[str, ...]:
-        """What a person should know of the index."""
+        """Return notices about the index for the user."""
         return self._database.notices()
 
     def close(self) -> None:
@@ -107,7 +108,7 @@ class Gallery:
         self._database.close()
 
     def _take_in(self, path: str) -> str:
-        """Read an image that no scan has met yet; by what it is known."""
+        """Index an image that no scan has found yet; return its content key."""
         try:
             status = Path(path).stat()
         except (OSError, ValueError) as error:
@@ -127,14 +128,14 @@ class Gallery:
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('stars', ?)", (self._stars.size(),))
 
     def _take_over_stars(self, connection: sqlite3.Connection) -> None:
-        """Into a new index, and after a process that ended between the journal and the index."""
+        """Load stars from the journal into a new index, or one that a crash left behind the journal."""
         known = connection.execute("SELECT value FROM facts WHERE name = 'stars'").fetchone()
         if (known[0] if known else 0) != self._stars.size():
             self._set_stars(connection, self._stars.read())
 
 
 def _contents(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, str]:
-    """By what the images of the index are known."""
+    """Return the content keys of indexed images, by path."""
     question = "SELECT path, content FROM images WHERE path = ? AND readable"
     return dict(row for path in paths for row in connection.execute(question, (path,)).fetchall())
 
@@ -151,7 +152,7 @@ def _condition(query: GalleryQuery) -> tuple[str, list[Value]]:
         terms.append("rating >= ?")
         values.append(query.rating)
     if query.folder is not None:
-        inside = str(at_home(Path(query.folder)).absolute() / "x")[:-1]  # ends with what parts folders
+        inside = str(at_home(Path(query.folder)).absolute() / "x")[:-1]  # ends with the path separator
         terms.append("path >= ? AND path < ?")
         values += [inside, inside[:-1] + chr(ord(inside[-1]) + 1)]
     return " AND ".join(terms), values

@@ -1,4 +1,4 @@
-"""What the gallery knows of an image, read from the head of its file."""
+"""Read an image's index data from its file header."""
 
 import hashlib
 import os
@@ -13,15 +13,15 @@ from mezzotint.images.reading import open_image, upright_size
 from mezzotint.library.gallery.walk import FileStamp
 from mezzotint.protocol import ImageMetadata
 
-MAX_PROMPT = 2000  # characters that lists show; the whole prompt is asked of the image
-_MAX_WORDS = 10_000  # characters that searches look through
-_ENDS = 64 << 10  # bytes of a file's beginning and end by which a foreign image is known
+MAX_PROMPT = 2000  # characters shown in lists; the full prompt is read from the image
+_MAX_WORDS = 10_000  # characters that are searchable
+_ENDS = 64 << 10  # bytes at either end of a file that identify an image of another program
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFacts:
-    """An image as the index holds it."""
+    """The data of an image in the index."""
 
     width: int
     height: int
@@ -33,7 +33,7 @@ class ImageFacts:
 
 
 def read_facts(path: Path, stamp: FileStamp) -> ImageFacts | None:
-    """None for what cannot be read as an image; whatever the file holds, nothing else is raised."""
+    """Read an image's index data; None if it is not a readable image. Never raises for bad file content."""
     try:
         with open_image(path) as image:
             width, height = upright_size(image)
@@ -54,7 +54,7 @@ def read_facts(path: Path, stamp: FileStamp) -> ImageFacts | None:
 
 
 def content_of(path: Path, size: int, metadata: ImageMetadata) -> str:
-    """By which an image is known wherever its file goes: our own by its pixels, others by their ends."""
+    """Return a key that survives moving the file: our images by their pixels, others by both ends of the file."""
     pixels = metadata.other.get("pixels_sha256", "")
     if metadata.program == "mezzotint" and _SHA256.fullmatch(pixels):
         return f"pixels:{pixels}"
@@ -67,10 +67,10 @@ def content_of(path: Path, size: int, metadata: ImageMetadata) -> str:
 
 
 def folded(text: str) -> str:
-    """Text in which case, and ways of writing an accent, make no difference."""
+    """Normalize text for search: case-folded, Unicode NFC."""
     return _storable(unicodedata.normalize("NFC", text.casefold()))
 
 
 def _storable(text: str) -> str:
-    """Without halves of pairs, which SQLite does not take, and zeros, at which it stops."""
+    """Replace lone surrogates, which SQLite rejects, and drop NUL characters, at which it stops."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")

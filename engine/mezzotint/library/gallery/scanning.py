@@ -1,4 +1,4 @@
-"""The output folders read into the gallery's index, as far as they have changed."""
+"""Scan the output folders for changes and update the gallery's index."""
 
 import sqlite3
 import time
@@ -14,7 +14,7 @@ from mezzotint.protocol import IsCancelled, Notice, OnEvent, Progress
 from mezzotint.trouble import shown
 
 _MOST_NOTICES = 8
-BATCH = 100  # images that are written together; a question meanwhile sees what is there
+BATCH = 100  # images per transaction; queries in between see what is already written
 
 _PUT = """
 INSERT INTO images
@@ -37,12 +37,12 @@ def scan(
     cancelled: IsCancelled,
     clock: Callable[[], float] = time.monotonic,
 ) -> GalleryScanned:
-    """Make the index hold the images of these folders and no others; what cannot be looked at now stays."""
-    known = database.run(_known)  # before the walk: what is taken in meanwhile by its name is not gone
+    """Make the index match the images of these folders; images in unreadable folders stay. Raises Cancelled."""
+    known = database.run(_known)  # before the walk, so that files indexed by name meanwhile do not count as gone
     walked = walk(request.folders, cancelled)
     _tell_faults(walked, known, tell)
     changed = [path for path, stamp in walked.files.items() if known.get(path) != stamp]
-    changed.sort(key=lambda path: -walked.files[path].changed)  # what was made last is seen first
+    changed.sort(key=lambda path: -walked.files[path].changed)  # newest first
     added = _read(database, [(path, walked.files[path]) for path in changed], set(known), tell, cancelled, clock)
     gone = [path for path in known if path not in walked.files and not _is_unseen(path, walked)]
     return database.run(lambda connection: _finish(connection, gone, added, walked))
@@ -55,7 +55,7 @@ def take_in(
     cancelled: IsCancelled,
     clock: Callable[[], float] = time.monotonic,
 ) -> GalleryScanned:
-    """Make the index hold these files of the folders, without a look at any other."""
+    """Update the index for these files of the folders, without scanning others. Raises Cancelled."""
     walked, gone = walk_files(request.files, request.folders)
     known = database.run(lambda connection: _known_of(connection, walked.files))
     changed = [(path, stamp) for path, stamp in walked.files.items() if known.get(path) != stamp]
@@ -64,7 +64,7 @@ def take_in(
 
 
 def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
-    """Take images out of the index, by their paths; how many readable ones there were."""
+    """Remove images from the index by path; return how many readable ones there were."""
     return sum(
         bool(readable)
         for path in paths
@@ -75,7 +75,7 @@ def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
 
 
 def row_of(path: str, stamp: FileStamp, facts: ImageFacts | None) -> Row:
-    """An image, or a file that is none, as `put` takes it."""
+    """Return the row of an image, or of a file that is not one, for `put`."""
     some = facts or _NOTHING
     return (
         *(path, stamp.changed, stamp.bytes, facts is not None, stamp.changed / 1e9, some.width, some.height),
@@ -84,7 +84,7 @@ def row_of(path: str, stamp: FileStamp, facts: ImageFacts | None) -> Row:
 
 
 def put(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Add images, or replace what was known of them; their stars are those of their content."""
+    """Insert or update images; their stars are looked up by content."""
     connection.executemany(_PUT, rows)
 
 
@@ -107,7 +107,7 @@ def _read(
     cancelled: IsCancelled,
     clock: Callable[[], float],
 ) -> int:
-    """Read files and write them batch by batch; how many images were not there before."""
+    """Read files and index them in batches; return how many images are new."""
     added, begun = 0, clock()
     for first, batch in _batches(files):
         tell(_progress(first, len(files), clock() - begun))
@@ -133,7 +133,7 @@ def _progress(done: int, total: int, seconds: float) -> Progress:
 
 
 def _is_unseen(path: str, walked: Walked) -> bool:
-    """Whether it lies in a folder that could not be looked through, such as that of a disk that is not plugged in."""
+    """Whether `path` is in a folder that could not be read, e.g. on an unplugged disk."""
     return any(Path(path).is_relative_to(folder) for folder in walked.unseen)
 
 

@@ -1,4 +1,4 @@
-"""The gallery's database: its tables, opened with care, moved aside when it is damaged."""
+"""The gallery's database: schema, validation on opening, and replacement if damaged."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from mezzotint.errors import StorageError, UsageError
 from mezzotint.trouble import shown, storage_error
 
 APPLICATION_ID = 0x4D5A_5447  # "MZTG"
-VERSION = 2  # an older one is dropped and filled again: all but the stars can be read from the images
+VERSION = 2  # older ones are dropped and rebuilt: all but the stars can be read from the images
 
 TABLES = """
 CREATE TABLE images (
@@ -43,7 +43,7 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
 """
 
 _BUSY_SECONDS = 5.0
-_BESIDE = ("", "-wal", "-shm")  # what belongs to a database
+_BESIDE = ("", "-wal", "-shm")  # suffixes of the files of a database
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _MEANINGS = {
     sqlite3.SQLITE_FULL: "the disk is full: free some space and try again",
@@ -61,11 +61,11 @@ Work = Callable[[sqlite3.Connection], T]
 
 
 class _DamagedError(Exception):
-    """The file is no database, or a broken one."""
+    """The file is not a database, or is damaged."""
 
 
 class GalleryDatabase:
-    """One connection that threads take in turn; each piece of work is a whole transaction, and short."""
+    """One connection shared by threads under a lock; each unit of work is one short transaction."""
 
     def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] = lambda _: None) -> None:
         self._path = path
@@ -75,7 +75,7 @@ class GalleryDatabase:
         self._notices: list[str] = []
 
     def run(self, work: Work[T]) -> T:
-        """Do it; with a damaged database once more, on a new one. The work may therefore begin twice."""
+        """Run `work` in a transaction; retried on a new database if this one is damaged. Raises StorageError."""
         with self._lock:
             try:
                 return self._transaction(work)
@@ -87,7 +87,7 @@ class GalleryDatabase:
                 raise StorageError(f"the gallery {shown(self._path)} is damaged again at once: {damage}") from damage
 
     def notices(self) -> tuple[str, ...]:
-        """What a person should know of this database."""
+        """Return notices about this database for the user."""
         return tuple(self._notices)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class GalleryDatabase:
                 connection.execute("COMMIT")
                 return result
             except BaseException:
-                if connection.in_transaction:  # a full disk may have ended it already
+                if connection.in_transaction:  # a full disk may have rolled it back already
                     with contextlib.suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
                 raise
@@ -115,11 +115,11 @@ class GalleryDatabase:
             yield
         except UnicodeEncodeError as error:
             raise UsageError("a name holds half of a character, which is no text: give another") from error
-        except UnicodeDecodeError as error:  # of what SQLite says about its own tables
+        except UnicodeDecodeError as error:  # in SQLite's description of the schema
             raise _DamagedError("its tables are named in no text") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            # What fails while it is opened is not our words, but a file that they do not fit.
+            # An SQL error while opening means an unexpected schema, not a bug in our statements.
             if code in _DAMAGE or (code == sqlite3.SQLITE_ERROR and self._connection is None):
                 raise _DamagedError(str(error)) from error
             meaning = _MEANINGS.get(code)
@@ -136,7 +136,7 @@ class GalleryDatabase:
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
         )
         try:
-            connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a flipped bit must not stop a list
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")  # tolerate flipped bits
             connection.execute("PRAGMA trusted_schema = OFF")
             self._prepare(connection)
         except BaseException:
@@ -148,7 +148,7 @@ class GalleryDatabase:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk even when the power goes
+        connection.execute("PRAGMA synchronous = FULL")  # commits survive a power failure
         connection.execute("BEGIN IMMEDIATE")
         if version != VERSION:
             _make_tables(connection)
@@ -156,7 +156,7 @@ class GalleryDatabase:
         connection.execute("COMMIT")
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        """Of the tables; 0: there are none. A newer one, or another program's file, is left as it is."""
+        """Return the schema version; 0 if there are no tables. Raises for a newer, foreign or damaged file."""
         application, version, tables = (
             int(connection.execute(question).fetchone()[0])
             for question in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
@@ -204,7 +204,7 @@ def _tables_of(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
 
 @cache
 def _tables() -> list[tuple[object, ...]]:
-    """As a whole database describes them; flipped bits in a name pass SQLite's own check."""
+    """Return the schema of an intact database, since flipped bits in names pass SQLite's own check."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         _make_tables(connection)
         return _tables_of(connection)
@@ -214,7 +214,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     for (name,) in connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     ).fetchall():
-        connection.execute(f'DROP TABLE "{name}"')  # our own names: the application's id was checked
+        connection.execute(f'DROP TABLE "{name}"')  # our own tables: the application id was checked
     for statement in TABLES.split(";\n"):
         if statement.strip():
             connection.execute(statement)

@@ -1,4 +1,4 @@
-"""Stars in a file of their own, to which lines are only added: no damage to the gallery's index loses one."""
+"""Star ratings in an append-only journal, so that damage to the gallery's index loses none."""
 
 import contextlib
 import json
@@ -10,17 +10,17 @@ from mezzotint.atomic import atomic_write
 from mezzotint.trouble import storage_error
 
 _LARGEST_FILE = 256 << 20
-_ROOM = 1000  # lines beyond twice the stars before the file is written anew
+_ROOM = 1000  # lines beyond twice the number of stars before the file is compacted
 
 
 class StarJournal:
-    """Which image has how many stars, by its content; the last line about it counts."""
+    """Stars of images by content key; the last line of each image counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def size(self) -> int:
-        """Bytes: while they are the same, so are the stars."""
+        """Return the file size in bytes; while it is unchanged, so are the stars."""
         try:
             return self._path.stat().st_size
         except (FileNotFoundError, NotADirectoryError):
@@ -29,7 +29,7 @@ class StarJournal:
             raise storage_error("read", self._path, error) from error
 
     def read(self) -> dict[str, int]:
-        """All stars; lines that make no sense, such as one that a power failure cut, are skipped."""
+        """Read all stars, skipping invalid lines, such as one truncated by a power failure."""
         try:
             with open(self._path, "rb") as file:
                 lines = file.read(_LARGEST_FILE).split(b"\n")
@@ -43,12 +43,12 @@ class StarJournal:
         return stars
 
     def add(self, stars: Mapping[str, int]) -> None:
-        """Write them through to the disk: all, or none."""
+        """Append stars and fsync; truncated back on failure. Raises StorageError."""
         before = self.size()
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with open(self._path, "ab") as file:
-                file.write(b"\n" + _lines(stars))  # a line that was cut before ends here
+                file.write(b"\n" + _lines(stars))  # terminates a previously truncated line
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Which files of the output folders may be images: a bounded walk that follows no links."""
+"""Find candidate image files in the output folders: a bounded walk that follows no symlinks."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -14,12 +14,12 @@ from mezzotint.protocol import IsCancelled
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 MAX_DEPTH = 16
 MAX_FILES = 500_000
-_HIDDEN = 2  # FILE_ATTRIBUTE_HIDDEN of Windows
+_HIDDEN = 2  # FILE_ATTRIBUTE_HIDDEN on Windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStamp:
-    """What tells whether a file is still the one that was read."""
+    """mtime and size, to detect whether a file has changed."""
 
     changed: int  # nanoseconds since 1970
     bytes: int
@@ -27,16 +27,16 @@ class FileStamp:
 
 @dataclass(slots=True, kw_only=True)
 class Walked:
-    """What was found."""
+    """The result of a walk."""
 
     files: dict[str, FileStamp] = field(default_factory=dict)
-    unseen: list[str] = field(default_factory=list)  # folders that could not be looked through
-    unusable: int = 0  # images whose names no text can hold
-    cut: bool = False  # there is more than can be held
+    unseen: list[str] = field(default_factory=list)  # folders that could not be read
+    unusable: int = 0  # images whose names are not valid Unicode
+    cut: bool = False  # there are more files than the limit
 
 
 def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) -> Walked:
-    """Every file that is named as an image; hidden and temporary ones are skipped."""
+    """Find all files with an image suffix, skipping hidden and temporary ones. Raises Cancelled."""
     walked = Walked()
     for folder in _apart(folders):
         pending = [(folder, 0)]
@@ -51,7 +51,7 @@ def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) 
 
 
 def walk_files(files: Iterable[str], folders: Iterable[str]) -> tuple[Walked, tuple[str, ...]]:
-    """Of these files those that a walk through the folders would find, and those that are gone; as it spells them."""
+    """Return those of `files` that a walk through the folders would find, and those gone, spelled as by the walk."""
     walked, gone = Walked(), []
     roots = [(Path(os.path.realpath(folder)), Path(folder)) for folder in _apart(folders)]
     for file in files:
@@ -67,7 +67,7 @@ def walk_files(files: Iterable[str], folders: Iterable[str]) -> tuple[Walked, tu
 
 
 def _spelled(file: Path, roots: Iterable[tuple[Path, Path]]) -> Path | None:
-    """The path by which a walk finds it; None: none does."""
+    """Return the path as a walk would spell it; None if no walk would find the file."""
     folder = Path(os.path.realpath(file.parent))
     for real, root in roots:
         if folder.is_relative_to(real):
@@ -80,7 +80,7 @@ def _spelled(file: Path, roots: Iterable[tuple[Path, Path]]) -> Path | None:
 
 
 def _apart(folders: Iterable[str]) -> list[str]:
-    """Absolute, each once, and none inside another."""
+    """Return absolute folders without duplicates and without folders inside others."""
     kept: dict[str, str] = {}
     usable = {one for one in folders if one and "\0" not in one}
     for folder in sorted({str(at_home(Path(one)).absolute()) for one in usable}, key=len):
@@ -91,7 +91,7 @@ def _apart(folders: Iterable[str]) -> list[str]:
 
 
 def _look(folder: str, walked: Walked, most: int) -> list[str]:
-    """Note the files of a folder; the folders in it."""
+    """Record the files of a folder; return its subfolders."""
     inside: list[str] = []
     with _unseen_if_broken(folder, walked), os.scandir(folder) as entries:
         for entry in entries:
@@ -109,7 +109,7 @@ def _note(entry: os.DirEntry[str] | Path, walked: Walked, most: int) -> None:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        return  # it went away meanwhile
+        return  # deleted meanwhile
     if getattr(status, "st_file_attributes", 0) & _HIDDEN:
         return
     if not path.isascii() and not _is_text(path):

@@ -1,1 +1,1 @@
-"""What networks need: bytes of their weights, live memory and work of their passes, traced without weights."""
+"""Memory footprints of networks: bytes of weights, live memory and work of forward passes, traced without weights."""

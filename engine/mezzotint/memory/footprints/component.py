@@ -1,4 +1,4 @@
-"""The footprint of one network, from the network itself, built without memory for its weights."""
+"""The footprint of one network, traced on a network without memory for its weights."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,12 +22,12 @@ def component_footprint(
     call: Call | None = None,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> ComponentFootprint:
-    """Count its weights and trace it; the network, whose weights have no memory, is used up by that.
+    """Count a network's weights and trace it; the network, whose weights have no memory, is unusable afterwards.
 
-    `call`: how it is asked; None: as networks of its class are.
+    `call`: how to call the network; None: as known for its class.
 
-    Blocks stand in the order in which they run. Those that no pass goes through are part of what lies outside, as are
-    all of an autoencoder, which is never streamed: its activations are many times its weights.
+    Blocks are in execution order. Blocks that are never executed count as outside, as do all those of an autoencoder,
+    which is never streamed because its activations are many times larger than its weights.
     """
     prefix = used_part(class_name)
     part = network.get_submodule(prefix)
@@ -55,7 +55,7 @@ def component_footprint(
 
 
 def role_of(class_name: str) -> Role:
-    """What a class of networks is for."""
+    """Return the role of a network class."""
     if class_name.startswith("Autoencoder"):
         return "vae"
     return "text" if is_text(class_name) else "denoiser"

@@ -1,4 +1,4 @@
-"""Laws from points: least squares of relative errors, over the terms that explain them without being negative."""
+"""Fit laws to points: least squares of relative errors, over subsets of terms with non-negative coefficients."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mezzotint.memory.footprints.footprint import Law
 
-TOLERANCE = 0.02  # by which a law may miss what it was made of
+TOLERANCE = 0.02  # relative error of a fit that is accepted
 _TERMS = (
     "constant",
     "per_item",
@@ -18,12 +18,12 @@ _TERMS = (
     "once_per_position",
     "once_per_position_squared",
 )
-_SIMPLER = 1e-4  # a worst error that a simpler law may have in addition
+_SIMPLER = 1e-4  # additional worst error accepted for a law with fewer terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """Bytes measured for one size."""
+    """A value measured at one size."""
 
     positions: int
     batch: int
@@ -31,11 +31,11 @@ class Point:
 
 
 def fit(points: Sequence[Point], *, squared: bool = True) -> Law:
-    """The law with the fewest terms that comes through the points about as well as any.
+    """Return the law with the fewest terms that fits about as well as the best.
 
-    Without `squared` it has no terms that grow with the square of positions: sizes far beyond the points are told well.
+    Without `squared` it has no quadratic terms in positions, so it extrapolates well to much larger sizes.
 
-    Where even the best misses one by more than the tolerance, it is raised until it says too little of none.
+    If even the best misses a point by more than the tolerance, it is scaled up until it underestimates none.
     """
     if not any(point.value for point in points):
         return Law()
@@ -46,7 +46,7 @@ def fit(points: Sequence[Point], *, squared: bool = True) -> Law:
 
 
 def worst_error(law: Law, points: Sequence[Point]) -> float:
-    """The largest relative difference to a point."""
+    """Largest relative error at any point."""
     return max(abs(law.at(point.positions, point.batch) / point.value - 1) for point in points if point.value)
 
 
@@ -67,7 +67,7 @@ def _powers(point: Point, times: int) -> tuple[float, float]:
 
 
 def _solve(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least squares to ones, columns brought to one size first: positions squared are large numbers."""
+    """Least squares to ones, with columns normalized first, because squared positions are large."""
     scale = np.abs(rows).max(axis=0)
     factors: NDArray[np.float64] = np.linalg.lstsq(rows / scale, np.ones(len(rows)), rcond=None)[0] / scale
     return factors

@@ -1,4 +1,4 @@
-"""Footprints to JSON and back, compactly: blocks as rows of numbers."""
+"""Compact JSON serialization of footprints, with blocks as rows of numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -20,13 +20,13 @@ _MODEL = ("id", "family", "vae_factor", "text_tokens", "width", "height", "steps
 
 
 def model_to_json(model: ModelFootprint) -> dict[str, Any]:
-    """What `model_from_json` reads."""
+    """Serialize a model's footprint for `model_from_json`."""
     plain = {key: getattr(model, key) for key in _MODEL}
     return {**plain, "halves": list(model.halves), "components": [component_to_json(part) for part in model.components]}
 
 
 def model_from_json(told: Mapping[str, Any]) -> ModelFootprint:
-    """ValueError where it is not what was written."""
+    """Deserialize a model's footprint; raises ValueError if it is invalid."""
     try:
         return ModelFootprint(
             **{key: _is(told[key], type_) for key, type_ in _types(ModelFootprint, _MODEL).items()},
@@ -44,7 +44,7 @@ def _halves(told: Sequence[object]) -> tuple[GuidancePasses, ...]:
 
 
 def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
-    """What `component_from_json` reads."""
+    """Serialize a component's footprint for `component_from_json`."""
     return {
         **{key: getattr(part, key) for key in _PLAIN},
         "live": _law_to_json(part.live),
@@ -55,7 +55,7 @@ def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
 
 
 def component_from_json(told: Mapping[str, Any]) -> ComponentFootprint:
-    """ValueError where it is not what was written."""
+    """Deserialize a component's footprint; raises ValueError if it is invalid."""
     try:
         if type(told["blocks"]) is not list:
             raise ValueError(f"no footprint: blocks are {told['blocks']!r}")
@@ -94,7 +94,7 @@ def _law_from_json(told: Sequence[object]) -> Law:
 
 
 def _types(owner: type, keys: Sequence[str]) -> dict[str, type]:
-    """Of the plain fields; a role is a string."""
+    """Types of the plain fields; a role is a string."""
     plain = {"int": int, "bool": bool, int: int, bool: bool}
     return {key: plain.get(owner.__annotations__[key], str) for key in keys}
 

@@ -1,6 +1,6 @@
-"""How each class of network is called, so that its forward pass can be traced without weights, prompt or image.
+"""Forward calls for each network class, with which passes are traced without weights, prompts or images.
 
-Shapes are those that pipelines give. Classes are known by name: no library is imported to know them.
+Shapes are those used in pipelines. Classes are matched by name, so that no library has to be imported.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,41 +10,41 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# The libraries of networks publish no types that a strict checker could follow.
+# The model libraries have no type annotations that strict checking could use.
 Network: TypeAlias = Any
-Call: TypeAlias = Callable[[Network, int, int, int], object]  # as `call` has them
+Call: TypeAlias = Callable[[Network, int, int, int], object]  # same arguments as `known_call`, without the class name
 
 SIDES = (64, 96, 128)  # latent pixels
-_COARSE = (16, 24, 32)  # the same, of autoencoders of 32 pixels to a latent
-LENGTHS = (120, 300, 512)  # tokens, where no family pads to its own
+_COARSE = (16, 24, 32)  # for autoencoders with 32 pixels per latent pixel
+LENGTHS = (120, 300, 512)  # tokens, unless the family pads to a fixed length
 
 
 def can_trace(class_name: str) -> bool:
-    """Whether networks of that class can be called."""
+    """Whether a forward call is known for this class."""
     return class_name in _IMAGES or class_name in _TEXTS
 
 
 def is_text(class_name: str) -> bool:
-    """Whether the positions of a class are tokens, and not latent pixels."""
+    """Whether the class is a text encoder, whose positions are tokens instead of latent pixels."""
     return class_name in _TEXTS
 
 
 def known_call(class_name: str, network: Network, size: int, batch: int, tokens: int) -> object:
-    """One forward pass; of an autoencoder: decoding. `size` is a side in latent pixels, or a number of tokens.
+    """Run one forward pass, or decoding for autoencoders. `size` is a side in latent pixels or a number of tokens.
 
-    `tokens` are those of a prompt that a denoiser is given. For a text encoder: those that prompts are padded to, with
-    a mask that tells; 0 where its pipeline has no mask.
+    `tokens` is the length of a denoiser's prompt. For a text encoder it is the length to which prompts are padded, with
+    an attention mask; 0 if its pipeline uses no mask.
     """
     return {**_TEXTS, **_IMAGES}[class_name](network, size, batch, tokens)
 
 
 def used_part(class_name: str) -> str:
-    """The name of the module that is called; empty: the whole network is."""
+    """Name of the submodule that is called; empty for the whole network."""
     return "model.language_model" if class_name == "Qwen2_5_VLForConditionalGeneration" else ""
 
 
 def sides_of(network: Network) -> tuple[int, int, int]:
-    """Latent pixels at which to trace; of transformers for small images theirs, where words weigh more."""
+    """Sides in latent pixels at which to trace; smaller for small-image transformers, where the prompt weighs more."""
     if type(network).__name__ == "AutoencoderDC":
         return _COARSE
     best = getattr(network.config, "sample_size", None)
@@ -54,7 +54,7 @@ def sides_of(network: Network) -> tuple[int, int, int]:
 
 
 def longest(network: Network, class_name: str) -> int:
-    """The most tokens that a text encoder has positions for."""
+    """Maximum number of tokens of a text encoder."""
     return int(network.config.max_position_embeddings) if class_name.startswith("CLIP") else 2**20
 
 
@@ -83,7 +83,7 @@ def _unet(network: Network, side: int, batch: int, tokens: int) -> object:
 
 
 def _leaves_text(config: Any, numbers: int) -> bool:  # noqa: ANN401  a configuration
-    """Widths of pooled text are multiples of 64, and so one of 5 and 6 sizes fits; what is left else has no text."""
+    """Whether this number of sizes leaves a plausible pooled text width, which is always a multiple of 64."""
     left = config.projection_class_embeddings_input_dim - numbers * config.addition_time_embed_dim
     return bool(left > 0 and left % 64 == 0)
 
@@ -105,7 +105,7 @@ def _pixart(network: Network, side: int, batch: int, tokens: int) -> object:
 
 def _flux(network: Network, side: int, batch: int, tokens: int) -> object:
     config = network.config
-    count = side * side // 4  # images come in patches of two by two
+    count = side * side // 4  # 2x2 patches
     return network(
         hidden_states=_numbers(network, batch, count, config.in_channels),
         encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
@@ -146,7 +146,7 @@ def _autoencoder(network: Network, side: int, batch: int, _: int) -> object:
 
 
 def _flux2_autoencoder(network: Network, side: int, batch: int, _: int) -> object:
-    """Its latents are sampled as patches of two by two."""
+    """Call FLUX.2's autoencoder, whose latents are sampled as 2x2 patches."""
     return _autoencoder(network, 2 * side, batch, 0)
 
 
@@ -164,7 +164,7 @@ def _t5(network: Network, tokens: int, batch: int, padded: int) -> object:
 
 
 def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
-    """The language model alone: there is no image to be seen, and of words no next one is wanted."""
+    """Call the language model only, without images and without predicting a next token."""
     language = network.get_submodule(used_part(type(network).__name__))
     embedded = _numbers(network, batch, tokens, language.config.hidden_size)
     positions = _integers(network, 3, batch, tokens)
@@ -183,9 +183,9 @@ def _qwen_words(network: Network, tokens: int, batch: int, _: int) -> object:
 
 
 def _qwen_seeing(network: Network, tokens: int, batch: int, _: int) -> object:
-    """As if all of a text were one image: the vision tower has its squares, then the language model has the tokens."""
+    """Call with all tokens from one image: the vision tower sees its patches, then the language model the tokens."""
     vision, squares = network.visual, tokens * network.visual.spatial_merge_unit
-    whole = np.array([0, squares])  # the ends of images, as numbers: tensors have none in a trace
+    whole = np.array([0, squares])  # the ends of images as real numbers, which fake tensors do not have
     config = vision.config
     width = config.in_channels * config.temporal_patch_size * config.patch_size**2
     for _image in range(batch):
@@ -246,7 +246,7 @@ def _integers(network: Network, *shape: int) -> Tensor:
 
 
 def _mask(network: Network, batch: int, tokens: int) -> Tensor:
-    """Of prompts that end before their room does: the libraries take no notice of other masks."""
+    """Attention mask of padded prompts, because the libraries ignore masks without padding."""
     mask = _integers(network, batch, tokens)
     mask[:, -1] = 0
     return mask

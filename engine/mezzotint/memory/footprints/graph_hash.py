@@ -1,4 +1,4 @@
-"""Whether two networks are of one graph, told by their configurations: no network is built and no library imported."""
+"""Hash of a network's graph, from its configuration alone: no network is built and no library imported."""
 
 import functools
 import hashlib
@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from importlib import resources
 
-VERSION = 1  # of how graphs are traced and bytes are counted
+VERSION = 1  # of the tracing and counting code
 
-# What changes numbers and no shapes.
+# Settings that change numbers but not shapes.
 _NO_MATTER = frozenset(
     {
         "architectures", "attention_dropout", "bos_token_id", "classifier_dropout", "decoder_start_token_id",
@@ -33,9 +33,9 @@ _OF_LEVELS = ("layers_per_block", "transformer_layers_per_block", "attention_hea
 
 
 def graph_hash(class_name: str, config: Mapping[str, object], tokens: int) -> str:
-    """The same for networks of a class that take memory alike; `tokens`: of the prompts that a denoiser is traced with.
+    """Hash that is equal for networks of a class with the same footprint; `tokens` is the traced prompt length.
 
-    What a configuration does not say is what the class takes it to be, and what the class does not know is left out.
+    Missing settings take the class's defaults, and settings unknown to the class are ignored.
     """
     known = _defaults().get(class_name)
     told = dict(config) if known is None else {key: config.get(key, default) for key, default in known.items()}
@@ -47,12 +47,12 @@ def graph_hash(class_name: str, config: Mapping[str, object], tokens: int) -> st
 
 
 def does_matter(class_name: str, key: str) -> bool:
-    """Whether memory depends on a setting."""
+    """Whether a setting affects memory."""
     return not key.startswith("_") and key not in _NO_MATTER and key not in _NO_MATTER_IN.get(class_name, ())
 
 
 def _by_level(config: Mapping[str, object]) -> dict[str, object]:
-    """One number for all levels of a U-Net is one for each; depths of levels without attention are of no use."""
+    """Expand a U-Net's scalar settings to one per level; depths of levels without attention are normalized."""
     downs = config.get("down_block_types")
     if not isinstance(downs, list | tuple):
         return {}
@@ -61,7 +61,7 @@ def _by_level(config: Mapping[str, object]) -> dict[str, object]:
         key: list(value) if isinstance(value, list | tuple) else [value] * len(downs) for key, value in told.items()
     }
     depths = spread.get("transformer_layers_per_block", [])
-    for level, kind in enumerate(downs[:-1]):  # the last is the middle block's too
+    for level, kind in enumerate(downs[:-1]):  # the last level's depth also applies to the middle block
         if "CrossAttn" not in str(kind) and level < len(depths):
             depths[level] = 1
     return dict(spread)
@@ -69,7 +69,7 @@ def _by_level(config: Mapping[str, object]) -> dict[str, object]:
 
 @functools.cache
 def _defaults() -> dict[str, dict[str, object]]:
-    """What the classes of networks take for granted, by name; the libraries would take seconds to tell."""
+    """Default settings by class name, shipped because importing the libraries would take seconds."""
     path = resources.files("mezzotint.memory.footprints") / "data" / "defaults.json"
     found: dict[str, dict[str, object]] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return found

@@ -1,7 +1,7 @@
-"""Live memory of a forward pass: what operations make and still hold, storage by storage, and how much they calculate.
+"""Live memory of a forward pass: storages that operations allocate and that are still alive, and FLOPs.
 
-Works on tensors without memory (FakeTensorMode) as on real ones, and counts the same for both. Attention counts as its
-output alone: every kernel that is used does it in tiles. Weights and inputs are made outside, and not counted.
+Works the same on fake tensors (FakeTensorMode) and real ones. Attention counts only its output, because all kernels in
+use are tiled. Weights and inputs are allocated outside, and not counted.
 """
 
 import weakref
@@ -17,28 +17,28 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _python_dispatch
 from torch.utils.flop_counter import flop_registry
 
-# torch types neither its operations nor what they take.
+# torch has no types for operations and their arguments.
 Operation: TypeAlias = Any
 Value: TypeAlias = Any
 
-GRAIN = 512  # bytes: what torch's allocator on cards rounds each storage up to
+GRAIN = 512  # bytes: torch's CUDA allocator rounds allocations up to this
 _OURS = ("mezzotint::attention", "mezzotint::attention_with_lse")
 
 
 class LiveMemory(_python_dispatch.TorchDispatchMode):
-    """Counts what is made while it is active; use it through `counted`."""
+    """Counts storages allocated while it is active; use it through `counted`."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.live = self.peak = 0  # bytes
-        self.operations = 0.0  # of floating point: a product and a sum are two
+        self.operations = 0.0  # FLOPs: a multiply-add counts as two
         self._references: dict[int, weakref.ref[torch.UntypedStorage]] = {}
         self._paused = False
 
     def __torch_dispatch__(
         self, func: Operation, types: object, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None
     ) -> Value:
-        """Run an operation and count what it made; operations made of others come here already taken apart."""
+        """Run an operation and count its outputs; composite operations arrive already decomposed."""
         kwargs = kwargs or {}
         if self._paused:
             return func(*args, **kwargs)
@@ -48,7 +48,7 @@ class LiveMemory(_python_dispatch.TorchDispatchMode):
         return made
 
     def attend(self, run: Callable[[], Tensor], q: Tensor, k: Tensor) -> Tensor:
-        """Run an attention of q `(b, h, nq, d)` and k `(b, h, nk, d)`; of memory only its output is counted."""
+        """Run an attention of q `(b, h, nq, d)` and k `(b, h, nk, d)`, counting only its output as memory."""
         self._paused = True
         try:
             output = run()
@@ -84,7 +84,7 @@ class LiveMemory(_python_dispatch.TorchDispatchMode):
 
 
 class _AttentionAsOne(TorchFunctionMode):
-    """Keeps torch's attention whole: taken apart, it would show products that no kernel keeps."""
+    """Intercepts torch's attention as a whole: decomposed, it would allocate scores that no kernel materializes."""
 
     def __init__(self, memory: LiveMemory) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class _AttentionAsOne(TorchFunctionMode):
     def __torch_function__(
         self, func: Operation, types: object, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None
     ) -> Value:
-        """Pass everything on but attention."""
+        """Count attention as one operation and pass on all others."""
         kwargs = dict(kwargs or {})
         if func is not scaled_dot_product_attention:
             return func(*args, **kwargs)
@@ -106,25 +106,25 @@ class _AttentionAsOne(TorchFunctionMode):
 
 @contextmanager
 def counted() -> Iterator[LiveMemory]:
-    """Count inside; without gradients, as images are made."""
+    """Count inside the context, without gradients, as in inference."""
     memory = LiveMemory()
     with torch.no_grad(), _AttentionAsOne(memory), memory:
         yield memory
 
 
 def attention_operations(q: Sequence[int], k: Sequence[int]) -> float:
-    """Two products of `(nq, d)` with `(nk, d)` for each head, from the shapes of q and k."""
+    """FLOPs of attention from the shapes of q and k: two products of `(nq, d)` with `(nk, d)` per head."""
     heads = torch.Size(q[:-2]).numel()
     return 4.0 * heads * q[-2] * k[-2] * q[-1]
 
 
 def _output(q: Tensor, v: Tensor) -> Tensor:
-    """In q's layout, as kernels leave it."""
+    """Allocate the output in q's layout, as kernels do."""
     return torch.empty_like(q) if q.shape[-1] == v.shape[-1] else q.new_empty((*q.shape[:-1], v.shape[-1]))
 
 
 def _storages(values: Iterable[Value]) -> Iterator[torch.UntypedStorage]:
-    """Of all tensors, in lists too."""
+    """Storages of all tensors, including those in lists."""
     for value in values:
         if isinstance(value, Tensor):
             yield value.untyped_storage()

@@ -1,4 +1,4 @@
-"""Footprints that come with the program: plans for these models need neither their weights nor any library."""
+"""Footprints shipped with the program: planning for these models needs neither weights nor libraries."""
 
 import functools
 import json
@@ -24,22 +24,22 @@ _SUFFIX = ".footprint.json"
 
 
 def shipped_names() -> tuple[str, ...]:
-    """Of all models, sorted; other names that they are known by not counted."""
+    """Sorted names of all shipped models, without aliases."""
     return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in _files()))
 
 
 def shipped(name: str) -> ModelFootprint:
-    """The footprint of the model of that name; KeyError if there is none."""
+    """Return a model's footprint by name or alias; raises KeyError if there is none."""
     return model_from_json(_read(_name(name)))
 
 
 def is_shipped(name: str) -> bool:
-    """Whether there is one of that name."""
+    """Whether there is a footprint with this name or alias."""
     return _name(name) in shipped_names()
 
 
 def known_graph(key: str) -> ComponentFootprint | None:
-    """What is known of a graph by its hash."""
+    """Return the shipped component with this graph hash, or None."""
     found = _graphs().get(key)
     if found is None:
         return None
@@ -70,7 +70,7 @@ def _read(name: str) -> dict[str, Any]:
 
 @functools.cache
 def _graphs() -> dict[str, tuple[str, int]]:
-    """From hashes to a model and the number of its component."""
+    """Map from graph hashes to model names and component indices."""
     return {
         part["graph"]: (name, index)
         for name in reversed(shipped_names())

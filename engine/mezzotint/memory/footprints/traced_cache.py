@@ -1,4 +1,4 @@
-"""Footprints of networks that were traced once, in files named by the hash of their graph."""
+"""Cache of traced footprints, in files named by graph hash."""
 
 import contextlib
 import json
@@ -13,13 +13,13 @@ _LARGEST = 2**20  # bytes
 
 
 class TracedCache:
-    """A folder of them. What cannot be read is as if it were not there; what cannot be written is traced again."""
+    """A folder of cached footprints. Unreadable entries are treated as missing, and failed writes are ignored."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, key: str) -> ComponentFootprint | None:
-        """What was kept, if it is whole."""
+        """Return a cached footprint, or None if it is missing or damaged."""
         try:
             path = self._path(key)
             if path.stat().st_size > _LARGEST:
@@ -30,7 +30,7 @@ class TracedCache:
             return None
 
     def put(self, key: str, footprint: ComponentFootprint) -> None:
-        """Keep it: whole or not at all, whoever else does the same."""
+        """Store a footprint atomically, safe against concurrent writers."""
         with contextlib.suppress(OSError, StorageError):
             self._folder.mkdir(parents=True, exist_ok=True)
             data = json.dumps(component_to_json(footprint)).encode()

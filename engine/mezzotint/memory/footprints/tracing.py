@@ -1,4 +1,4 @@
-"""The live memory and the work of a network's forward pass, from passes without weights at a few sizes."""
+"""Trace the live memory and work of a network's forward pass, without weights, at a few sizes."""
 
 import contextlib
 import functools
@@ -17,16 +17,16 @@ from mezzotint.memory.footprints.forward_calls import LENGTHS, Call, is_text, kn
 from mezzotint.memory.footprints.live_memory import counted
 from mezzotint.memory.wide_parameters import stays_wide
 
-HALF = torch.bfloat16  # of 16 bits, and with float16's code paths but for the guards against its overflow
+HALF = torch.bfloat16  # 16 bits, with the same code paths as float16 except for its overflow guards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """What tracing finds out."""
+    """The result of tracing."""
 
     live: Law
     work: Law
-    order: tuple[str, ...]  # of the blocks that a pass goes through
+    order: tuple[str, ...]  # executed blocks, in execution order
 
 
 def trace(
@@ -37,9 +37,9 @@ def trace(
     *,
     call: Call | None = None,
 ) -> Traced:
-    """Trace a network that has no weights and is used up by it; `on_progress` hears the part that is done.
+    """Trace a network without weights, which is unusable afterwards; `on_progress` receives the fraction done.
 
-    `call`: how it is asked; None: as networks of its class are.
+    `call`: how to call the network; None: as known for its class.
     """
     asked = call or functools.partial(known_call, class_name)
     order: list[str] = []
@@ -58,7 +58,7 @@ def trace(
 
 
 def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]], tokens: int) -> list[Point]:
-    """The peak of live memory at sizes and batches of one's own; the network is used up by it."""
+    """Trace the peak of live memory at the given sizes and batches; the network is unusable afterwards."""
     points = []
     with _fake(network):
         for size, batch in sizes:
@@ -70,7 +70,7 @@ def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]
 
 
 def _sizes(network: nn.Module, class_name: str, tokens: int) -> list[tuple[int, int]]:
-    """Three sizes, alone or two at once; few of what is slow, and enough to tell apart what a batch shares."""
+    """Sizes and batches to trace: few, because tracing is slow, but enough to separate what the batch shares."""
     if not is_text(class_name):
         small, middle, large = sides_of(network)
         return [(small, 1), (large, 1), (middle, 2), (large, 2)]
@@ -82,7 +82,7 @@ def _sizes(network: nn.Module, class_name: str, tokens: int) -> list[tuple[int, 
 
 @contextlib.contextmanager
 def _fake(network: nn.Module) -> Iterator[None]:
-    """Inside, the network's parameters have shapes and no memory, and so has all that comes of them."""
+    """Replace the network's parameters by fake tensors and trace inside the context."""
     network.requires_grad_(False).eval()
     with _quiet(), FakeTensorMode(allow_non_fake_inputs=True):
         for lead, module in network.named_modules():
@@ -104,7 +104,7 @@ def _like(tensor: torch.Tensor, numbers: torch.dtype = HALF) -> torch.Tensor:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """The libraries warn of what does not matter where nothing is calculated."""
+    """Silence warnings of the libraries that are irrelevant to tracing."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,8 +1,8 @@
-"""Bytes of a network's weights, block by block and scheme by scheme, told by their shapes alone.
+"""Bytes of a network's weights by block and scheme, from shapes alone.
 
-Networks that quantization has a policy for are counted as it would quantize them. Of others, which cannot be quantized
-yet, each linear layer of a block is counted in the scheme's own format, or in 8 bits where that does not fit, and all
-else in 16 bits: so planning can say what they would need.
+Networks with a quantization policy are counted as it would quantize them. For others, which cannot be quantized yet,
+each linear layer in a block is counted in the scheme's own format, or in 8 bits if that does not fit, and all else in
+16 bits, so that planning can say what they would need.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize
 from mezzotint.quantization.swap import layers_of
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
-HALF = 2  # bytes of a number in 16 bits
+HALF = 2  # bytes of a 16-bit number
 _WEIGHT = ".weight"
 _OWN: Mapping[str, Format] = {
     "int8": Int8(dynamic=True),
@@ -31,14 +31,14 @@ _OWN: Mapping[str, Format] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightBytes:
-    """What the weights of a network take."""
+    """Bytes of a network's weights."""
 
     blocks: tuple[BlockFootprint, ...]
     outside: Mapping[Scheme, int]
 
 
 def weight_bytes(network: nn.Module, class_name: str, blocks: Sequence[str]) -> WeightBytes:
-    """Count them; `blocks` name modules, none of which lies in another. A weight in two places counts once."""
+    """Count a network's weights; `blocks` names modules, none inside another. A shared weight counts once."""
     sizes = dict(_sizes(network))
     layers = tuple(layer for layer in layers_of(network) if layer.name + _WEIGHT in sizes)
     inside: dict[str, dict[Scheme, int]] = {name: {} for name in blocks}
@@ -58,7 +58,7 @@ def weight_bytes(network: nn.Module, class_name: str, blocks: Sequence[str]) -> 
 
 
 def block_of(name: str, blocks: Mapping[str, object]) -> str | None:
-    """The block that a tensor of that name lies in."""
+    """Return the block that contains the tensor with this name, or None."""
     while name:
         name = name.rpartition(".")[0]
         if name in blocks:
@@ -74,7 +74,7 @@ def _sizes(network: nn.Module) -> Iterator[tuple[str, int]]:
 
 
 def _tables(network: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Complex numbers cannot be buffers, which are cast: what turns positions is a plain attribute, and moves along."""
+    """Tensors in plain attributes, such as complex rotary embeddings, which as buffers would be cast."""
     for name, module in network.named_modules():
         yield from ((f"{name}.{key}", each) for key, each in vars(module).items() if isinstance(each, Tensor))
 
@@ -82,7 +82,7 @@ def _tables(network: nn.Module) -> Iterator[tuple[str, Tensor]]:
 def _quantized(
     layers: tuple[LayerShape, ...], class_name: str, scheme: Scheme, blocks: Sequence[str]
 ) -> dict[str, int] | None:
-    """Bytes of the weights that a scheme changes; None: it fits no layer."""
+    """Bytes of the weights that a scheme quantizes; None if it fits no layer."""
     if scheme == "none":
         return {}
     try:

@@ -1,1 +1,1 @@
-"""What a machine has: memory, limits and speeds, expected, probed and learned."""
+"""The machine: memory, limits and speeds, expected, probed and learned."""

@@ -1,4 +1,4 @@
-"""What was learned of a device: what it allocates for live memory, how fast it copies and how long passes take."""
+"""Calibration learned on a device: allocation overhead, copy rates and forward pass times."""
 
 import json
 import math
@@ -12,38 +12,38 @@ from mezzotint.errors import StorageError
 from mezzotint.memory.footprints.footprint import Role, Scheme
 
 FILE = "memory.json"
-# Of published peaks over traced ones: decoders on an RTX 4090 1.18 to 1.22; transformers 1.1 to 1.3.
+# Ratio of published to traced peaks: decoders on an RTX 4090 1.18 to 1.22; transformers 1.1 to 1.3.
 CONVOLUTION, ATTENTION = 1.25, 1.2
-_LEAST, _MOST = 1.0, 4.0  # a factor outside is a mistake in measuring
-# Of published peaks that an allocator held over those allocated: 1.03 to 1.24. More is memory that it had no need for.
+_LEAST, _MOST = 1.0, 4.0  # factors outside are measurement errors
+# Ratio of published reserved to allocated peaks: 1.03 to 1.24. Anything beyond is memory that was not needed.
 _MOST_HELD = 1.25
-_LEAST_TIME, _MOST_TIME = 0.1, 10.0  # the same of times, which are expected with less certainty
-_LARGEST = 4 * 2**20  # bytes of the file
+_LEAST_TIME, _MOST_TIME = 0.1, 10.0  # the same for times, whose estimates are less certain
+_LARGEST = 4 * 2**20  # limit of the file in bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Factors on what is predicted."""
+    """Correction factors for predictions, and measured rates."""
 
-    allocated: Mapping[str, float] = field(default_factory=dict)  # over live memory, by family/role
-    held: Mapping[str, float] = field(default_factory=dict)  # over allocated: pieces between that nobody can use
-    times: Mapping[str, float] = field(default_factory=dict)  # of passes over those expected, by family/role/scheme
-    reserved: float = 1.05  # the same, of what has not been measured
-    copy_rate: float | None = None  # bytes per second as measured; None: not yet
+    allocated: Mapping[str, float] = field(default_factory=dict)  # allocated over live memory, by family/role
+    held: Mapping[str, float] = field(default_factory=dict)  # reserved over allocated (fragmentation), by family/role
+    times: Mapping[str, float] = field(default_factory=dict)  # measured over expected pass times, by family/role/scheme
+    reserved: float = 1.05  # default of `held` until it is measured
+    copy_rate: float | None = None  # measured bytes per second; None: not measured yet
     pageable_rate: float | None = None
     disk_rate: float | None = None
 
     def factor(self, family: str, role: Role, class_name: str) -> float:
-        """Of what the device gives away over what is live."""
+        """Return the ratio of reserved to live memory."""
         key, usual = _key(family, role), CONVOLUTION if role == "vae" or "UNet" in class_name else ATTENTION
         return self.allocated.get(key, usual) * self.held.get(key, self.reserved)
 
     def learned(
         self, family: str, role: Role, *, live_bytes: float, measured_bytes: float, held_bytes: float | None = None
     ) -> "Calibration":
-        """With a measured peak of activations, beside what was live by the footprint; nonsense changes nothing.
+        """Return a calibration updated with a measured activation peak; `live_bytes` is the footprint's prediction.
 
-        `held_bytes` is what the allocator held for them.
+        `held_bytes` is what the allocator reserved for them. Implausible measurements are ignored.
         """
         if live_bytes <= 0 or not math.isfinite(measured_bytes):
             return self
@@ -56,7 +56,7 @@ class Calibration:
         return replace(self, allocated={**self.allocated, key: factor}, held=held)
 
     def time_factor(self, family: str, role: Role, scheme: Scheme) -> float:
-        """Of a pass over what is expected of the device; where another precision alone was measured, as of that."""
+        """Return the ratio of measured to expected pass time; averages other schemes if this one was not measured."""
         lead = f"{_key(family, role)}/"
         known = self.times.get(lead + scheme)
         if known is not None:
@@ -65,13 +65,14 @@ class Calibration:
         return math.fsum(others) / len(others) if others else 1.0
 
     def has_timed(self, family: str, role: Role, scheme: Scheme) -> bool:
-        """Whether passes of such networks were measured."""
+        """Whether forward passes of such networks were measured."""
         return f"{_key(family, role)}/{scheme}" in self.times
 
     def timed(self, family: str, role: Role, scheme: Scheme, *, expected: float, measured: float) -> "Calibration":
-        """With the seconds of a pass beside what was expected of it, as known so far; nonsense changes nothing.
+        """Return a calibration updated with a measured pass time; `expected` includes the current time factor.
 
-        What is known already moves half of the way: a card that was slow once is not slow for good.
+        A known factor moves half of the way, so that one slow run does not count forever. Implausible measurements are
+        ignored.
         """
         if not (expected > 0 and math.isfinite(expected) and math.isfinite(measured)):
             return self
@@ -84,7 +85,7 @@ class Calibration:
 
 
 def exact_calibration(families: Iterable[str]) -> Calibration:
-    """Of a simulated device, which counts what is live and nothing else."""
+    """Calibration of a simulated device, which counts live memory only."""
     return Calibration(allocated={_key(name, role): 1.0 for name in families for role in get_args(Role)}, reserved=1.0)
 
 
@@ -93,13 +94,13 @@ def _key(family: str, role: Role) -> str:
 
 
 def load_calibration(folder: Path, device_name: str) -> Calibration:
-    """What was stored for a device; nothing, and a damaged file, count as nothing learned."""
+    """Load a device's calibration; an empty one if the file is missing or damaged."""
     stored = _read(folder / FILE).get(device_name)
     return _decoded(stored) if isinstance(stored, dict) else Calibration()
 
 
 def store_calibration(folder: Path, device_name: str, calibration: Calibration) -> bool:
-    """Keep it, beside that of other devices; False where the folder cannot be written, and then it is learned anew."""
+    """Store a device's calibration, keeping those of others; False if the file cannot be written."""
     path = folder / FILE
     kept = {**_read(path), device_name: {f.name: getattr(calibration, f.name) for f in fields(calibration)}}
     try:

@@ -1,7 +1,7 @@
-"""Cards by the names that they are sold under, so that a plan can be made for one that is not here.
+"""Known GPUs by product name, so that a plan can be made for one that is not installed.
 
-Multiprocessors (of AMD's what torch counts, of Intel's Xe cores) and memory are those of their makers' data sheets.
-How fast a laptop's card is depends on its power limit; the speed expected here is that of the highest.
+Multiprocessors (for AMD as counted by torch, for Intel Xe cores) and memory are from the manufacturers' data sheets.
+The speed of a laptop GPU depends on its power limit; the speed expected here is that of the highest one.
 """
 
 import re
@@ -15,7 +15,7 @@ _GB = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCard:
-    """What a plan wants to know of a card."""
+    """The data of a GPU that planning needs."""
 
     name: str
     architecture: str
@@ -24,7 +24,7 @@ class KnownCard:
 
 
 def _cards(architecture: str, *told: tuple[str, int, int]) -> tuple[KnownCard, ...]:
-    """Of one generation: name, processors, GB."""
+    """Cards of one generation, from name, multiprocessors and GB."""
     return tuple(
         KnownCard(name=name, architecture=architecture, processors=processors, vram_bytes=gigabytes * _GB)
         for name, processors, gigabytes in told
@@ -60,9 +60,9 @@ _BY_NAME = {_MAKERS.sub("", card.name.lower()): card for card in CARDS}
 
 
 def known_card(words: str) -> KnownCard | None:
-    """The card of that name, with or without its maker's, and with another amount of memory where that is said.
+    """Return the GPU of this name, with or without its maker's, and with the amount of memory if it is given.
 
-    `RTX 4090`, `geforce rtx4060ti 16GB`; None: there is none in the table.
+    For example `RTX 4090`, `geforce rtx4060ti 16GB`. None if it is not in the table.
     """
     words = _LAPTOP.sub("laptop", words.lower())
     card = _BY_NAME.get(_MAKERS.sub("", words))

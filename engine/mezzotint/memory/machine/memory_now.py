@@ -1,4 +1,4 @@
-"""What is in use at this moment, asked of the system; torch is only asked where it is loaded and has a card."""
+"""Current memory usage as reported by the system, and by torch if it is loaded and has opened a GPU."""
 
 import sys
 from collections.abc import Iterable
@@ -8,14 +8,14 @@ from mezzotint.gpu import opened_gpu
 from mezzotint.memory.machine.ram_limits import Bound, group_bounds
 from mezzotint.protocol import MemoryNow
 
-Torch: TypeAlias = Any  # the module, wherever its import stands
+Torch: TypeAlias = Any  # the module, possibly half imported
 
 
 def memory_now(torch: Torch = None, bounds: Iterable[Bound] | None = None) -> MemoryNow:
-    """Of this process and its machine, within the control groups that it is in; the first card that torch has opened.
+    """Return the memory usage of process and machine, within its control groups, and of the first GPU if it is open.
 
-    torch may be half imported by another thread, and a card that it has not opened yet is left closed: opening one
-    takes seconds, and some of its memory.
+    torch may be half imported by another thread. A GPU that is not open yet is not opened, which would take seconds and
+    some of its memory.
     """
     import psutil
 
@@ -35,11 +35,11 @@ def memory_now(torch: Torch = None, bounds: Iterable[Bound] | None = None) -> Me
 
 
 def _card(torch: Torch) -> tuple[int, int, int] | None:
-    """Bytes that torch holds, that are free, that there are."""
+    """Bytes held by torch, free, and in total."""
     found = None if torch is None else opened_gpu(torch)
     if found is None:
         return None
     try:
         return found.held_bytes(0), found.free_bytes(0), found.total_bytes(0)
-    except RuntimeError:  # the card has fallen over; the job that used it says so
+    except RuntimeError:  # the GPU is lost, which the job that used it reports
         return None

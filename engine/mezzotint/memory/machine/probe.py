@@ -1,4 +1,4 @@
-"""What this machine is, for planning: memory, limits, other programs' share, speeds."""
+"""Probe the machine for planning: memory, limits, memory of other programs, speeds."""
 
 import os
 import sys
@@ -26,11 +26,11 @@ from mezzotint.memory.machine.speeds import (
 )
 from mezzotint.memory.planning.task import Numbers
 
-CONTEXT = 2**29  # bytes that the driver and its libraries take of a card
-_PROCESS = 3 * 2**29  # of RAM, with a card's libraries loaded
-_LIBRARIES = 2**29  # of RAM, without a card's
+CONTEXT = 2**29  # bytes of GPU memory used by the driver and its libraries
+_PROCESS = 3 * 2**29  # of RAM, with GPU libraries loaded
+_LIBRARIES = 2**29  # of RAM, without them
 _WSL_PINNED = 2**29
-_MUCH = 2**29  # of a card, by other programs: worth telling
+_MUCH = 2**29  # of GPU memory used by other programs, above which it is reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +40,15 @@ class Card:
     name: str
     architecture: str
     total_bytes: int
-    free_bytes: int  # by the driver, with our own context in place
-    reclaimable_bytes: int  # that this process holds and can give back
+    free_bytes: int  # as reported by the driver, after our own context was created
+    reclaimable_bytes: int  # held by this process and can be released
     processors: int
     shares_ram: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ram:
-    """Of the whole machine, and this process."""
+    """RAM of the machine and of this process."""
 
     total_bytes: int
     available_bytes: int
@@ -68,7 +68,7 @@ def _ram() -> Ram:
 
 def _card(device: str) -> Card:
     found, index = gpu(device), index_of(device)
-    assert found is not None  # noqa: S101  the processor is no card
+    assert found is not None  # noqa: S101  only called for GPUs
     return Card(
         name=found.name(index),
         architecture=found.architecture(index),
@@ -86,13 +86,13 @@ def _bounds() -> Iterator[Bound]:
 
 
 def is_wsl() -> bool:
-    """Whether this is a Linux of Windows, whose display driver it shares."""
+    """Whether this is WSL, which shares the Windows display driver."""
     return "microsoft" in (read_text("/proc/version") or "").lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What is asked about the machine; tests hand in their own."""
+    """Queries about the machine, replaceable in tests."""
 
     platform: str = sys.platform
     is_wsl: Callable[[], bool] = is_wsl
@@ -110,7 +110,7 @@ def machine_facts(
     calibration: Calibration | None = None,
     surroundings: Surroundings | None = None,
 ) -> MachineFacts:
-    """The machine with one of its devices. A limit on a processor makes a simulated card of it."""
+    """Return the facts of the machine with one of its devices. A VRAM limit on a CPU makes it a simulated GPU."""
     around, known = surroundings or Surroundings(), calibration or Calibration()
     notes: list[str] = []
     ram, free_ram = _ram_now(around, ram_limit, notes)
@@ -137,7 +137,7 @@ def machine_facts(
 
 
 def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = None) -> MachineFacts:
-    """A machine that is not this one, with so much memory: an ordinary card's, or that of a card with a name."""
+    """Return a hypothetical machine with this much memory and the speed of `card`, by default of an ordinary GPU."""
     architecture = ORDINARY if card is None else card.architecture
     known, locks = of_architecture(architecture), architecture != "xe"
     which = f"an ordinary card ({architecture}, PCIe {known.pcie})" if card is None else card.name
@@ -161,14 +161,14 @@ def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = N
 
 
 def usual_dtype(machine: MachineFacts) -> Numbers:
-    """The numbers that a device computes in where nothing is said."""
+    """The default dtype of the machine's device."""
     if machine.device == "cpu":
         return "float32"
     return "float16" if machine.device == "mps" or machine.architecture == "sm_75" else "bfloat16"
 
 
 def _one_memory(known: Calibration, ram: tuple[int, int], notes: list[str], **facts: Any) -> MachineFacts:  # noqa: ANN401
-    """A device whose memory is the machine's: nothing is copied to it but within RAM."""
+    """Facts of a device whose memory is RAM, so that copies to it stay within RAM."""
     return MachineFacts(
         context_bytes=0,
         ram_bytes=ram[0],
@@ -177,7 +177,7 @@ def _one_memory(known: Calibration, ram: tuple[int, int], notes: list[str], **fa
         copy_rate=RAM_RATE,
         pageable_rate=RAM_RATE,
         disk_rate=known.disk_rate or DISK_RATE,
-        process_bytes=min(_LIBRARIES, ram[0] * 3 // 4),  # not what it takes now: kept models would count twice
+        process_bytes=min(_LIBRARIES, ram[0] * 3 // 4),  # not what it takes now: loaded models would count twice
         notes=tuple(notes),
         **facts,
     )
@@ -191,7 +191,7 @@ def _sharing(
     vram_limit: int | None,
     notes: list[str],
 ) -> MachineFacts:
-    """A GPU that is a part of the processor: what it may have is the driver's to say, what is free is RAM's as well."""
+    """Facts of an integrated GPU: the driver limits its memory, and so does free RAM."""
     architecture = of_architecture(card.architecture)
     vram = _clipped(vram_limit, min(card.total_bytes, ram[0]), "this device's memory", notes)
     return _one_memory(
@@ -247,11 +247,11 @@ def _with_card(
 
 
 def pin_budget(around: Surroundings, ram: int, vram: int) -> int:
-    """Bytes that may be page-locked: as much as each system is known to bear."""
+    """Bytes that may be page-locked: as much as each operating system is known to tolerate."""
     if around.platform == "darwin":
         return 0
     if around.platform == "win32":
-        return min(ram * 2 // 5, vram)  # a card's own memory and what is locked for it share one limit
+        return min(ram * 2 // 5, vram)  # GPU memory and memory locked for it share one limit
     return min(_WSL_PINNED, ram // 4) if around.is_wsl() else ram * 2 // 5
 
 
@@ -260,7 +260,7 @@ def measured_rates(
     link: Callable[[], Link | None],
     disk: Callable[[], float | None],
 ) -> Calibration:
-    """With the rates that are not known yet, measured now; what cannot be measured stays unknown."""
+    """Measure the rates that are not known yet; those that cannot be measured stay None."""
     if calibration.copy_rate is None and (found := link()) is not None:
         calibration = replace(calibration, copy_rate=found.pinned, pageable_rate=min(found.pageable, found.pinned))
     if calibration.disk_rate is None and (rate := disk()) is not None:
@@ -269,7 +269,7 @@ def measured_rates(
 
 
 def _ram_now(around: Surroundings, limit: int | None, notes: list[str]) -> tuple[int, int]:
-    """What the process may have in all, and what of it is not somebody else's; both with what it has already."""
+    """Total and free RAM for this process, both including what it already uses."""
     now = around.ram()
     ram, free = now.total_bytes, now.available_bytes + now.ours_bytes
     for bound in around.bounds():
@@ -290,7 +290,7 @@ def _clipped(limit: int | None, there: int, what: str, notes: list[str]) -> int:
 
 
 def sample_file(files: Iterable[Path]) -> Path | None:
-    """The file to measure reading with: the largest."""
+    """Return the largest file, with which to measure the disk; None if there is none."""
     sizes = {}
     for path in files:
         try:

@@ -1,4 +1,4 @@
-"""How much RAM this process may have, and has: of the machine, its control groups, its own limits."""
+"""Limits on this process's RAM, by control groups and resource limits, and their usage."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,13 +7,13 @@ from pathlib import Path, PurePosixPath
 
 ReadText = Callable[[str], str | None]
 
-_NO_LIMIT = 2**60  # version 1 writes an enormous number where there is none
+_NO_LIMIT = 2**60  # cgroup version 1 reports a huge number if there is no limit
 _ROOT = PurePosixPath("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A limit, and how much of it is used."""
+    """A limit and how much of it is used."""
 
     name: str
     limit: int
@@ -21,7 +21,7 @@ class Bound:
 
 
 def read_text(path: str) -> str | None:
-    """What a file of the kernel says; None where there is none."""
+    """Read a kernel file; None if it cannot be read."""
     try:
         return Path(path).read_text("utf-8", errors="replace")
     except OSError:
@@ -29,7 +29,7 @@ def read_text(path: str) -> str | None:
 
 
 def group_bounds(read: ReadText = read_text) -> Iterator[Bound]:
-    """Of the control groups that the process is in, versions 1 and 2, and of those above them."""
+    """Limits of the process's control groups, versions 1 and 2, and of their parents."""
     for line in (read("/proc/self/cgroup") or "").splitlines():
         number, _, rest = line.partition(":")
         kinds, _, path = rest.partition(":")
@@ -41,17 +41,17 @@ def group_bounds(read: ReadText = read_text) -> Iterator[Bound]:
 
 
 def _bounds(read: ReadText, root: PurePosixPath, path: str, names: tuple[str, str, str]) -> Iterator[Bound]:
-    """Inside a container the path may be the host's; then only the root is there, and it is the container's own."""
+    """In a container the path may be the host's; then only the root exists, and it is the container's group."""
     inside = PurePosixPath(path.lstrip("/"))
     for folder in dict.fromkeys((root / inside, *(root / above for above in inside.parents), root)):
         limit, used = (_number(read(str(folder / name))) for name in names[:2])
         if limit is not None and limit < _NO_LIMIT:
-            kept = _statistic(read(str(folder / "memory.stat")), names[2])  # of files, given up when memory is short
+            kept = _statistic(read(str(folder / "memory.stat")), names[2])  # page cache, reclaimed when memory is short
             yield Bound(name="its control group", limit=limit, used=max(0, (used or 0) - kept))
 
 
 def own_bounds(read: ReadText = read_text, limit_of: Callable[[str], int | None] | None = None) -> Iterator[Bound]:
-    """Of the process itself: RLIMIT_DATA and RLIMIT_AS."""
+    """Resource limits of the process: RLIMIT_DATA and RLIMIT_AS."""
     status = read("/proc/self/status")
     for name, counted in (("RLIMIT_DATA", "VmData:"), ("RLIMIT_AS", "VmSize:")):
         limit = (limit_of or resource_limit)(name)
@@ -60,7 +60,7 @@ def own_bounds(read: ReadText = read_text, limit_of: Callable[[str], int | None]
 
 
 def resource_limit(name: str) -> int | None:
-    """The soft limit of that name; None: unlimited, or unknown to this system."""
+    """Return the soft limit of this name; None if unlimited or not supported by this system."""
     if sys.platform == "win32":
         return None
     import resource

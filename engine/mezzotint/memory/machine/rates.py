@@ -1,4 +1,4 @@
-"""How fast this machine copies to its card and reads from its disk, measured in a moment."""
+"""Quick measurements of copy rates to the GPU and of disk read rates."""
 
 import os
 import time
@@ -15,12 +15,12 @@ from mezzotint.memory.machine.speeds import Link
 _COPIED = 128 * 2**20  # bytes
 _READ = 64 * 2**20
 _PIECE = 4 * 2**20
-_CACHED = 8e9  # bytes per second: faster, it may have been RAM that was read, where the system cannot be asked
-THREADS = max(1, min(4, (os.cpu_count() or 1) // 2))  # that read parts of a file at the same time
+_CACHED = 8e9  # bytes per second above which data probably came from the page cache, if the system cannot tell
+THREADS = max(1, min(4, (os.cpu_count() or 1) // 2))  # threads that read parts of a file in parallel
 
 
 def measured_link(device: str, clock: Callable[[], float] = time.perf_counter) -> Link | None:
-    """Of host to a card, the best of three; None where memory for it cannot be had."""
+    """Measure copy rates from host to GPU, best of three; None if memory cannot be allocated."""
     import torch
 
     found, index = gpu(device), index_of(device)
@@ -51,7 +51,7 @@ def measured_disk(
     clock: Callable[[], float] = time.perf_counter,
     in_ram: "Callable[[int, int], bool | None] | None" = None,
 ) -> float | None:
-    """Of reading a part of a large file, as weights are read; None where it cannot be, is small, or came from RAM."""
+    """Measure the read rate of a large file; None if it cannot be read, is too small, or came from the page cache."""
     try:
         with closing(PositionedFile(sample)) as file, open(sample, "rb", buffering=0) as handle:
             size = min(_READ, file.bytes)
@@ -77,7 +77,7 @@ def _seconds_of_reading(file: PositionedFile, size: int, clock: Callable[[], flo
 
 
 def _in_ram(handle: int, size: int) -> bool | None:
-    """Whether the system has kept any of it in RAM all the same; None: it cannot be asked."""
+    """Whether any of the file is still in the page cache; None if the system cannot tell."""
     nowait = getattr(os, "RWF_NOWAIT", None)
     if nowait is None:
         return None
@@ -95,6 +95,6 @@ def _is_at_hand(handle: int, position: int, nowait: int) -> bool:
 
 
 def _forget(handle: int, size: int) -> None:
-    """Have the system drop what it keeps of the file in RAM, where it can be asked to."""
+    """Drop the file from the page cache, where supported."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(handle, 0, size, os.POSIX_FADV_DONTNEED)

@@ -1,11 +1,11 @@
-"""How fast machines are, where nothing has been measured: expected figures, never results.
+"""Estimated speeds of machines on which nothing has been measured yet.
 
-A pass takes what its products take, or reading its weights once, or starting its kernels, whichever is longest.
-Products in 16 bits with sums in 32, per multiprocessor, by NVIDIA's white papers of the Turing (RTX 2080 Ti: 53.8
-TFLOPS, 68), Ampere (A100: 312, 108; RTX 3090: 71, 82), Ada (RTX 4090: 165, 128), Hopper (H100: 990, 132) and
-Blackwell (B200: 2250, 148; RTX 5090: 209, 170) architectures; bandwidth by the same cards' data sheets. Which part of
-that torch reaches in whole networks is taken from times that others published; `docs/quality.md` lists these beside
-what comes of it. Gains of 8-bit products are those of whole networks as their users published them: 1.26 to 1.99 on an
+A forward pass takes as long as its products, reading its weights once, or launching its kernels, whichever is longest.
+16-bit products with 32-bit accumulation, per multiprocessor, are from NVIDIA's white papers on the architectures Turing
+(RTX 2080 Ti: 53.8 TFLOPS, 68), Ampere (A100: 312, 108; RTX 3090: 71, 82), Ada (RTX 4090: 165, 128), Hopper (H100: 990,
+132) and Blackwell (B200: 2250, 148; RTX 5090: 209, 170); bandwidths are from the same cards' data sheets. The fraction
+that torch reaches in whole networks is derived from published times, which `docs/quality.md` lists next to the
+resulting estimates. Speedups of 8-bit products are those of whole networks as published by users: 1.26 to 1.99 on an
 RTX 3090, 1.4 on a 4060 Ti, none to 1.3 on Blackwell's small cards, 1.07 on Hopper.
 """
 
@@ -15,26 +15,26 @@ from typing import TypedDict
 from mezzotint.memory.footprints.footprint import Scheme
 
 _GIGA = 1e9
-# Seconds of the host for a block of layers, whose kernels torch starts one by one. The U-Net of Stable Diffusion 1.5
-# has 44 blocks and takes 32 to 40 ms at 512x512 on an A100, an RTX 4080 and an RTX 4090 alike, so that none of these is
-# what it waits for (fal-ai/stable-diffusion-benchmarks, the README of chengzeyi/stable-fast).
+# Seconds of host time per block, whose kernels torch launches one by one. The U-Net of Stable Diffusion 1.5 has 44
+# blocks and takes 32 to 40 ms at 512x512 on an A100, an RTX 4080 and an RTX 4090 alike, so the bottleneck is the host
+# (fal-ai/stable-diffusion-benchmarks, the README of chengzeyi/stable-fast).
 LAUNCH_SECONDS = 0.75e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """A generation of cards."""
+    """A generation of GPUs."""
 
     flops: float  # per multiprocessor, 16 bits
-    reached: float  # of that, in networks
-    bandwidth: float  # of the card's memory, bytes per second, per multiprocessor
-    processors: int  # of an ordinary card
+    reached: float  # fraction of that reached in networks
+    bandwidth: float  # of GPU memory, bytes per second, per multiprocessor
+    processors: int  # multiprocessors of an ordinary card
     int8_speedup: float
-    pcie: int  # generation
+    pcie: int  # PCIe generation
 
 
 class Computing(TypedDict):
-    """What bounds the passes of networks, as `MachineFacts` names it."""
+    """What bounds pass times, with the field names of `MachineFacts`."""
 
     speed: float
     int8_speedup: float
@@ -44,7 +44,7 @@ class Computing(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """Bytes per second from host to device."""
+    """Copy rates from host to device, bytes per second."""
 
     pinned: float
     pageable: float
@@ -60,10 +60,10 @@ ARCHITECTURES = {
     "sm_103": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=1.05, pcie=5),
     "sm_120": Architecture(flops=1.23e12, reached=0.65, bandwidth=11e9, processors=36, int8_speedup=1.2, pcie=5),
 }
-# Of others, by how the names of their architectures begin, as their makers publish them: RX 6800 XT (41 TFLOPS, 36
-# of what torch counts), RX 7900 XTX (123, 48), RX 9070 XT (195, 32), MI250X (192 of each half, 110), Arc A770 (137,
-# 32), a small M-series chip as a whole. A 7900 XTX takes 1.3 times as long for SDXL as an RTX 4070 Ti Super
-# (Visionatrix' hardware tests), which is a third of its figure. Without kernels of ours 8 bits are no gain.
+# Other makers' GPUs by prefix of the architecture's name, from their specifications: RX 6800 XT (41 TFLOPS, 36
+# multiprocessors as torch counts them), RX 7900 XTX (123, 48), RX 9070 XT (195, 32), MI250X (192 of each half, 110),
+# Arc A770 (137, 32), a small M-series chip as a whole. A 7900 XTX takes 1.3 times as long for SDXL as an RTX 4070 Ti
+# Super (Visionatrix' hardware tests), a third of its specified speed. Without our kernels 8 bits are not faster.
 OTHERS = {
     "gfx10": Architecture(flops=1.15e12, reached=0.35, bandwidth=14e9, processors=36, int8_speedup=0.5, pcie=4),
     "gfx11": Architecture(flops=2.56e12, reached=0.35, bandwidth=20e9, processors=48, int8_speedup=0.5, pcie=4),
@@ -72,24 +72,24 @@ OTHERS = {
     "xe": Architecture(flops=4.3e12, reached=0.35, bandwidth=17e9, processors=32, int8_speedup=0.5, pcie=4),
     "apple": Architecture(flops=7.3e12, reached=0.55, bandwidth=120e9, processors=1, int8_speedup=0.5, pcie=4),
 }
-ORDINARY = "sm_86"  # an RTX 3060: what people have
+ORDINARY = "sm_86"  # RTX 3060, a common card
 LINKS = {
     3: Link(pinned=12 * _GIGA, pageable=6 * _GIGA),
     4: Link(pinned=24 * _GIGA, pageable=9 * _GIGA),
     5: Link(pinned=50 * _GIGA, pageable=14 * _GIGA),
 }
-DISK_RATE = 2 * _GIGA  # an ordinary NVMe disk, reading one large file in order
+DISK_RATE = 2 * _GIGA  # an ordinary NVMe disk, reading one large file sequentially
 LOCK_RATE = 2 * _GIGA  # of page locking: 1 to 2 by openvm-org/stark-backend#384, 5 by rapidsai/dask-cuda#98
-RAM_RATE = 8 * _GIGA  # of copying in RAM, one thread
-PROCESSOR_FLOPS = 25 * _GIGA  # of one core with AVX2, 32 bits, in networks
-PROCESSOR_INT8 = 0.6  # without a product of its own, 8 bits are dequantized first
+RAM_RATE = 8 * _GIGA  # copying in RAM, one thread
+PROCESSOR_FLOPS = 25 * _GIGA  # one core with AVX2, 32 bits, as reached in networks
+PROCESSOR_INT8 = 0.6  # there is no 8-bit product, so weights are dequantized first
 
-# Speed of products with weights of a scheme over those in 16 bits; int8 has the architecture's own.
+# Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture.
 _SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85, "int4-lowrank": 0.8}
 
 
 def of_architecture(name: str) -> Architecture:
-    """Its figures; of one that is not listed those of the nearest before it."""
+    """Return an architecture's figures; for an unlisted one those of the closest older architecture."""
     other = next((figures for begin, figures in OTHERS.items() if name.startswith(begin)), None)
     if other is not None:
         return other
@@ -99,12 +99,12 @@ def of_architecture(name: str) -> Architecture:
 
 
 def speed_of(architecture: Architecture, processors: int | None = None) -> float:
-    """Operations per second that networks reach in 16 bits."""
+    """Operations per second reached by networks in 16 bits."""
     return architecture.flops * (processors or architecture.processors) * architecture.reached
 
 
 def computing_of(architecture: Architecture, processors: int | None = None) -> Computing:
-    """What bounds the passes of networks on a card."""
+    """What bounds pass times on a GPU."""
     return Computing(
         speed=speed_of(architecture, processors),
         int8_speedup=architecture.int8_speedup,
@@ -114,7 +114,7 @@ def computing_of(architecture: Architecture, processors: int | None = None) -> C
 
 
 def scheme_speed(scheme: Scheme, int8_speedup: float) -> float:
-    """Of a denoiser with such weights, over one in 16 bits."""
+    """Speed of a denoiser with weights in this scheme, relative to 16 bits."""
     return int8_speedup if scheme == "int8" else _SCHEMES[scheme]
 
 

@@ -1,4 +1,4 @@
-"""What the steps of a job teach of how long passes of its network take on a device."""
+"""Learn forward pass times from the steps of a job."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from mezzotint.memory.planning.costs import Layout, Route, computing_in
 from mezzotint.memory.planning.problem import Problem
 from mezzotint.protocol import Plan, PlannedComponent
 
-_FEWEST = 6  # steps: the host runs ahead of a card by up to two
-_STEADY = 1.15  # times the median: steps of a run that was paused, throttled or disturbed are further apart
+_FEWEST = 6  # minimum of steps: the host runs ahead of a GPU by up to two
+_STEADY = 1.15  # times the median: steps vary more if a run was paused, throttled or disturbed
 
 
 def steady(seconds: Sequence[float]) -> float | None:
-    """The usual time of a step; None: there are few, or they do not agree."""
+    """Return the typical time of a step; None if there are too few or they vary too much."""
     if len(seconds) < _FEWEST:
         return None
     low, median, high = statistics.quantiles(seconds, n=4)
@@ -22,7 +22,7 @@ def steady(seconds: Sequence[float]) -> float | None:
 
 
 def learned_steps(problem: Problem, plan: Plan, stage: int, seconds: Sequence[float]) -> Calibration:
-    """With what the seconds of each step of a stage teach, counted from 1; where copying rules them, nothing."""
+    """Return the calibration updated with the step times of a stage (from 1); unchanged if copying dominated them."""
     known, usual = problem.calibration, steady(seconds)
     denoiser = problem.task.stages[stage - 1].model.denoiser
     parts = (part for part in problem.parts(plan.guidance, plan.vae_tile) if part.component is denoiser)

@@ -1,1 +1,1 @@
-"""The plan: where each network is in each phase, at which precision, decided before anything is loaded."""
+"""Planning: where each network is in each phase, and at which precision, decided before anything is loaded."""

@@ -1,4 +1,4 @@
-"""How many images may be denoised together: as many as leave the weights where they are for one."""
+"""Batch size: as many images as can be denoised together without changing the placement of weights."""
 
 from dataclasses import replace
 
@@ -10,16 +10,16 @@ from mezzotint.protocol import MemoryPolicy, Plan
 
 
 def with_batch(task: Task, batch: int) -> Task:
-    """The same task, with so many images denoised together in every stage."""
+    """Return the task with this batch size in every stage."""
     return replace(task, stages=tuple(replace(stage, batch=batch) for stage in task.stages))
 
 
 def widest(
     task: Task, machine: MachineFacts, calibration: Calibration, policy: MemoryPolicy, most: int
 ) -> tuple[Task, Plan]:
-    """The task with the largest batch of at most `most` that is as exact as one, and streams no more; and its plan.
+    """Return the task with the largest batch up to `most` that streams no more than a single image, and its plan.
 
-    What takes pixels apart (precision, tiles) is as the plan for one has it, and is not chosen anew.
+    Precision and tiles, which affect pixels, are taken from the plan for a single image.
     """
     task = replace(task, count=max(task.count, most))
     best = (task, plan(task, machine, calibration, policy))
@@ -33,7 +33,7 @@ def widest(
         vae_tile=alone.vae_tile,
     )
     low, high = 1, most
-    while low < high:  # what fits as ten fits as nine
+    while low < high:  # if a batch fits, so do smaller ones
         middle = (low + high + 1) // 2
         wider = with_batch(settled, middle)
         found = plan(wider, machine, calibration, policy)
@@ -45,7 +45,7 @@ def widest(
 
 
 def streams_no_more(plan: Plan, other: Plan) -> bool:
-    """Whether every network has as much on the device and waits where it does in another plan, in like passes."""
+    """Whether every network has at least as much on the device as in `other`, on the same host tier and settings."""
     places = {(part.model, part.name): part for part in other.components}
     pairs = [(part, places[part.model, part.name]) for part in plan.components]
     settled = (plan.guidance, plan.vae_tile, plan.quantization, plan.text_quantization)

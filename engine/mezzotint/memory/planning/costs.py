@@ -1,4 +1,4 @@
-"""What a network's weights take on the device, block by block, and what its passes take in time."""
+"""Costs of a network: device memory of its weights, block by block, and time of its forward passes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,65 +8,65 @@ from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootp
 from mezzotint.memory.planning.task import Numbers
 
 SLOTS = (2, 3)
-# The part of a link's rate that copies reach beside computing, by the number of slots they fill.
+# Fraction of the link's rate that copies reach during computation, by number of slots.
 _REACHED = {2: 0.92, 3: 0.95}
-_UNHIDDEN = 0.08  # of the shorter of computing and copying, which share the device's memory
+_UNHIDDEN = 0.08  # fraction of the shorter of computing and copying that does not overlap: they share memory bandwidth
 _QUARTERS = 4
-# Bytes of a quantized weight over those of the 16 bits that it stands for, scales and branches with it.
+# Size of a quantized weight relative to 16 bits, including scales and branches.
 _SHARES: dict[Scheme, float] = {"int8": 0.51, "int8-weight": 0.51, "int4": 0.27, "int4-lowrank": 0.31}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way for a network to lie on the device."""
+    """A layout of a network on the device."""
 
-    resident: int  # blocks
+    resident: int  # number of blocks
     slots: int
-    device_bytes: int  # of what stays and of the slots
-    stay_bytes: int  # of what stays: copied in the first pass after the network comes
-    streamed_bytes: int  # copied in every pass
+    device_bytes: int  # of resident weights and slots
+    stay_bytes: int  # of resident weights, copied in the first pass after arrival on the device
+    streamed_bytes: int  # of streamed weights, copied in every pass
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How fast weights come from where they wait; what is page-locked comes faster, and is what is streamed first."""
+    """Copy rates from the host; page-locked weights are faster, and are the first to be streamed."""
 
     rate: float  # bytes per second
     locked: int = 0  # bytes
     locked_rate: float = 1.0
 
     def seconds(self, moved: int) -> float:
-        """Of copying."""
+        """Seconds to copy this many bytes."""
         locked = min(self.locked, moved)
         return locked / self.locked_rate + (moved - locked) / self.rate
 
 
 @lru_cache(maxsize=1024)
 def stays(count: int, chosen: int) -> tuple[bool, ...]:
-    """Which of some blocks stay, as evenly among the others as can be: as the executor spreads them."""
+    """Which of `count` blocks are resident, spread evenly in the same way as in `segments.spread`."""
     return tuple((index + 1) * chosen // count > index * chosen // count for index in range(count))
 
 
 def is_wide(component: ComponentFootprint, dtype: Numbers) -> bool:
-    """Whether its numbers take 32 bits."""
+    """Whether the component runs in 32 bits."""
     return dtype == "float32" or (dtype == "float16" and component.float32)
 
 
 def total_bytes(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> int:
-    """Of all its weights."""
+    """Bytes of all weights."""
     wide = is_wide(component, dtype)
     blocks = sum(_bytes(block.bytes, scheme, wide) for block in component.blocks)
     return blocks + _bytes(component.outside, scheme, wide)
 
 
 def largest_block(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> int:
-    """Of what is read from disk at once."""
+    """Bytes of the largest block, the unit that is read from disk."""
     wide = is_wide(component, dtype)
     return max((_bytes(block.bytes, scheme, wide) for block in component.blocks), default=0)
 
 
 def layouts(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> tuple[Layout, ...]:
-    """Every way; a text encoder, which runs once for an image, keeps its blocks by quarters."""
+    """Return all layouts; for text encoders, which run once per image, only quarters of the blocks are considered."""
     wide = is_wide(component, dtype)
     outside = _bytes(component.outside, scheme, wide)
     sizes = [_bytes(block.bytes, scheme, wide) for block in component.blocks]
@@ -89,13 +89,13 @@ def _streamed(outside: int, sizes: list[int], resident: int) -> Iterator[Layout]
     passing = sum(moving)
     stay = outside + sum(sizes) - passing
     for slots in SLOTS:
-        if len(moving) > slots:  # else each has a slot of its own, and nothing streams
+        if len(moving) > slots:  # otherwise every block has its own slot and nothing is streamed
             room = sum(max(moving[slot::slots]) for slot in range(slots))
             yield Layout(resident, slots, stay + room, stay, passing)
 
 
 def _bytes(by_scheme: Mapping[Scheme, int], scheme: Scheme, wide: bool) -> int:
-    """In 32 bits what is not quantized takes twice what it takes in 16."""
+    """Bytes in a scheme; in 32 bits, unquantized weights take twice the bytes of 16 bits."""
     full = by_scheme["none"]
     kept = by_scheme.get(scheme, full)
     if not wide:
@@ -105,20 +105,20 @@ def _bytes(by_scheme: Mapping[Scheme, int], scheme: Scheme, wide: bool) -> int:
 
 
 def has_scheme(component: ComponentFootprint, scheme: Scheme) -> bool:
-    """Whether any of its weights can be kept so."""
+    """Whether any of the weights can be quantized in this scheme."""
     parts: tuple[BlockFootprint, ...] = component.blocks
     return scheme == "none" or scheme in component.outside or any(scheme in block.bytes for block in parts)
 
 
 def computing_in(layout: Layout, measured: float, route: Route) -> float | None:
-    """What computing took of a measured pass, if copying took less: the inverse of `pass_seconds`."""
+    """Return the compute time of a measured pass, None if copying took longer: the inverse of `pass_seconds`."""
     copying = pass_seconds(layout, 0.0, route)
     computing = measured - _UNHIDDEN * copying
     return computing if computing > copying else None
 
 
 def pass_seconds(layout: Layout, computing: float, route: Route, *, arriving: bool = False) -> float:
-    """Of one forward pass: computing and copying go on side by side, almost; the first brings what stays, too."""
+    """Seconds of a forward pass, with computing and copying almost overlapped; `arriving` adds resident weights."""
     moved = layout.streamed_bytes + (layout.stay_bytes if arriving else 0)
     if not moved:
         return computing

@@ -1,4 +1,4 @@
-"""A solution as the plan that people and programs read."""
+"""Convert a solution to the public Plan."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from mezzotint.protocol import MemoryPolicy, Plan, PlannedComponent, PlannedPhas
 
 
 def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: MemoryPolicy) -> Plan:
-    """The plan, without reasons and without what would be the smallest."""
+    """Return the plan, without reasons and smallest requirements."""
     phases = tuple(_phase(problem, solution, index) for index in range(len(problem.phases)))
     peak = max(phase.peak_bytes for phase in phases)
     machine, locked = problem.machine, _locked(problem, solution)
@@ -40,7 +40,7 @@ def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: Memory
 
 
 def _locked(problem: Problem, solution: Solution) -> Mapping[str, int]:
-    """Page-locked bytes of each network: of what moves, what is copied most often first."""
+    """Page-locked bytes of each network, allotted first to what is copied most often."""
     moving = []
     for placed in solution.placed:
         if solution.hosts.of(placed.part) == "ram":
@@ -50,7 +50,7 @@ def _locked(problem: Problem, solution: Solution) -> Mapping[str, int]:
 
 
 def _loading(problem: Problem, solution: Solution, locked: int) -> float:
-    """Seconds before the first phase where nothing is loaded yet; what arrives for a phase is counted there."""
+    """Seconds of loading before the first phase; arrivals within phases are counted there."""
     read, coming = 0, 0.0
     for placed in solution.placed:
         if solution.hosts.of(placed.part) == "ram":
@@ -95,7 +95,7 @@ def _phase(problem: Problem, solution: Solution, index: int) -> PlannedPhase:
 
 
 def _seconds(problem: Problem, solution: Solution, placed: Placed, index: int) -> float:
-    """Passes in the phase; a network's arrivals are counted in the first phase that it works in."""
+    """Seconds of a network's passes in a phase; its arrivals count in the first phase in which it works."""
     part, scheme = placed.part, solution.precision.of(placed.part)
     if index not in part.phases:
         return 0.0

@@ -1,4 +1,4 @@
-"""How much of each network is page-locked: within one budget, what is copied most often comes first."""
+"""Distribution of the page-lock budget over networks: what is copied most often comes first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """Bytes of a network that are copied to the device so many times in a job."""
+    """Bytes of a network and how often a job copies them to the device."""
 
     key: str  # of the network
     bytes: int
@@ -14,7 +14,7 @@ class Moving:
 
 
 def allotted(moving: Iterable[Moving], budget: int) -> dict[str, int]:
-    """Bytes for each network, those copied most often first; of the last as many as there is room for."""
+    """Allot bytes to each network, most often copied first, until the budget is used up."""
     locked: dict[str, int] = {}
     for each in sorted(moving, key=lambda one: -one.times):
         taken = min(each.bytes, budget)

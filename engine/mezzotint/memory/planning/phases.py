@@ -1,4 +1,4 @@
-"""A job as phases: encode, stages, decode; the networks that work in each, and how much lives beside their weights."""
+"""The phases of a job (encode, stages, decode), the networks that work in each, and their activations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,11 +10,11 @@ from mezzotint.memory.planning.task import StageTask, Task
 from mezzotint.protocol import GuidancePasses
 
 TILES = (768, 512, 256)
-# Of computing, where the halves of the guidance come in another way than is best: a card is less full with half the
-# batch; and a model that was made for turns has its very own image with them, unless more than this is gained.
+# Penalty on computing for the guidance mode that is not the model's preferred one: half the batch utilizes a GPU less,
+# and a model made for sequential guidance gives its reference image only with it, unless more than this is gained.
 _OTHERWISE = 1.03
-_OVERLAP = 4  # the part of a tile's side that it shares with the next, as a divisor
-_ASSEMBLED = 16  # bytes of a pixel while tiles are joined: three colours and the sum of weights
+_OVERLAP = 4  # neighbouring tiles share 1 / _OVERLAP of a tile's side
+_ASSEMBLED = 16  # bytes per pixel while tiles are joined: RGB and the sum of blend weights, float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Work:
     """Forward passes of a network in a phase."""
 
     phase: int
-    passes: int  # of all images
-    operations: float  # of one pass
+    passes: int  # for all images
+    operations: float  # per pass
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A network of the job; one that two models share counts once."""
+    """A network of the job; a network shared by two models counts once."""
 
     key: str
     model: ModelFootprint
@@ -37,22 +37,22 @@ class Part:
 
     @property
     def phases(self) -> tuple[int, ...]:
-        """In which it works."""
+        """Phases in which the network works."""
         return tuple(work.phase for work in self.works)
 
     @property
     def passes(self) -> int:
-        """Of the whole job: how often what is streamed is copied."""
+        """Forward passes in the job, which is how often streamed weights are copied."""
         return sum(work.passes for work in self.works)
 
 
 def phase_names(task: Task) -> tuple[str, ...]:
-    """In their order."""
+    """Names of the phases, in order."""
     return ("encode", *(f"stage {number}" for number in range(1, len(task.stages) + 1)), "decode")
 
 
 def guidances(task: Task) -> tuple[GuidancePasses, ...]:
-    """How the halves of the guidance may come, where any stage has them; what the first is best with stands first."""
+    """Guidance modes that all guided stages allow, in the first one's order of preference."""
     allowed = [stage.model.halves for stage in task.stages if stage.guided]
     if not allowed:
         return ("batched",)
@@ -60,14 +60,14 @@ def guidances(task: Task) -> tuple[GuidancePasses, ...]:
 
 
 def parts_of(task: Task, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:
-    """Text encoders, denoisers, and the autoencoder of the last stage."""
+    """Return the networks of a job: text encoders, denoisers, and the last stage's autoencoder."""
     found: dict[str, Part] = {}
     for model, component, work in _works(task, guidance, tile):
         key = component.shared or f"{model.id}/{component.name}"
         known = found.get(key)
         if known is None:
             found[key] = Part(key, model, component, (work,))
-        elif component.role != "text":  # the same words are encoded once
+        elif component.role != "text":  # the prompt is encoded once
             found[key] = replace(known, works=(*known.works, work))
     return tuple(found.values())
 
@@ -108,7 +108,7 @@ def _positions(stage: StageTask) -> float:
 
 
 def _seen_positions(stage: StageTask) -> float:
-    """Latent pixels of the image and of all reference images, whose tokens the denoiser sees beside its own."""
+    """Latent pixels of the image and of all reference images, whose tokens the denoiser sees as well."""
     shown = sum(width * height for width, height in stage.references)
     return _positions(stage) + shown / stage.model.vae_factor**2
 
@@ -120,7 +120,7 @@ def _encoded_positions(task: Task, tile: int) -> float:
 
 
 def tiled(stage: StageTask, tile: int) -> tuple[float, int]:
-    """Latent pixels of a tile, and how many tiles make the image; a tile of 0 is the whole."""
+    """Latent pixels of a tile, and the number of tiles; a tile of 0 is the whole image."""
     if not tile:
         return _positions(stage), 1
     width, height = min(tile, stage.width), min(tile, stage.height)
@@ -134,12 +134,12 @@ def _tiles(length: int, tile: int) -> int:
 
 
 def turns(task: Task) -> int:
-    """How often the phases follow one another: images that are denoised together pass them together."""
+    """How often the job runs through the phases, once per batch of images."""
     return -(-task.count // min(stage.batch for stage in task.stages))
 
 
 def tile_choices(task: Task) -> tuple[int, ...]:
-    """Sides of tiles that may be chosen, the whole image first."""
+    """Candidate tile sizes, the whole image (0) first."""
     if task.vae_tile is not None:
         return (task.vae_tile,)
     last = task.stages[-1]
@@ -147,7 +147,7 @@ def tile_choices(task: Task) -> tuple[int, ...]:
 
 
 def activations(task: Task, guidance: GuidancePasses, tile: int, calibration: Calibration) -> tuple[int, ...]:
-    """Bytes beside weights at the peak of each phase."""
+    """Bytes of activations at the peak of each phase."""
     return (
         max((_encoding(task, stage, calibration) for stage in task.stages), default=0),
         *(_stage_bytes(task, stage, guidance, calibration) for stage in task.stages),
@@ -156,7 +156,7 @@ def activations(task: Task, guidance: GuidancePasses, tile: int, calibration: Ca
 
 
 def _encoding(task: Task, stage: StageTask, calibration: Calibration) -> int:
-    encoders = [part for part in stage.model.components if part.role == "text"]  # one prompt after another, too
+    encoders = [part for part in stage.model.components if part.role == "text"]  # prompts are encoded one at a time
     return max((_live(task, stage, part, stage.model.text_tokens, 1, calibration) for part in encoders), default=0)
 
 
@@ -167,7 +167,7 @@ def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibra
 
 
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:
-    """The words, and what is made of them once for all steps: of both halves, however these take their turns."""
+    """Bytes of prompt embeddings and what is precomputed from them, for both guidance halves in either mode."""
     rows, size = stage.batch * (2 if stage.guided else 1), 4 if is_wide(part, task.dtype) else 2
     return rows * stage.model.text_tokens * part.kept_text * size
 
@@ -176,7 +176,7 @@ def _decoding(task: Task, tile: int, calibration: Calibration) -> int:
     stage = task.stages[-1]
     positions, number = tiled(stage, tile)
     joined = stage.width * stage.height * _ASSEMBLED if number > 1 else 0
-    largest = max(positions, _encoded_positions(task, tile))  # encoding takes no more than decoding
+    largest = max(positions, _encoded_positions(task, tile))  # encoding needs no more than decoding
     live = (_live(task, stage, part, largest, 1, calibration) for part in _decoders(stage.model))
     return max(live, default=0) + joined
 

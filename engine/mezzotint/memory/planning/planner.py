@@ -1,11 +1,11 @@
-"""How a job will use a machine's memory: precision, residency, tiles and places, with numbers and reasons.
+"""Plan a job's use of memory: precision, residency, tiles and host tiers, with numbers and reasons.
 
-Lexicographic: it fits the device; it fits RAM and what may be page-locked; its quality; its time. What changes pixels
-(precision, tiles) rests on what the machine has and is expected to take, never on what is free at the moment nor on how
-long earlier jobs took; the rest is chosen within what is free, by the times that are known. More memory never gives a
-lower tier, nor a slower plan of the same tier: a tier is taken when it takes at most so many times what the fastest
-tier would take with everything loaded (or hardly more than it would take so itself), and that bound does not depend
-on memory.
+Lexicographic order: it fits the device; it fits RAM and the page-lock budget; quality; time. What affects pixels
+(precision, tiles) depends only on the machine's capacity and estimated speed, never on free memory or measured times;
+everything else is chosen within free memory by the best known times. More memory never gives a lower precision, nor a
+slower plan of the same precision: a precision is accepted if it takes at most a fixed multiple of the time that the
+fastest precision takes with everything loaded (or hardly longer than itself with everything loaded), and that bound
+does not depend on memory.
 """
 
 import math
@@ -24,11 +24,11 @@ from mezzotint.memory.planning.search import Solution, fastest, least
 from mezzotint.memory.planning.task import Task
 from mezzotint.protocol import MemoryPolicy, Plan, Quantization
 
-_DEVICE_HEADROOM = 10  # the part of a card that is left to the desktop and to others, as a divisor
+_DEVICE_HEADROOM = 10  # 1 / _DEVICE_HEADROOM of a GPU is left to the desktop and other programs
 _RAM_HEADROOM = 8
-# How many times what the fastest precision would take with everything loaded a better one may take.
+# How much longer a better precision may take than the fastest one with everything loaded.
 PATIENCE = {"auto": 2.0, "balanced": 1.25}
-_HARDLY_MORE = 1.1  # times its own time with everything loaded: then the better precision is taken in any case
+_HARDLY_MORE = 1.1  # a precision within this multiple of its own time with everything loaded is always accepted
 
 _DENOISERS: dict[MemoryPolicy, tuple[Scheme, ...]] = {
     "auto": ("none", "int8", "int4-lowrank"),
@@ -46,7 +46,7 @@ _TEXTS: dict[MemoryPolicy, tuple[Scheme, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What changes pixels, and the device memory that the plan keeps to."""
+    """The settings that affect pixels, and a cap on device memory."""
 
     precision: Precision
     tile: int
@@ -56,7 +56,7 @@ class Choice:
 def plan(
     task: Task, machine: MachineFacts, calibration: Calibration | None = None, policy: MemoryPolicy = "auto"
 ) -> Plan:
-    """The plan; `fits` is false where none does, and then its numbers are those of the smallest."""
+    """Plan a task; if nothing fits, `fits` is False and the numbers are those of the smallest plan."""
     known = calibration or Calibration()
     problem = Problem(task, machine, known)
     chosen = _choice(Problem(task, machine, replace(known, times={})) if known.times else problem, policy)
@@ -70,7 +70,7 @@ def plan(
 
 
 def capacity(machine: MachineFacts) -> Limits:
-    """What the machine has, less what is left to others."""
+    """The machine's memory minus the headroom for other programs."""
     return Limits(
         machine.vram_bytes - machine.vram_bytes // _DEVICE_HEADROOM,
         machine.ram_bytes - machine.ram_bytes // _RAM_HEADROOM,
@@ -89,7 +89,7 @@ def _now(problem: Problem, chosen: Choice) -> Solution | None:
 
 
 def _choice(problem: Problem, policy: MemoryPolicy) -> Choice | None:
-    """What is best by what the machine has; None where nothing fits."""
+    """Return the best choice for the machine's capacity; None if nothing fits."""
     if policy == "lowest":
         return _lowest(problem)
     if policy == "fast":
@@ -116,7 +116,7 @@ def _fastest(problem: Problem) -> Choice | None:
 
 
 def _best(problem: Problem, patience: float, policy: MemoryPolicy) -> Choice | None:
-    """The best precision that streaming does not make too slow; the least where it makes all too slow."""
+    """Return the best precision that is not too slow; the lowest that fits if all are too slow."""
     limits = capacity(problem.machine)
     room = problem.most_vram(limits)
     tile = next((side for side in tile_choices(problem.task) if problem.decoding_peak(side) <= room), None)
@@ -147,18 +147,18 @@ def _first(
 
 
 class _Times:
-    """How fast each precision can be at best, each searched once."""
+    """Best time of each precision, cached."""
 
     def __init__(self, problem: Problem, tile: int, limits: Limits, allowed: float) -> None:
         self._problem, self._tile, self._limits, self._allowed = problem, tile, limits, allowed
         self._found: dict[Precision, float | None] = {}
 
     def fits(self, precision: Precision) -> bool:
-        """Whether there is any plan."""
+        """Whether any plan fits."""
         return _fits(self._problem, precision, self._tile, self._limits)
 
     def is_quick(self, precision: Precision) -> bool:
-        """Whether it takes no longer than is allowed, and reading the text encoders' weights once on top."""
+        """Whether its time is within the bound, plus the time to read the text encoders' weights once."""
         if precision not in self._found:
             found = fastest(self._problem, precision, self._tile, self._limits) if self.fits(precision) else None
             self._found[precision] = None if found is None else found.seconds
@@ -173,7 +173,7 @@ class _Times:
 
 
 def _in_place(problem: Problem, denoiser: Scheme, tile: int) -> float:
-    """Seconds with all weights where they work; the precision of text encoders makes no difference to them."""
+    """Seconds with everything loaded, for which the text encoders' precision does not matter."""
     precision = Precision(denoiser, "none")
     return sum(problem.resident_seconds(part, precision.of(part)) for part in problem.parts(problem.guidances[0], tile))
 
@@ -202,24 +202,24 @@ def _allowed_schemes(
 
 
 def _precisions(problem: Problem, policy: MemoryPolicy) -> Iterator[Precision]:
-    """The better first."""
+    """All precisions, better ones first."""
     for denoiser in _denoisers(problem, policy):
         for text in _texts(problem, policy):
             yield Precision(denoiser, text)
 
 
 def _smallest(problem: Problem, policy: MemoryPolicy) -> tuple[Precision, int]:
-    """What changes pixels, with the least memory; among equals the best."""
+    """Precision and tile that need the least memory, the best among equals."""
     choices = [(precision, tile) for precision in _precisions(problem, policy) for tile in tile_choices(problem.task)]
     return min(choices, key=lambda choice: (problem.smallest_peak(*choice), problem.smallest_ram(*choice)))
 
 
 def _needs(problem: Problem, smallest: tuple[Precision, int]) -> tuple[int, int]:
-    """Bytes that a device and a machine must have for it."""
+    """VRAM and RAM that a machine needs for it, including headroom."""
     peak, ram = problem.smallest_peak(*smallest), problem.smallest_ram(*smallest)
     return with_headroom(peak, _DEVICE_HEADROOM), with_headroom(ram, _RAM_HEADROOM)
 
 
 def with_headroom(need: int, divisor: int) -> int:
-    """The least of which `need` is left when its part is taken off."""
+    """Return the smallest size that leaves `need` after subtracting the headroom."""
     return max(0, (need - 1) * divisor // (divisor - 1) + 1)

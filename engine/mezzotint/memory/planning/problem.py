@@ -1,4 +1,4 @@
-"""Everything that a choice of plan rests on, computed once: layouts, frontiers, activations, limits."""
+"""The planning problem, with cached layouts, Pareto frontiers, activations and limits."""
 
 import itertools
 from bisect import bisect_right
@@ -17,27 +17,27 @@ from mezzotint.memory.planning.task import Task
 from mezzotint.memory_protocol import HostTier
 from mezzotint.protocol import GuidancePasses
 
-MARGIN = 128 * 2**20  # bytes of small things that nobody counts
+MARGIN = 128 * 2**20  # bytes for small uncounted allocations
 _MARGIN_SIMULATED = 2**20
 _TIERS: tuple[HostTier, ...] = ("ram", "disk")
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Schemes of the denoisers and of the text encoders."""
+    """Quantization schemes of denoisers and text encoders."""
 
     denoiser: Scheme
     text: Scheme
 
     def of(self, part: Part) -> Scheme:
-        """That of one network; autoencoders are never quantized."""
+        """Return the scheme of one network; autoencoders are never quantized."""
         roles: dict[str, Scheme] = {"denoiser": self.denoiser, "text": self.text}
         return roles.get(part.component.role, "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes that may be used."""
+    """Limits in bytes."""
 
     vram: int
     ram: int
@@ -46,27 +46,27 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Where weights wait: those of text encoders, and all others; how much of each network is page-locked there."""
+    """Host tiers of text encoders and other networks, and how much of each network is page-locked."""
 
     text: HostTier
     others: HostTier
-    locked: Mapping[str, int] = field(default_factory=dict)  # bytes, by the networks' keys
+    locked: Mapping[str, int] = field(default_factory=dict)  # bytes by network key
 
     def of(self, part: Part) -> HostTier:
-        """That of one network."""
+        """Return the tier of one network."""
         return self.text if part.component.role == "text" else self.others
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Layouts that no other beats: each takes more of the device than the one before, and less time."""
+    """Pareto frontier of layouts, in order of increasing device memory and decreasing time."""
 
     bytes: tuple[int, ...]
     seconds: tuple[float, ...]
     layouts: tuple[Layout, ...]
 
     def within(self, room: int) -> int:
-        """The index of the fastest that takes at most that much; -1: none."""
+        """Return the index of the fastest layout within `room` bytes; -1 if none."""
         return bisect_right(self.bytes, room) - 1
 
 
@@ -85,44 +85,44 @@ class Problem:
 
     @cached_property
     def phases(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the phases."""
         return phase_names(self.task)
 
     @cached_property
     def fixed_bytes(self) -> int:
-        """On the device in every phase: context and margin."""
+        """Bytes used on the device in every phase: context and margin."""
         return self.machine.context_bytes + (_MARGIN_SIMULATED if self.machine.one_memory else MARGIN)
 
     def parts(self, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:
-        """The networks, and how often they run."""
+        """Return the networks and their passes."""
         key = (guidance, tile)
         if key not in self._parts:
             self._parts[key] = parts_of(self.task, guidance, tile)
         return self._parts[key]
 
     def activations(self, guidance: GuidancePasses, tile: int) -> tuple[int, ...]:
-        """Bytes of each phase."""
+        """Return the activation bytes of each phase."""
         key = (guidance, tile)
         if key not in self._activations:
             self._activations[key] = activations(self.task, guidance, tile, self.calibration)
         return self._activations[key]
 
     def layouts(self, part: Part, scheme: Scheme) -> tuple[Layout, ...]:
-        """All of a network; the first holds it whole."""
+        """Return all layouts of a network; the first is fully resident."""
         key = (part.key, scheme)
         if key not in self._layouts:
             self._layouts[key] = layouts(part.component, scheme, self.task.dtype)
         return self._layouts[key]
 
     def total(self, part: Part, scheme: Scheme) -> int:
-        """Bytes of a network's weights."""
+        """Return the bytes of a network's weights."""
         key = (part.key, scheme)
         if key not in self._totals:
             self._totals[key] = total_bytes(part.component, scheme, self.task.dtype)
         return self._totals[key]
 
     def frontier(self, part: Part, scheme: Scheme, hosts: Hosts, arrivals: int) -> Frontier:
-        """What is worth choosing from, for a network that comes to the device so often."""
+        """Return the Pareto frontier for a network that arrives on the device this often."""
         key = (part.key, part.works, scheme, self.route(part, hosts), arrivals)
         if key not in self._frontiers:
             ways = self.layouts(part, scheme)
@@ -130,17 +130,17 @@ class Problem:
         return self._frontiers[key]
 
     def seconds(self, part: Part, scheme: Scheme, layout: Layout, hosts: Hosts, arrivals: int) -> float:
-        """Of all passes of a network, and of its arrivals on the device."""
+        """Return the time of all passes of a network, including its arrivals on the device."""
         route, seconds = self.route(part, hosts), 0.0
         for work in part.works:
             computing = self.computing(part, scheme, work)
             seconds += arrivals * pass_seconds(layout, computing, route, arriving=True)
             seconds += max(0, work.passes - arrivals) * pass_seconds(layout, computing, route)
-            arrivals = 0  # counted in the first phase that it works in
+            arrivals = 0  # counted in the first phase in which it works
         return seconds
 
     def computing(self, part: Part, scheme: Scheme, work: Work) -> float:
-        """Seconds of one pass, with all weights in place: of products, of reading weights or of starting kernels."""
+        """Seconds of one pass with all weights resident, bound by products, reading weights or launching kernels."""
         machine = self.machine
         speedup = scheme_speed(scheme, machine.int8_speedup) if part.component.role == "denoiser" else 1.0
         products = work.operations / (machine.speed * speedup)
@@ -149,46 +149,46 @@ class Problem:
         return factor * max(products, self.total(part, scheme) / machine.bandwidth, starting)
 
     def resident_seconds(self, part: Part, scheme: Scheme) -> float:
-        """Of all passes, with all weights in place."""
+        """Seconds of all passes with all weights resident."""
         return sum(work.passes * self.computing(part, scheme, work) for work in part.works)
 
     def rate(self, tier: HostTier) -> float:
-        """Bytes per second on the way to the device, of what is not page-locked."""
+        """Copy rate of weights that are not page-locked, in bytes per second."""
         pageable = min(self.machine.pageable_rate, self.machine.copy_rate)
         return pageable if tier == "ram" else min(self.machine.disk_rate, pageable)
 
     def route(self, part: Part, hosts: Hosts) -> Route:
-        """A network's way to the device."""
+        """Return the copy rates of a network."""
         return Route(self.rate(hosts.of(part)), hosts.locked.get(part.key, 0), self.machine.copy_rate)
 
     def host_bytes(self, precision: Precision, hosts: Hosts) -> int:
-        """Of RAM, beside what a simulated or shared device takes of it."""
+        """Bytes of RAM, without the memory of a simulated or integrated device."""
         parts = self.parts("batched", 0)
         kept = sum(self.total(part, precision.of(part)) for part in parts if hosts.of(part) != "disk")
         return self.machine.process_bytes + kept + self._staging(precision, hosts)
 
     def _staging(self, precision: Precision, hosts: Hosts) -> int:
-        """What is read from disk passes through RAM on its way to a card."""
+        """RAM buffers for weights that are read from disk to a GPU."""
         if self.machine.one_memory:
             return 0
         read = [part for part in self.parts("batched", 0) if hosts.of(part) == "disk"]
         return 2 * max((largest_block(p.component, precision.of(p), self.task.dtype) for p in read), default=0)
 
     def all_hosts(self, precision: Precision, limits: Limits) -> tuple[Hosts, ...]:
-        """Those that RAM allows, with what may be page-locked; on a card only the best of them."""
+        """Return the host tiers that fit RAM, with page locks; on a discrete GPU only the best of them."""
         fitting = [
             hosts
             for hosts in itertools.starmap(Hosts, itertools.product(_TIERS, repeat=2))
             if self.host_bytes(precision, hosts) <= limits.ram
         ]
-        if not self.machine.one_memory:  # where weights that wait in RAM leave less of it to work in
+        if not self.machine.one_memory:  # otherwise weights kept in RAM reduce device memory
             fitting = [hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting)]
         return tuple(each for hosts in fitting for each in self.with_locks(precision, hosts, limits.pinned))
 
     def with_locks(self, precision: Precision, hosts: Hosts, budget: int) -> tuple[Hosts, ...]:
-        """With pages locked up to a budget, text encoders after the others or, if that is another choice, before them.
+        """Return variants with page locks up to the budget: text encoders last and, if that differs, first.
 
-        Which weights of a network move is not known yet: either may turn out to need none.
+        Which weights of a network will be copied is not known yet: either may turn out to need no locks.
         """
         waiting = [part for part in self.parts("batched", 0) if hosts.of(part) == "ram"]
         groups: tuple[list[Moving], list[Moving]] = ([], [])
@@ -199,17 +199,17 @@ class Problem:
         return tuple(replace(hosts, locked=each) for each in choices[: 1 + (choices[0] != choices[1])])
 
     def vram(self, precision: Precision, hosts: Hosts, limits: Limits) -> int:
-        """What is left to the device."""
+        """Return the device memory left beside weights in RAM."""
         if not self.machine.one_memory:
             return limits.vram
         return min(limits.vram, limits.ram - self.host_bytes(precision, hosts))
 
     def most_vram(self, limits: Limits) -> int:
-        """What is left to the device when no weights wait in RAM."""
+        """Return the device memory left if no weights are kept in RAM."""
         return min(limits.vram, limits.ram - self.machine.process_bytes) if self.machine.one_memory else limits.vram
 
     def smallest_peak(self, precision: Precision, tile: int) -> int:
-        """Of device memory, that no plan can do without."""
+        """Return the minimum of device memory over all plans."""
         guidance = self.leanest
         weights = [0] * len(self.phases)
         for part in self.parts(guidance, tile):
@@ -220,17 +220,17 @@ class Problem:
         return self.fixed_bytes + max(map(sum, zip(weights, live, strict=True)))
 
     def smallest_ram(self, precision: Precision, tile: int) -> int:
-        """Of RAM, that no plan can do without."""
+        """Return the minimum of RAM over all plans."""
         on_device = self.smallest_peak(precision, tile) if self.machine.one_memory else 0
         return self.host_bytes(precision, self.smallest_hosts(precision)) + on_device
 
     def smallest_hosts(self, precision: Precision) -> Hosts:
-        """Where weights wait with the least RAM: on disk, but for networks no larger than what reading takes."""
+        """Host tiers with the least RAM: disk, except for networks smaller than the read buffers."""
         hosts = itertools.starmap(Hosts, itertools.product(("disk", "ram"), repeat=2))
         return min(hosts, key=lambda one: self.host_bytes(precision, one))
 
     def decoding_peak(self, tile: int) -> int:
-        """Of the phase that decodes, with nothing else there."""
+        """Return the peak of the decode phase with nothing else on the device."""
         last = len(self.phases) - 1
         parts = [part for part in self.parts("batched", tile) if last in part.phases]
         weights = sum(min(layout.device_bytes for layout in self.layouts(part, "none")) for part in parts)
@@ -238,7 +238,7 @@ class Problem:
 
 
 def _in_turn(groups: Iterable[list[Moving]], budget: int) -> dict[str, int]:
-    """Bytes that are locked, of the first group before the others."""
+    """Allot locked bytes, to the first group before the others."""
     locked: dict[str, int] = {}
     for group in groups:
         locked |= allotted(group, budget - sum(locked.values()))
@@ -246,7 +246,7 @@ def _in_turn(groups: Iterable[list[Moving]], budget: int) -> dict[str, int]:
 
 
 def _better(one: Hosts, other: Hosts) -> bool:
-    """Whether no network waits in a slower place, and some in a faster one."""
+    """Whether no network is on a slower tier, and some are on a faster one."""
     places = [(_TIERS.index(a), _TIERS.index(b)) for a, b in ((one.text, other.text), (one.others, other.others))]
     return any(a < b for a, b in places) and all(a <= b for a, b in places)
 

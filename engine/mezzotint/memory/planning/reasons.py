@@ -1,4 +1,4 @@
-"""A plan in plain sentences."""
+"""Explain a plan in plain sentences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,11 +9,11 @@ from mezzotint.memory.planning.search import Solution
 from mezzotint.protocol import Plan
 
 _WORTH_TELLING = 1.0  # seconds
-_CLOSE = 0.005  # of the time: less is no difference
+_CLOSE = 0.005  # fraction of the time below which plans count as equally fast
 
 
 def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fits: bool) -> tuple[str, ...]:
-    """Why the plan is as it is; what is missing where it does not fit."""
+    """Explain the plan, or what is missing if it does not fit."""
     if plan.fits:
         told = [_sentence(problem, solution, plan), *_details(problem, solution, plan)]
     else:
@@ -76,7 +76,7 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
 
 
 def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:
-    """Which times were measured, and what the others are expected of."""
+    """Say which times were measured, and what estimates are based on."""
     machine, known = problem.machine, problem.calibration
     works = [p.part for p in solution.placed if p.part.component.role == "denoiser"]
     measured = all(known.has_timed(p.model.family, "denoiser", solution.precision.of(p)) for p in works)
@@ -109,7 +109,7 @@ def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[s
 
 
 def everything(problem: Problem) -> int:
-    """The peak in 16 bits with all networks in place and nothing in tiles."""
+    """Peak memory in 16 bits with all networks resident and no tiling."""
     full = Precision("none", "none")
     parts = problem.parts("batched", 0)
     weights = sum(total_bytes(part.component, full.of(part), problem.task.dtype) for part in parts)

@@ -1,8 +1,8 @@
-"""The fastest way to carry a task out within limits: exact, and quick because bounds cut most of it off.
+"""Exact branch-and-bound search for the fastest plan of a task within limits.
 
-Searched are: guidance in one pass or two; where weights wait; which networks stay on the device in phases in which
-they do not work; how many blocks of each are resident, and through how many slots the others pass. Text encoders run
-once for a job, and stay beyond that only where everything does: what is used in every step has the room before them.
+The search covers: guidance in one pass or two; host tiers; which networks stay on the device in phases in which they do
+not work; the number of resident blocks and slots of each. Text encoders run once per job and stay on the device longer
+only if everything does, because networks used in every step have priority.
 """
 
 import itertools
@@ -15,12 +15,12 @@ from mezzotint.memory.planning.phases import Part, turns
 from mezzotint.memory.planning.problem import Frontier, Hosts, Limits, Precision, Problem
 from mezzotint.protocol import GuidancePasses
 
-_ROUNDING = 1e-9  # seconds: sums in another order differ by less
+_ROUNDING = 1e-9  # seconds: rounding differences of reordered sums are smaller
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A network's part of a solution."""
+    """A network's placement in a solution."""
 
     part: Part
     layout: Layout
@@ -30,7 +30,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """One way to carry the task out."""
+    """One way to run the task."""
 
     seconds: float
     guidance: GuidancePasses
@@ -42,19 +42,19 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """One way for a network to come and go."""
+    """One option for when a network is on the device."""
 
     key: str  # of the network
     present: tuple[int, ...]
     arrivals: int
     frontier: Frontier
-    bound: float  # no layout that fits alone is faster
+    bound: float  # lower bound: the fastest layout that fits alone
 
 
 def fastest(
     problem: Problem, precision: Precision, tile: int, limits: Limits, below: float = math.inf
 ) -> Solution | None:
-    """The solution of least time; None where nothing fits, or nothing takes less than `below`."""
+    """Return the fastest solution; None if nothing fits, or nothing is faster than `below`."""
     best: Solution | None = None
     for guidance in problem.guidances:
         for hosts in problem.all_hosts(precision, limits):
@@ -63,7 +63,7 @@ def fastest(
                 least = best.seconds if best else below
                 best = _fastest(problem, precision, tile, guidance, hosts, rooms, least) or best
         if best is not None and all(not each.arrivals and not each.layout.slots for each in best.placed):
-            break  # with everything loaded the halves of the guidance come as is best for the model
+            break  # with everything loaded, the preferred guidance mode is best
     return best
 
 
@@ -80,15 +80,15 @@ def _fastest(
     rooms: tuple[int, ...],
     below: float,
 ) -> Solution | None:
-    """One that takes less than `below`, or None."""
+    """Return the fastest solution for these settings that takes less than `below`, or None."""
     parts = problem.parts(guidance, tile)
     whole = _everything(problem, precision, tile, guidance, hosts)
     if sum(placed.layout.device_bytes for placed in whole.placed) <= min(rooms):
-        return whole if whole.seconds < below else None  # nothing is copied: no other way is faster
+        return whole if whole.seconds < below else None  # nothing is copied, so this is the fastest
     stays = [list(_stays(problem, part, precision, hosts, rooms)) for part in parts]
     rivals = Rivals(rooms)
     found: Solution | None = None
-    first = tuple(ways[0] for ways in stays if ways)  # there only where they work: a bound on all others
+    first = tuple(ways[0] for ways in stays if ways)  # on the device only while they work: a bound on all others
     for chosen in (first, *sorted(itertools.product(*stays), key=_bound)):
         if len(chosen) < len(parts) or (chosen is not first and _bound(chosen) >= below):
             break
@@ -102,7 +102,7 @@ def _fastest(
 
 
 def _everything(problem: Problem, precision: Precision, tile: int, guidance: GuidancePasses, hosts: Hosts) -> Solution:
-    """All networks on the device, whole and for good."""
+    """The solution with all networks fully and permanently on the device."""
     always = tuple(range(len(problem.phases)))
     parts = problem.parts(guidance, tile)
     placed = tuple(Placed(part, problem.layouts(part, precision.of(part))[0], always, 0) for part in parts)
@@ -123,9 +123,9 @@ def _stays(problem: Problem, part: Part, precision: Precision, hosts: Hosts, roo
 
 
 def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Ways to come and go: the phases, and how often the network arrives.
+    """Options for when a network is on the device: the phases, and how often it arrives.
 
-    It is there only where it works; from image to image; or for good, and then its arrival is no part of the job.
+    Only in phases in which it works; during the whole job after encoding; or permanently, without arrivals in the job.
     """
     last = len(problem.phases) - 1
     if part.component.role == "text":
@@ -138,14 +138,14 @@ def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], i
 
 
 class Rivals:
-    """Networks that are on the device at the same time share its room; those that are not do not touch each other."""
+    """Assigns layouts to networks; only those on the device at the same time compete for room."""
 
     def __init__(self, rooms: Sequence[int]) -> None:
         self._rooms = rooms
         self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], _Known] = {}
 
     def assign(self, stays: Sequence[Stay], below: float) -> tuple[float, tuple[Layout, ...] | None]:
-        """The layouts of least time of networks that come and go so; no layouts where that is not below a time."""
+        """Return the least time and layouts for these stays; layouts are None if the time is not less than `below`."""
         seconds, left = 0.0, _bound(stays)
         layouts: dict[int, Layout] = {}
         for group in _groups(stays):
@@ -161,7 +161,7 @@ class Rivals:
         return seconds, tuple(layouts[index] for index in range(len(stays)))
 
     def _group(self, stays: Sequence[Stay], below: float) -> "_Known":
-        """What is known to be the best, or not to be below a time that is no lower, need not be searched again."""
+        """Search a group of stays; reuses a cached optimum, or a cached failure with an equal or higher bound."""
         below += _ROUNDING
         key = tuple((stay.key, stay.present) for stay in stays)
         known = self._known.get(key)
@@ -172,14 +172,14 @@ class Rivals:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The least time and its layouts; without layouts, a time that nothing is below."""
+    """The least time and its layouts; without layouts, a lower bound on the time."""
 
     seconds: float
     layouts: tuple[Layout, ...] | None
 
 
 def _groups(stays: Sequence[Stay]) -> list[list[int]]:
-    """Indices of those that share phases, directly or by way of others."""
+    """Indices of stays grouped by shared phases, directly or transitively."""
     groups: list[tuple[set[int], list[int]]] = []
     for index, stay in enumerate(stays):
         phases, members = set(stay.present), [index]
@@ -205,7 +205,7 @@ def _assigned(stays: Sequence[Stay], rooms: Sequence[int], below: float) -> _Kno
 
 
 class _Assignment:
-    """A descent through the networks, the one of fewest layouts first; bounds cut branches off."""
+    """Depth-first branch and bound over the networks, in the given order."""
 
     def __init__(self, stays: Sequence[Stay], below: float) -> None:
         self._stays, self.least = stays, below
@@ -213,16 +213,16 @@ class _Assignment:
         self.found: tuple[int, ...] | None = None
 
     def descend(self, depth: int, rooms: list[int], seconds: float, entries: tuple[int, ...]) -> None:
-        """Try the layouts of the network at this depth, the fastest first."""
+        """Try the layouts of the network at this depth, fastest first."""
         if depth == len(self._stays):
-            self.least, self.found = seconds, entries  # only what takes less gets here
+            self.least, self.found = seconds, entries  # only improvements get here
             return
         stay = self._stays[depth]
         frontier, is_last = stay.frontier, depth == len(self._stays) - 1
         for entry in range(frontier.within(min([rooms[phase] for phase in stay.present])), -1, -1):
             now = seconds + frontier.seconds[entry]
             if now + self._rest[depth + 1] >= self.least:
-                return  # the next are slower
+                return  # the remaining layouts are slower
             left = list(rooms)
             for phase in stay.present:
                 left[phase] -= frontier.bytes[entry]
@@ -232,7 +232,7 @@ class _Assignment:
                 return
 
     def _bound(self, depth: int, rooms: list[int]) -> float:
-        """What those further down take at least, each with all the room to itself."""
+        """Lower bound on the time of the remaining networks, each with all the room to itself."""
         total = 0.0
         for stay in self._stays[depth:]:
             entry = stay.frontier.within(min([rooms[phase] for phase in stay.present]))
@@ -243,7 +243,7 @@ class _Assignment:
 
 
 def least(problem: Problem, precision: Precision, tile: int) -> Solution:
-    """The solution of least device memory: everything streamed from disk that can be."""
+    """Return the solution with the least device memory, streaming everything from disk that can be."""
     guidance, hosts = problem.leanest, problem.smallest_hosts(precision)
     placed = []
     for part in problem.parts(guidance, tile):

@@ -1,4 +1,4 @@
-"""What is to be done, as planning sees it."""
+"""The task of a job, as planning sees it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,32 +9,32 @@ from mezzotint.protocol import Quantization
 
 Numbers: TypeAlias = Literal["float32", "bfloat16", "float16"]
 
-HAND_OVER = 0.8  # the part of the steps that a base model takes before its refiner, where nothing is said
+HAND_OVER = 0.8  # default fraction of the steps that a base model runs before its refiner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTask:
-    """One model at one size for a number of forward passes."""
+    """One model at one size for a number of steps."""
 
     model: ModelFootprint
     width: int  # pixels
     height: int
-    steps: int  # that it takes itself
-    guided: bool  # a second pass for the negative prompt
-    batch: int = 1  # images that are denoised together
-    references: tuple[tuple[int, int], ...] = ()  # sizes of reference images as the denoiser is shown them, in pixels
+    steps: int  # run by this stage
+    guided: bool  # with a second pass for the negative prompt
+    batch: int = 1  # images denoised together
+    references: tuple[tuple[int, int], ...] = ()  # sizes of reference images as passed to the denoiser, in pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A job: its stages, and what was asked for."""
+    """A job: its stages and the requested settings."""
 
     stages: tuple[StageTask, ...]
-    count: int = 1  # images, one after another
-    quantization: Quantization = "auto"  # of the denoisers; what is stored quantized is asked for by its scheme
+    count: int = 1  # number of images
+    quantization: Quantization = "auto"  # of the denoisers; models stored quantized request their scheme
     text_quantization: Quantization = "auto"
     dtype: Numbers = "bfloat16"
-    vae_tile: int | None = None  # pixels; 0: whole; None: as the plan has it
+    vae_tile: int | None = None  # pixels; 0: no tiling; None: chosen by the plan
 
 
 def task_of(
@@ -48,9 +48,9 @@ def task_of(
     dtype: Numbers = "bfloat16",
     references: Sequence[Sequence[tuple[int, int]]] = (),
 ) -> Task:
-    """Models one after another at one size: the first takes four fifths of the steps, the others share the rest.
+    """Return a task that runs models in sequence at one size: the first runs four fifths of the steps, the rest share.
 
-    `references`: for each of them the sizes of reference images as it is shown them.
+    `references`: for each model the sizes of reference images as passed to it.
     """
     first = models[0]
     total = first.steps if steps is None else steps

@@ -1,1 +1,1 @@
-"""How quantized layers lie in files."""
+"""File layouts of quantized layers."""

@@ -1,8 +1,8 @@
-"""bitsandbytes' layers.
+"""bitsandbytes' layouts.
 
-Of 4 bits: packed `weight`, `absmax`, tables of values, and `quant_state.bitsandbytes__nf4` or `__fp4`. Of 8 bits
-(arXiv 2208.07339): `weight`, and beside it `SCB`, the largest magnitude of each row, which 127 stands for;
-`weight_format` says that rows lie one after the other.
+4 bits: packed `weight`, `absmax`, tables of code values, and `quant_state.bitsandbytes__nf4` or `__fp4`. 8 bits
+(arXiv 2208.07339): `weight`, `SCB`, the largest magnitude of each row, to which 127 corresponds, and `weight_format`,
+which must say row-major.
 """
 
 import json
@@ -27,17 +27,17 @@ _LARGEST_OFFSET = torch.finfo(torch.float32).max
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitsAndBytesLayout:
-    """Layers of the format Nf4, or Fp4."""
+    """Layout of Nf4 and Fp4 layers."""
 
     kind: str = "nf4"
 
     @property
     def mark(self) -> str:
-        """How the names end of tensors that describe a layer."""
+        """Suffix of the names of tensors that describe a layer."""
         return f".weight.quant_state.bitsandbytes__{self.kind}"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
-        """Understand a description; ModelRefused when it makes no sense."""
+        """Parse a layer's description; raises ModelRefused if it is invalid."""
         if description.get("quant_type") != self.kind:
             raise refused(layer, "quant_type", description.get("quant_type"), self.kind)
         if description.get("blocksize") != BLOCK:
@@ -57,7 +57,7 @@ class BitsAndBytesLayout:
         return Parsed(format=format_, shape=shape, names=names)
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The format's tensors; ModelRefused when codes stand for other values than they should."""
+        """Return the format's tensors; raises ModelRefused if the tables of code values are not the expected ones."""
         self._check_table(layer, parts["quant_map"], nf4_values() if self.kind == "nf4" else fp4_values())
         tensors = {"weight": parts["weight"].reshape(-1, 1), "absmax": parts["absmax"]}
         if isinstance(format_, Nf4 | Fp4) and format_.double:
@@ -69,7 +69,7 @@ class BitsAndBytesLayout:
     def encode(
         self, layer: str, format_: Format, shape: tuple[int, ...], tensors: Mapping[str, Tensor], dtype: torch.dtype
     ) -> dict[str, Tensor]:
-        """The file's tensors."""
+        """Return the tensors to store."""
         if not isinstance(format_, Nf4):
             raise TypeError(f"{format_} is only read")
         told: dict[str, object] = {
@@ -100,12 +100,12 @@ class BitsAndBytesLayout:
 
 
 class RowsOf8Bits:
-    """Layers of the format Int8, known by a tensor and not described."""
+    """Layout of Int8 layers, recognized by a tensor name and without a description."""
 
     mark = ".SCB"
 
     def parse(self, layer: str, tensors: Specs) -> Parsed:
-        """Understand a layer; ModelRefused when it makes no sense."""
+        """Parse a layer; raises ModelRefused if it is invalid."""
         weight, scale = (spec_of(layer, f"{layer}.{name}", tensors) for name in ("weight", "SCB"))
         if weight.dtype != "I8" or len(weight.shape) != 2:
             raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "I8 of 2 dimensions")
@@ -115,7 +115,7 @@ class RowsOf8Bits:
         return Parsed(format=Int8(dynamic=False), shape=weight.shape, names=names)
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
-        """The format's tensors; ModelRefused when rows lie in another order."""
+        """Return the format's tensors; raises ModelRefused if the weight is not row-major."""
         order = parts.get("weight_format")
         if order is not None and bool(order.any()):
             raise refused(layer, "weight_format", order.flatten()[0].item(), "0, row by row")
@@ -123,7 +123,7 @@ class RowsOf8Bits:
 
 
 def diffusers_config(*, double: bool, kept: Sequence[str]) -> dict[str, object]:
-    """What diffusers wants to be told in config.json."""
+    """The `quantization_config` that diffusers expects in config.json."""
     return {
         "quant_method": "bitsandbytes",
         "load_in_4bit": True,

@@ -1,10 +1,10 @@
-"""ComfyUI's layers: `weight`, `weight_scale`, `comfy_quant`; of int8_tensorwise with or without ConvRot.
+"""ComfyUI's layout: `weight`, `weight_scale`, `comfy_quant`; int8_tensorwise with or without ConvRot.
 
-Scales of blocks (mxfp8, nvfp4) lie in tiles, and nvfp4 has one of all of them in `weight_scale_2`: comfy-kitchen 0.2,
-tensor/mxfp8.py and tensor/nvfp4.py.
+Block scales (mxfp8, nvfp4) are tiled, and nvfp4 has an additional per-tensor scale in `weight_scale_2`: see
+comfy-kitchen 0.2, tensor/mxfp8.py and tensor/nvfp4.py.
 
-Rows may share one scale (then it is spread to all) or have one each. `full_precision_matrix_mult` says that the weight
-alone is quantized. Files may say the same of all layers at once, in `_quantization_metadata`.
+Rows may share a scale (which is then expanded) or have one each. `full_precision_matrix_mult` means that only the
+weight is quantized. Files may instead describe all layers at once, in `_quantization_metadata`.
 """
 
 import json
@@ -25,20 +25,20 @@ from mezzotint.quantization.rotation import GROUPS
 FORMAT = "int8_tensorwise"
 FP8_FORMAT = "float8_e4m3fn"
 _BLOCK_FORMATS: Mapping[object, Format] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
-_BYTES = ("U8", "F8_E8M0")  # of exponents
+_BYTES = ("U8", "F8_E8M0")  # dtypes of exponents
 _METADATA = "_quantization_metadata"
 _VERSION = "1.0"
 _USUAL_GROUP = 256
-_NOT_A_NUMBER = 255  # of exponents
+_NOT_A_NUMBER = 255  # NaN as an E8M0 exponent
 
 
 class ComfyUiLayout:
-    """Layers of the formats Int8, Fp8, Mxfp8 and Nvfp4."""
+    """Layout of Int8, Fp8, Mxfp8 and Nvfp4 layers."""
 
     mark = ".comfy_quant"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
-        """Understand a description; ModelRefused when it makes no sense."""
+        """Parse a layer's description; raises ModelRefused if it is invalid."""
         if description.get("format") == FP8_FORMAT:
             return fp8_layer(layer, f"{layer}.weight_scale", tensors)
         if isinstance(described := description.get("format"), str) and described in _BLOCK_FORMATS:
@@ -59,7 +59,7 @@ class ComfyUiLayout:
         return Parsed(format=Int8(dynamic=dynamic, group=group), shape=weight.shape, names=names)
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The format's tensors."""
+        """Return the format's tensors."""
         if isinstance(format_, Fp8):
             return decoded(parts)
         if isinstance(format_, Mxfp8):
@@ -75,17 +75,17 @@ class ComfyUiLayout:
         self,
         layer: str,
         format_: Format,
-        shape: tuple[int, ...],  # noqa: ARG002  as Layout has it
+        shape: tuple[int, ...],  # noqa: ARG002  required by Layout
         tensors: Mapping[str, Tensor],
         dtype: torch.dtype,  # noqa: ARG002
     ) -> dict[str, Tensor]:
-        """The file's tensors."""
+        """Return the tensors to store."""
         encoded = {f"{layer}.{name}": tensor for name, tensor in tensors.items()}
         return {**encoded, layer + self.mark: described_as(json.dumps(description_of(format_)))}
 
 
 def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
-    """A layer of 8-bit floats whose scale is that tensor; None: it has none. ModelRefused when it makes no sense."""
+    """Parse a layer of 8-bit floats; `scale` names its scale tensor, if any. Raises ModelRefused if it is invalid."""
     weight = spec_of(layer, f"{layer}.weight", tensors)
     if weight.dtype != "F8_E4M3" or len(weight.shape) != 2:
         raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "F8_E4M3 of 2 dimensions")
@@ -98,7 +98,7 @@ def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
 
 
 def _block_layer(layer: str, format_: Format, description: Mapping[str, object], tensors: Specs) -> Parsed:
-    """A layer whose blocks share scales; ModelRefused when it makes no sense."""
+    """Parse a layer with block scales; raises ModelRefused if it is invalid."""
     if flag(layer, description, "convrot"):
         raise refused(layer, "convrot", description["convrot"], f"{format_.scheme} that is not rotated")
     names = {"weight": f"{layer}.weight", "tiled_scale": f"{layer}.weight_scale"}
@@ -134,7 +134,7 @@ def _decoded_nvfp4(parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def description_of(format_: Format) -> dict[str, object]:
-    """What is said of a layer."""
+    """Return a layer's description as stored in files."""
     if isinstance(format_, Fp8):
         return {"format": FP8_FORMAT}
     if not isinstance(format_, Int8):
@@ -148,7 +148,7 @@ def description_of(format_: Format) -> dict[str, object]:
 
 
 def to_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
-    """What a file says of all its layers."""
+    """Return the file metadata that describes all layers."""
     if not layers:
         return {}
     told = {name: description_of(format_) for name, format_ in layers.items()}
@@ -156,7 +156,7 @@ def to_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
 
 
 def from_metadata(metadata: Mapping[str, str]) -> dict[str, Mapping[str, object]]:
-    """The descriptions of layers in a file's metadata, by name; ModelRefused when they are damaged."""
+    """Return the layer descriptions in a file's metadata, by layer name; raises ModelRefused if they are damaged."""
     if _METADATA not in metadata:
         return {}
     whole = parse_json_object(metadata[_METADATA].encode(), _METADATA)

@@ -1,4 +1,4 @@
-"""What a layout of quantized layers in files has to tell."""
+"""Protocols and helpers of file layouts for quantized layers."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
@@ -12,11 +12,11 @@ from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format
 
 Specs = Mapping[str, TensorSpec]
-MARK = "mark"  # the tensor of bytes that describes a layer
+MARK = "mark"  # key of the byte tensor that describes a layer
 
 
 class Parsed(NamedTuple):
-    """A layer as its description tells it: its format, its weight's shape, and where each tensor lies in the file."""
+    """A parsed layer: its format, the shape of its weight, and the file's name of each tensor."""
 
     format: Format
     shape: tuple[int, ...]
@@ -24,44 +24,44 @@ class Parsed(NamedTuple):
 
 
 class Decoder(Protocol):
-    """One way of reading quantized layers from a file."""
+    """Reads quantized layers from a file."""
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The format's tensors, of the file's under the names that `parse` gave."""
+        """Return the format's tensors; `parts` are the file's, under the names from `parse`."""
 
 
 class Layout(Decoder, Protocol):
-    """One way of keeping quantized layers in a file, each with a tensor that describes it."""
+    """A file layout in which each quantized layer has a tensor that describes it."""
 
     @property
     def mark(self) -> str:
-        """How the names end of tensors that describe a layer."""
+        """Suffix of the names of tensors that describe a layer."""
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
-        """Understand a description; ModelRefused when it makes no sense."""
+        """Parse a layer's description; raises ModelRefused if it is invalid."""
 
     def encode(
         self, layer: str, format_: Format, shape: tuple[int, ...], tensors: Mapping[str, Tensor], dtype: torch.dtype
     ) -> dict[str, Tensor]:
-        """The file's tensors, the description among them."""
+        """Return the tensors to store, including the description."""
 
 
 def spec_of(layer: str, name: str, tensors: Specs) -> TensorSpec:
-    """The tensor of that name; ModelRefused when the file lacks it."""
+    """Return the named tensor's spec; raises ModelRefused if the file lacks it."""
     if name not in tensors:
         raise ModelRefused(f"the quantized layer {plain(layer, 200)} lacks {plain(name, 200)}; the file is damaged")
     return tensors[name]
 
 
 def refused(layer: str, key: str, value: object, wanted: str) -> ModelRefused:
-    """A description that cannot be."""
+    """Error for an invalid value in a layer's description."""
     return ModelRefused(
         f"the quantized layer {plain(layer, 200)} says {key} {plain(value, 60)}; what can be read is {wanted}"
     )
 
 
 def flag(layer: str, description: Mapping[str, object], key: str) -> bool:
-    """Yes or no, no where nothing is said; ModelRefused when it is anything else."""
+    """Return a boolean of the description, False if absent; raises ModelRefused if it is not a boolean."""
     value = description.get(key, False)
     if not isinstance(value, bool):
         raise refused(layer, key, value, "true or false")
@@ -69,5 +69,5 @@ def flag(layer: str, description: Mapping[str, object], key: str) -> bool:
 
 
 def described_as(data: str) -> Tensor:
-    """A description as a tensor of bytes."""
+    """Encode a description as a byte tensor."""
     return torch.frombuffer(bytearray(data.encode()), dtype=torch.uint8)

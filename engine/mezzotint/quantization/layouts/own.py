@@ -1,4 +1,4 @@
-"""Our own layers of 4 bits with a branch of low rank: each tensor under its name, and `mezzotint_quant`."""
+"""Our layout of 4-bit layers with a low-rank branch: each tensor under its name, plus `mezzotint_quant`."""
 
 import json
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ _LARGEST_RANK = 4096
 
 
 class OwnLayout:
-    """Layers of the format LowRank4."""
+    """Layout of LowRank4 layers."""
 
     mark = ".mezzotint_quant"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
-        """Understand a description; ModelRefused when it makes no sense."""
+        """Parse a layer's description; raises ModelRefused if it is invalid."""
         if description.get("format") != FORMAT:
             raise refused(layer, "format", description.get("format"), FORMAT)
         rank, group = description.get("rank"), description.get("group", 0)
@@ -40,7 +40,7 @@ class OwnLayout:
         return Parsed(format=format_, shape=shape, names={name: f"{layer}.{name}" for name in _NAMES})
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
-        """The format's tensors; ModelRefused when a group's scale would not leave codes in 8 bits."""
+        """Return the format's tensors; raises ModelRefused if a group scale would overflow 8 bits."""
         scales = parts["weight_group_scale"]
         if bool((scales > LARGEST_GROUP_SCALE).any()):
             raise refused(layer, "a group's scale is", int(scales.max()), f"at most {LARGEST_GROUP_SCALE}")
@@ -50,11 +50,11 @@ class OwnLayout:
         self,
         layer: str,
         format_: Format,
-        shape: tuple[int, ...],  # noqa: ARG002  as Layout has it
+        shape: tuple[int, ...],  # noqa: ARG002  required by Layout
         tensors: Mapping[str, Tensor],
         dtype: torch.dtype,  # noqa: ARG002
     ) -> dict[str, Tensor]:
-        """The file's tensors."""
+        """Return the tensors to store."""
         if not isinstance(format_, LowRank4):
             raise TypeError(f"{format_} is kept in another layout")
         described = {"rank": format_.rank, "group": format_.group, "dynamic": format_.dynamic}

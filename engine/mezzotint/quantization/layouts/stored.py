@@ -1,6 +1,6 @@
-"""How quantized layers lie in safetensors files: in ComfyUI's layout, in bitsandbytes', and in our own.
+"""Quantized layers in safetensors files: in ComfyUI's layout, in bitsandbytes', and in our own.
 
-A layer called `m` has its weight in `m.weight`, and beside it a tensor of bytes that holds JSON and says what that is.
+A layer `m` has its weight in `m.weight`, and next to it a byte tensor with a description in JSON.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,15 +32,15 @@ class StoredLayer:
 
     name: str
     format: Format
-    shape: tuple[int, ...]  # of the weight
-    names: Mapping[str, str]  # from what the layout calls a tensor to its name in the file
+    shape: tuple[int, ...]  # shape of the weight
+    names: Mapping[str, str]  # from the layout's tensor names to those in the file
     decoder: Decoder
 
 
 def find_stored_layers(
     tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read: Read
 ) -> dict[str, StoredLayer]:
-    """The quantized layers of files with these tensors, by name; ModelRefused names the layer that makes no sense."""
+    """Find the quantized layers among these tensors, by name; raises ModelRefused, naming the layer, if one is bad."""
     return {layer.name: layer for layer in _found(tensors, metadata, read)}
 
 
@@ -67,7 +67,7 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
 
 
 def _floats(tensors: Mapping[str, TensorSpec], told: Collection[str]) -> Iterator[StoredLayer]:
-    """Layers of 8-bit floats that no description tells of: with a scale beside them, or without one."""
+    """8-bit float layers without a description, with or without a scale tensor."""
     for name, spec in tensors.items():
         layer = name.removesuffix(".weight")
         if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name:
@@ -102,7 +102,7 @@ def _checked(
 
 
 def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The format's tensors, from the file's; ModelRefused when they do not fit each other."""
+    """Return the format's tensors from the file's; raises ModelRefused if they are inconsistent."""
     told = {ours: parts[name] for ours, name in layer.names.items()}
     tensors = layer.decoder.decode(layer.name, layer.format, told)
     for name, wanted in layer.format.described(layer.shape).items():
@@ -118,7 +118,7 @@ def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, T
 
 
 def _finite(tensor: Tensor) -> bool:
-    """Whether all numbers are; of 8-bit floats, which torch does not ask that, all but one code are."""
+    """Whether all numbers are finite; torch cannot test 8-bit floats, in which one code (of either sign) is NaN."""
     if tensor.dtype == torch.float8_e4m3fn:
         return not bool((tensor.view(torch.uint8) & 0x7F == 0x7F).any())
     return bool(torch.isfinite(tensor).all())
@@ -127,17 +127,17 @@ def _finite(tensor: Tensor) -> bool:
 def encode_layer(
     name: str, format_: Format, shape: Sequence[int], tensors: Mapping[str, Tensor], dtype: torch.dtype
 ) -> dict[str, Tensor]:
-    """What a file holds for a layer; `dtype` is that of the weight before it was quantized."""
+    """Return the tensors to store for a layer; `dtype` is that of the weight before quantization."""
     return _layout_of(format_).encode(name, format_, tuple(shape), tensors, dtype)
 
 
 def file_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
-    """What the file says of them as a whole."""
+    """Return the file metadata that describes the layers."""
     return to_metadata({name: each for name, each in layers.items() if isinstance(each, Int8)})
 
 
 def diffusers_quantization_config(layers: Mapping[str, Format], kept: Sequence[str]) -> dict[str, object]:
-    """What config.json must say so that diffusers reads the layers; `kept` are linear layers that are not quantized."""
+    """Return config.json's `quantization_config` for diffusers; `kept` are the linear layers that are not quantized."""
     return diffusers_config(double=all(isinstance(each, Nf4) and each.double for each in layers.values()), kept=kept)
 
 

@@ -1,1 +1,1 @@
-"""What multiplies with quantized weights: kernels, ours or others', and torch."""
+"""Products with quantized weights, by our kernels, those of others, or torch."""

@@ -1,4 +1,4 @@
-"""Products with NF4 weights by bitsandbytes' kernels, which read the very tensors that the format has."""
+"""Products with NF4 weights by bitsandbytes' kernels, which read the format's tensors directly."""
 
 import importlib
 import warnings
@@ -23,7 +23,7 @@ _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
 class BitsAndBytesLinear:
-    """Its kernels as a function of tensors: fused, or a weight dequantized first, whichever it finds faster."""
+    """bitsandbytes' kernels as a callable on tensors; it chooses between fused and dequantize-first itself."""
 
     def __init__(self, gemm: Gemm, device_type: str = "cuda") -> None:
         self.device_type, self._gemm = device_type, gemm
@@ -36,7 +36,7 @@ class BitsAndBytesLinear:
         branch: Branch | None = None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor:
-        """As `linear` does it, of x `(..., k)`; Unsupported where there is no kernel for it."""
+        """Same as `linear`, for x `(..., k)`; raises Unsupported if there is no kernel."""
         self._check(x, weight, bias, branch, preparation)
         y = self._gemm(x, weight.tensors["weight"], list(weight.shape), bias=bias, **_magnitudes(weight, x.device))
         return with_branch(y, x, branch)
@@ -44,7 +44,7 @@ class BitsAndBytesLinear:
     def _check(
         self, x: Tensor, weight: QuantizedWeight, bias: Tensor | None, branch: Branch | None, preparation: Preparation
     ) -> None:
-        """What its kernels would read wrongly."""
+        """Raise Unsupported for inputs that the kernels would misread."""
         if not isinstance(weight.format, Nf4) or preparation is not Preparation.AS_IT_IS:
             raise Unsupported(f"bitsandbytes has no product for {weight.format} with {preparation.name}")
         if x.device.type != self.device_type or x.dtype not in _DTYPES or not x.numel():
@@ -57,22 +57,22 @@ class BitsAndBytesLinear:
 
 
 def open_bitsandbytes(load: Callable[[str], ModuleType] = importlib.import_module) -> BitsAndBytesLinear:
-    """The installed package's product; Unavailable says what is missing and what to do."""
+    """Return the installed package's kernels; raises Unavailable, which says what is missing and what to do."""
     try:
-        version = load(PACKAGE).__version__  # asking has it run, where its import waits
+        version = load(PACKAGE).__version__  # the attribute access triggers a lazy import
     except ImportError as error:
         raise Unavailable(f"bitsandbytes cannot be imported ({error}): {INSTALL}") from error
-    except (OSError, RuntimeError, AttributeError) as error:  # libraries that do not fit this torch
+    except (OSError, RuntimeError, AttributeError) as error:  # libraries incompatible with this torch
         raise Unavailable(f"bitsandbytes cannot be loaded ({type(error).__name__}: {error}): {INSTALL}") from error
     gemm = getattr(torch.ops.bitsandbytes, "gemm_4bit", None)
     if gemm is None:
         raise Unavailable(f"bitsandbytes {version} has no gemm_4bit: {INSTALL}")
-    warnings.filterwarnings("ignore", "inner dimension", UserWarning, PACKAGE)  # of widths that are dequantized first
+    warnings.filterwarnings("ignore", "inner dimension", UserWarning, PACKAGE)  # of widths that it dequantizes first
     return BitsAndBytesLinear(gemm)
 
 
 def _magnitudes(weight: QuantizedWeight, device: torch.device) -> dict[str, Any]:
-    """Of blocks, as its product takes them: the nested ones stand in the place of the plain."""
+    """Keyword arguments for the block magnitudes; with double quantization `absmax` takes the nested ones."""
     tensors, told = weight.tensors, {"blocksize": BLOCK, "quant_type": "nf4"}
     if "nested_absmax" not in tensors:
         return {**told, "absmax": tensors["absmax"]}

@@ -1,4 +1,4 @@
-"""Products with quantized weights by the kernels' library: rows rounded by one kernel, multiplied by the other."""
+"""Products with quantized weights by the kernel library: one kernel quantizes rows, the other multiplies."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -16,17 +16,17 @@ from mezzotint.quantization.products.kernel_branches import kernel_branches
 from mezzotint.quantization.shared_rounding import rounded
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
-_ALIGNMENT = 16  # bytes, of every row
+_ALIGNMENT = 16  # bytes, required of every row
 _COLUMN_STEP, _OUT_STEP = 16, 8
-_EPSILON = 1e-6  # of norms
-_MOST_REFUSED = 4096  # kinds that are remembered
+_EPSILON = 1e-6  # for layer norm
+_MOST_REFUSED = 4096  # limit of the cache of unsupported calls
 
 _Kind: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedRows:
-    """x as the product takes it."""
+    """x quantized row by row, the input of the product."""
 
     values: Tensor  # (m, k), int8
     scales: Tensor  # (m), float32
@@ -34,7 +34,7 @@ class QuantizedRows:
 
 
 class CompiledLinear:
-    """The library's kernels as a function of tensors."""
+    """The library's product kernels as a callable on tensors."""
 
     def __init__(self, library: ProductLibrary) -> None:
         self.device_type = library.device_type
@@ -49,9 +49,9 @@ class CompiledLinear:
         branch: Branch | None = None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor:
-        """As `linear` does it, of x `(..., k)` after its preparation; Unsupported where there is no kernel for it.
+        """Same as `linear`, for x `(..., k)` after its preparation; raises Unsupported if there is no kernel.
 
-        x is copied where its rows do not lie as the kernels read them. Nothing waits for the device.
+        Copies x if its rows are not laid out as the kernels need. Does not synchronize with the device.
         """
         self._check(x, weight, bias, branch, preparation)
         n, k = weight.shape
@@ -74,7 +74,7 @@ class CompiledLinear:
         return out.view(*x.shape[:-1], n)
 
     def quantize(self, rows: Tensor, columns: int, group: int, preparation: Preparation) -> QuantizedRows:
-        """Rows `(m, columns)`, of GEGLU `(m, 2 columns)`, prepared, rotated in groups and rounded to 8 bits."""
+        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize to 8 bits."""
         count = rows.shape[0]
         values = torch.empty((count, columns), dtype=torch.int8, device=rows.device)
         scales = torch.empty(count, dtype=torch.float32, device=rows.device)
@@ -96,7 +96,7 @@ class CompiledLinear:
         branch_x: Tensor | None = None,
         branch_up: Tensor | None = None,
     ) -> Tensor:
-        """x times the transpose of the weight's integers, plus bias and branch_x `(m, r)` branch_up' `(r, n)`."""
+        """Return x times the weight's transpose, plus bias and branch_x `(m, r)` times branch_up' `(r, n)`."""
         n, k = weight.shape
         out = torch.empty((x.values.shape[0], n), dtype=x.dtype, device=x.values.device)
         if not out.numel():
@@ -129,7 +129,7 @@ class CompiledLinear:
         branch: Branch | None,
         preparation: Preparation,
     ) -> None:
-        """What the library cannot know of the tensors, or would say in words that a person cannot place."""
+        """Check what the library cannot see, or would report in terms that users do not know."""
         why = unsupported(weight.format, tuple(weight.shape))
         if why is not None:
             raise Unsupported(why)
@@ -150,13 +150,13 @@ class CompiledLinear:
 
 
 def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> None:
-    """Unsupported where gradients are wanted."""
+    """Raise Unsupported if gradients are required."""
     if wants_gradients(x, bias, branch):
         raise Unsupported("gradients are wanted, and the kernels have no backward pass")
 
 
 def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
-    """Why there are no kernels for a weight of that format and shape; None: there are."""
+    """Return why there is no kernel for a weight of this format and shape, or None if there is one."""
     if not isinstance(format_, Int8 | LowRank4) or not format_.dynamic:
         return f"{format_} is no format whose products are of integers"
     step = GROUP if isinstance(format_, LowRank4) else _COLUMN_STEP
@@ -167,7 +167,7 @@ def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
 
 
 def readable_rows(x: Tensor) -> Tensor:
-    """x `(..., k)` as rows `(m, k)` that begin at multiples of 16 bytes, one number after the other."""
+    """x `(..., k)` as rows `(m, k)`, each contiguous and aligned to 16 bytes; copies if necessary."""
     rows = x.reshape(-1, x.shape[-1])
     step = _ALIGNMENT // rows.element_size()
     dense = rows.shape[1] <= 1 or rows.stride(1) == 1
@@ -183,7 +183,7 @@ def _own_branch(weight: QuantizedWeight) -> list[Branch]:
 
 
 def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
-    """Unsupported for a tensor of the layer that does not lie as kernels read it."""
+    """Raise Unsupported for a tensor of the layer that is not laid out as the kernels need."""
     if tensor.device != x.device:
         raise Unsupported(f"{name} is on {tensor.device} and x on {x.device}")
     if not tensor.is_contiguous():

@@ -1,6 +1,6 @@
-"""Branches of low rank as the kernels take them: in x's format, of ranks in steps of 16.
+"""Low-rank branches in the form that the kernels need: in x's dtype, with ranks in steps of 16.
 
-Nothing is kept: a branch that is stored so is taken as it lies, and of another what is made lives for one product.
+Nothing is cached: a branch already in this form is used in place; otherwise a copy lives for one product.
 """
 
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ from mezzotint.quantization.linear import Branch
 
 RANK_STEP = 16
 HIGHEST_RANK = 256
-_ALIGNMENT = 16  # bytes, of every row
+_ALIGNMENT = 16  # bytes, required of every row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KernelBranches:
-    """What a kernel adds with the product, and what is added to its result."""
+    """Branches that the kernel adds within the product, and those added to its result."""
 
     inside: Branch | None
     outside: Branch | None
 
 
 def kernel_branches(branches: Sequence[Branch], dtype: torch.dtype) -> KernelBranches:
-    """The branches of a layer, all of scale 1, for x of that format; the first that fit go inside."""
+    """Split a layer's branches, all of scale 1, for x of this dtype; the first that fit go inside."""
     inside: list[Branch] = []
     outside: list[Branch] = []
     for branch in branches:
@@ -36,7 +36,7 @@ def kernel_branches(branches: Sequence[Branch], dtype: torch.dtype) -> KernelBra
 
 
 def _one(branches: Sequence[Branch], dtype: torch.dtype, step: int = 1) -> Branch | None:
-    """All of them as one of that format, filled up with zeros to a rank that is a multiple of the step."""
+    """Join branches into one of this dtype, zero-padded to a rank that is a multiple of `step`."""
     if not branches:
         return None
     down = _joined([branch.down.to(dtype) for branch in branches], 0)
@@ -48,7 +48,7 @@ def _one(branches: Sequence[Branch], dtype: torch.dtype, step: int = 1) -> Branc
 
 
 def _joined(factors: Sequence[Tensor], dim: int) -> Tensor:
-    """The factors of several branches as one; of a single branch its own, where kernels can read that as it lies."""
+    """Concatenate factors; a single one that kernels can read in place is returned as is."""
     first = factors[0]
     if len(factors) == 1 and first.is_contiguous() and first.data_ptr() % _ALIGNMENT == 0:
         return first

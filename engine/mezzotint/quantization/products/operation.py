@@ -1,6 +1,6 @@
-"""The product with a quantized weight, declared to torch once, for compiled code cannot look into kernels.
+"""The product with a quantized weight as a torch custom op, because torch.compile cannot trace our kernels.
 
-Eager code calls the kernels themselves, which costs less than going through torch's dispatcher.
+Eager code calls the kernels directly, which costs less than going through torch's dispatcher.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
 
 
 class Products(Protocol):
-    """What multiplies in a job."""
+    """The kernels that compute products in a job."""
 
     def product(
         self,
@@ -47,7 +47,7 @@ class Products(Protocol):
         branch: Branch | None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor | None:
-        """The product with the prepared x; None where torch must do it."""
+        """Return the product with the prepared x; None if torch must compute it."""
 
 
 _current: ContextVar[Products | None] = ContextVar("products", default=None)
@@ -55,7 +55,7 @@ _current: ContextVar[Products | None] = ContextVar("products", default=None)
 
 @contextmanager
 def called_by_compiled_code(products: Products) -> Iterator[None]:
-    """Have compiled code multiply by these, inside."""
+    """Make compiled code use these kernels inside the context."""
     before = _current.set(products)
     try:
         yield
@@ -64,7 +64,7 @@ def called_by_compiled_code(products: Products) -> Iterator[None]:
 
 
 def prepared(x: Tensor, preparation: Preparation) -> Tensor:
-    """x `(..., 2 k)` before GEGLU, else `(..., k)`, as torch prepares it: `(..., k)`."""
+    """Prepare x in torch: `(..., 2 k)` for GEGLU, otherwise `(..., k)`, to `(..., k)`."""
     if preparation is Preparation.GEGLU:
         a, b = x.chunk(2, dim=-1)
         return a * functional.gelu(b)
@@ -76,7 +76,7 @@ def prepared(x: Tensor, preparation: Preparation) -> Tensor:
 def compiled_product(
     x: Tensor, weight: QuantizedWeight, bias: Tensor | None, branch: Branch | None, preparation: Preparation
 ) -> Tensor | None:
-    """The operation as compiled code has it; None where gradients are wanted, which it has none of."""
+    """Call the custom op, as compiled code does; None if gradients are required, which it does not support."""
     if wants_gradients(x, bias, branch):
         return None
     tensors = [weight.tensors[name] for name in weight.format.described(weight.shape)]
@@ -114,7 +114,7 @@ def _product(
     up: Tensor | None,
     preparation: int,
 ) -> Tensor:
-    """`(..., n)`, dense; what kernels cannot do, torch does."""
+    """Return `(..., n)`, contiguous; torch computes what the kernels cannot."""
     format_, size = _KINDS[kind](*settings), torch.Size(shape)
     whole = QuantizedWeight(format=format_, tensors=dict(zip(format_.described(size), weight, strict=True)), shape=size)
     branch = None if down is None or up is None else Branch(down=down, up=up)
@@ -139,4 +139,4 @@ def _declare() -> torch.library.Library:
     return library
 
 
-_LIBRARY = _declare()  # torch forgets what was declared when this goes
+_LIBRARY = _declare()  # torch unregisters the op once this is gone

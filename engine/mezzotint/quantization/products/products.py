@@ -1,4 +1,4 @@
-"""What multiplies with quantized weights in one job: kernels, ours or others', and torch wherever those cannot."""
+"""Products with quantized weights in one job: by our or others' kernels, with torch as the fallback."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from mezzotint.quantization.shared_rounding import sharing
 
 
 class Multiply(Protocol):
-    """Kernels as a function of tensors: CompiledLinear, BitsAndBytesLinear."""
+    """Kernels as a callable on tensors: CompiledLinear, BitsAndBytesLinear."""
 
     device_type: str
 
@@ -30,11 +30,11 @@ class Multiply(Protocol):
         branch: Branch | None = None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor:
-        """As `linear`; Unsupported where there is no kernel for it."""
+        """Same as `linear`; raises Unsupported if there is no kernel."""
 
 
 class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, Branch | None, Preparation]):
-    """What multiplies for the layers of one kind; without such layers nothing is used."""
+    """Dispatches the products of one kind of layers; nothing is used if there are none."""
 
     def __init__(
         self, name: Products, layers: Iterable[QuantizedLinear], kernels: Multiply | None, log: FallbackLog
@@ -53,7 +53,7 @@ class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, 
 
 
 class ProductSession:
-    """Our kernels and bitsandbytes', each for the layers that it multiplies for."""
+    """Our kernels and bitsandbytes', each for its layers."""
 
     def __init__(
         self, integers: LayerProducts, nf4: LayerProducts, log: FallbackLog, networks: Iterable[object] = ()
@@ -63,7 +63,7 @@ class ProductSession:
 
     @property
     def fallbacks(self) -> tuple[KernelFallback, ...]:
-        """Why torch multiplied, and how often."""
+        """Reasons for fallbacks to torch, with their counts."""
         return self._log.fallbacks
 
     def product(
@@ -74,7 +74,7 @@ class ProductSession:
         branch: Branch | None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor | None:
-        """As `Multiply`; None where the plain path must do it."""
+        """Same as `Multiply`; None if torch must compute it."""
         if torch.compiler.is_compiling():
             return compiled_product(x, weight, bias, branch, preparation)
         kind = self.nf4 if isinstance(weight.format, Nf4) else self.integers
@@ -82,9 +82,9 @@ class ProductSession:
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
-        """Have the session multiply in its layers, inside, with the activations before them where that can be.
+        """Use the session in its layers inside the context, fused with the preceding activations where possible.
 
-        Whatever multiplies, what queries, keys and values share is rounded once.
+        Whatever computes the products, the common input of queries, keys and values is quantized once.
         """
         layers = [layer for kind in (self.integers, self.nf4) if kind.kernels is not None for layer in kind.layers]
         if not layers:
@@ -104,12 +104,12 @@ class ProductSession:
 
 
 def integer_layers(network: object) -> Iterator[QuantizedLinear]:
-    """The layers of a network whose products are of integers."""
+    """Layers of a network with integer products."""
     return (layer for layer in _quantized(network) if layer.has_integer_products)
 
 
 def nf4_layers(network: object) -> Iterator[QuantizedLinear]:
-    """The layers of a network whose weights are NF4."""
+    """Layers of a network with NF4 weights."""
     return (layer for layer in _quantized(network) if isinstance(layer.format, Nf4))
 
 

@@ -1,4 +1,4 @@
-"""Whether kernels multiply in a job, ours or bitsandbytes': where layers, library, device and self-test allow it."""
+"""Choose a job's product kernels, ours or bitsandbytes', if layers, library, device and self-test allow it."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -21,7 +21,7 @@ _SHORT = ("float16", "bfloat16")
 
 
 class ProductBackends:
-    """Our kernels for products of integers, bitsandbytes' for weights in NF4, which run on AMD's cards, too."""
+    """Our kernels for integer products, and bitsandbytes' for NF4 weights, which also run on AMD GPUs."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ProductBackends:
         )
 
     def session(self, device: str, dtype: str, networks: Iterable[object], tell: "Tell") -> "ProductSession":
-        """What multiplies in a job on a device of that name in numbers of that format."""
+        """Return the product session for a job on this device in this dtype."""
         from mezzotint.dispatch.dispatcher import FallbackLog
         from mezzotint.quantization.products.products import ProductSession, integer_layers, nf4_layers
 
@@ -71,7 +71,7 @@ def _products(
     layers: "list[QuantizedLinear]",
     log: "FallbackLog",
 ) -> "LayerProducts":
-    """What multiplies for these layers; what is wrong with the kernels is told."""
+    """Return the dispatcher for these layers; reports a problem with the kernels."""
     from mezzotint.quantization.products.products import LayerProducts
 
     kernels, problem = backend.usable(device, dtype) if layers else (None, None)

@@ -1,4 +1,4 @@
-"""Whether the kernels multiply right on a device: a few real layers beside the plain path, in under a second."""
+"""Self-test of the product kernels on a device: a few real layers against torch, in under a second."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.products import Multiply
 
-_TURNED = 0.01  # of the largest number: what a few halves that were rounded the other way may change
+_TURNED = 0.01  # of the largest output: what a few values rounded the other way may change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A layer that models have, or a part of one."""
+    """A layer that occurs in models, or a part of one."""
 
     name: str
     format: Format
@@ -45,7 +45,7 @@ CASES: Mapping[Products, tuple[Case, ...]] = {"kernels": _INTEGERS, "bitsandbyte
 def run_self_test(
     kernels: Multiply, device: torch.device, dtype: torch.dtype, cases: tuple[Case, ...] = _INTEGERS
 ) -> SelfTest:
-    """Run every case that the device has a kernel for; the first that is wrong ends it."""
+    """Run every case that the device has a kernel for; stops at the first failure."""
 
     def problem_of(case: Case, seed: int) -> str | None:
         x, weight, bias, branch = operands(case, seed, device, dtype)
@@ -60,7 +60,7 @@ def run_self_test(
 def operands(
     case: Case, seed: int, device: torch.device, dtype: torch.dtype
 ) -> tuple[Tensor, QuantizedWeight, Tensor, Branch | None]:
-    """x `(m, k)`, the weight `(n, k)`, its bias `(n)` and what a LoRA adds."""
+    """Draw x `(m, k)`, a weight `(n, k)`, its bias `(n)` and a LoRA branch."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*size: int) -> Tensor:

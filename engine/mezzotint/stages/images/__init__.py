@@ -1,1 +1,1 @@
-"""Images into a job and out of it: init images, masks, decoding, saving."""
+"""Input and output images of a job: init images, masks, decoding, saving."""

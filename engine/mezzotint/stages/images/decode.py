@@ -1,4 +1,4 @@
-"""Latents to images and back."""
+"""Decode latents to images, and encode images."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from mezzotint.families.family import LoadedModel
 
 
 def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
-    """The image of latents `(1, c, h, w)`."""
+    """Decode latents `(1, c, h, w)` to an image."""
     decode = partial(decode_latents, model.networks["vae"], latents, model.vae_tile)
     pixels = finite(model.attention, decode, "the decoded image")
     if not bool(torch.isfinite(pixels).all()):
@@ -29,19 +29,19 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
 def to_latents(
     model: LoadedModel, image: Image.Image, generator: torch.Generator | None, hidden: Image.Image | None = None
 ) -> torch.Tensor:
-    """Latents `(1, c, h, w)` of an image whose size fits; without a generator the likeliest.
+    """Encode an image of fitting size to latents `(1, c, h, w)`; the mode of the distribution without a generator.
 
-    Grey is put where `hidden`, a mask "L", is white.
+    Pixels where `hidden`, a mask "L", is white become grey.
     """
     array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
-    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
+    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels-last strides, as in diffusers
     if hidden is not None:
         pixels = pixels * (torch.from_numpy(numpy.array(hidden))[None, None] < 128)
     state = None if generator is None else generator.get_state()
 
     def encode() -> torch.Tensor:
         if generator is not None and state is not None:
-            generator.set_state(state)  # a second try draws the same noise
+            generator.set_state(state)  # a retry draws the same noise
         return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
     return finite(model.attention, encode, "the encoded image").to(model.device)

@@ -1,4 +1,4 @@
-"""Images whose latents were made, and which were never decoded: what a job that ended too soon leaves."""
+"""Decode latents left undecoded by a job that ended too soon."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -49,9 +49,9 @@ def finish(
     on_event: OnEvent,
     cancelled: IsCancelled,
 ) -> GeneratedImage:
-    """Decode one file and save its image where it was to go, or where the request says; the file is then removed.
+    """Decode one file and save its image at the recorded path, or where the request says; removes the file if ours.
 
-    ImageRefused when the file holds no such latents, UnknownModel when its model is gone.
+    Raises ImageRefused if the file holds no such latents, UnknownModel if its model is gone.
     """
     import torch
 
@@ -92,12 +92,12 @@ def _tell(on_event: OnEvent, code: str, message: str) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether it lies where jobs leave their latents: elsewhere it is the person's, and may be anybody's work."""
+    """Whether the file lies in the folder for undecoded latents; elsewhere it is the user's, so it is not removed."""
     return path.resolve().parent == paths.undecoded_folder().resolve()
 
 
 def _last_stage(request: GenerateRequest) -> GenerateRequest:
-    """What is left to do needs the last stage's model, and no image or file that went in before."""
+    """The request reduced to the last stage: decoding needs its model, and no input images or files."""
     stages = request.cascade.stages[-1:]
     if not stages or stages[0].model is None:
         raise ImageRefused("the file names no model: it was not written by Mezzotint")
@@ -107,7 +107,7 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
 
 
 def _input_images(undecoded: PendingDecode, cancelled: IsCancelled) -> InputImages:
-    """Those that the new one is put together with; without inpainting none is needed."""
+    """The images that the decoded one is composited with; none unless inpainting."""
     request = undecoded.record.request
     images = request_images(request)
     if images.inpaint is None:
@@ -146,7 +146,7 @@ def _target(request: DecodeRequest, undecoded: PendingDecode) -> Path:
 
 
 def _compare(undecoded: PendingDecode, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:
-    """Other files than those that made the latents are told."""
+    """Warn if the model's files differ from those that made the latents."""
     used = model_used(setup.stages[0], paths.cache_folder() / "fingerprints.json", cancelled)
     if files_sha256(used) != files_sha256(undecoded.record.stages[-1].model):
         message = f"{used.id} is not the same files as before: the image will differ"

@@ -1,4 +1,4 @@
-"""What the first stage of a cascade made, as an image beside the finished one."""
+"""The result of a cascade's first stage, as an image next to the finished one."""
 
 import io
 
@@ -9,12 +9,12 @@ from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.preview import as_text
 from mezzotint.stages.pipeline import Pipeline
 
-_LARGEST_SIDE = 1536  # pixels: so it is told in less than 2 MB, whatever is on it
+_LARGEST_SIDE = 1536  # pixels: keeps the event below 2 MB, whatever the image
 _QUALITY = 90
 
 
 def shown_first_stage(painter: Pipeline, given: InputImages, index: int) -> StageShown | None:
-    """As large as the finished image, and put together with what stays as that is; None: there is nothing to show."""
+    """The first stage's image at the final size, composited with the preserved parts; None if there is none to show."""
     first = painter.first_stage()
     if first is None:
         return None

@@ -1,4 +1,4 @@
-"""The part of an image that a model sees and paints, and how what it paints goes back into the image."""
+"""The part of an image that a model sees and inpaints, and how the result is composited back."""
 
 import math
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ _LANCZOS = Image.Resampling.LANCZOS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanvasCrop:
-    """What the model sees, at the size of a stage."""
+    """The model's view of the image at the size of a stage."""
 
-    image: Image.Image  # "RGB"; where it begins from a fill, filled
+    image: Image.Image  # "RGB"; already filled where inpainting starts from a fill
     anew: Image.Image  # "L", 255 where it is inpainted
-    shown: Image.Image  # "L", how much of the new will show: less at the edges of what is inpainted
+    shown: Image.Image  # "L", opacity of the inpainted result: feathered at the mask's edges
 
 
 class InpaintCanvas:
-    """An image "RGB" of which a part is inpainted; a mask "L" of the same size says which.
+    """An image "RGB" with a mask "L" of the same size for the part to inpaint.
 
-    Whole: all stages see the image, cut and resized to their sizes; it comes out at the last one's. Grown: the same
-    without cutting, and it comes out at the grown size, times what the last stage is larger than the first. Masked:
-    they see a box around the mask, enlarged to their sizes, and the image comes out at its own, grown or not.
+    Whole: all stages see the image, cropped and resized to their sizes; the result has the last one's. Outpainted: the
+    same without cropping; the result has the grown size times the last stage's scale over the first. Masked: they see a
+    box around the mask, scaled to their sizes; the result has the image's own size, grown or not.
     """
 
     def __init__(self, image: Image.Image, mask: Image.Image | None, inpaint: Inpaint, first: Size, last: Size) -> None:
-        """`first` and `last` are the sizes of these stages."""
+        """`first` and `last` are the sizes of the first and last stage."""
         self._inpaint, self._first, self._last = inpaint, first, last
         self._came_as = image.size
         self._image, self._mask, self._new = _grown(image, mask, inpaint)
@@ -50,18 +50,18 @@ class InpaintCanvas:
 
     @property
     def used(self) -> InpaintUsed:
-        """What was settled."""
+        """The resolved inpainting settings."""
         width, height = self._image.size
         return InpaintUsed(asked=self._inpaint, box=self._box, width=width, height=height)
 
     @property
     def size(self) -> Size:
-        """Of the image that comes out."""
+        """Size of the resulting image."""
         return self._ends[0].size if self._masked else self._trimmed
 
     @property
     def remarks(self) -> dict[str, str]:
-        """What a person should know, by the codes of notices."""
+        """Remarks for the user, by notice code."""
         said = {}
         wide, high = _sides(self._box)
         if self._cut and self._came_as != self._last:
@@ -77,20 +77,20 @@ class InpaintCanvas:
         return said
 
     def sheet(self, size: Size) -> CanvasCrop:
-        """What a stage of that size sees."""
+        """The model's view at the size of a stage."""
         if size not in self._sheets:
             anew = self._seen_mask(self._mask, size)
             scale = size[0] / (_sides(self._box)[0] if self._masked else self._last[0])
             shown = feathered(anew, min(MAX_FEATHER, round(self._inpaint.feather * scale)))
             hollow = self._seen_mask(self._new, size)
-            if self._inpaint.fill != "original":  # the edges go on from the old
+            if self._inpaint.fill != "original":  # the feathered edges start from the original
                 hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
             image = filled(self._seen(self._image, size), hollow)
             self._sheets[size] = CanvasCrop(image=image, anew=anew, shown=shown)
         return self._sheets[size]
 
     def finished(self, painted: Image.Image) -> Image.Image:
-        """The whole image with what was painted; outside of the mask it is what it was, to the last bit."""
+        """Composite the inpainted part into the whole image; outside the mask it stays bit-identical."""
         kept, shown = self._ends
         if not self._masked:
             return Image.composite(painted, kept, shown).crop((0, 0, *self._trimmed))
@@ -103,7 +103,7 @@ class InpaintCanvas:
         return result
 
     def _end(self) -> tuple[Image.Image, Image.Image]:
-        """What stays, and how much of the new shows over it, where both are put together."""
+        """The preserved image and the opacity of the inpainted part over it, at the size where both are composited."""
         kept = self._image if self._masked else self._seen(self._image, self._last)
         mask = self._mask if self._masked else self._seen_mask(self._mask, self._last)
         if mask.getbbox() is None:
@@ -112,14 +112,14 @@ class InpaintCanvas:
                 f"shape of {_said(self._last)}; ask for a size of the image's own shape, or paint the masked area "
                 "only"
             )
-        # Latents pass into the old over the whole of the edge, pixels over its outer half: what is still different
-        # after the latents have met would show through itself.
+        # Latents blend into the original over the whole edge, pixels over its outer half only: differences left after
+        # the latents have blended would show through.
         shown = feathered(mask, self._inpaint.feather)
         return kept, shown.point(lambda value: min(255, 2 * value))
 
     @property
     def _trimmed(self) -> Size:
-        """Without what only filled a grown image up to a size that the model can make."""
+        """The result's size without the padding that brought an outpainted image up to a supported size."""
         if self._cut:
             return self._last
         width, height = self._image.size
@@ -141,9 +141,9 @@ class InpaintCanvas:
 
 
 def box_around(found: Box, padding: int, image: Size, shape: Size) -> Box:
-    """The box of a mask with its padding, within the image, widened to the shape of a size.
+    """The bounding box of a mask plus padding, clipped to the image, then widened to the aspect ratio `shape`.
 
-    Where the image is too narrow for that shape, the box reaches beyond it on both sides.
+    If the image is too narrow for that ratio, the box extends beyond it on both sides.
     """
     left, right = max(0, found[0] - padding), min(image[0], found[2] + padding)
     top, bottom = max(0, found[1] - padding), min(image[1], found[3] + padding)
@@ -154,7 +154,7 @@ def box_around(found: Box, padding: int, image: Size, shape: Size) -> Box:
 
 
 def _placed(low: int, high: int, length: int, room: int) -> int:
-    """Where a length begins that has a span in its middle, as far as there is room."""
+    """The start of an interval of `length` centred on low..high, shifted to lie within `room` where possible."""
     if length >= room:
         return (room - length) // 2
     return min(max(0, (low + high - length) // 2), room - length)
@@ -163,14 +163,14 @@ def _placed(low: int, high: int, length: int, room: int) -> int:
 def _grown(
     image: Image.Image, mask: Image.Image | None, inpaint: Inpaint
 ) -> tuple[Image.Image, Image.Image, Image.Image]:
-    """The image with its new parts, what of it is inpainted, and which parts are new."""
+    """The grown image, the mask of what is inpainted, and the mask of the new parts."""
     left, top, right, bottom = margins(inpaint)
     width, height = image.size
     box = (-left, -top, width + right, height + bottom)
     size = grown_size(image.size, inpaint)
     new, anew = Image.new("L", size, 255), Image.new("L", size, 255)
     new.paste(0, (left, top, left + width, top + height))
-    over = inpaint.feather  # the new reaches into the old, so that one can become the other there
+    over = inpaint.feather  # the mask reaches into the original by `feather`, so that the two can blend there
     old = (left + over * (left > 0), top + over * (top > 0))
     end = (left + width - over * (right > 0), top + height - over * (bottom > 0))
     if end[0] > old[0] and end[1] > old[1]:
@@ -184,7 +184,7 @@ def _grown(
 
 def _found(mask: Image.Image) -> Box:
     found = mask.getbbox()
-    if found is None:  # masks that are empty are refused as they are read
+    if found is None:  # read_mask refuses empty masks
         raise UsageError("there is nothing to inpaint: the mask is black; paint the area to inpaint white")
     return found
 

@@ -1,4 +1,4 @@
-"""The images that go into a job, read and compared with what is known of them."""
+"""The input images of a job, read and compared with their recorded hashes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,23 +24,23 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputImages:
-    """What was read; nothing of it: the words are all there is."""
+    """The images read; all empty for text-to-image."""
 
-    init: Image.Image | None = None  # "RGB", as the file has it
-    canvas: InpaintCanvas | None = None  # where only a part of it is inpainted
+    init: Image.Image | None = None  # "RGB", at the file's size
+    canvas: InpaintCanvas | None = None  # if only a part of it is inpainted
     used: tuple[FileUsed, ...] = ()  # in the order of the request
 
     def size(self, last: StageSetup) -> Size:
-        """Of the images that come out of a last stage."""
+        """Size of the images that a last stage produces."""
         return (last.width, last.height) if self.canvas is None else self.canvas.size
 
     def finished(self, painted: Image.Image) -> Image.Image:
-        """What a last stage has painted, put together with what stays."""
+        """Composite the output of the last stage with the preserved parts."""
         return painted if self.canvas is None else self.canvas.finished(painted)
 
 
 def image_size(path: Path) -> Size:
-    """The size of an image that stands upright: the orientation in its EXIF may swap the sides."""
+    """The size of an image once upright: its EXIF orientation may swap the sides."""
     return read_image(path).size
 
 
@@ -49,7 +49,7 @@ def read_inputs(
 ) -> InputImages:
     """Read the images of a request whose stages have these sizes.
 
-    ImageRefused for one that cannot be read or has changed, UsageError for a mask that does not fit its image.
+    Raises ImageRefused for one that is unreadable or has changed, UsageError for a mask that does not fit its image.
     """
     used = tuple(_unchanged(image, cancelled) for image in images)
     if asked.init is None:
@@ -64,7 +64,7 @@ def read_inputs(
 
 def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:
     with open_image(Path(image.path)):
-        pass  # what is no image at all is told as that
+        pass  # a file that is not an image gets that error first
     used = fingerprint(Path(image.path), None, cancelled=cancelled)
     if image.sha256 is not None and image.sha256 != used.sha256:
         what, option = _WHAT[image.role]

@@ -1,8 +1,8 @@
-"""What an inpainting network sees beside the sample: the mask, and the latents of the image without what it hides.
+"""Extra inputs of an inpainting network: the mask, and the latents of the masked image.
 
-As in diffusers' inpainting pipelines: hidden pixels are grey, and a latent is masked where its first pixel is, or has
-a channel for each of its pixels. Without a mask all is hidden, as A1111 and ComfyUI have it, so that such a model makes
-whole images, too.
+As in diffusers' inpainting pipelines: hidden pixels are grey, and the mask of a latent is that of its first pixel, or
+has a channel per pixel. Without a mask everything is hidden, as in A1111 and ComfyUI, so that such a model can also
+generate whole images.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,19 +16,19 @@ from mezzotint.families.family import Conditioning
 from mezzotint.stages.images.inpaint_canvas import CanvasCrop
 from mezzotint.stages.images.request_images import Size
 
-Encode = Callable[[Image.Image, Image.Image], torch.Tensor]  # latents of an image without what is hidden in it
+Encode = Callable[[Image.Image, Image.Image], torch.Tensor]  # latents of an image with its masked part hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedImage:
-    """Of n images that are denoised together."""
+    """The extra inputs for a batch of n images."""
 
-    mask: torch.Tensor  # (n, 1 or pixels of a latent, h, w), 1 where it is painted anew
+    mask: torch.Tensor  # (n, 1 or pixels per latent, h, w), 1 where it is inpainted
     latents: torch.Tensor  # (n, c, h, w)
 
     @classmethod
     def of(cls, sheet: CanvasCrop, encode: Encode, factor: int, channels: int) -> "MaskedImage":
-        """What is seen of a sheet; `factor`: pixels of a latent's side; `channels`: of the mask."""
+        """The inputs for a sheet; `factor`: pixels per latent side; `channels`: of the mask."""
         latents = encode(sheet.image, sheet.anew)
         mask = torch.from_numpy(np.asarray(sheet.anew) >= 128)[None, None].to(latents)
         pixels = torch.nn.functional.pixel_unshuffle(mask, factor)  # (1, factor x factor, h, w)
@@ -36,11 +36,11 @@ class MaskedImage:
 
     @classmethod
     def together(cls, seen: "Sequence[MaskedImage]") -> "MaskedImage":
-        """Those of several images of one size."""
+        """Concatenate the inputs of several images of one size."""
         return cls(mask=torch.cat([one.mask for one in seen]), latents=torch.cat([one.latents for one in seen]))
 
     def beside(self, conditioning: Conditioning, dtype: torch.dtype) -> Conditioning:
-        """A conditioning with this in it, for each half of the guidance."""
+        """Return the conditioning with these inputs added, for both guidance halves."""
         halves = 2 if conditioning.guided else 1
         seen = {"mask": self.mask, "masked": self.latents}
         rows = {name: torch.cat([each] * halves).to(dtype) for name, each in seen.items()}
@@ -48,6 +48,6 @@ class MaskedImage:
 
 
 def all_hidden(size: Size) -> CanvasCrop:
-    """The sheet of an image of which nothing stays."""
+    """A sheet with everything masked."""
     white = Image.new("L", size, 255)
     return CanvasCrop(image=Image.new("RGB", size), anew=white, shown=white)

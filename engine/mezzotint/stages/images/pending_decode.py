@@ -1,4 +1,4 @@
-"""An image that is made but not decoded yet, as a file: its latents, and everything that its record needs."""
+"""An undecoded image as a file: its latents and everything that its record needs."""
 
 import contextlib
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     import torch
 
 SUFFIX = ".latents.safetensors"
-LARGEST = 2**28  # bytes: sixteen channels of an image of 16384 x 16384, four times over
+LARGEST = 2**28  # bytes: four times 16 channels of a 16384 x 16384 image
 _TENSOR, _RECORD, _WANTED = "latents", "mezzotint_record", "mezzotint_path"
 _NUMBERS = 4  # dimensions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingDecode:
-    """Where an image is to go, and its record, but for the hash of pixels that are not there yet."""
+    """The path and record of an image, still without the hash of its pixels."""
 
     path: Path
     record: ImageRecord
 
 
 def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -> Path:
-    """Write latents `(1, c, h, w)` beside others in a folder, whole or not at all; StorageError when it cannot be."""
+    """Write latents `(1, c, h, w)` to a new file in a folder, atomically; raises StorageError if that fails."""
     from safetensors.torch import save
 
     record = record_to_json(image.record)
@@ -52,7 +52,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -
 
 
 def read_pending(path: Path) -> PendingDecode:
-    """What the image is, without its latents; ImageRefused or ModelRefused when the file is none of ours."""
+    """Read the file's record without its latents; raises ImageRefused or ModelRefused if we did not write it."""
     header = read_header(path)
     spec = header.tensors.get(_TENSOR)
     if set(header.tensors) != {_TENSOR} or spec is None or _RECORD not in header.metadata:
@@ -67,7 +67,7 @@ def read_pending(path: Path) -> PendingDecode:
 
 
 def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
-    """The latents `(1, c, h, w)`, float32, and what the image is; ImageRefused when the file is none of ours."""
+    """Read the latents `(1, c, h, w)`, float32, and the record; raises ImageRefused if we did not write the file."""
     import torch
 
     pending = read_pending(path)
@@ -78,7 +78,7 @@ def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
 
 
 def undecoded(folder: Path) -> list[Path]:
-    """The files of a folder, oldest first; a folder that is not there holds none."""
+    """The undecoded files in a folder, oldest first; empty if the folder does not exist."""
     try:
         found = [path for path in folder.iterdir() if path.name.endswith(SUFFIX) and path.is_file()]
         return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))

@@ -1,4 +1,4 @@
-"""Cheap previews: latents to colours by one small matrix, fitted to whatever autoencoder is at hand."""
+"""Cheap previews: a small matrix from latents to colours, fitted to the model's VAE."""
 
 import base64
 import io
@@ -15,10 +15,10 @@ _QUALITY = 80
 
 
 class Previewer:
-    """Knows one autoencoder's colours.
+    """Maps one VAE's latents to colours.
 
-    The autoencoder encodes a few fields of smooth colour once; least squares from each latent to the mean colour of
-    the pixels it stands for gives the matrix `(channels + 1, 3)`.
+    The VAE encodes a few images of smooth colours once; least squares from each latent to the mean colour of its pixels
+    gives the matrix `(channels + 1, 3)`.
     """
 
     def __init__(self, vae: Network, factor: int) -> None:
@@ -31,7 +31,7 @@ class Previewer:
         self.matrix = torch.linalg.lstsq(known, wanted, driver="gelsd").solution
 
     def image(self, latents: torch.Tensor) -> Image.Image:
-        """A small image of latents `(1, c, h, w)`."""
+        """A preview image of latents `(1, c, h, w)`."""
         rows = latents[0].float().cpu().permute(1, 2, 0)
         colours = rows @ self.matrix[:-1] + self.matrix[-1]
         array = ((colours.clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8).numpy()
@@ -40,14 +40,14 @@ class Previewer:
         return small.resize((small.width * scale, small.height * scale), Image.Resampling.BICUBIC)
 
     def jpeg(self, latents: torch.Tensor) -> bytes:
-        """The same as a JPEG file."""
+        """The preview as a JPEG file."""
         buffer = io.BytesIO()
         self.image(latents).save(buffer, "JPEG", quality=_QUALITY)
         return buffer.getvalue()
 
 
 def as_text(jpeg: bytes) -> str:
-    """A JPEG as it travels in an event."""
+    """A JPEG base64-encoded for an event."""
     return base64.b64encode(jpeg).decode("ascii")
 
 

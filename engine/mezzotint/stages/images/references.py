@@ -1,4 +1,4 @@
-"""Reference images of a job: whether its model takes them, and what it is shown of them."""
+"""Reference images of a job: whether its model takes them, and how they are preprocessed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_references(found: FoundModel, count: int) -> None:
-    """UsageError for more reference images than a model takes."""
+    """Raise UsageError for more reference images than a model takes."""
     most = found.detected.references
     if count <= most:
         return
@@ -30,24 +30,24 @@ def check_references(found: FoundModel, count: int) -> None:
 
 
 def sizes_shown(family: Family, detected: Detected, sizes: Sequence[Size]) -> tuple[Size, ...]:
-    """Of reference images of such sizes as a stage's network is shown them; none where it takes fewer."""
+    """Sizes at which a stage's denoiser receives the reference images; empty if it takes fewer than given."""
     if not isinstance(family, FlowFamily) or len(sizes) > detected.references:
         return ()
     return tuple(family.reference_size(*size) for size in sizes)
 
 
 def read_references(paths: Sequence[Path]) -> "tuple[Image.Image, ...]":
-    """The images as their files have them, "RGB"; ImageRefused for one that cannot be read."""
+    """Read the images as "RGB"; raises ImageRefused for one that cannot be read."""
     return tuple(map(read_image, paths))
 
 
 def fitted(family: Family, images: "Sequence[Image.Image]") -> "list[Image.Image]":
-    """The images as the network is shown them."""
+    """The images resized and cropped for the denoiser."""
     return [family.fit_reference(image) for image in images] if isinstance(family, FlowFamily) else []
 
 
 def seen_by_encoder(family: Family, images: "tuple[Image.Image, ...]") -> "tuple[Image.Image, ...]":
-    """The images that a family's text encoder looks at."""
+    """The images that a family's text encoder takes as input."""
     return images if isinstance(family, FlowFamily) and family.encodes_references else ()
 
 
@@ -56,6 +56,6 @@ def _models_that_do() -> str:
 
 
 def _title(spec: FlowSpec) -> str:
-    """A family's, with those of its variants that take reference images where others do not."""
+    """A family's title, with the variants that take reference images if not all do."""
     some = len(spec.references) < len(spec.variants)
     return f"{spec.title} ({', '.join(spec.references)})" if some else spec.title

@@ -1,4 +1,4 @@
-"""The images of a request: which there are, which parts they play, what they do to the first stage's size."""
+"""The images of a request: which there are, their roles, and how they determine the first stage's size."""
 
 import math
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from mezzotint.stages.images.sizes import SMALLEST, size_for_image
 
 MAX_FEATHER = 256  # pixels
 MAX_PADDING = 4096
-STRENGTH = 0.6  # of what is there in the image, something stays
-STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
+STRENGTH = 0.6  # preserves some of the existing content
+STRENGTH_OF_NEW = 1.0  # a fill has no content to preserve
 
 Size = tuple[int, int]
 
@@ -21,31 +21,31 @@ _KINDS = {"init": "an init image", "mask": "a mask", "reference": "a reference i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestImages:
-    """What goes in beside the words; all `None`: nothing."""
+    """The input images of a request; all `None` for text-to-image."""
 
     init: Path | None
     mask: Path | None
-    inpaint: Inpaint | None  # None: no part is inpainted by itself
+    inpaint: Inpaint | None  # None: no inpainting
     strength: float | None  # None: no init image
-    references: tuple[Path, ...] = ()  # in their order
+    references: tuple[Path, ...] = ()  # in request order
 
     @property
     def sizing(self) -> Path | None:
-        """The image that a size follows where none is said: the init image, else the first reference image."""
+        """The image that determines an unspecified size: the init image, else the first reference image."""
         return self.init or next(iter(self.references), None)
 
     @property
     def grows(self) -> bool:
-        """Whether the image gets new parts at its edges."""
+        """Whether the image is outpainted."""
         return self.inpaint is not None and any(margins(self.inpaint))
 
     @property
     def sizes_follow(self) -> bool:
-        """Whether the first stage's size is that of the grown image, and no other."""
+        """Whether the first stage must have the size of the outpainted image."""
         return self.grows and self.inpaint is not None and self.inpaint.area == "whole"
 
     def natural_size(self, image: Size, default: Size, multiple: int) -> Size:
-        """The first stage's size where none is asked for; `image` is that of `sizing`."""
+        """The first stage's size if none is requested; `image` is the size of `sizing`."""
         if self.init is None:
             return size_for_image(image, default, multiple, enlarges=True)
         if self.inpaint is not None and self.inpaint.area == "masked":
@@ -56,7 +56,7 @@ class RequestImages:
         return math.ceil(width / multiple) * multiple, math.ceil(height / multiple) * multiple
 
     def check_size(self, natural: Size, asked: Size) -> None:
-        """UsageError for a size that is not that of the grown image."""
+        """Raise UsageError if the requested size must be, but is not, that of the outpainted image."""
         if self.sizes_follow and natural != asked:
             raise UsageError(
                 f"size {asked[0]}x{asked[1]} is asked for, but with its new parts the image is worked on at "
@@ -65,7 +65,7 @@ class RequestImages:
             )
 
     def check_growth(self, image: Size) -> None:
-        """UsageError where the grown image would be too large, before any memory is taken for it."""
+        """Raise UsageError if the outpainted image would be too large, before memory is allocated for it."""
         if self.inpaint is None or not self.grows:
             return
         width, height = grown_size(image, self.inpaint)
@@ -78,7 +78,7 @@ class RequestImages:
 
 
 def request_images(request: GenerateRequest) -> RequestImages:
-    """Settle the images of a request; UsageError names what cannot be honoured."""
+    """Resolve the images of a request; raises UsageError for anything not supported."""
     for image in request.images:
         _check_image(image)
     init, mask = _only(request, "init"), _only(request, "mask")
@@ -97,12 +97,12 @@ def request_images(request: GenerateRequest) -> RequestImages:
 
 
 def margins(inpaint: Inpaint) -> tuple[int, int, int, int]:
-    """Pixels by which the image grows: left, top, right, bottom."""
+    """Outpainting margins in pixels: left, top, right, bottom."""
     return inpaint.left, inpaint.top, inpaint.right, inpaint.bottom
 
 
 def grown_size(image: Size, inpaint: Inpaint) -> Size:
-    """The image's size with its new parts."""
+    """The size of the outpainted image."""
     return image[0] + inpaint.left + inpaint.right, image[1] + inpaint.top + inpaint.bottom
 
 

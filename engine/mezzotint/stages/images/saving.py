@@ -1,4 +1,4 @@
-"""Images to disk, each with a record from which it can be made again."""
+"""Save images, each with a record from which it can be generated again."""
 
 import hashlib
 import random
@@ -32,12 +32,12 @@ from mezzotint.sampling_protocol import sampling_of
 from mezzotint.stages.images.pending_decode import PendingDecode
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
-_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+_SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """What was the same for all images of a job."""
+    """The record fields that all images of a job share."""
 
     device: str
     device_name: str
@@ -51,17 +51,17 @@ class JobRecord:
 
 
 class Saver:
-    """Names the images of one job, and says what they are."""
+    """Names the images of one job and builds their records."""
 
     def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, size: tuple[int, int]) -> None:
-        """`size`: of the images, which need not be that of a stage."""
+        """`size`: of the images, which may differ from every stage's."""
         self._request, self._setup, self._size = request, setup, size
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
     def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: JobRecord) -> PendingDecode:
-        """The name and the record of an image whose latents are made; its attention is what it was begun with.
+        """The path and record of an image whose latents are ready; records the attention backend that it started with.
 
-        Begun so again, it falls back where it did, and comes out the same.
+        Restarted with that backend, it falls back at the same points and gives the same image.
         """
         request, last = self._request, stages[-1]
         seed = self.first_seed + index
@@ -103,14 +103,14 @@ class Saver:
 
 
 def with_memory(undecoded: PendingDecode, vae_tile: int, recoveries: tuple[str, ...]) -> PendingDecode:
-    """With what was done about memory, which may have changed pixels."""
+    """Add the memory measures taken, which may have changed pixels."""
     record = undecoded.record
     request = replace(record.request, vae_tile=vae_tile)
     return replace(undecoded, record=replace(record, request=request, recoveries=recoveries))
 
 
 def save_image(pixels: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
-    """Write an image with its record; StorageError when the disk will not take it."""
+    """Write an image with its record; raises StorageError if writing fails."""
     sha256 = pixels_sha256(pixels)
     image = replace(undecoded.record.image, width=pixels.width, height=pixels.height, sha256=sha256)
     path = write_image(pixels, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
@@ -120,7 +120,7 @@ def save_image(pixels: Image.Image, undecoded: PendingDecode, *, overwrite: bool
 def settled_request(
     request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: JobRecord
 ) -> GenerateRequest:
-    """A request that makes one image of the job again, with nothing left to defaults that may change."""
+    """A request that generates one image of the job again, with no value left to defaults that may change."""
     stages = tuple(
         _settled_stage(stage, found, done)
         for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)
@@ -156,17 +156,17 @@ def settled_request(
 
 
 def _settled_attention(asked: Attention, used: Attention) -> Attention:
-    """What was not insisted on is not insisted on later: another machine may have no kernels for it."""
+    """Keep `auto` where it became flash: another machine may have no kernels for that."""
     return "auto" if asked == "auto" and used == "flash" else used
 
 
 def files_sha256(model: ModelUsed) -> str:
-    """One hash for all weight files of a model, in their order."""
+    """One hash over all weight files of a model, in order."""
     return hashlib.sha256("\n".join(file.sha256 for file in model.files).encode("ascii")).hexdigest()
 
 
 def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ...]) -> tuple[LoraRef, ...]:
-    """Whole paths, and the hashes of the files; each was used by a stage, or the job had been refused."""
+    """Absolute paths and file hashes; every LoRA was used by some stage, or the job would have been refused."""
     hashes = {used.file.path: used.file.sha256 for stage in resolved for used in stage.loras}
     return tuple(
         replace(lora, path=str(Path(lora.path).resolve()), sha256=hashes[str(Path(lora.path))]) for lora in loras

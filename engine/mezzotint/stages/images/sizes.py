@@ -1,20 +1,20 @@
-"""Sizes of images: what a model can make, and the nearest to what was asked."""
+"""Image sizes: what a model supports, and the nearest to a requested size."""
 
 import math
 
 from mezzotint.errors import UsageError
 
-SMALLEST = 64  # pixels of a side
+SMALLEST = 64  # pixels per side
 LARGEST_AREA = 64 * 2**20  # pixels
 
 
 def nearest_multiple(pixels: float, multiple: int) -> int:
-    """The multiple nearest to a number of pixels, at least one."""
+    """The multiple nearest to `pixels`, at least one."""
     return max(1, round(pixels / multiple)) * multiple
 
 
 def check_size(width: int, height: int, multiple: int) -> None:
-    """UsageError, with the nearest size that works, for one that the model cannot make."""
+    """Raise UsageError, naming the nearest size that works, for a size that the model does not support."""
     if max(width, height) > LARGEST_AREA:
         raise UsageError(f"a side of {str(max(width, height))[:20]} pixels is too large")
     fitted = tuple(max(nearest_multiple(side, multiple), _smallest(multiple)) for side in (width, height))
@@ -36,9 +36,9 @@ def _smallest(multiple: int) -> int:
 def size_for_image(
     image: tuple[int, int], default: tuple[int, int], multiple: int, *, enlarges: bool = False
 ) -> tuple[int, int]:
-    """The size for an image that is given: its shape, at about the area that the model is best at.
+    """The size to generate for an input image: its aspect ratio, at about the model's native area.
 
-    A smaller image is enlarged only where that is asked for.
+    A smaller image is upscaled only with `enlarges`.
     """
     width, height = image
     scale = math.sqrt(default[0] * default[1] / (width * height))

@@ -1,4 +1,4 @@
-"""What a stage begins from: noise, or an image with noise; what of an image stays, and what networks see of it."""
+"""The initial latents of a stage, the preserved part of an image, and the extra inputs of inpainting networks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,12 +15,12 @@ from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
 from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise
 from mezzotint.stages.setup import CascadeSetup
 
-# Latents of an image by a model's autoencoder; what is hidden, if anything is, is grey.
+# Encodes an image with a model's VAE; a `hidden` part becomes grey.
 ToLatents = Callable[..., torch.Tensor]
 
 
 class StartLatents:
-    """Of the images of one job."""
+    """Prepares the latents for the images of one job."""
 
     def __init__(self, setup: CascadeSetup, models: Sequence[LoadedModel], to_latents: ToLatents) -> None:
         self._setup, self._models, self._to_latents = setup, models, to_latents
@@ -28,9 +28,9 @@ class StartLatents:
     def begin(
         self, schedule: StageSchedule, given: InputImages, generator: torch.Generator
     ) -> tuple[LatentMask | None, torch.Tensor]:
-        """What stays of an image, and the first stage's first latents `(1, c, h, w)`.
+        """The latent mask and the first stage's initial latents `(1, c, h, w)`.
 
-        A network that sees the image beside the sample begins from noise alone where it takes all of its steps.
+        A network with the masked image as extra input starts from pure noise if it runs all of its steps.
         """
         if given.canvas is None:
             return None, self.latents(schedule, given.init, generator)
@@ -40,13 +40,13 @@ class StartLatents:
         return keep, keep.first(schedule, generator, from_noise=asked is not None and asked.fill == "noise")
 
     def latents(self, schedule: StageSchedule, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
-        """The first stage's first latents `(1, c, h, w)`: of an image, or of noise alone."""
+        """The first stage's initial latents `(1, c, h, w)`, from an image or pure noise."""
         stage, model = self._setup.stages[0], self._models[0]
         if init is not None:
             fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
             clean = self._to_latents(model, fitted, generator)
             if stage.sources.takes_mask:
-                clean = clean.contiguous()  # as diffusers has them there: convolutions round by the layout
+                clean = clean.contiguous()  # as in diffusers: rounding in convolutions depends on the layout
             return add_noise(schedule, clean, generator)
         factor = stage.sources.vae_factor
         shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
@@ -55,7 +55,7 @@ class StartLatents:
     def keep(
         self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
     ) -> LatentMask:
-        """What stays of the image in a stage: the latents of the stage before, or encoded anew where they differ."""
+        """The latent mask of a stage: the previous stage's, or encoded again if the latents differ."""
         stage, model = self._setup.stages[index], self._models[index]
         if before is not None and self._setup.transitions[index - 1].space == "latent":
             last = self._setup.stages[index - 1]
@@ -67,10 +67,10 @@ class StartLatents:
             return self._to_latents(model, image, generator)
 
         keep = LatentMask.of(sheet, encode, generator, stage.sources.vae_factor)
-        return replace(keep, gradual=False) if index else keep  # edges were joined in the first stage
+        return replace(keep, gradual=False) if index else keep  # edges were blended in the first stage
 
     def seen(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
-        """What an inpainting network sees beside the sample; None: the stage's is none."""
+        """Extra inputs of an inpainting network; None if the stage's denoiser is not one."""
         stage, model = self._setup.stages[index], self._models[index]
         if not stage.sources.takes_mask:
             return None

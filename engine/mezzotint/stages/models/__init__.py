@@ -1,1 +1,1 @@
-"""The models of a job: loaded, kept, placed, and made room for."""
+"""The models of a job: loading, caching, placement, and recovery from memory shortage."""

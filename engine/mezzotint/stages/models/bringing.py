@@ -1,4 +1,4 @@
-"""The models of a job brought into memory, with progress in bytes."""
+"""Load the models of a job, with progress in bytes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ def bring(
     cancelled: IsCancelled,
     tell: Tell,
 ) -> None:
-    """Load the parts of each stage's model that are needed, and are not there yet."""
+    """Load the needed components of each stage's model that are not in memory yet."""
     progress = _Progress(on_event, _bytes_to_load(models, needed))
     cache = QuantizedCache(folder=paths.cache_folder() / "quantized", on_trouble=partial(tell, "quantized_not_kept"))
     for stage, model, names in zip(setup.stages, models, needed, strict=True):
@@ -33,13 +33,13 @@ def bring(
 
 
 class _Progress:
-    """Counts the bytes of all components of a job."""
+    """Counts bytes loaded over all components of a job."""
 
     def __init__(self, on_event: OnEvent, total: int) -> None:
         self._on_event, self._done, self._total = on_event, 0, total
 
     def of(self, model: str) -> Callable[[str, int], None]:
-        """What a model's loading reports to."""
+        """The progress callback for loading one model."""
 
         def report(component: str, count: int) -> None:
             self._done = min(self._done + count, self._total)

@@ -1,4 +1,4 @@
-"""Which files a stage's model is made of, and what is in them."""
+"""The files of a stage's model and their hashes."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from mezzotint.stages.setup import StageSetup
 
 
 def model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelUsed:
-    """Hash the files that decide the images; known ones come from the cache."""
+    """Hash the files that determine the images; known hashes come from the cache."""
     info = stage.found.info
     files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
     return ModelUsed(

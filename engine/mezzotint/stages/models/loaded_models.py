@@ -1,4 +1,4 @@
-"""Models that stay in memory after their job, as long as there is room: the next one need not wait for them."""
+"""Models kept in memory after their job while there is room, so that the next job need not load them."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -9,28 +9,28 @@ Key: TypeAlias = tuple[object, ...]
 
 
 class LoadedModels:
-    """Least recently used ones go first."""
+    """LRU cache of loaded models."""
 
     def __init__(self) -> None:
         self._models: dict[Key, LoadedModel] = {}
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of models."""
         return len(self._models)
 
     @property
     def models(self) -> list[LoadedModel]:
-        """The one used longest ago first."""
+        """The models, least recently used first."""
         return list(self._models.values())
 
     def take(self, key: Key, make: Callable[[], LoadedModel]) -> LoadedModel:
-        """The model of a key, made if there is none."""
+        """The model of a key, made with `make` if absent."""
         model = self._models.pop(key, None) or make()
         self._models[key] = model
         return model
 
     def trim(self, room: int, keep: Iterable[LoadedModel]) -> list[LoadedModel]:
-        """Let go of others than `keep`, until all weights in RAM take at most `room` bytes; those that went."""
+        """Drop models other than `keep` until all weights in RAM take at most `room` bytes; returns those dropped."""
         kept = {id(model) for model in keep}
         gone = []
         for key, model in list(self._models.items()):
@@ -41,24 +41,24 @@ class LoadedModels:
         return gone
 
     def drop(self, models: Iterable[LoadedModel]) -> list[LoadedModel]:
-        """Let go of these; those that were here."""
+        """Drop these models; returns those that were in the cache."""
         unwanted = {id(model) for model in models}
         keys = [key for key, model in self._models.items() if id(model) in unwanted]
         return [self._models.pop(key) for key in keys]
 
     def clear(self) -> None:
-        """Let go of all."""
+        """Drop all models."""
         self._models.clear()
 
 
 def weights_bytes(models: Iterable[LoadedModel]) -> int:
-    """Of all networks in RAM or on their device, those that several models share counted once."""
+    """Bytes of all networks in RAM or on their device; networks shared by several models count once."""
     networks = {id(network): network for model in models for network in model.networks.values()}
     return sum(map(_network_bytes, networks.values()))
 
 
 def share(model: LoadedModel, others: Iterable[LoadedModel]) -> list[str]:
-    """Have networks of the same files that another model has loaded in the same form; their names."""
+    """Share networks that another model has loaded from the same files in the same form; returns their names."""
     shared = []
     for other in others:
         if other is model or (other.device, other.dtype, other.home) != (model.device, model.dtype, model.home):

@@ -1,4 +1,4 @@
-"""The LoRAs of a job: which stage's model gets which, and what was used."""
+"""The LoRAs of a job: which stage's model gets which, and which were used."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ _Chosen = tuple[LoraRef, "FittingLora"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    """A file that was asked for."""
+    """An opened LoRA file."""
 
     file: LoraFile
-    used: LoraUsed  # with a weight that says nothing
+    used: LoraUsed  # with a placeholder weight
 
 
 class JobLoras:
-    """Files are opened and compared at once; what they fit is known when the models are in memory."""
+    """The LoRAs of a job: files are opened and checked at once, and matched when the models are in memory."""
 
     def __init__(self, request: GenerateRequest, setup: CascadeSetup, cancelled: IsCancelled) -> None:
         self._setup = setup
@@ -46,7 +46,7 @@ class JobLoras:
             _compare(ref, self._opened[ref.path].used)
 
     def fit_to(self, models: Sequence[LoadedModel], tell: Tell, cancelled: IsCancelled) -> None:
-        """Read what fits; ModelRefused names a LoRA that fits no stage, or not the one that it was given for."""
+        """Read the LoRAs that fit; raises ModelRefused for one that fits no stage, or not the one it was given for."""
         if not self._opened:
             self._chosen = [[] for _ in models]
             return
@@ -68,8 +68,8 @@ class JobLoras:
         _hold(models, self._chosen, cancelled)
 
     def put_on(self, stage: int, model: LoadedModel) -> None:
-        """Have the stage's LoRAs in its model, and no others."""
-        if model.loras is None and model.shares:  # another model may have left some in the networks that they share
+        """Apply the stage's LoRAs to its model, and no others."""
+        if model.loras is None and model.shares:  # a model that shares the networks may have left LoRAs in them
             from mezzotint.families.lora.adapters import Adapters
 
             model.loras = Adapters(model.networks, model.device, at_rest=model.home is None)
@@ -79,7 +79,7 @@ class JobLoras:
             model.loras.put_on([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
 
     def used(self, stage: int) -> tuple[LoraUsed, ...]:
-        """What the stage's model had."""
+        """The LoRAs used by the stage's model."""
         return tuple(replace(self._opened[ref.path].used, weight=ref.weight) for ref, _ in self._chosen[stage])
 
     def _fit(self, ref: LoraRef, index: "LayerIndex", stage: StageSetup) -> "tuple[FittingLora, str | None]":
@@ -138,7 +138,7 @@ def _index(stage: StageSetup, model: LoadedModel) -> "LayerIndex":
 
 
 def _hold(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], cancelled: IsCancelled) -> None:
-    """Read the LoRAs of all stages that share a model at once, so that none is let go between two of them."""
+    """Read the LoRAs of all stages that share a model together, so that none is dropped between two stages."""
     from mezzotint.families.lora.adapters import Adapters
 
     for model in {id(model): model for model in models}.values():

@@ -1,4 +1,4 @@
-"""What an engine keeps between jobs: models in RAM, and what of them is on the device."""
+"""What an engine keeps between jobs: models in RAM, and their networks on the device."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from mezzotint.stages.models.precision import Schemes, choices_of
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
-_ROOM = 0.5  # of the machine's RAM, for models of earlier jobs and this one
-_RUN = 2**20  # bytes that the last pages of locked runs may take beside weights
+_ROOM = 0.5  # of the machine's RAM, for models of this and earlier jobs
+_RUN = 2**20  # bytes of slack for the last pages of page-locked runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """The models of a job, and in which form."""
+    """The models of a job and the form to load them in."""
 
     setup: CascadeSetup
     device: DeviceInfo
@@ -36,7 +36,7 @@ class ModelRequest:
 
 
 class ModelCache:
-    """Holds what is loaded."""
+    """Caches loaded models and their residency on the device."""
 
     def __init__(self) -> None:
         self._warm = LoadedModels()
@@ -44,7 +44,7 @@ class ModelCache:
         self._terms: tuple[object, ...] = ()
 
     def models_for(self, wanted: ModelRequest) -> list[LoadedModel]:
-        """One holder of networks for each stage, the same for equal models; those of earlier jobs stay for a while."""
+        """One LoadedModel per stage, the same for equal models; those of earlier jobs are kept while there is room."""
         models = [self._model_for(stage, wanted) for stage in wanted.setup.stages]
         for model in models:
             model.passes = "batched" if wanted.job_plan is None else wanted.job_plan.plan.guidance
@@ -53,13 +53,13 @@ class ModelCache:
         self._forget(self._warm.trim(_room(wanted.job_plan), models))
         for other in self._warm.models:
             if other.loras is not None and all(other is not model for model in models):
-                other.loras.let_go()  # they are on the device, whoever works there
+                other.loras.let_go()  # LoRAs are on the device, whichever model is in use
         for model in models:
             share(model, self._warm.models)
         return models
 
     def placement(self, models: Sequence[LoadedModel], job_plan: JobPlan | None, recovery: Recovery) -> Placement:
-        """Where loaded models are while they work."""
+        """The placement of loaded models during a job."""
         let_go = partial(self._let_go_of_others, models)
         if job_plan is None:
             return Placement(models, recovery=recovery, let_go=let_go)
@@ -82,11 +82,11 @@ class ModelCache:
         self._forget(self._warm.trim(0, models))
 
     def drop(self, models: Iterable[LoadedModel]) -> None:
-        """Let go of models that are not what their files say any more."""
+        """Drop models that no longer match their files."""
         self._forget(self._warm.drop(models))
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         self._warm.clear()
         if self._residency is not None:
             self._residency.clear()
@@ -112,7 +112,7 @@ class ModelCache:
         return self._warm.take((stage.found.info.path, identity, *where, *stamps.items()), make)
 
     def _residency_for(self, job_plan: JobPlan, device: torch.device) -> Residency:
-        """The device as the plan sees it; another limit is another device."""
+        """The residency for the device as the plan sees it; rebuilt if the memory limit changes."""
         machine = job_plan.machine
         cap = machine.vram_bytes - machine.context_bytes
         terms = (str(device), cap)
@@ -137,26 +137,26 @@ class ModelCache:
 
 
 def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent) -> None:
-    """Have a network there as the plan has it, on the device already if it is there so."""
+    """Arrange a network as planned; it stays on the device if it is already arranged so."""
     key, slots = network_key(model, part.name), max(1, part.slots)
     network = model.networks[part.name]
     blocks = blocks_of(network)
-    whole = part.resident_blocks >= part.blocks  # a plan tells no blocks of what is never streamed
+    whole = part.resident_blocks >= part.blocks  # plans give no block count for networks that are never streamed
     resident = len(blocks) if whole else min(part.resident_blocks, len(blocks))
     if key not in residency:
         residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
     elif (residency[key].resident, residency[key].slots) != (resident, slots):
-        residency.evict({key})  # another plan, or more blocks stayed than planned
+        residency.evict({key})  # another plan, or more blocks became resident than planned
         residency[key].arrange(resident, slots)
 
 
 def _to_lock(part: PlannedComponent) -> int:
-    """Bytes of RAM: weights begin at addresses that are multiples of 64, and runs of them are whole pages."""
+    """Bytes of RAM to page-lock: weights are aligned to 64 bytes, and runs of them to whole pages."""
     return part.pinned_bytes + part.pinned_bytes // 64 + _RUN if part.pinned_bytes else 0
 
 
 def _whole(model: LoadedModel, name: str) -> PlannedComponent:
-    """A network that no plan speaks of."""
+    """A placeholder entry for a network outside the plan."""
     return PlannedComponent(
         model=model.identity,
         name=name,
@@ -172,7 +172,7 @@ def _whole(model: LoadedModel, name: str) -> PlannedComponent:
 
 
 def _room(job_plan: JobPlan | None) -> int:
-    """Bytes of RAM for the weights of all models that are kept."""
+    """Bytes of RAM for the weights of all cached models."""
     if job_plan is not None:
         return int(job_plan.machine.ram_bytes * _ROOM)
     import psutil
@@ -181,6 +181,6 @@ def _room(job_plan: JobPlan | None) -> int:
 
 
 def _stamps(sources: ModelSources) -> dict[Path, tuple[int, int]]:
-    """What changes when a file is replaced: its weights must not be taken for the old ones."""
+    """Size and mtime of each file, so that weights of a replaced file are not reused."""
     stats = {path: path.stat() for source in sources.components.values() for path in source.files}
     return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}

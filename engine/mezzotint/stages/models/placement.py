@@ -1,4 +1,4 @@
-"""Where the networks of a job are while it works: brought for a phase, kept or evicted after it, as the plan has it."""
+"""Where a job's networks are while it runs: loaded for a phase, then kept or evicted according to the plan."""
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
@@ -15,15 +15,15 @@ from mezzotint.stages.models.recovery import Recovery, Rung
 
 T = TypeVar("T")
 
-SMALLEST_TILE = 128  # pixels: smaller ones show
+SMALLEST_TILE = 128  # pixels: smaller tiles are visible
 LARGEST_TILE = 1024
-_SHARE = 10  # of the blocks, as a divisor, are given up at a time
-_SHARE_OF_DECODER = 3  # all its work has to be done again each time
-_LEFT_FREE = 10  # of the device, as a divisor, as plans leave it
+_SHARE = 10  # divisor: this part of the blocks is evicted at a time
+_SHARE_OF_DECODER = 3  # divisor for decoders, whose whole work is repeated each time
+_LEFT_FREE = 10  # divisor: the part of the device that plans leave free
 
 
 class Placement:
-    """Without a plan all networks are where they work, and nothing is moved; memory may run short all the same."""
+    """Moves networks as planned. Without a plan all stay where they run; memory may run short even so."""
 
     def __init__(
         self,
@@ -34,24 +34,24 @@ class Placement:
         plan: Plan | None = None,
         let_go: Callable[[], None] = lambda: None,
     ) -> None:
-        """`let_go` frees what other jobs have left."""
+        """`let_go` frees models left by other jobs."""
         self._let_go = let_go
         self._models, self._recovery, self._residency = models, recovery, residency
         self._plan = plan
         self._measured: dict[str, int] = {}
         self._held: dict[str, int | None] = {}
-        self._predicted: dict[str, int] = {}  # with what was promoted, where any of that was there
+        self._predicted: dict[str, int] = {}  # including promoted blocks, if any
         self._promoted: set[str] = set()
-        self._grown: dict[str, int] = {}  # bytes of each network, beyond what was planned
+        self._grown: dict[str, int] = {}  # bytes of each network beyond the plan
 
     @property
     def recoveries(self) -> tuple[str, ...]:
-        """What was done when memory ran short."""
+        """The measures taken when memory ran short."""
         return self._recovery.taken
 
     @property
     def measured(self) -> tuple[PhaseMemory, ...]:
-        """The peak of each phase, beside what was planned."""
+        """The measured peak of each phase, next to the planned one."""
         if self._plan is None:
             return ()
         return tuple(
@@ -67,7 +67,7 @@ class Placement:
 
     @contextmanager
     def phase(self, name: str, model: LoadedModel, components: Sequence[str]) -> "Iterator[PhaseRun]":
-        """Have components of a model on the device, inside; what works there may be done again with more room."""
+        """Context manager: `components` of a model are on the device; work inside may be retried with more memory."""
         working = PhaseRun(self, name, model, components)
         with ExitStack() as stack:
             if self._residency is not None:
@@ -78,15 +78,15 @@ class Placement:
                 self._measure(name)
 
     def prefetch(self, model: LoadedModel, component: str) -> None:
-        """Begin to bring what the next phase needs, if there is room beside what works now."""
+        """Start loading what the next phase needs, if there is room in addition to the running phase."""
         if self._residency is not None and network_key(model, component) in self._residency:
             try:
                 self._residency.prefetch(network_key(model, component), room=self._activations())
             except DeviceOutOfMemory:
-                return  # its own phase makes room
+                return  # its own phase will make room
 
     def step_done(self, name: str, model: LoadedModel, component: str) -> None:
-        """After the first step the peak is known: have more blocks stay if there was room to spare, once."""
+        """After a phase's first step its peak is known: once, make more blocks resident if there is room."""
         key = network_key(model, component)
         if self._residency is None or name in self._promoted or key not in self._residency:
             return
@@ -95,7 +95,7 @@ class Placement:
         network, device = self._residency[key], self._residency.device
         if device.ledger.cap is None or not device.measures:
             return
-        room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
+        room = max(0, device.peak_bytes() - device.ledger.in_use)  # activations, in addition to what is held now
         room = max(room, self._needed_elsewhere(model, component) - (device.ledger.in_use - network.bytes()))
         room += device.ledger.cap // _LEFT_FREE + device.taken_by_others()
         more, before = network.most_resident(room=room) - network.resident, network.bytes()
@@ -103,7 +103,7 @@ class Placement:
             self._grown[key] = network.bytes() - before
 
     def _needed_elsewhere(self, model: LoadedModel, component: str) -> int:
-        """Bytes beside a network in the other phases through which the plan keeps it."""
+        """The most bytes needed in addition to a network in all phases that the plan keeps it for."""
         if self._plan is None:
             return 0
         names = (model.identity, component)
@@ -114,19 +114,19 @@ class Placement:
         return max((p.weights_bytes - part.device_bytes + p.activation_bytes for p in phases), default=0)
 
     def streamed_blocks(self, model: LoadedModel, component: str) -> int:
-        """How many blocks of a network pass through slots now; 0: it is whole where it works."""
+        """Number of blocks of a network that are streamed through slots; 0: it is fully resident."""
         key = network_key(model, component)
         if self._residency is None or key not in self._residency:
             return 0
         return len(self._residency[key].blocks) - self._residency[key].resident
 
     def close(self) -> None:
-        """Have everything back on the host."""
+        """Move everything back to the host."""
         if self._residency is not None:
             self._residency.clear()
 
     def run(self, make: Callable[[], T], reset: Callable[[], None], working: "PhaseRun") -> T:
-        """What `make` gives, after as many tries as it takes."""
+        """Return the result of `make`, retried with more memory as often as needed."""
         return self._recovery.run(make, reset, list(self._rungs(working)), working.name)
 
     def _enter(self, stack: ExitStack, working: "PhaseRun") -> None:
@@ -138,7 +138,7 @@ class Placement:
         stack.enter_context(residency.phase([key for key in keys if key in residency], keep=keep, room=None))
 
     def _kept(self, phase: str) -> set[str]:
-        """Networks that the plan has on the device in this phase, too."""
+        """Keys of the networks that the plan keeps on the device in this phase."""
         if self._plan is None:
             return set()
         names = {(part.model, part.name) for part in self._plan.components if phase in part.phases}
@@ -150,7 +150,7 @@ class Placement:
         }
 
     def _activations(self) -> int:
-        """The largest that any phase was planned to need."""
+        """The largest activation bytes planned for any phase."""
         return max((phase.activation_bytes for phase in self._plan.phases), default=0) if self._plan else 0
 
     def _measure(self, phase: str) -> None:
@@ -163,7 +163,7 @@ class Placement:
         grown = sum(self._grown.get(key, 0) for key in self._residency.entered)
         self._predicted[phase] = max(self._predicted.get(phase, 0), planned.get(phase, 0) + grown)
 
-    # ---- the ladder
+    # ---- recovery ladder
 
     def _rungs(self, working: "PhaseRun") -> Iterator[Rung]:
         yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
@@ -178,7 +178,7 @@ class Placement:
             yield Rung(take=partial(self._lower_precision, working), changes_image=True)
 
     def _free_caches(self, working: "PhaseRun") -> str:
-        """Everything that nobody needs now."""
+        """Free everything not in use."""
         self._let_go()
         gc.collect()
         if self._residency is not None:
@@ -201,7 +201,7 @@ class Placement:
                 try:
                     network.demote(max(1, len(network.blocks) // share))
                 except DeviceOutOfMemory:
-                    continue  # it has left; with fewer blocks there may be room
+                    continue  # it was evicted; with fewer blocks there may be room
                 return f"{network.resident} of {len(network.blocks)} blocks of {name} stay on the device"
         return None
 
@@ -218,7 +218,7 @@ class Placement:
 
     @contextmanager
     def _off_the_device(self, key: str) -> Iterator[None]:
-        """Have a network here, inside, and back with as many blocks as there is room for."""
+        """Context manager: the network is off the device inside, then returns with as many blocks as fit."""
         if self._residency is None or key not in self._residency:
             yield
             return
@@ -231,7 +231,7 @@ class Placement:
             again = self._residency.add(key, network.network, network.blocks, resident=resident, slots=slots)
             while entered and not self._brought(key):
                 if not again.demote(max(1, len(again.blocks) // _SHARE)):
-                    break  # whoever calls it brings it, or says that there is no room
+                    break  # the next call loads it, or raises if there is no room
             again.ready()
 
     def _brought(self, key: str) -> bool:
@@ -242,25 +242,25 @@ class Placement:
 
 
 class PhaseRun:
-    """One phase at work."""
+    """One running phase."""
 
     def __init__(self, placement: Placement, name: str, model: LoadedModel, components: Sequence[str]) -> None:
         self._placement, self.name, self.model, self.components = placement, name, model, tuple(components)
-        self.guided = False  # whether there are halves
+        self.guided = False  # whether CFG runs two halves
         self.batch_size = 1  # images denoised together
-        self.pixels = 0  # of the longer side of an image that is decoded or encoded
+        self.pixels = 0  # longer side of an image being decoded or encoded
 
     def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
-        """What `make` gives, after as many tries as it takes; before each new one `reset` undoes the last."""
+        """Return the result of `make`, retried as often as needed; `reset` undoes each failed attempt."""
         return self._placement.run(make, reset, self)
 
     def try_again(self, make: Callable[[], T]) -> T:
-        """The same for what leaves nothing to be undone."""
+        """Like `again`, for work that leaves nothing to undo."""
         return self.again(make, lambda: None)
 
 
 def network_key(model: LoadedModel, component: str) -> str:
-    """One name for a network, however many models share it."""
+    """Identifies a network, however many models share it."""
     return f"{component}-{id(model.networks[component])}"
 
 
@@ -277,7 +277,7 @@ def _take_halves(model: LoadedModel) -> str | None:
 
 
 def _fewer_at_once(model: LoadedModel, images: int) -> str | None:
-    """Half as many in a pass: what weights do, and how exact they are, is as it would be for one."""
+    """Halve the images per forward pass; weights and precision stay the same."""
     before = min(model.at_once or images, images)
     if before == 1:
         return None

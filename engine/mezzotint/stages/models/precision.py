@@ -1,4 +1,4 @@
-"""How many bits the networks of a job have, settled before they are loaded."""
+"""The precision of a job's networks, resolved before they are loaded."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schemes:
-    """What `auto` became, the same for all stages of a job."""
+    """The resolved quantization schemes, the same for all stages of a job."""
 
     denoiser: Quantization
     text: Quantization
 
 
 def settle_schemes(denoiser: Quantization, text: Quantization) -> Schemes:
-    """Where nothing is planned, everything has room: `auto` is none."""
+    """Resolve the schemes without a plan: everything fits, so `auto` means none."""
     return Schemes(denoiser=_settled(denoiser), text=_settled(text))
 
 
@@ -28,7 +28,7 @@ def _settled(asked: Quantization) -> Quantization:
 
 
 def choices_of(schemes: Schemes, sources: ModelSources, denoiser: str) -> "dict[str, Choice]":
-    """What is to be done with each network of a model as it is loaded."""
+    """The quantization to apply to each network of a model at loading."""
     from mezzotint.quantization.policy import Choice
 
     wanted = {denoiser: schemes.denoiser} | {source.name: schemes.text for source in _encoders(sources)}

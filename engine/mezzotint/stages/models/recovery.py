@@ -1,4 +1,4 @@
-"""When memory runs short in the middle of the work: make room, and do the same again."""
+"""Recovery from memory shortage: free memory, then retry."""
 
 import traceback
 from collections.abc import Callable, Sequence
@@ -11,20 +11,20 @@ from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 
 T = TypeVar("T")
 
-_MOST_TRIES = 200  # of one piece of work: no ladder has so many rungs
+_MOST_TRIES = 200  # per piece of work: no ladder has so many rungs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One way to make room. It is taken again and again while it says that it did something."""
+    """One way to free memory, repeated until `take` returns None."""
 
-    take: Callable[[], str | None]  # what was done, in words; None: there is nothing more to be had here
+    take: Callable[[], str | None]  # description of what was done; None: nothing more to free this way
     changes_image: bool = False
-    silent: bool = False  # nobody needs to know
+    silent: bool = False  # not reported
 
 
 class Recovery:
-    """Does the work of one job, and does it again with more room where that has run short."""
+    """Runs the work of one job, and retries it with more memory after a shortage."""
 
     def __init__(self, *, strict: bool, tell: Callable[[str, str], None]) -> None:
         self._strict, self._tell = strict, tell
@@ -32,13 +32,13 @@ class Recovery:
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """What was done, in order, each once."""
+        """The measures taken, in order, each once."""
         return tuple(dict.fromkeys(self._taken))
 
     def run(self, make: Callable[[], T], reset: Callable[[], None], rungs: Sequence[Rung], what: str) -> T:
-        """What `make` gives, after as many tries as it takes; before each new one `reset` undoes the last.
+        """Return the result of `make`, retried as often as needed; `reset` undoes the failed attempt before each retry.
 
-        OutOfMemory, with the numbers, when no rung is left; other errors pass.
+        Raises OutOfMemory, with the numbers, if no rung is left; other errors propagate.
         """
         for _ in range(_MOST_TRIES):
             try:
@@ -47,7 +47,7 @@ class Recovery:
                 if not is_device_shortage(error) and not is_ram_shortage(error):
                     raise
                 reason = _told(error)
-                traceback.clear_frames(error.__traceback__)  # what was computed so far is held there
+                traceback.clear_frames(error.__traceback__)  # frames hold the tensors computed so far
             reset()
             self._make_room(rungs, what, reason)
         raise OutOfMemory(f"{what} ran out of memory {_MOST_TRIES} times: {reason}")
@@ -69,7 +69,7 @@ class Recovery:
 
 
 def _told(error: Exception) -> str:
-    """What an error says; where it is the machine's own memory that is short, how much there is."""
+    """The error's message; for a RAM shortage, with the RAM available."""
     words = str(error).partition("\n")[0][:300]
     if not is_ram_shortage(error):
         return words
