@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.checkpoints.gguf_header import TYPES
+from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Described, Tensors, misfit
 
 _SIZES = {name: (block, block_bytes) for name, block, block_bytes in TYPES.values() if block > 1}
@@ -42,8 +43,8 @@ class GgufBlocks:
         return {"weight": Described(shape=(shape[0], shape[1] // block * block_bytes), dtype=torch.uint8)}
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
-        """Never called: weights of this format come from files only."""
-        raise NotImplementedError("GGUF blocks are read, not made")
+        """Raises ModelRefused: weights of this format come from files only."""
+        raise ModelRefused(f"{self.kind} is read from GGUF files and cannot be made; use int8 or int4")
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """The weight `(n, k)`; computed in float32 and rounded once."""
