@@ -1,9 +1,9 @@
-# Every command of Mezzotint; `make` alone lists them. All work in .venv, which is made at the first one.
-# PYTHON=/path/to/python3 chooses the interpreter that .venv is made with; V=1 shows what pip does.
+# Mezzotint's commands; `make` alone lists them. All use .venv, which is created on first use.
+# PYTHON=/path/to/python3 chooses the interpreter for .venv; V=1 shows pip's output.
 
 VENV := .venv
 BIN := $(VENV)/bin
-# A worker that has nothing left takes from the others.
+# Idle workers take tests from the others.
 PYTEST := $(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input $(if $(V),,-q)
 INSTALLED := $(VENV)/installed
@@ -11,7 +11,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
 
 # Python must not find kernels/ in the current folder: that is also the name of a package that diffusers looks for.
 export PYTHONSAFEPATH := 1
-# Without bytecode every process that a test starts would compile all of Mezzotint anew.
+# Without bytecode every process that a test starts would recompile all of Mezzotint.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -21,10 +21,10 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: $(INSTALLED)/base ## set up and make a first image with the bundled model
+run: $(INSTALLED)/base ## set up and generate a first image with the bundled model
 	@$(BIN)/mezzotint generate "a red house by the sea at dusk" -o out/
 
-generate: $(INSTALLED)/base ## make an image: make generate PROMPT="a blue boat" [ARGS="--seed 7 --steps 30"]
+generate: $(INSTALLED)/base ## generate an image: make generate PROMPT="a blue boat" [ARGS="--seed 7 --steps 30"]
 	@[ -n "$$PROMPT" ] || { echo 'make generate needs words: make generate PROMPT="a red house by the sea"' >&2; exit 2; }
 	@$(BIN)/mezzotint generate "$$PROMPT" $(ARGS)
 
@@ -34,13 +34,13 @@ app: $(INSTALLED)/app ## open the window
 test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
 	@$(PYTEST) $(ARGS)
 
-test-slow: $(INSTALLED)/test ## run those that take longer, and more examples of properties: make test-slow [SAMPLE=0.2] [ARGS=...]
+test-slow: $(INSTALLED)/test ## run the slow tests, and more examples of property tests: make test-slow [SAMPLE=0.2] [ARGS=...]
 	@$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough --sample $(or $(SAMPLE),1) $(ARGS)
 
-coverage: $(INSTALLED)/test ## hold the modules of bench/full_coverage.txt at 100 % of lines and branches, by their own tests
+coverage: $(INSTALLED)/test ## require 100 % line and branch coverage of the modules in bench/full_coverage.txt by their own tests
 	@$(BIN)/python bench/full_coverage.py $(ARGS)
 
-check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
+check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## check lint, formatting, types, import contracts, machine code of the kernels
 	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \
 	step ruff check .; \
 	step ruff format --check .; \
@@ -52,38 +52,38 @@ check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatt
 	step python -m kernel_build gates --sample 0.1; \
 	[ -z "$$failed" ] || { echo "make check failed in: $$failed" >&2; exit 1; }
 
-fix: $(INSTALLED)/check ## mend what lint can mend, and format
+fix: $(INSTALLED)/check ## fix what lint can fix, and format
 	@$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
 
-starter: $(INSTALLED)/base ## train the bundled models, or go on with them: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
+starter: $(INSTALLED)/base ## train the bundled models, or resume training: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
 	@$(BIN)/python -m mezzotint_starter $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
-bench: $(INSTALLED)/app ## measure start-up times, the engine against the bare diffusers pipeline, and the window
+bench: $(INSTALLED)/app ## measure startup times, the engine against the bare diffusers pipeline, and the window
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/overhead.py
 	@$(BIN)/python bench/app.py
 
 setup: $(INSTALLED)/all ## install everything that the commands above need
 
-clean: ## remove .venv, build leftovers and caches; images in out/ stay
+clean: ## remove .venv, build output and caches; images in out/ are kept
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app bench engine kernels tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 kernels: $(INSTALLED)/kernels ## compile the CUDA kernels into build/kernels: make kernels [ARGS="--architectures native"]
 	@$(BIN)/python -m kernel_build library $(ARGS)
 
-# With the system's own Python, torch and CUDA compiler: nothing is installed for it. A stub runs in .venv.
+# Uses the system's Python, torch and CUDA compiler: nothing is installed. A stub runs in .venv.
 STUB := $(filter --stub,$(ARGS))
 gpu-check: $(if $(STUB),$(INSTALLED)/test) ## on a machine with a GPU: build, test, measure; ARGS="--results DIR" PART=attention, or ARGS=--stub without one
 	@PYTHONPATH=engine:kernels $(if $(STUB),$(BIN)/python,$(or $(PYTHON),python3)) -m kernel_build gpu-check $(PART) $(ARGS)
 
-docs: $(INSTALLED)/docs ## build the documentation into build/docs, without network
+docs: $(INSTALLED)/docs ## build the documentation into build/docs, offline
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q && echo build/docs/index.html
 
 screenshots: $(INSTALLED)/app ## take the screenshots of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
 	@$(BIN)/python bench/screenshots.py $(ARGS)
 
-translations: $(INSTALLED)/app ## bring the catalogues of the window's texts up to date, and compile them
+translations: $(INSTALLED)/app ## update and compile the translation catalogues of the window
 	@$(BIN)/python bench/translations.py
 
 package: ## (not yet) make installers
@@ -91,8 +91,8 @@ package: ## (not yet) make installers
 
 # ---- the virtual environment
 
-# One stamp for each set of packages; it is made again when the files that decide the versions are newer. Several are
-# installed by one pip. Bytecode is written when a module is first used, for most of them never are.
+# One stamp per set of packages; it is remade when the files that determine the versions are newer. Several sets are
+# installed by one pip call. Bytecode is written when a module is first imported, since most never are.
 $(INSTALLED)/base: SETS :=
 $(INSTALLED)/app: SETS := app
 $(INSTALLED)/test: SETS := app test

@@ -1,4 +1,4 @@
-"""How fast the window is: shown, answering while things go on behind it, with long lists, and at rest.
+"""Measure the window's speed: startup, responsiveness under background work, long lists, and idle load.
 
 python bench/app.py [--only start life queue gallery idle] [--json]
 """
@@ -16,38 +16,38 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python leaves the script's folder out of sys.path
 
 from app_material import environment, fill_queue, write_images, write_settings
 
 HERE = Path(__file__).parent
-SHOWN = 1.0  # seconds from the interpreter's start to the first frame
-LATE = 50.0  # milliseconds that the window may be away, and that an input may wait
-IDLE = 1.0  # percent of a core
-AT_ONCE = ("light and dark",)  # every part of the window is another, because a person asked for that: no aim
+SHOWN = 1.0  # target in seconds from interpreter start to first frame
+LATE = 50.0  # target in milliseconds for gaps of the event loop and input latency
+IDLE = 1.0  # target in percent of a core
+AT_ONCE = ("light and dark",)  # restyles the entire window on request, so it has no target
 PARTS = ("start", "life", "queue", "gallery", "idle")
-LIMIT = 600.0  # seconds that a part may take
+LIMIT = 600.0  # timeout of a part in seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A line of the table."""
+    """A row of the table."""
 
     part: str
     what: str
     value: float
     unit: str
-    aim: float | None  # at most; None: told for its own sake
+    aim: float | None  # upper bound; None: informational only
     note: str = ""
 
     def holds(self) -> bool:
-        """Whether it is as small as it should be."""
+        """Whether the value meets its target."""
         return self.aim is None or self.value <= self.aim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     runs: int
     entries: int
@@ -55,7 +55,7 @@ class Asked:
 
 
 def main() -> int:
-    """Measure and print a table; 1 when something could not be measured."""
+    """Measure and print a table; return 1 if something could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--runs", type=int, default=7, help="starts that are measured, after one that is not")
@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def print_table(figures: Sequence[Figure]) -> None:
-    """What was measured, beside what it should be at most."""
+    """Print the figures next to their targets."""
     screen = os.environ.get("QT_QPA_PLATFORM", "the display")
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}, drawn on {screen}")
     print("Gap: the longest that the window's thread was away; in brackets what of it was its own work, and how long")
@@ -97,11 +97,11 @@ def print_table(figures: Sequence[Figure]) -> None:
         print(f"{figure.part:8} {figure.what:66} {figure.value:9.2f} {figure.unit:3} {aim:10} {mark:4} {figure.note}")
 
 
-# ---- each part, in folders of its own
+# ---- the parts, each in its own folder
 
 
 def measure_start(folder: Path, asked: Asked) -> Iterator[Figure]:
-    """From before the interpreter to the first frame on the screen."""
+    """Measure the time from before interpreter start to the first frame."""
     write_settings(folder, folder / "images")
     first, *others = [_start(folder) for _ in range(asked.runs + 1)]
     middle = statistics.median_low(others), f"window shown, median of {asked.runs}", SHOWN
@@ -120,28 +120,28 @@ def _start(folder: Path) -> tuple[float, float]:
 
 
 def measure_life(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
-    """A session with its accidents."""
+    """Measure a session including engine crashes."""
     write_images(folder / "images", 3000)
     write_settings(folder, folder / "images")
     yield from _watched("life", _child("app_scenes.py", "life", folder=folder))
 
 
 def measure_queue(folder: Path, asked: Asked) -> Iterator[Figure]:
-    """A long queue."""
+    """Measure a long queue."""
     write_settings(folder, folder / "images")
     fill_queue(folder / "state" / "queue.sqlite", asked.entries)
     yield from _watched("queue", _child("app_scenes.py", "queue", folder=folder))
 
 
 def measure_gallery(folder: Path, asked: Asked) -> Iterator[Figure]:
-    """Very many images: real files, read by the real librarian."""
+    """Measure a gallery of very many real files, read by the real library service."""
     write_images(folder / "images", asked.images)
     write_settings(folder, folder / "images")
     yield from _watched("gallery", _child("app_scenes.py", "gallery", folder=folder))
 
 
 def measure_idle(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
-    """Nothing is done."""
+    """Measure the idle load."""
     write_settings(folder, folder / "images")
     extra = _child("app_scenes.py", "idle", folder=folder)["extra"]
     share = 100 * extra["worked"] / extra["seconds"]
@@ -161,7 +161,7 @@ def _watched(part: str, told: dict) -> Iterator[Figure]:
 
 
 def _child(script: str, *words: str, folder: Path) -> dict:
-    """What a script told that ran as the window's own process."""
+    """Run a script as the window's process and return the JSON it prints."""
     done = subprocess.run(
         [sys.executable, str(HERE / script), *words],
         check=True, capture_output=True, text=True, timeout=LIMIT, env=environment(folder, os.environ), cwd=folder,

@@ -1,4 +1,4 @@
-"""What the window is measured with: folders of its own, images by the thousand, a long queue."""
+"""Test data for measuring the window: separate folders, thousands of images, a long queue."""
 
 import colorsys
 import json
@@ -13,14 +13,14 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Sampling, Stage
 
 SIDE = 256
-_LOOKS = 48  # different images; each file has its own words, size and time
-_SPAN = 3 * 365 * 24 * 3600.0  # seconds over which the images were made
+_LOOKS = 48  # distinct images; each file has its own prompt, size and time
+_SPAN = 3 * 365 * 24 * 3600.0  # seconds over which the image dates spread
 _THINGS = ("boat", "house", "tree", "lighthouse", "balloon", "castle", "tent", "car")
 _PLACES = ("by the sea", "in the mountains", "in the snow", "in the desert", "in the forest", "on an island")
 
 
 def environment(folder: Path, names: Mapping[str, str]) -> dict[str, str]:
-    """Nothing of the person's own is read or written; compiled Python is kept as an installed program keeps it."""
+    """Return an environment that isolates the user's files; bytecode is cached as for an installed program."""
     left_out = {"MEZZOTINT_MODEL_PATH", "PYTHONDONTWRITEBYTECODE", "HF_TOKEN", "HF_ENDPOINT"}
     kept = {name: value for name, value in names.items() if name not in left_out}
     folders = {"HOME": "home", "USERPROFILE": "home", "XDG_RUNTIME_DIR": "run", "PYTHONPYCACHEPREFIX": "compiled"} | {
@@ -32,14 +32,14 @@ def environment(folder: Path, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_settings(folder: Path, images: Path) -> None:
-    """Those of a person who has used the program before."""
+    """Write the settings of a returning user."""
     settings = {"output_folder": str(images), "first_run_done": True, "notify": False, "keep_awake": False}
     (folder / "config").mkdir(parents=True, exist_ok=True)
     (folder / "config" / "window.json").write_text(json.dumps(settings), "utf-8")
 
 
 def write_images(folder: Path, count: int) -> None:
-    """Small PNGs as another program writes them, made over three years, in folders of a month each."""
+    """Write small PNGs with another program's metadata, dated over three years, in one folder per month."""
     now, looks = time.time(), [_pixels(number / _LOOKS) for number in range(_LOOKS)]
     for number in range(count):
         made = now - _SPAN * number / count
@@ -52,7 +52,7 @@ def write_images(folder: Path, count: int) -> None:
 
 
 def fill_queue(path: Path, entries: int) -> None:
-    """A paused queue, in which so many wait."""
+    """Write a paused queue with this many waiting entries."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with JobStore.open(path).store as store:
         store.pause()
@@ -79,7 +79,7 @@ def _parameters(number: int) -> bytes:
 
 
 def _pixels(hue: float) -> bytes:
-    """A gradient, as a PNG holds it."""
+    """Return a gradient as compressed PNG image data."""
     lines = []
     for y in range(SIDE):
         red, green, blue = colorsys.hsv_to_rgb(hue, 0.7, 0.3 + 0.6 * y / SIDE)

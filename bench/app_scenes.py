@@ -1,6 +1,6 @@
-"""The real window, driven inside its own process while it is watched: `app_scenes.py PART`, for app.py.
+"""Drive the real window inside its own process and watch its event loop: `app_scenes.py PART`, used by app.py.
 
-What was seen goes to stdout as one line of JSON.
+The measurements go to stdout as one line of JSON.
 """
 
 import itertools
@@ -24,15 +24,15 @@ from mezzotint_app.program import Program
 from mezzotint_app.settings import output_folder
 from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE, MainWindow
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python leaves the script's folder out of sys.path
 
 from stalls import StallMonitor
 
-KEYS = 60.0  # milliseconds between two keys of somebody who types fast
-HELD = 30.0  # and between two that a key gives that is held
-WHEEL = 16.0  # and between two steps of a wheel
-IDLE = 10.0  # seconds over which an idle window is watched
-MOVED = 100  # entries that are moved in the queue
+KEYS = 60.0  # milliseconds between keystrokes of a fast typist
+HELD = 30.0  # between repeats of a held key
+WHEEL = 16.0  # between notches of a wheel
+IDLE = 10.0  # seconds for which an idle window is watched
+MOVED = 100  # entries moved in the queue
 _WORDS = "a red lighthouse on an island by day, painted in oil, with a very wide sky and calm sea (birds:1.2), "
 _NOTCH = -120
 
@@ -55,57 +55,57 @@ class Scenes:
     def _previewed(self) -> None:
         self.previews += 1
 
-    # ---- what a person does
+    # ---- user input
 
     def typing(self, keys: int) -> Iterator[Callable[[], object]]:
-        """Into the prompt."""
+        """Type this many characters into the prompt."""
         edit = self.window.create_page.prompts.prompt
         edit.setFocus()
         return self.text(edit, itertools.islice(itertools.cycle(_WORDS), keys))
 
     def text(self, widget: QWidget, letters: Iterable[str]) -> Iterator[Callable[[], object]]:
-        """One letter after the other."""
+        """Type letters one by one."""
         return ((lambda letter=letter: QTest.keyClick(widget, letter)) for letter in letters)
 
     def keys(self, widget: QWidget, keys: Iterable[Qt.Key]) -> Iterator[Callable[[], object]]:
-        """One key after the other."""
+        """Press keys one by one."""
         return ((lambda key=key: QTest.keyClick(widget, key)) for key in keys)
 
     def wheel(self, view: QAbstractScrollArea, steps: int) -> Iterator[Callable[[], object]]:
-        """Down."""
+        """Scroll down by `steps` notches."""
         for _ in range(steps):
             yield lambda: turn(view.viewport())
 
     def key(
         self, widget: QWidget, key: Qt.Key, times: int = 1, **more: Qt.KeyboardModifier
     ) -> Iterator[Callable[[], object]]:
-        """One key, again and again."""
+        """Press one key repeatedly."""
         for _ in range(times):
             yield lambda: QTest.keyClick(widget, key, **more)
 
     def pages(self, times: int) -> Iterator[Callable[[], object]]:
-        """One after the other, and around."""
+        """Cycle through the pages."""
         for number in range(times):
             yield lambda number=number: self.window.show_page((CREATE, QUEUE, GALLERY, MODELS)[number % 4])
 
     def until(
         self, actions: Iterator[Callable[[], object]], over: Callable[[], bool]
     ) -> Iterator[Callable[[], object]]:
-        """As long as something goes on."""
+        """Take actions until `over` is true."""
         return itertools.takewhile(lambda _: not over(), actions)
 
     # ---- waiting
 
     def ready(self) -> bool:
-        """Whether the engine can be asked."""
+        """Whether the engine is ready."""
         return self.program.engine.state() == "ready"
 
     def begun(self) -> bool:
-        """Whether the engine has loaded its libraries, and the librarian has looked through the folders."""
+        """Whether the engine has loaded its libraries and the library service has scanned the folders."""
         return bool(self.program.engine_state.device()) and not self.program.gallery.scanner.is_running()
 
     def settled(self) -> None:
-        """Everything is started, and nothing is under way."""
+        """Wait until everything is started and nothing is running."""
         program, wait = self.program, self.monitor.wait
         wait("the engine", self.ready)
         wait("the models", lambda: program.create.chosen.info() is not None)
@@ -115,7 +115,7 @@ class Scenes:
     # ---- the parts
 
     def life(self) -> None:
-        """A session: start, work, and what goes wrong in it."""
+        """Run a session: startup, work, and failures."""
         self.play("engine and librarian start, typing", self.until(self.typing(100_000), self.begun), KEYS)
         self.settled()
         self.play("typing in the prompt", self.typing(200), KEYS)
@@ -129,7 +129,7 @@ class Scenes:
         self.play("a long prompt pasted", [lambda: self.paste(_WORDS * 90), *self.typing(20)], KEYS)
 
     def _scan(self) -> None:
-        """All images are read anew, while the list of them is scrolled."""
+        """Reread all images while the gallery is scrolled."""
         scanner, folder = self.program.gallery.scanner, output_folder(self.program.settings.value())
         for path in folder.rglob("*.png"):
             os.utime(path)
@@ -188,28 +188,28 @@ class Scenes:
         return [result.path for result in self.program.create.preview.results()]
 
     def close_dialogs(self) -> None:
-        """All that lies over the window."""
+        """Close everything except the main window."""
         for widget in QApplication.topLevelWidgets():
             if widget is not self.window and widget.isVisible():
                 widget.close()
-        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # in a loop within a loop nobody else does
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # a nested event loop does not process these
         self.monitor.rest(100)
 
     def paste(self, text: str) -> None:
-        """Into the prompt, instead of what is there."""
+        """Replace the prompt by pasting."""
         edit = self.window.create_page.prompts.prompt
         QApplication.clipboard().setText(text)
         edit.selectAll()
         edit.paste()
 
     def play(self, name: str, actions: Iterable[Callable[[], object]], every: float, rest: float = 500) -> None:
-        """Watch these actions, and what comes of them."""
+        """Perform the actions and watch the event loop until their effects settle."""
         with self.monitor.watch(name):
             self.monitor.act(actions, every)
             self.monitor.rest(rest)
 
     def queue(self) -> None:
-        """As many entries as there are."""
+        """Use a queue of all entries."""
         view, control, shift = self.window.queue_page.list, Modifier.ControlModifier, Modifier.ShiftModifier
         self.settled()
         self.play("the Queue page for the first time", [lambda: self.window.show_page(QUEUE)], KEYS)
@@ -237,7 +237,7 @@ class Scenes:
         queue.model.gather(rows, lambda found: queue.actions.remove([row.id for row in found]))
 
     def gallery(self) -> None:
-        """As many images as there are."""
+        """Use a gallery of all images."""
         page, model, scanner = self.window.gallery_page, self.program.gallery.model, self.program.gallery.scanner
         grid, bar = page.grid, page.grid.verticalScrollBar()
         self._count_thumbnails()
@@ -271,7 +271,7 @@ class Scenes:
         librarian.ask = counted
 
     def idle(self) -> None:
-        """Everything is started, nothing is done."""
+        """Measure CPU time while nothing is done."""
         self.settled()
         self.monitor.stop()
         self.monitor.rest(3000)
@@ -282,12 +282,12 @@ class Scenes:
 
 
 def is_at(view: QAbstractItemView, row: int) -> bool:
-    """Whether that row has the keyboard, or a later one."""
+    """Whether the current row is `row` or a later one."""
     return view.currentIndex().row() >= row
 
 
 def turn(widget: QWidget) -> None:
-    """One notch of the wheel over a widget."""
+    """Turn the wheel over a widget by one notch."""
     middle = QPointF(widget.rect().center())
     none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
     event = QWheelEvent(middle, QPointF(widget.mapToGlobal(middle)), QPoint(), QPoint(0, _NOTCH), *none, False)
@@ -295,10 +295,10 @@ def turn(widget: QWidget) -> None:
 
 
 def run(scenes: Scenes, part: str) -> None:
-    """Drive one part, tell, and close the window as a person does."""
+    """Drive one part, print the measurements, and close the window as a user would."""
     try:
         getattr(scenes, part)()
-    except BaseException:  # noqa: BLE001  the process is to end, whatever it was
+    except BaseException:  # noqa: BLE001  the process must end in any case
         sys.excepthook(*sys.exc_info())
         os._exit(1)
     watched = [one.told() for one in scenes.monitor.all]
@@ -308,7 +308,7 @@ def run(scenes: Scenes, part: str) -> None:
 
 
 def main(part: str, *more: str) -> int:
-    """Start the program, and drive it once its window is there; `explain`: stderr tells what happens in each gap."""
+    """Start the program and drive its window; with `explain`, stderr shows what runs during each gap."""
 
     def opened(program: Program) -> MainWindow:
         window = open_window(program)

@@ -1,4 +1,4 @@
-"""Starts the program as `python -m mezzotint_app` does, and ends it when its first frame is painted; for app.py."""
+"""Start the program as `python -m mezzotint_app` does, and exit when the first frame is painted; used by app.py."""
 
 import json
 import os
@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QApplication
 import mezzotint_app.main
 from mezzotint_app.windows.main_window import MainWindow
 
-_BEGUN = float(sys.argv[1])  # of the monotonic clock, before this interpreter was started
+_BEGUN = float(sys.argv[1])  # monotonic clock before this interpreter was started
 
 
 class Watched(QApplication):
-    """An exposed window is painted and flushed by the time that Qt has handled the event."""
+    """Detects the first frame: an exposed window is painted and flushed once Qt has handled the event."""
 
     def notify(self, receiver: QObject, event: QEvent) -> bool:
-        """As Qt does."""
+        """Forward to Qt, and exit after the first expose event."""
         handled = super().notify(receiver, event)
         if event.type() == QEvent.Type.Expose:
             _end(any(isinstance(one, MainWindow) and one.isVisible() for one in self.topLevelWidgets()))
@@ -26,7 +26,7 @@ class Watched(QApplication):
 
 
 def _end(there: bool) -> None:
-    """At once: only the start is measured. Another window than ours is a message that it could not be opened."""
+    """Exit immediately: only startup is measured. A window other than ours is an error message."""
     told = {"shown": time.monotonic() - _BEGUN, "worked": time.process_time(), "torch": "torch" in sys.modules}
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()

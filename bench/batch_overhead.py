@@ -1,10 +1,10 @@
-"""What a batch costs beside making images: tasks through an engine that does nothing, with the synced manifest.
+"""Measure the overhead of a batch besides generating images: a no-op engine, with the synced manifest.
 
 python bench/batch_overhead.py [--tasks 10000] [--devices 1] [--together 4]
 
-Four figures: tasks of words with the engine in this process; of a folder of small images, each opened and hashed; of
-words through a process of the engine; and the first of these run again, when there is nothing left to make. For its
-images the engine leaves empty files.
+Four figures: text-to-image tasks with the engine in this process; a folder of small images, each opened and hashed;
+text-to-image tasks through an engine process; and the first run repeated with nothing left to do. The engine leaves
+empty files as images.
 """
 
 import argparse
@@ -42,14 +42,14 @@ from mezzotint.protocol import (
 )
 from mezzotint.server import serve
 
-LEAST = 300  # tasks a second
+LEAST = 300  # tasks per second
 
 
 class Nothing:
-    """An engine that says it made an image, and leaves an empty file."""
+    """An engine that reports success and leaves an empty file."""
 
     def generate(self, request: GenerateRequest, _: OnEvent, __: IsCancelled) -> GenerateResult:
-        """At once."""
+        """Return immediately."""
         Path(str(request.output.path)).touch()
         image = GeneratedImage(
             path=str(request.output.path), width=8, height=8, seed=request.seed or 0, index=0, sha256="0" * 64
@@ -57,18 +57,18 @@ class Nothing:
         return result_of(request, [image])
 
     def generate_many(self, request: GenerateManyRequest, on_event: OnEvent, stop: IsCancelled) -> GenerateManyResult:
-        """At once."""
+        """Return immediately."""
         results = [self.generate(one, on_event, stop) for one in request.requests]
         outcomes = tuple(ManyOutcome(result=result, failure=None) for result in results)
         return GenerateManyResult(schema_version=SCHEMA_VERSION, outcomes=outcomes)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """No resources to release."""
 
 
 @dataclass
 class Figures:
-    """One run."""
+    """Figures of one run."""
 
     name: str
     tasks: int
@@ -86,7 +86,7 @@ class Figures:
 
 
 def measure(name: str, job: JobFile, base: Path, devices: int = 0, together: int = 1) -> Figures:
-    """Run it, and count."""
+    """Run the job and measure it."""
     folder, syncs = base / job.output.folder, 0
 
     def fsync(handle: int) -> None:
@@ -102,7 +102,7 @@ def measure(name: str, job: JobFile, base: Path, devices: int = 0, together: int
             tasks_of(job, base=base),
             folder,
             manifest,
-            workers or [EngineWorker(Nothing, together)],  # type: ignore[arg-type,list-item]  it has what is used of an engine
+            workers or [EngineWorker(Nothing, together)],  # type: ignore[arg-type,list-item]  enough of an engine
             Silent(),
             how=How(),
             stopping=lambda: False,
@@ -114,7 +114,7 @@ def measure(name: str, job: JobFile, base: Path, devices: int = 0, together: int
 
 
 def jobs_of(base: Path, tasks: int) -> tuple[JobFile, JobFile]:
-    """One of words, one of a folder of small images."""
+    """Return one job of prompts and one of a folder of small images."""
     (base / "words.txt").write_text("".join(f"a house, number {number}\n" for number in range(tasks)))
     (base / "in").mkdir()
     for number in range(tasks):
@@ -127,7 +127,7 @@ def jobs_of(base: Path, tasks: int) -> tuple[JobFile, JobFile]:
 
 
 def main() -> int:
-    """Print the figures; 1 when fewer than 300 tasks a second go through."""
+    """Print the figures; return 1 below 300 tasks per second."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--devices", type=int, default=1)

@@ -1,11 +1,11 @@
-"""A whole batch by its command, with images made together beside one by one: how much sooner it is done.
+"""Time a whole `batch` command with images generated together against one by one.
 
 python bench/batch_throughput.py [--tasks 40] [--together 4] [--rounds 3] [--model starter-dit] [--threads 2]
 
-Both ways in turns, each in a process of its own. Three figures of each: images a second once it is under way (from
-the eighth image on), the seconds of the processor that each took then, which other programs hardly change, and the
-seconds of the whole command, which loads the model besides. The images of both ways are compared: 2/255 apart at
-most. 1 is the exit code when they are further apart, or together is not 1.3 times as fast.
+Both ways alternate, each in its own process. Three figures for each: images per second in the steady state (from the
+eighth image on), CPU seconds per image in the same period, which other programs hardly affect, and the seconds of
+the whole command, including loading the model. The images of both ways may differ by at most 2/255. The exit code is
+1 if they differ more, or if generating together is not 1.3 times as fast.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 from PIL import Image, ImageChops
 
-LEAST = 1.3  # times as many images in the same time
+LEAST = 1.3  # required speedup in images per second
 MOST_APART = 2  # of 255
 WARM = 8  # images
 _THINGS = ("house", "lighthouse", "tent", "castle", "boat", "tower", "tree", "bridge")
@@ -31,21 +31,21 @@ _TIMES = ("by day", "at night", "at dusk", "at dawn", "in the rain", "in the sno
 
 @dataclass(frozen=True)
 class Timed:
-    """One command."""
+    """Timing of one command."""
 
     seconds: float
-    per_second: float  # images, once it is under way
-    cpu: float  # seconds of a processor for each, then
+    per_second: float  # images per second, in the steady state
+    cpu: float  # CPU seconds per image, in the steady state
 
 
 def prompts(count: int) -> str:
-    """So many, in lines; no two alike."""
+    """Return this many distinct prompts, one per line."""
     lines = (f"a {_THINGS[number % 8]} {_TIMES[number // 8 % 6]}, number {number}" for number in range(count))
     return "".join(f"{line}\n" for line in lines)
 
 
 def measure(folder: Path, together: int, options: argparse.Namespace) -> Timed:
-    """One batch into a new folder."""
+    """Time one batch into a new folder."""
     words = [sys.executable, "-P", "-m", "mezzotint", "batch", "--prompts", str(folder.parent / "prompts.txt")]
     words += ["-o", str(folder), "-m", options.model, "--batch-size", str(together), "--jsonl", "-q", "--seeds", "7"]
     environ = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
@@ -69,7 +69,7 @@ def _cpu(pid: int) -> float:
 
 
 def apart(folder: Path, other: Path) -> int:
-    """The largest difference of a colour in any of the images, of 255."""
+    """Return the largest difference of any channel in any image, in units of 1/255."""
     names = sorted(path.name for path in folder.glob("*.png"))
     if names != sorted(path.name for path in other.glob("*.png")):
         raise RuntimeError("the two batches have made other images")
@@ -77,7 +77,7 @@ def apart(folder: Path, other: Path) -> int:
     for name in names:
         with Image.open(folder / name) as one, Image.open(other / name) as two:
             extrema = ImageChops.difference(one.convert("RGB"), two.convert("RGB")).getextrema()
-            most = max(most, *(int(high) for _, high in extrema))  # type: ignore[misc]  a pair for each colour
+            most = max(most, *(int(high) for _, high in extrema))  # type: ignore[misc]  a pair per channel
     return most
 
 
@@ -89,7 +89,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--model", default="starter-dit")
     parser.add_argument("--threads", type=int, default=2)
-    options, options.more = parser.parse_known_args()  # the rest is for `mezzotint batch`, such as --steps 8
+    options, options.more = parser.parse_known_args()  # the rest goes to `mezzotint batch`, such as --steps 8
     ratios, cpus, wholes, most = [], [], [], 0
     with tempfile.TemporaryDirectory() as temporary:
         base = Path(temporary)

@@ -1,11 +1,11 @@
-"""Batches whose processes are killed over and over, on disks that become full: what is missing, twice or broken after.
+"""Run batches whose processes are killed and whose disks fill up; look for missing, duplicate or broken images.
 
 python bench/batch_torture.py [--tasks 3000] [--devices 2] [--together 4] [--seed 7] [--only kills|limit|disk]
 
-A fast engine writes small real images in the way all images are written. `kills`: SIGKILL to the run or to one of
-its workers every 0.25 to 0.5 s. `limit`: besides, no file may grow past a limit (RLIMIT_FSIZE) that the manifest meets
-again and again. `disk`: besides, the disk (a tmpfs of 8 MB, which root can mount) is filled to its end and cleared.
-Nothing is to be missing, twice or broken in the end; 1 is the exit code when something is.
+A fast engine writes small real images through the normal code path. `kills`: SIGKILL to the run or one of its workers
+every 0.25 to 0.5 s. `limit`: additionally a file size limit (RLIMIT_FSIZE) that the manifest reaches repeatedly.
+`disk`: additionally the disk (an 8 MB tmpfs, which root can mount) is repeatedly filled up and cleared. In the end no
+image may be missing, duplicate or broken; otherwise the exit code is 1.
 """
 
 import argparse
@@ -42,7 +42,7 @@ DISK_BYTES = 8 << 20
 
 @dataclass
 class Figures:
-    """What was done to a batch, and what was left of it."""
+    """What was done to a batch, and the damage found."""
 
     tasks: int
     devices: int
@@ -50,17 +50,17 @@ class Figures:
     starts: int = 0
     kills_of_runs: int = 0
     kills_of_workers: int = 0
-    full: int = 0  # times that a run ended for want of room
-    retried: int = 0  # runs that were told to try again what two kills had set aside
+    full: int = 0  # runs that ended for lack of space
+    retried: int = 0  # runs with --retry-failed, for tasks that two kills had marked as failed
     seconds: float = 0.0
     missing: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)  # images that the manifest does not say to be done, or says twice
+    untold: list[str] = field(default_factory=list)  # images without exactly one "done" record in the manifest
 
     @property
     def is_whole(self) -> bool:
-        """Whether every image is there, once, and right."""
+        """Whether every image exists exactly once and is correct."""
         return not (self.missing or self.twice or self.broken or self.untold)
 
     def __str__(self) -> str:
@@ -73,11 +73,11 @@ class Figures:
         )
 
 
-Shell = Callable[[], list[str]]  # what stands before the words of a run
+Shell = Callable[[], list[str]]  # returns the prefix of a run's command line
 
 
 class Torture:
-    """One batch, started again until it is done."""
+    """One batch, restarted until it is done."""
 
     def __init__(
         self,
@@ -89,12 +89,12 @@ class Torture:
         images: tuple[int, int] | None = None,
         together: int = 1,
     ) -> None:
-        """`images`: kill after so many, at least and at most, instead of after a time."""
+        """With `images` (minimum, maximum), kill after that many images instead of after a time."""
         self.figures = Figures(tasks=tasks, devices=devices, together=together)
         self._folder, self._rng, self._before, self._images = folder, rng, before, images
 
     def run(self, *, kills: bool = True) -> Figures:
-        """To the end, and look at what is there."""
+        """Run to the end and check the result."""
         started, retry = time.monotonic(), False
         for _ in range(MOST_STARTS):
             code = self._one(kills, retry)
@@ -110,13 +110,13 @@ class Torture:
         return self.figures
 
     def _one(self, kills: bool, retry: bool) -> int:
-        """One start of the run, and its end."""
+        """Start the run once and return its exit code."""
         words = [sys.executable, batch_programs.__file__, "run", str(self._folder), str(self.figures.tasks)]
         words += ["--devices", str(self.figures.devices), "--together", str(self.figures.together)]
         words += ["--retry-failed"] if retry else []
         self.figures.starts += 1
         with subprocess.Popen([*self._before(), *words], stdout=subprocess.PIPE, text=True) as process:
-            if process.stdout is None or not process.stdout.readline():  # until there is work to be killed in
+            if process.stdout is None or not process.stdout.readline():  # until there is work that a kill can interrupt
                 return process.wait()
             if self._images is None:
                 threading.Thread(target=process.stdout.read, daemon=True).start()
@@ -127,7 +127,7 @@ class Torture:
             return process.wait()
 
     def _ends_first(self, process: "subprocess.Popen[str]") -> bool:
-        """Whether the run ends before it is time for a kill."""
+        """Whether the run ends before the next kill is due."""
         if self._images is not None and process.stdout is not None:
             return not all(process.stdout.readline() for _ in range(self._rng.randrange(*self._images)))
         try:
@@ -151,7 +151,7 @@ class Torture:
 
 
 def check(folder: Path, figures: Figures) -> None:
-    """Compare what is there with what should be."""
+    """Compare the files and records with what is expected."""
     tasks = [batch_programs.task(number, folder) for number in range(figures.tasks)]
     expected = {task.output: task for task in tasks}
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.png")}
@@ -174,7 +174,7 @@ def _is_right(path: Path, task: batch_programs.BatchTask) -> bool:
 
 
 def limited(folder: Path, rng: random.Random, more: tuple[int, int] = (2_000, 200_000)) -> Shell:
-    """No file of the run may grow far past what its manifest has already."""
+    """Return a prefix that limits file sizes to slightly more than the manifest's current size."""
 
     def before() -> list[str]:
         sizes = [path.stat().st_size for path in folder.glob("mezzotint-manifest*.jsonl")]
@@ -186,7 +186,7 @@ def limited(folder: Path, rng: random.Random, more: tuple[int, int] = (2_000, 20
 
 @contextlib.contextmanager
 def small_disk(size: int = DISK_BYTES) -> Iterator[Path | None]:
-    """A disk of that size; None where this user cannot mount one."""
+    """Mount a disk of this size; yields None if this user cannot mount one."""
     with tempfile.TemporaryDirectory() as name:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "mezzotint-torture", name]
         if os.name != "posix" or subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -200,7 +200,7 @@ def small_disk(size: int = DISK_BYTES) -> Iterator[Path | None]:
 
 @contextlib.contextmanager
 def filled_now_and_then(disk: Path, rng: random.Random) -> Iterator[None]:
-    """A file that takes all the room there is, and gives it back, over and over."""
+    """Repeatedly fill all free space with one file and delete it."""
     stopped = threading.Event()
     ballast = disk / "ballast"
 
@@ -231,7 +231,7 @@ def _on_a_small_disk(tasks: int, devices: int, together: int, rng: random.Random
 
 
 def main() -> int:
-    """All of it, and the figures; 1 when anything was lost, made twice or broken."""
+    """Run everything and print the figures; return 1 if an image is missing, duplicate or broken."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", type=int, default=3000)
     parser.add_argument("--devices", type=int, default=2)

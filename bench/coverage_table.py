@@ -1,8 +1,8 @@
-"""Branch coverage of each package as a table in Markdown, from what `coverage json` wrote.
+"""Format branch coverage per package as a Markdown table, from the output of `coverage json`.
 
 python bench/coverage_table.py build/coverage/after.json [--before build/coverage/before.json]
 
-A row for each folder of the engine and of the app; modules that lie in none are taken together.
+One row per folder of the engine and the app; modules outside of folders are combined.
 """
 
 import argparse
@@ -18,7 +18,7 @@ _SUMMED = ("num_statements", "covered_lines", "num_branches", "covered_branches"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """What was run of a package."""
+    """Coverage counts of a package."""
 
     num_statements: int = 0
     covered_lines: int = 0
@@ -26,12 +26,12 @@ class Covered:
     covered_branches: int = 0
 
     def plus(self, summary: Mapping[str, int]) -> "Covered":
-        """With one file, or package, more."""
+        """Return the sum with one more file or package."""
         return Covered(**{name: getattr(self, name) + summary[name] for name in _SUMMED})
 
 
 def package_of(path: str) -> str | None:
-    """The package that a file is counted with: `mezzotint.jobs`; `mezzotint` for a module beside the folders."""
+    """Return the package a file counts towards: `mezzotint.jobs`, or `mezzotint` for a top-level module."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
     for number, part in enumerate(parts):
         if part in PACKAGES:
@@ -40,7 +40,7 @@ def package_of(path: str) -> str | None:
 
 
 def packages(report: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]) -> dict[str, Covered]:
-    """Every package of a report, in alphabetical order, and all together under "all"."""
+    """Return the packages of a report, sorted, followed by their total under "all"."""
     found: dict[str, Covered] = {}
     for path, file in report["files"].items():
         name = package_of(path)
@@ -50,7 +50,7 @@ def packages(report: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]
 
 
 def table(after: Mapping[str, Covered], before: Mapping[str, Covered] | None = None) -> str:
-    """One line for each package."""
+    """Return the table, one row per package."""
     columns = ["Package", "Statements", "Covered, %", "Branches", *(["Before, %"] if before else []), "Covered, %"]
     lines = [f"| {' | '.join(columns)} |", f"|---|{'--:|' * (len(columns) - 1)}"]
     for name, one in after.items():
@@ -64,7 +64,7 @@ def table(after: Mapping[str, Covered], before: Mapping[str, Covered] | None = N
 
 
 def share(part: int, whole: int) -> str:
-    """Percent, with one decimal."""
+    """Format a percentage with one decimal."""
     return f"{100 * part / whole:.1f}" if whole else "-"
 
 

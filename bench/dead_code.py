@@ -1,4 +1,4 @@
-"""What is defined and used by nobody; run it: it prints what it finds, and fails where there is anything."""
+"""Print definitions that nothing uses, and exit with an error if there are any."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ CALLED_BY_OTHERS = {
 
 
 def unused(paths: list[Path]) -> list[str]:
-    """Classes, functions and methods outside of tests that no code in these folders names."""
+    """Return the classes, functions and methods outside of tests that no code in these folders refers to."""
     scan = Vulture()
     scan.scavenge([str(path) for path in paths])
     return [

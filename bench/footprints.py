@@ -1,7 +1,7 @@
-"""Make the footprints that come with the program: `python bench/footprints.py [NAME ...]`.
+"""Generate the bundled memory footprints: `python bench/footprints.py [NAME ...]`.
 
-Networks are built without weights from the configurations of `footprint_models.json` and of the bundled models, traced,
-and written to `engine/mezzotint/memory/footprints/data`. Each takes seconds.
+Builds networks without weights from the configurations in `footprint_models.json` and of the bundled models, traces
+them, and writes to `engine/mezzotint/memory/footprints/data`. Each takes seconds.
 """
 
 import inspect
@@ -28,11 +28,11 @@ from mezzotint.protocol import GuidancePasses
 
 RECIPES = Path(__file__).with_name("footprint_models.json")
 DATA = Path(__file__).parents[1] / "engine" / "mezzotint" / "memory" / "footprints" / "data"
-LARGEST = 100_000  # bytes of a file
+LARGEST = 100_000  # bytes per file
 
 
 def main(names: list[str]) -> int:
-    """Make those named, or all."""
+    """Generate the named footprints, or all."""
     recipes = json.loads(RECIPES.read_text("utf-8"))
     write(DATA / "defaults.json", defaults_of(recipes["parts"]))
     parts: dict[str, ComponentFootprint] = {}
@@ -54,7 +54,7 @@ def public_model(
     recipes: Mapping[str, Any],
     known: dict[str, ComponentFootprint],
 ) -> dict[str, Any]:
-    """A model of public configurations, as JSON; what was made before is taken from `known`."""
+    """Return the footprint of a public configuration as JSON; reuses components from `known`."""
     components, graphs = [], []
     vae = recipes[model["components"]["vae"]]
     latents = latent_layout({**vae["config"], "_class_name": vae["class"]})
@@ -85,19 +85,19 @@ def public_model(
 
 
 def halves_of(model: Mapping[str, Any]) -> tuple[GuidancePasses, ...]:
-    """How prompts and negative prompts may come, as its family says."""
+    """Return the family's ways to run conditional and unconditional passes."""
     found = next((each for each in FLOW_FAMILIES if each.name == model["family"]), None)
     return tuple(model.get("halves", found.spec.halves if found else ("batched", "sequential")))
 
 
 def call_of(family: str, class_name: str, config: Mapping[str, Any], channels: int) -> Call | None:
-    """How a flow model's transformer is asked; None: as networks of its class are."""
+    """Return how a flow model's transformer is called, or None for the default of its class."""
     found = next((each for each in FLOW_FAMILIES if each.name == family), None)
     return found.traced_call(config, channels) if found and role_of(class_name) == "denoiser" else None
 
 
 def bundled_model(name: str, folder: str) -> dict[str, Any]:
-    """A model that comes with the program, as JSON."""
+    """Return the footprint of a bundled model as JSON."""
     place = assets_folder() / "starter"
     checkpoint = open_checkpoint(place / folder)
     detected = detect(checkpoint)
@@ -111,13 +111,13 @@ def bundled_model(name: str, folder: str) -> dict[str, Any]:
 
 
 def as_json(footprint: ModelFootprint, graphs: list[str], source: str) -> dict[str, Any]:
-    """What `shipped` reads."""
+    """Return the JSON that `shipped` reads."""
     parts = [{"graph": key, **component_to_json(part)} for key, part in zip(graphs, footprint.components, strict=True)]
     return {"source": source, **model_to_json(footprint), "components": parts}
 
 
 def empty_network(class_name: str, config: Mapping[str, Any]) -> Any:
-    """A network without memory for its weights."""
+    """Build a network without allocating its weights."""
     import accelerate
 
     owner = class_of(class_name)
@@ -129,7 +129,7 @@ def empty_network(class_name: str, config: Mapping[str, Any]) -> Any:
 
 
 def class_of(class_name: str) -> Any:
-    """The class of a network."""
+    """Return a network's class by name."""
     import diffusers
     import transformers
 
@@ -137,12 +137,12 @@ def class_of(class_name: str) -> Any:
 
 
 def is_of_diffusers(owner: Any) -> bool:
-    """Whether its settings are the arguments of its constructor."""
+    """Whether the class is from diffusers, where the config is the constructor's arguments."""
     return hasattr(owner, "load_config")
 
 
 def defaults_of(recipes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What each class takes for granted, as far as memory depends on it."""
+    """Return each class's default settings that affect memory."""
     found = {}
     for part in recipes.values():
         owner = class_of(part["class"])
@@ -151,7 +151,7 @@ def defaults_of(recipes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             told = {each.name: each.default for each in signature if each.default is not inspect.Parameter.empty}
         else:
             told = owner.config_class().to_dict()
-        if not any(isinstance(value, dict) for value in part["config"].values()):  # networks in networks differ in all
+        if not any(isinstance(value, dict) for value in part["config"].values()):  # nested configs vary
             found[part["class"]] = {
                 key: told[key] for key in sorted(told) if _is_setting(part["class"], key, told[key])
             }
@@ -163,7 +163,7 @@ def _is_setting(class_name: str, key: str, value: object) -> bool:
 
 
 def write(path: Path, told: Mapping[str, Any]) -> None:
-    """As compact JSON; one component's block in a line."""
+    """Write compact JSON with one component per line."""
     text = json.dumps(told, separators=(",", ":")).replace('],["', '],\n["').replace('},{"graph', '},\n{"graph') + "\n"
     if len(text) > LARGEST:
         raise SystemExit(f"{path.name} would be {len(text)} bytes")

@@ -1,8 +1,8 @@
-"""Hold the modules of bench/full_coverage.txt at 100 % of statements and branches, by the tests that mirror them.
+"""Require 100 % statement and branch coverage of the modules in bench/full_coverage.txt by their own tests.
 
 python bench/full_coverage.py [options of pytest]
 
-Counted is what the tests run in their own process, in the order in which they are written.
+Counts what the tests run in their own process, in file order.
 """
 
 import json
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".txt")
 REPORT = ROOT / "build" / "coverage" / "full.json"
 
-Files = Mapping[str, Mapping[str, Any]]  # of a report of coverage, by path
+Files = Mapping[str, Mapping[str, Any]]  # of a coverage report, by path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +31,12 @@ class Entry:
     further_tests: tuple[str, ...]
 
     def modules(self, root: Path = ROOT) -> list[str]:
-        """The modules that it stands for."""
+        """Return the modules that the line covers."""
         found = sorted((root / self.path).rglob("*.py")) if self.is_folder else [root / self.path]
         return [path.relative_to(root).as_posix() for path in found]
 
     def tests(self, root: Path = ROOT) -> list[str]:
-        """What mirrors it: the folder of tests, or of `b.py` test_b.py and test_b_*.py, and what the line names."""
+        """Return its tests: the test folder, or test_b.py and test_b_*.py for `b.py`, plus those listed on the line."""
         part, _, *inside = self.path.parts
         place = root.joinpath("tests", part, *inside)
         own = (f"test_{place.stem}.py", f"test_{place.stem}_")
@@ -46,7 +46,7 @@ class Entry:
 
 
 def entries(text: str) -> list[Entry]:
-    """The lines of the list."""
+    """Parse the list."""
     lines = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return [
         Entry(path=PurePosixPath(name), is_folder=name.endswith("/"), further_tests=tuple(tests))
@@ -57,7 +57,7 @@ def entries(text: str) -> list[Entry]:
 def measure(tests: Iterable[str], options: Sequence[str]) -> int:
     """Run the tests, write the report, and return the exit status of pytest."""
     measured = coverage.Coverage(config_file=str(ROOT / "pyproject.toml"), data_file=None)
-    measured.set_option("run:patch", [])  # nothing that the tests start is counted
+    measured.set_option("run:patch", [])  # do not measure subprocesses
     with measured.collect():
         status = int(pytest.main(["-p", "no:randomly", *options, *dict.fromkeys(tests)]))
     REPORT.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def measure(tests: Iterable[str], options: Sequence[str]) -> int:
 
 
 def gaps(files: Files, held: Sequence[str]) -> Iterator[str]:
-    """A line for each place in the held modules that was not run."""
+    """Yield a line for each uncovered place in the `held` modules."""
     for name in held:
         if name not in files:
             yield f"{name}: no test imports it"
@@ -79,13 +79,13 @@ def gaps(files: Files, held: Sequence[str]) -> Iterator[str]:
 
 
 def additions(files: Files, held: Sequence[str]) -> list[str]:
-    """Modules beside held ones that are fully covered as well."""
+    """Return fully covered modules in the same folders that are not listed yet."""
     folders = {PurePosixPath(name).parent for name in held}
     return [name for name in files if PurePosixPath(name).parent in folders and name not in held and whole(files[name])]
 
 
 def whole(file: Mapping[str, Any]) -> bool:
-    """Whether there is something to run, and all of it was."""
+    """Whether the file has statements and all of them are covered."""
     return file["summary"]["num_statements"] > 0 and not file["missing_lines"] and not file["missing_branches"]
 
 

@@ -1,4 +1,4 @@
-"""A language that does not exist: every string is 40 % longer and accented, so that what is clipped is seen."""
+"""Pseudo-localization: every string is accented and 40 % longer, to reveal clipped text."""
 
 import re
 
@@ -10,19 +10,19 @@ _MORE = " ŵïth möré ŵörðš thän ît hàð béföré"
 
 
 class LongerWords(QTranslator):
-    """To be installed before the widgets are made."""
+    """Translator to install before any widgets are created."""
 
     def translate(self, context: str, source: str, disambiguation: str | None = None, number: int = -1) -> str:  # noqa: ARG002
-        """The same with accents, and more of it; fields stay as they are."""
+        """Return the source text accented and lengthened; placeholders stay intact."""
         return longer(source) if source else source
 
     def isEmpty(self) -> bool:  # noqa: N802  Qt's name
-        """It knows everything."""
+        """Return False: every text has a translation."""
         return False
 
 
 def longer(source: str) -> str:
-    """40 % more characters, at least one."""
+    """Return the text with accents and 40 % more characters, at least one."""
     parts = _KEPT.split(source)
     accented = "".join(part if _KEPT.fullmatch(part) else part.translate(_ACCENTS) for part in parts)
     more = max(1, round(0.4 * len(source)))
@@ -30,7 +30,7 @@ def longer(source: str) -> str:
 
 
 def install(application: QObject) -> LongerWords:
-    """Let the application speak it."""
+    """Install the translator in the application."""
     words = LongerWords(application)
     application.installTranslator(words)  # type: ignore[attr-defined]
     return words

@@ -1,9 +1,9 @@
-"""What the engine costs beside the bare diffusers pipeline: same model, same seed, same machine, one run.
+"""Measure the engine's overhead over the bare diffusers pipeline: same model, seed and machine, in one run.
 
 python bench/overhead.py [MODEL] [--pairs 8] [--steps 20] [--size WxH]
 
-Both are warm. Each pair runs one after the other, the order changing from pair to pair, so that what slows the machine
-for a while slows both. The ratio is taken within each pair.
+Both are warmed up. The two runs of a pair follow each other, in alternating order, so a temporary slowdown affects
+both. The ratio is computed within each pair.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Work:
-    """What both sides are to do."""
+    """The job that both sides run."""
 
     model: ModelInfo
     width: int
@@ -39,7 +39,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Measured:
-    """One image: seconds of denoising and decoding, seconds of everything with saving, and its pixels."""
+    """One image: seconds of denoising and decoding, seconds of everything including saving, and its pixels."""
 
     core: float
     whole: float
@@ -47,7 +47,7 @@ class Measured:
 
 
 def main() -> int:
-    """Measure and print; 1 when the two do not make the same image, or the model cannot be used."""
+    """Measure and print; return 1 if the images differ or the model cannot be used."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", nargs="?", default="starter-dit", help="a diffusers folder or a model's id")
     parser.add_argument("--pairs", type=int, default=8)
@@ -83,7 +83,7 @@ def main() -> int:
 
 
 def with_engine(engine: Engine, work: Work, folder: Path) -> Callable[[], Measured]:
-    """The engine's way to one image."""
+    """Return a function that generates an image with the engine."""
     stage = Stage(
         model=ModelRef(id=work.model.path),
         width=work.width,
@@ -111,7 +111,7 @@ def with_engine(engine: Engine, work: Work, folder: Path) -> Callable[[], Measur
 
 
 def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
-    """The pipeline's way to the same image."""
+    """Return a function that generates the same image with the diffusers pipeline."""
     import torch
     from diffusers import DiffusionPipeline
     from diffusers.utils.logging import disable_progress_bar
@@ -159,7 +159,7 @@ def report(work: Work, pairs: list[tuple[Measured, Measured]]) -> None:
 
 
 class _Timed:
-    """A function that counts its seconds."""
+    """A wrapper that accumulates the seconds spent in a function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

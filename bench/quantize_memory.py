@@ -1,10 +1,10 @@
-"""What `mezzotint quantize` takes at SDXL's full size: memory above its imports, seconds, and the size of the result.
+"""Measure `mezzotint quantize` at SDXL's full size: memory above the imports, seconds, and the size of the result.
 
 python bench/quantize_memory.py FOLDER [--schemes int8,int4] [--diffusers] [--width 320] [--threads 2]
 
-Writes a model of random weights into FOLDER, unless an earlier run left one there: SDXL's U-Net in 16 bits, 5 GB, and
-the other parts of starter-xl. Then quantizes it once for each scheme, each in a process of its own, and removes the
-copies again. Memory is counted from the moment when everything is imported.
+Writes a model with random weights to FOLDER unless an earlier run left one there: SDXL's U-Net in 16 bits, 5 GB, and
+the other components of starter-xl. Then quantizes it with each scheme, each in its own process, and deletes the
+copies. Memory is counted from the moment when everything is imported.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from mezzotint.quantization.policy import SCHEMES
 
 WIDTH = 320  # SDXL's
 UNET = Path("unet", "diffusion_pytorch_model.safetensors")
-_DRAWN = 4_000_000  # numbers, used again and again: drawing billions would take longer than quantizing them
+_DRAWN = 4_000_000  # values, reused: drawing billions would take longer than quantizing them
 
 
 def main() -> int:
-    """Measure and print; 1 when a call fails."""
+    """Measure and print; return 1 if a call fails."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="where there are 10 GB to spare")
     parser.add_argument("--schemes", default=",".join(SCHEMES), help="with commas (default: all)")
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def write_model(folder: Path, width: int) -> None:
-    """The small model with another U-Net, which is written tensor by tensor: it may be larger than the memory."""
+    """Write starter-xl with another U-Net, tensor by tensor, since it may be larger than memory."""
     import accelerate
     import torch
     from diffusers import UNet2DConditionModel
@@ -69,7 +69,7 @@ def write_model(folder: Path, width: int) -> None:
 
 
 def unet_settings(width: int) -> dict[str, object]:
-    """SDXL's, at a width."""
+    """Return the config of SDXL's U-Net at a given width."""
     channels = (width, 2 * width, 4 * width)
     return {
         "sample_size": 128,
@@ -77,7 +77,7 @@ def unet_settings(width: int) -> dict[str, object]:
         "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
         "up_block_types": ("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
         "transformer_layers_per_block": (1, 2, 10),
-        "attention_head_dim": tuple(max(1, side // 64) for side in channels),  # heads, whatever its name
+        "attention_head_dim": tuple(max(1, side // 64) for side in channels),  # the number of heads, despite its name
         "cross_attention_dim": 2048,
         "use_linear_projection": True,
         "addition_embed_type": "text_time",
@@ -87,7 +87,7 @@ def unet_settings(width: int) -> dict[str, object]:
 
 
 def measure(folder: Path, scheme: str, threads: int) -> int:
-    """Quantize in a process of its own, and print a row; the exit code."""
+    """Quantize in a separate process, print a row, and return the exit code."""
     copy = folder / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     call = [sys.executable, __file__, str(folder), "--child", scheme]
@@ -104,7 +104,7 @@ def measure(folder: Path, scheme: str, threads: int) -> int:
 
 
 def quantize_and_tell(folder: Path, scheme: str) -> int:
-    """The command in this process, and what it took."""
+    """Run the command in this process and print what it used."""
     import importlib
 
     import diffusers
@@ -113,7 +113,7 @@ def quantize_and_tell(folder: Path, scheme: str) -> int:
     import transformers
 
     for library, name in ((diffusers, "UNet2DConditionModel"), (transformers, "CLIPTextModelWithProjection")):
-        getattr(library, name)  # which imports it
+        getattr(library, name)  # triggers the import
     for name in ("accelerate", "safetensors.torch", "mezzotint.conversion.model"):
         importlib.import_module(name)
     from mezzotint.cli import main as mezzotint

@@ -1,4 +1,4 @@
-"""Images of the window, light and dark: the real program, its engine and the bundled models, and no display.
+"""Take screenshots of the window, light and dark: the real program, engine and bundled models, without a display.
 
 python bench/screenshots.py [--only NAME]... [--output DIR] [--scale 2] [--longer] [--size 1024x680] [--folder DIR]
                             [--language de]
@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What the window believes to be shown on.
+# The simulated screen.
 SCREEN = {
     "name": "screen",
     "x": 0,
@@ -27,7 +27,7 @@ ROOT = HERE.parent
 
 
 def main() -> int:
-    """Make them; 1 when something could not be waited for."""
+    """Take the screenshots; return 1 if a wait timed out."""
     options = _parser().parse_args()
     if options.scale != 1:
         os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
@@ -43,8 +43,8 @@ def main() -> int:
 
 
 def take(options: argparse.Namespace, folder: Path) -> int:
-    """Make those that are asked for, with images and settings in a folder."""
-    sys.path.insert(0, str(HERE))  # also where Python keeps a script's folder out of it
+    """Take the requested screenshots, with images and settings in `folder`."""
+    sys.path.insert(0, str(HERE))  # also where Python leaves the script's folder out of sys.path
     from PySide6.QtCore import QLocale
 
     from mezzotint_app.main import make_application

@@ -1,4 +1,4 @@
-"""How long the window's thread is away, and how late what a person does is handled: measured in that thread itself."""
+"""Measure how long the GUI thread's event loop stalls, and how late input is handled, from within that thread."""
 
 import math
 import statistics
@@ -13,29 +13,29 @@ from typing import TextIO
 
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer
 
-SLOW = 50.0  # milliseconds that somebody notices
+SLOW = 50.0  # milliseconds; noticeable
 _EXPLAINED = 0.035  # seconds
-_BEAT = 4  # milliseconds between two beats of a thread that is free
+_BEAT = 4  # milliseconds between timer ticks of an idle thread
 
 
 @dataclass(slots=True)
 class Watched:
-    """What was seen while something went on; all in milliseconds."""
+    """Measurements during one action, in milliseconds."""
 
     name: str
-    gaps: list[tuple[float, float, float]] = field(default_factory=list)  # beyond a beat; worked; kept from it
+    gaps: list[tuple[float, float, float]] = field(default_factory=list)  # stall beyond a tick; CPU time; wait for CPU
     inputs: list[float] = field(default_factory=list)  # from when each was due until it was handled
 
     def told(self) -> dict[str, str | float]:
-        """The worst of it."""
+        """Return the worst values."""
         gap, work, kept = max(self.gaps, default=(0.0, 0.0, 0.0))
         return {
             "name": self.name,
-            "gap": gap,  # the longest that the thread was away
-            "work": work,  # what of that it worked itself
-            "kept": kept,  # and what others had the processor; the rest it waited for a lock, or for a disk
+            "gap": gap,  # longest stall of the thread
+            "work": work,  # its own CPU time in that stall
+            "kept": kept,  # time that others had the CPU; the rest was waiting for a lock or a disk
             "slow": sum(one > SLOW for one, _, _ in self.gaps),
-            "own": max((one - kept for one, _, kept in self.gaps), default=0.0),  # the longest without others' part
+            "own": max((one - kept for one, _, kept in self.gaps), default=0.0),  # longest stall without others' share
             "input": max(self.inputs, default=0.0),
             "usual_input": statistics.median(self.inputs) if self.inputs else 0.0,
             "inputs": len(self.inputs),
@@ -43,7 +43,7 @@ class Watched:
 
 
 class StallMonitor(QObject):
-    """Beats in the thread that it is made in."""
+    """A timer that ticks in the thread in which it is created."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class StallMonitor(QObject):
         self._timer.start()
 
     def beat(self) -> None:
-        """The thread is free: how long was it not?"""
+        """Record how long the thread was busy since the last tick."""
         read = self._read()
         if self._watched is not None:
             away, worked, kept = (1000 * (now - before) for now, before in zip(read, self._last, strict=True))
@@ -82,7 +82,7 @@ class StallMonitor(QObject):
         return tuple(clock() for clock in self._clocks)
 
     def explain(self, file: TextIO) -> None:
-        """Write to a file, for each long gap, where the threads are in it, as far as Python lets that be seen."""
+        """Write to a file where the threads are during each long stall, as far as Python can see."""
         threading.Thread(target=self._look, args=(file, threading.get_ident()), daemon=True).start()
 
     def _look(self, file: TextIO, thread: int) -> None:
@@ -100,7 +100,7 @@ class StallMonitor(QObject):
 
     @contextmanager
     def watch(self, name: str) -> Iterator[Watched]:
-        """Note what happens meanwhile under this name."""
+        """Record measurements under this name while the context is active."""
         self.rest()
         self._last = self._read()
         self._watched = Watched(name)
@@ -112,7 +112,7 @@ class StallMonitor(QObject):
             self._watched = None
 
     def act(self, actions: Iterable[Callable[[], object]], every: float) -> None:
-        """One after the other, each due so many milliseconds after the one before, whether that is done or not."""
+        """Perform actions, each due `every` milliseconds after the previous one even if that is still running."""
         begun = self._now()
         for number, act in enumerate(actions, 1):
             due = begun + number * every / 1000
@@ -122,16 +122,16 @@ class StallMonitor(QObject):
                 self._watched.inputs.append(1000 * (self._now() - due))
 
     def stop(self) -> None:
-        """Beat no more."""
+        """Stop ticking."""
         self._timer.stop()
 
     def rest(self, milliseconds: float = 0) -> None:
-        """Let the thread do what is to be done, for so long."""
+        """Run the event loop for this long."""
         self._resting.start(math.ceil(milliseconds))
         self._loop.exec()
 
     def wait(self, what: str, condition: Callable[[], object], seconds: float = 300.0) -> None:
-        """Until it is so."""
+        """Run the event loop until the condition holds. Raises TimeoutError."""
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -140,7 +140,7 @@ class StallMonitor(QObject):
 
 
 def kept_from_processor() -> float:
-    """Seconds that this thread could have worked and others had the processor; 0 where the system does not tell."""
+    """Return the seconds this thread was runnable while others had the CPU; 0 if the system does not report it."""
     try:
         with open("/proc/thread-self/schedstat", "rb", buffering=0) as file:
             return int(file.read(200).split()[1]) / 1e9

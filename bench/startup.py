@@ -1,4 +1,4 @@
-"""How long commands take from start to end, each in a process of its own: those that need no model, and an image.
+"""Time commands from start to end, each in its own process: those that need no model, and generating an image.
 
 python bench/startup.py [--runs 10]
 """
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# The command, and the seconds that a person should not wait longer than.
+# The commands, and the seconds that each should take at most.
 COMMANDS = (
     (("--help",), 0.3),
     (("--version",), 0.3),
@@ -25,7 +25,7 @@ COMMANDS = (
 
 
 def main() -> int:
-    """Measure and print a table; 1 when a command failed."""
+    """Measure and print a table; return 1 if a command failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=10, help="how often each command is run (after one run unmeasured)")
     runs = parser.parse_args().runs
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def measure(command: list[str], runs: int) -> tuple[list[float], float]:
-    """Seconds of each run by the clock, and of the processor on average; a first run (cold caches) is left out."""
+    """Return the wall-clock seconds of each run and the mean CPU seconds; a first run (cold caches) is excluded."""
     seconds = []
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     before = os.times()

@@ -1,11 +1,11 @@
-"""An image by a model that is larger than the memory it may have: its weights are read as they are needed.
+"""Generate an image with a model larger than the available memory, reading its weights from disk as needed.
 
 python bench/stream_from_disk.py [--weights 1500] [--limit 1000] [--width 640] [--size 128] [--steps 3]
 
-Writes an SDXL-shaped model with random weights of about that size (MiB, float32) to a temporary folder, and has the
-engine make an image with it in a process whose private memory is limited (RLIMIT_DATA, so on Linux only): the plan has
-to find that out by itself. Beside it the same weights are loaded whole under the same limit, which must fail; and the
-image is made without a limit, which must give the same pixels.
+Writes an SDXL-shaped model with random weights of about that size (MiB, float32) to a temporary folder and generates
+an image with it in a process whose private memory is limited (RLIMIT_DATA, so on Linux only); the planner has to
+detect the limit itself. For comparison, loading all weights under the same limit must fail, and an image generated
+without a limit must have the same pixels.
 """
 
 import argparse
@@ -22,7 +22,7 @@ MIB = 2**20
 
 
 def main() -> int:
-    """Write, run the three, compare."""
+    """Write the model, run the three cases, compare."""
     arguments = _parser().parse_args()
     if arguments.child:
         sys.stdout.write(json.dumps(_run(arguments)) + "\n")
@@ -52,14 +52,14 @@ def _child(arguments: argparse.Namespace, how: str) -> dict[str, Any]:
     line = [sys.executable, __file__, "--child", how, "--folder", str(arguments.folder)]
     line += ["--output", str(arguments.output)]
     line += [f"--{name}={getattr(arguments, name)}" for name in ("limit", "size", "steps")]
-    # Without it glibc keeps what large tensors took for more of them, which the limit counts as if it were in use.
+    # Otherwise glibc retains freed memory of large tensors, which counts towards the limit.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
     done = subprocess.run(line, stdout=subprocess.PIPE, env=environment, check=False)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
     return found
 
 
-# ---- in the process that makes the image
+# ---- in the process that generates the image
 
 
 def _run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _load_whole(folder: Path) -> dict[str, Any]:
 
 
 def _status(name: str) -> int:
-    """Bytes that the system counts for this process."""
+    """Return a byte count from /proc/self/status."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name + ":"))
 
@@ -141,7 +141,7 @@ def _status(name: str) -> int:
 
 
 def write_model(folder: Path, weights: int, width: int) -> int:
-    """Write an SDXL-shaped model of about so many MiB, tensor by tensor; gives the bytes of its weights."""
+    """Write an SDXL-shaped model of about `weights` MiB, tensor by tensor; return the bytes of its weights."""
     from diffusers import EulerDiscreteScheduler
 
     from mezzotint.families.tokenizers import END, clip_tokenizer
@@ -169,7 +169,7 @@ def write_model(folder: Path, weights: int, width: int) -> int:
 
 
 def _depth(weights: int, width: int) -> int:
-    """Of each attention, that comes nearest to so many MiB."""
+    """Return the transformer depth whose total size is closest to `weights` MiB."""
     one, two = (sum(_bytes(network) for _, _, network in _networks(width, depth)) for depth in (1, 2))
     return max(1, round(1 + (weights * MIB - one) / (two - one)))
 
@@ -194,7 +194,7 @@ def _networks(width: int, depth: int) -> Iterator[tuple[str, str, Any]]:
                 layers_per_block=2,
                 down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
                 up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-                attention_head_dim=(width // 128, width // 64),  # diffusers means the number of heads
+                attention_head_dim=(width // 128, width // 64),  # diffusers expects the number of heads here
                 use_linear_projection=True,
                 transformer_layers_per_block=(1, depth),
                 cross_attention_dim=64 + 128,

@@ -1,10 +1,10 @@
-"""Images denoised together beside the same ones made one by one: how far apart they are, and how much faster it is.
+"""Compare images denoised together with the same images generated one by one: pixel differences and speedup.
 
 python bench/together.py [--batch 4] [--pairs 7] [--model starter-dit --model starter-xl] [--no-samplers]
 
-Time: pairs of the same number of images, one by one and together, in turns within one run; the median of the ratios.
-Each image has words of its own that were not read before. Pixels: for each sampler the largest difference from the
-image that is made alone, of 255; and whether one made at a time is the same byte for byte.
+Time: pairs of runs with the same number of images, one by one and together, alternating; the median of the ratios.
+Every image has a new prompt, so none is cached. Pixels: for each sampler the largest difference from the image
+generated alone, in units of 1/255; and whether a batch of one is identical byte for byte.
 """
 
 import argparse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 MODELS = ("starter-dit", "starter-xl")
-LEAST = 1.3  # times as many images in the same time
+LEAST = 1.3  # required speedup in images per second
 MOST_APART = 2  # of 255
 _COLOURS = ("red", "white", "blue", "yellow", "green", "grey")
 _KINDS = ("house", "lighthouse", "tent", "castle", "boat", "tower")
@@ -47,19 +47,19 @@ _TIMES = ("by day", "at night", "at dusk", "at dawn")
 
 @dataclass(frozen=True)
 class Pair:
-    """The seconds of as many images, made in both ways."""
+    """The seconds for the same number of images, generated both ways."""
 
     one_by_one: float
     together: float
 
     @property
     def ratio(self) -> float:
-        """How many times as fast it is together."""
+        """Speedup of generating together."""
         return self.one_by_one / self.together
 
 
 def words() -> Iterator[str]:
-    """Always others."""
+    """Yield distinct prompts."""
     for colour, kind, place, when in itertools.cycle(itertools.product(_COLOURS, _KINDS, _PLACES, _TIMES)):
         yield f"a {colour} {kind} {place} {when}"
 
@@ -67,7 +67,7 @@ def words() -> Iterator[str]:
 def requests_for(
     model: str, count: int, folder: Path, prompts: Iterator[str], sampling: Sampling | None = None
 ) -> list[GenerateRequest]:
-    """Images that differ in words and seeds."""
+    """Return requests with different prompts and seeds."""
     stage = Stage(model=ModelRef(id=model), sampling=sampling or Sampling())
     return [
         GenerateRequest(
@@ -81,12 +81,12 @@ def requests_for(
 
 
 def one_by_one(engine: "Engine", requests: Sequence[GenerateRequest]) -> list[GenerateResult]:
-    """Each in a call of its own."""
+    """Generate each image in its own call."""
     return [engine.generate(request, lambda _: None, lambda: False) for request in requests]
 
 
 def together(engine: "Engine", requests: Sequence[GenerateRequest]) -> list[GenerateResult]:
-    """All in one call."""
+    """Generate all images in one call."""
     asked = GenerateManyRequest(requests=tuple(requests))
     outcomes = engine.generate_many(asked, lambda _: None, lambda: False).outcomes
     return [_made(outcome) for outcome in outcomes]
@@ -100,7 +100,7 @@ def _made(outcome: ManyOutcome) -> GenerateResult:
 
 
 def timed(engine: "Engine", model: str, count: int, pairs: int, folder: Path) -> list[Pair]:
-    """In turns, beginning with the other way each time; the first of both is not counted."""
+    """Time both ways in alternating order; the first pair is a warm-up."""
     prompts, found = words(), []
     for number in range(pairs + 1):
         ways = (one_by_one, together) if number % 2 else (together, one_by_one)
@@ -115,7 +115,7 @@ def timed(engine: "Engine", model: str, count: int, pairs: int, folder: Path) ->
 
 
 def apart(one: GeneratedImage, other: GeneratedImage) -> int:
-    """The largest difference of two images, of 255."""
+    """Return the largest pixel difference of two images, in units of 1/255."""
     import numpy as np
     from PIL import Image
 
@@ -124,7 +124,7 @@ def apart(one: GeneratedImage, other: GeneratedImage) -> int:
 
 
 def furthest(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> tuple[int, bool]:
-    """The largest difference of images made together and alone; whether one at a time is the same."""
+    """Return the largest difference between images made together and alone; whether a batch of one is identical."""
     requests = requests_for(model, count, folder, words(), Sampling(sampler=sampler))
     (single,) = (result.images[0] for result in together(engine, requests[:1]))
     made = [result.images[0] for result in together(engine, requests)]
@@ -137,7 +137,7 @@ def furthest(engine: "Engine", model: str, sampler: str, count: int, folder: Pat
 
 
 def show_time(engine: "Engine", model: str, count: int, pairs: int, folder: Path) -> bool:
-    """Print how fast it is; whether that is enough."""
+    """Print the speedup, and return whether it suffices."""
     found = timed(engine, model, count, pairs, folder)
     ratios = sorted(pair.ratio for pair in found)
     alone, at_once = (statistics.median(each) / count * 1000 for each in zip(*map(_both, found), strict=True))
@@ -151,7 +151,7 @@ def show_time(engine: "Engine", model: str, count: int, pairs: int, folder: Path
 
 
 def show_pixels(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> bool:
-    """Print how far apart images are; whether that is near enough, or the model has no such sampler."""
+    """Print the differences; return whether they are small enough, or the model does not support the sampler."""
     try:
         most, same = furthest(engine, model, sampler, count, folder)
     except UsageError as error:
@@ -163,7 +163,7 @@ def show_pixels(engine: "Engine", model: str, sampler: str, count: int, folder: 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the figures; 1 when one of them falls short."""
+    """Print the figures; return 1 if one of them falls short."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--pairs", type=int, default=7)

@@ -1,4 +1,4 @@
-"""The window's catalogues: brought up to date with the texts in the code, and compiled.
+"""Update the window's translation catalogues from the texts in the code, and compile them.
 
 python bench/translations.py
 """
@@ -16,7 +16,7 @@ APP = ROOT / "app" / "mezzotint_app"
 
 
 def main() -> int:
-    """Update and compile each; 1 where Qt's tools fail."""
+    """Update and compile each; return 1 if Qt's tools fail."""
     try:
         for language in sorted(LANGUAGES):
             catalogue = catalogues() / f"mezzotint_{language}.ts"
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def update(catalogue: Path) -> None:
-    """Add new texts, drop those that are gone; what is translated stays."""
+    """Add new texts and drop obsolete ones; existing translations are kept."""
     language = catalogue.stem.partition("_")[2]
     names = [path.relative_to(ROOT).as_posix() for path in sources()]
     options = ["-locations", "none", "-no-obsolete", "-sort-messages", "-target-language", language]
@@ -41,17 +41,17 @@ def update(catalogue: Path) -> None:
 
 
 def sources() -> list[Path]:
-    """The modules that hold texts of the window; those of options stand where the engine declares them."""
+    """Return the modules that contain texts of the window; texts of options are in the engine's protocol modules."""
     return sorted([*APP.rglob("*.py"), *(ROOT / "engine" / "mezzotint").glob("*protocol.py")])
 
 
 def compile_catalogue(catalogue: Path, compiled: Path) -> None:
-    """What the window reads."""
+    """Compile a catalogue to the file that the window reads."""
     _run("pyside6-lrelease", "-silent", str(catalogue), "-qm", str(compiled))
 
 
 def untranslated(catalogue: Path) -> list[str]:
-    """The texts that have no translation, or one that nobody has looked at."""
+    """Return the texts without a translation, or with one that nobody has reviewed."""
     return [
         message.findtext("source", "")
         for message in ElementTree.parse(catalogue).iter("message")
@@ -60,7 +60,7 @@ def untranslated(catalogue: Path) -> list[str]:
 
 
 def tool(name: str) -> str | None:
-    """Qt's program of this name that came with PySide6."""
+    """Return the path of a Qt program that came with PySide6."""
     return shutil.which(name, path=Path(sys.executable).parent)
 
 

@@ -1,4 +1,4 @@
-"""What is on the images of the window."""
+"""The scenes that screenshots of the window show."""
 
 import os
 import time
@@ -32,11 +32,11 @@ from window_stage import Stage, use_folders
 
 DAY = 24 * 3600
 _SAMPLES = Path(__file__).resolve().parents[1] / "assets" / "samples" / "jobs" / "images"
-_COPIES = 20  # of each, in the folder of a batch
+_COPIES = 20  # of each, in a batch's folder
 _BATCHES = 2
-_MADE = 16  # images of a batch when it is photographed
+_MADE = 16  # images of a batch that are finished when the screenshot is taken
 PROMPT = "a red house by the sea at dusk"
-# What is in the gallery, the newest first: prompt, model, stars.
+# Contents of the gallery, newest first: prompt, model, rating.
 MADE = (
     ("a white lighthouse on the coast at night", "starter-xl", 5),
     ("a yellow balloon over the sea at dawn", "starter-xl", 0),
@@ -59,25 +59,25 @@ MADE = (
     ("a green boat at dawn", "starter-dit", 0),
     ("a yellow house in the forest in the rain", "starter-xl", 0),
 )
-_OF_TODAY, _OF_YESTERDAY = 8, 14  # images up to which it was that day
+_OF_TODAY, _OF_YESTERDAY = 8, 14  # index of the first image of an earlier day
 _WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
-_LONG = 120  # steps of what is being made while it is photographed
-_STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, as parts of the canvas
+_LONG = 120  # steps of the task that runs during the screenshot
+_STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, relative to the canvas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """Brings the window to a state, and says what of it is photographed."""
+    """Brings the window to a state, and returns the widget to capture."""
 
     bring: Callable[[Stage], QWidget]
-    kept: bool = True  # in assets/screenshots
-    empty: bool = False  # before anything was made
+    kept: bool = True  # part of assets/screenshots
+    empty: bool = False  # before anything was generated
 
 
 def take(
     names: Sequence[str], folder: Path, output: Path, size: tuple[int, int], application: QApplication
 ) -> Iterator[Path]:
-    """Photograph these; their paths, as they are written."""
+    """Capture the named scenes and yield the paths as they are written."""
     for empty in (True, False):
         wanted = [name for name, scene in SCENES.items() if name in names and scene.empty == empty]
         if not wanted:
@@ -95,11 +95,11 @@ def take(
             stage.end()
 
 
-# ---- before anything is shown
+# ---- preparation
 
 
 def fill(application: QApplication, folder: Path) -> None:
-    """Make the images of the gallery, once in a folder, give them stars, and spread them over some days."""
+    """Generate the gallery's images once per folder, rate them, and spread them over some days."""
     done = folder / "made"
     if done.exists():
         return
@@ -131,7 +131,7 @@ def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
 
 
 def leave_trouble(folder: Path) -> None:
-    """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later images."""
+    """Leave only finished entries and one that crashed the engine twice in the queue, and delete later images."""
     use_folders(folder)
     first = set((folder / "made").read_text("utf-8").splitlines())
     for path in (folder / "Images").rglob("*.png"):
@@ -146,7 +146,7 @@ def leave_trouble(folder: Path) -> None:
             store.died(task.id, because="The engine ran out of memory: needed 7.9 GB, 6.0 GB were free")
 
 
-# ---- before anything was made
+# ---- first run and empty pages
 
 
 def _first_run(stage: Stage) -> QWidget:
@@ -238,7 +238,7 @@ def _wait_for_thumbnails(stage: Stage, grid: GridView) -> None:
 
 
 def _batch(stage: Stage) -> QWidget:
-    """One that is being made, and one that waits for it."""
+    """One batch that is running, and one that is waiting."""
     _fill_batch(stage)
     batches = stage.program.batches
     if not batches.all():

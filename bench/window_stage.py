@@ -1,4 +1,4 @@
-"""The running program for images of its window: brought to a state as a person brings it there, and photographed."""
+"""Run the program for screenshots: bring the window to a state as a user would, and capture it."""
 
 import io
 import os
@@ -19,14 +19,14 @@ from mezzotint_app.program import Program
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
 
-SECONDS = 600.0  # that anything may take
-SETTLING = 800  # milliseconds until small images and animations have come to rest
+SECONDS = 600.0  # timeout of any wait
+SETTLING = 800  # milliseconds for thumbnails and animations to settle
 
 W = TypeVar("W", bound=QWidget)
 
 
 class Stage:
-    """A Program with its window, on folders of its own."""
+    """A Program with its window, in separate folders."""
 
     def __init__(self, application: QApplication, folder: Path, size: tuple[int, int], *, first_run: bool) -> None:
         use_folders(folder)
@@ -51,7 +51,7 @@ class Stage:
         self.steps = event.step if isinstance(event, Step) else 0
 
     def wait(self, what: str, condition: Callable[[], object]) -> None:
-        """Until it is so. Raises TimeoutError."""
+        """Wait until the condition holds. Raises TimeoutError."""
         end = time.monotonic() + SECONDS
         while not condition():
             if time.monotonic() > end:
@@ -62,14 +62,14 @@ class Stage:
             QTest.qWait(20)
 
     def page(self, number: int) -> MainWindow:
-        """The window with that page."""
+        """Switch to a page and return the window."""
         if self.window.pages.currentIndex() == FIRST_RUN:
             self.window.first_run.skipped.emit()
         self.window.show_page(number)
         return self.window
 
     def opened(self, kind: type[W]) -> W:
-        """A dialog or window of that kind that is open, or will be in a moment."""
+        """Return an open dialog or window of this kind, waiting for it if needed."""
         found: list[W] = []
 
         def is_there() -> bool:
@@ -80,7 +80,7 @@ class Stage:
         return found[0]
 
     def close_others(self) -> None:
-        """All but the window itself."""
+        """Close everything except the main window."""
         for widget in self._open():
             if widget is not self.window:
                 widget.close()
@@ -90,7 +90,7 @@ class Stage:
         return [one for one in QApplication.topLevelWidgets() if one.isVisible()]
 
     def make(self, prompt: str, *, count: int = 1, model: str = "starter-xl", seed: int = 7, steps: int = 0) -> None:
-        """As if Generate had been pressed; in two passes."""
+        """Generate with a hires fix pass, as if the Generate button were clicked."""
         create = self.program.create
         create.chosen.set_model(model)
         create.chosen.change(count=count, second_pass=True, second_scale=2.0, steps=steps or None)
@@ -98,14 +98,14 @@ class Stage:
         create.seed.set(seed)
         if not create.generate():
             raise RuntimeError(f"nothing could be made: {create.problems()}")
-        create.seed.fix(False)  # locked, it would be told that the same comes again
+        create.seed.fix(False)  # a locked seed would show a notice that the same image results again
 
     def until_saved(self, number: int) -> None:
-        """Until so many images are saved since the beginning and nothing runs."""
+        """Wait until this many images have been saved since the start and nothing runs."""
         self.wait(f"{number} images", lambda: self.saved >= number and self.program.runner.task() is None)
 
     def photograph(self, widget: QWidget, name: str, folder: Path) -> list[Path]:
-        """Light and dark."""
+        """Capture a widget in light and dark themes."""
         folder.mkdir(parents=True, exist_ok=True)
         written = []
         for choice in ("light", "dark"):
@@ -117,7 +117,7 @@ class Stage:
         return written
 
     def end(self) -> None:
-        """Put back what runs, and close."""
+        """Stop and requeue what runs, and close."""
         self.close_others()
         for batch in self.program.batches.all():
             self.program.batches.stop(batch.known.id, now=True)
@@ -129,14 +129,14 @@ class Stage:
 
 
 def use_folders(folder: Path) -> None:
-    """Folders for models, settings and images instead of the person's own."""
+    """Use separate folders for models, settings and images instead of the user's own."""
     places = {"MODELS": "models", "CONFIG": "config", "CACHE": "cache", "STATE": "state"}
     os.environ.update({f"MEZZOTINT_{name}": str(folder / place) for name, place in places.items()})
     os.environ.update(HOME=str(folder), HF_HOME=str(folder / "hub"))
 
 
 def _settle_beforehand(folder: Path, *, first_run: bool) -> None:
-    """Settings as somebody left them."""
+    """Write the settings of a returning user, or of a first run."""
     settings = Settings(
         output_folder=str(folder / "Images"), first_run_done=not first_run, notify=False, keep_awake=False
     )
@@ -146,7 +146,7 @@ def _settle_beforehand(folder: Path, *, first_run: bool) -> None:
 
 
 def compressed(image: QImage) -> bytes:
-    """As WebP, without loss where that is smaller, as for words on plain grounds."""
+    """Encode as WebP, lossless if that is smaller, as it is for text on plain backgrounds."""
     image = image.convertToFormat(QImage.Format.Format_RGB888)
     size = (image.width(), image.height())
     pixels = Image.frombytes("RGB", size, bytes(image.constBits()), "raw", "RGB", image.bytesPerLine())

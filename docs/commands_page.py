@@ -1,4 +1,4 @@
-"""What pages need that is no page: the commands as `--help` prints them, and the images of the window."""
+"""Generated files of the documentation: the commands' `--help` output, and the screenshots."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from mezzotint.cli.parser import make_parser
 
 
 def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401  MkDocsConfig, which has no types of its own
-    """Add commands.md, which is no file, and images, which lie elsewhere."""
+    """Add the generated commands.md, and images from the assets folder."""
     files.append(File.generated(config, "commands.md", content=page(make_parser())))
     assets = Path(config.config_file_path).parent / "assets"
     for path in sorted((*assets.glob("screenshots/*.webp"), *assets.glob("samples/*.png"))):
@@ -19,7 +19,7 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401  MkDocsConfig,
 
 
 def page(parser: argparse.ArgumentParser) -> str:
-    """A heading for each command, with its help as it is printed."""
+    """Return a heading per command, followed by its help output."""
     lines = ["# Commands", "", "What each command prints with `--help`."]
     for name, command in commands(parser):
         lines += ["", f"{'#' * min(4, 1 + len(name.split()))} {name}", "", "```text", help_of(command), "```"]
@@ -27,7 +27,7 @@ def page(parser: argparse.ArgumentParser) -> str:
 
 
 def commands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
-    """A command and those below it, by the words that call them."""
+    """Return a command and its subcommands, by full name."""
     found = [(parser.prog, parser)]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -37,7 +37,7 @@ def commands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Argume
 
 
 def help_of(parser: argparse.ArgumentParser) -> str:
-    """As in a terminal of 100 columns, without colours."""
+    """Return the help as in a terminal of 100 columns, without colours."""
     parser.formatter_class = _fixed(parser.formatter_class)
     return parser.format_help().strip()
 

@@ -1,7 +1,7 @@
-"""Writes csrc/attention/instances/*.cu: one file for each head size and number format, from the table below.
+"""Generate csrc/attention/instances/*.cu, one file per head size and dtype, from the table below.
 
-python kernels/generate_instances.py          write them anew
-python kernels/generate_instances.py --check  only say whether they are what this would write
+python kernels/generate_instances.py          rewrite the files
+python kernels/generate_instances.py --check  only check that they are up to date
 """
 
 import sys
@@ -16,7 +16,7 @@ ELEMENTS = ("float16", "bfloat16")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How a block works: csrc/attention/traits.h says what each number means."""
+    """Tile configuration of a kernel; csrc/attention/traits.h explains each number."""
 
     m_tiles: int
     warps: int
@@ -25,11 +25,11 @@ class Shape:
     q_in_registers: bool = True
     masked: bool = False
     int8: bool = False
-    short: bool = False  # all of at most tile_n keys at once
+    short: bool = False  # all keys, at most tile_n of them, in one tile
     slice_dim: int | None = None
 
     def of(self, element: str, head_dim: int) -> str:
-        """The C++ words for the instance."""
+        """Return the C++ expression for the instance."""
         words = (self.m_tiles, self.warps, self.tile_n, self.k_stages, str(self.q_in_registers).lower())
         shape = f"Shape<{', '.join(map(str, words))}>"
         if self.short:
@@ -40,8 +40,8 @@ class Shape:
         return f"instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}{slices}>()"
 
 
-# Two tiles of 16 rows to a warp read keys and values half as often: what cards with fast products want. One tile of
-# rows needs half of the registers: smaller blocks, for few rows, and for wide heads. A masked kernel for each size.
+# Two tiles of 16 rows per warp halve the reads of keys and values, which suits GPUs with fast tensor cores. One tile
+# needs half the registers: smaller blocks, for few rows and for large heads. One masked kernel per head size.
 WIDE = Shape(m_tiles=2, warps=4, tile_n=64)
 NARROW = Shape(m_tiles=1, warps=4, tile_n=64)
 EIGHT = Shape(m_tiles=1, warps=8, tile_n=64)
@@ -51,7 +51,7 @@ INT8 = (
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True, masked=True),
 )
-# Texts of 77 tokens; head sizes that are no multiple of 16 take keys 32 at a time.
+# Prompts of 77 tokens; head sizes that are not a multiple of 16 take keys 32 at a time.
 TEXT = (Shape(m_tiles=1, warps=4, tile_n=80, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))
 TEXT_32 = (Shape(m_tiles=1, warps=4, tile_n=96, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))
 SHAPES: dict[int, tuple[Shape, ...]] = {
@@ -74,7 +74,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False),
         Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False),  # fits Turing's 64 kB and registers
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False, masked=True),
-        Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, masked=True),  # as well
+        Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, masked=True),  # likewise
     ),
     384: (
         Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192),
@@ -91,7 +91,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Each file's name and text."""
+    """Yield the name and text of each file."""
     names = []
     for head_dim, shapes in SHAPES.items():
         for element in ELEMENTS:
@@ -122,7 +122,7 @@ def _all(names: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write or check; 1 when a check finds another text."""
+    """Write or check the files; return 1 if a check finds a difference."""
     wanted = dict(files())
     found = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.c*")}
     if "--check" in arguments:

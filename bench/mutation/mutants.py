@@ -1,8 +1,8 @@
-"""Small faults put into a module's syntax tree, one at a time: which there are, and the tree with one of them.
+"""Mutants of a module: list the small faults that can be injected into its syntax tree, and inject one.
 
-Annotations, decorators, docstrings, f-strings, protocols, log lines and what only type checkers read are left alone.
-The operators are those of the literature: A. J. Offutt et al., "An experimental determination of sufficient mutant
-operators", TOSEM 5(2), 1996; statement and return deletion as in mutmut and PIT.
+Annotations, decorators, docstrings, f-strings, protocols, log lines and type-checking code are not mutated. The
+operators follow A. J. Offutt et al., "An experimental determination of sufficient mutant operators", TOSEM 5(2),
+1996; statement and return deletion as in mutmut and PIT.
 """
 
 import ast
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-Change = tuple[ast.AST, ast.AST]  # a node, and what takes its place
+Change = tuple[ast.AST, ast.AST]  # a node and its replacement
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -42,7 +42,7 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _LOGGERS = {"logging", "logger", "log", "_log", "_logger"}
 _NEVER = {"annotation", "returns", "decorator_list", "type_params"}
-_LONGEST = 100  # characters of a node that a report shows
+_LONGEST = 100  # longest node text in a report, in characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +53,24 @@ class Mutant:
     line: int
     column: int
     operator: str
-    number: int  # among those of the operator at that place
-    scope: str  # the function or class that it lies in
+    number: int  # index among the operator's mutants at that place
+    scope: str  # enclosing function or class
     before: str
     after: str
 
     @property
     def id(self) -> str:
-        """The same for the same source."""
+        """An id that is stable for the same source."""
         return f"{self.module}:{self.line}:{self.column}:{self.operator}" + (f":{self.number}" if self.number else "")
 
 
 def mutants_of(source: str, module: str) -> list[Mutant]:
-    """Every mutant of a module, in the order of the source."""
+    """Return every mutant of a module in source order."""
     return [mutant for mutant, _ in _found(ast.parse(source), module)]
 
 
 def mutated(source: str, mutant: Mutant) -> ast.Module:
-    """The module's tree with the mutant in it."""
+    """Return the module's tree with the mutant applied."""
     tree = ast.parse(source)
     old, new = next(change for found, change in _found(tree, mutant.module) if found == mutant)
     _Replace(old, ast.copy_location(new, old)).visit(tree)
@@ -78,7 +78,7 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
 
 
 def sampled(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """As many of them, in their order; lines that move, and changes elsewhere in the module, leave the choice alone."""
+    """Choose `count` mutants, in order; the choice is stable when lines move or other code in the module changes."""
     seen: Counter[str] = Counter()
     ranked = []
     for mutant in mutants:
@@ -112,7 +112,7 @@ def _found(tree: ast.Module, module: str) -> list[tuple[Mutant, Change]]:
 
 
 def _nodes(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.AST]]:
-    """The nodes in which faults are sought, each with the name of what it lies in."""
+    """Yield the nodes to mutate, each with the name of its enclosing scope."""
     if _is_left_alone(node):
         return
     yield scope, node
@@ -137,7 +137,7 @@ def _is_left_alone(node: ast.AST) -> bool:
     return isinstance(node, ast.JoinedStr)
 
 
-# ---- the operators: each gives its changes of a node
+# ---- the operators: each yields its changes of a node
 
 
 def _comparison(node: ast.AST) -> Iterator[Change]:
@@ -160,7 +160,7 @@ def _logic(node: ast.AST) -> Iterator[Change]:
 
 
 def _sign(node: ast.AST) -> Iterator[Change]:
-    """`not` and the minus are dropped."""
+    """Drop `not` and unary minus."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
         yield node, node.operand
 
@@ -173,7 +173,7 @@ def _constant(node: ast.AST) -> Iterator[Change]:
 
 
 def _condition(node: ast.AST) -> Iterator[Change]:
-    """Forced; a loop only to end."""
+    """Force a condition to true or false; loops only to false."""
     if isinstance(node, ast.If | ast.IfExp):
         yield node.test, ast.Constant(True)
         yield node.test, ast.Constant(False)
@@ -184,7 +184,7 @@ def _condition(node: ast.AST) -> Iterator[Change]:
 
 
 def _statement(node: ast.AST) -> Iterator[Change]:
-    """Removed, where no name goes missing for it."""
+    """Remove a statement that binds no name."""
     if isinstance(node, ast.Raise | ast.AugAssign) or _is_call(node) or _is_stored(node):
         yield node, ast.Pass()
 
@@ -208,7 +208,7 @@ def _extreme(node: ast.AST) -> Iterator[Change]:
 
 
 def _bound(node: ast.AST) -> Iterator[Change]:
-    """Of a slice, one further; constants have an operator of their own."""
+    """Move a slice bound by one; constant bounds are left to the constant operator."""
     if isinstance(node, ast.Slice):
         for bound in (node.lower, node.upper):
             if bound is not None and not isinstance(bound, ast.Constant):
@@ -230,7 +230,7 @@ OPERATORS: dict[str, Callable[[ast.AST], Iterator[Change]]] = {
 
 
 class _Replace(ast.NodeTransformer):
-    """Puts one node in another's place."""
+    """Replaces one node by another."""
 
     def __init__(self, old: ast.AST, new: ast.AST) -> None:
         self._old, self._new = old, new

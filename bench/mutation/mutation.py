@@ -1,14 +1,14 @@
-"""What the tests prove: faults are put into core modules one at a time, and the tests that notice are counted.
+"""Mutation testing: inject faults into core modules one at a time, and count how many the tests detect.
 
 python bench/mutation/mutation.py [--module mezzotint.codec] [--sample 40 | --all] [--jobs 2] [--survivors]
                                   [--output FILE]
 python bench/mutation/mutation.py --root ../older-checkout  # that checkout's sources, tests and settings, all of them
-python bench/mutation/mutation.py --before FILE                 # beside what --output wrote, leaving out the same tests
+python bench/mutation/mutation.py --before FILE             # compare with an --output file, excluding the same tests
 
-Each subject is one module, or a thin one with those that it hands its work to. Its tests are the files in tests/engine
-that mirror it, and of those that import it as many as the budget has time for. The faults (mutants.py) are a sample
-that depends on the seed and the source alone; a mutant is killed when a test fails, or when the tests take far longer
-than without it. It needs the system's fork and waitid: Linux.
+A subject is one module, or a thin module together with those it delegates to. Its tests are the files in tests/engine
+that mirror it, plus as many of those that import it as the time budget allows. The faults (mutants.py) are a sample
+that depends only on the seed and the source; a mutant is killed if a test fails, or if the tests take far longer than
+without it. Requires fork and waitid, so Linux.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python leaves the script's folder out of sys.path
 
 from mutants import Mutant, mutants_of, sampled
 from mutation_results import Result, counted, read, table, write
@@ -30,7 +30,7 @@ from mutation_tests import mirrors, tests_of, too_slow
 CORE = (
     ("mezzotint.checkpoints.header",),
     ("mezzotint.images.metadata",),
-    # The store hands nearly everything on: these do it.
+    # The store delegates nearly everything to these modules.
     ("mezzotint.jobs.store", "mezzotint.jobs.claiming", "mezzotint.jobs.editing", "mezzotint.jobs.running"),
     ("mezzotint.memory.planning.planner",),
     ("mezzotint.memory.planning.search",),
@@ -40,26 +40,26 @@ CORE = (
     ("mezzotint.quantization.formats",),
     ("mezzotint.stages.schedule",),
 )
-LONGER = 4  # times what the tests take without a mutant, before it counts as endless
-UNMUTATED = 1800.0  # seconds that the tests may take without one
+LONGER = 4  # times the unmutated duration after which a mutant counts as an endless loop
+UNMUTATED = 1800.0  # timeout in seconds of an unmutated run
 
 
 class Unsound(Exception):
-    """The tests do not even pass without a mutant."""
+    """Raised if the tests fail even without a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Tests that are run together, on what the stage before has let pass."""
+    """Tests that run together, on the mutants that survived the previous stage."""
 
     tests: tuple[str, ...]
-    seconds: float  # without a mutant
+    seconds: float  # unmutated duration
 
 
 def check(
     root: Path, modules: tuple[str, ...], arguments: argparse.Namespace, left_out: Sequence[str] | None
 ) -> Iterator[Result]:
-    """The result so far, before the first mutant and after each. `left_out`: as before; None: beyond the budget."""
+    """Yield the result before the first mutant and after each. `left_out`: excluded tests; None: choose by budget."""
     tests, left_out = selected(root, modules, arguments.budget, left_out)
     stages = staged(root, modules, tests)
     mutants, possible = chosen(root, modules, None if arguments.all else arguments.sample, arguments.seed)
@@ -75,7 +75,7 @@ def check(
 def selected(
     root: Path, modules: tuple[str, ...], budget: float, left_out: Sequence[str] | None
 ) -> tuple[tuple[str, ...], Sequence[str]]:
-    """The tests, quick ones first, and those left out; what they load is then in this process, for all to come."""
+    """Return the tests, fastest first, and those excluded; preloads what they import into this process."""
     tests = tuple(name for name in tests_of(root, modules) if name not in (left_out or ()))
     told = passed(root, modules, tests)
     preload(told.loaded)
@@ -89,7 +89,7 @@ def selected(
 
 
 def staged(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> list[Stage]:
-    """First the tests that mirror a module, for they kill most; then the others, which take long to load."""
+    """Split into stages: first the tests that mirror a module, which kill most; then the others, which load slowly."""
     own = tuple(name for name in tests if mirrors(name, modules))
     stages = []
     for some in filter(None, (own, tuple(name for name in tests if name not in own))):
@@ -102,7 +102,7 @@ def staged(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> list
 def tried(
     root: Path, modules: tuple[str, ...], stages: Sequence[Stage], mutants: list[Mutant], arguments: argparse.Namespace
 ) -> Iterator[tuple[Mutant, Outcome]]:
-    """Every mutant with its end, as soon as it is known."""
+    """Yield every mutant with its outcome as soon as it is known."""
     for stage in stages:
         limit, let_pass = max(arguments.least, LONGER * stage.seconds), []
         trials = [Trial(tests=stage.tests, modules=modules, mutant=mutant, seconds=limit) for mutant in mutants]
@@ -116,7 +116,7 @@ def tried(
 
 
 def passed(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> Told:
-    """A run without a mutant that can be built upon."""
+    """Return an unmutated run. Raises Unsound unless it passes."""
     told = unmutated(root, Trial(tests=tests, modules=modules, seconds=UNMUTATED))
     if told.outcome != "passed":
         raise Unsound(f"{told.output[-4000:]}\n{modules[0]}: without a mutant the tests {told.outcome}")
@@ -124,18 +124,18 @@ def passed(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> Told
 
 
 def chosen(root: Path, modules: Sequence[str], count: int | None, seed: int) -> tuple[list[Mutant], int]:
-    """The mutants to try, and how many there are."""
+    """Return the mutants to try, and the total number."""
     found = [mutant for one in modules for mutant in mutants_of(source_of(root, one).read_text("utf-8"), one)]
     return (found if count is None else sampled(found, count, seed)), len(found)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Try the mutants and print the table, also of what was done when it was stopped; 1 when a subject is missing."""
+    """Try the mutants and print the table, even if interrupted; return 1 if a subject is missing."""
     arguments = _arguments(argv)
     before = read(arguments.before) if arguments.before else []
     wanted, done = subjects(arguments.module), dict[str, Result]()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)  # also where it was started in the background
+        signal.signal(number, signal.default_int_handler)  # also if started in the background
     try:
         for modules in wanted:
             check_one(modules, arguments, before, done)
@@ -151,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def check_one(
     modules: tuple[str, ...], arguments: argparse.Namespace, before: Sequence[Result], done: dict[str, Result]
 ) -> None:
-    """Note in `done` what is found of one subject, and write all of it where it was asked for."""
+    """Check one subject, storing results in `done`, and write all results if --output was given."""
     earlier = [one.left_out for one in before if one.modules == modules]
     try:
         for result in check(arguments.root.resolve(), modules, arguments, earlier[0] if earlier else None):
@@ -166,7 +166,7 @@ def check_one(
 
 
 def subjects(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Those of that name, a module that is none by itself; all of the core without names."""
+    """Return the subjects named, a module not in CORE on its own; all of CORE if `names` is empty."""
     known = {one[0]: one for one in CORE}
     return [known.get(name, (name,)) for name in names or known]
 
@@ -188,6 +188,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    if os.environ.get("PYTHONHASHSEED") != "0":  # sets are walked in one order, run after run
+    if os.environ.get("PYTHONHASHSEED") != "0":  # iterate over sets in the same order in every run
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | {"PYTHONHASHSEED": "0"})
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""What a mutation check found: a line for each subject, and a file that a later check is compared with."""
+"""Results of a mutation check: a table row per subject, and a file to compare later checks with."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from mutation_runs import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survivor:
-    """A mutant that no test noticed."""
+    """A mutant that no test detected."""
 
     id: str
     before: str
@@ -22,25 +22,25 @@ class Survivor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What the tests of one subject noticed."""
+    """Results of one subject."""
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
-    left_out: tuple[str, ...]  # tests, for the time that they take
-    seconds: float  # of the tests without a mutant
-    possible: int  # mutants in all
+    left_out: tuple[str, ...]  # tests excluded because they are too slow
+    seconds: float  # duration of the tests without a mutant
+    possible: int  # mutants in total
     mutants: int = 0  # tried
-    timed_out: int = 0  # of those that were killed
+    timed_out: int = 0  # of those killed
     survivors: tuple[Survivor, ...] = ()
 
     @property
     def killed(self) -> int:
-        """How many were noticed."""
+        """Number of mutants detected."""
         return self.mutants - len(self.survivors)
 
 
 def counted(result: Result, mutant: Mutant, outcome: Outcome) -> Result:
-    """One mutant more."""
+    """Return the result with one more mutant counted."""
     survivors = list(result.survivors)
     if outcome == "passed":
         survivors.append(Survivor(id=mutant.id, before=mutant.before, after=mutant.after))
@@ -58,7 +58,7 @@ def _place(survivor: Survivor) -> tuple[str, int, int, str]:
 
 
 def table(results: Sequence[Result], before: Sequence[Result] = ()) -> str:
-    """The results, and all of them together, in Markdown; `before`: those of an earlier check, for a column."""
+    """Return a Markdown table of the results and their total; `before` adds a column for an earlier check."""
     columns = ["Module", "Mutants", "Killed", "Survived", *(["Before, %"] if before else []), "Killed, %"]
     lines = [f"| {' | '.join(columns)} |", f"|---|{'--:|' * (len(columns) - 1)}"]
     earlier = _counts(before)
@@ -75,12 +75,12 @@ def _counts(results: Sequence[Result]) -> Mapping[str, tuple[int, int]]:
 
 
 def share(mutants: int, killed: int) -> str:
-    """Percent, with one decimal."""
+    """Format a percentage with one decimal."""
     return f"{100 * killed / mutants:.1f}" if mutants else "-"
 
 
 def write(path: Path, results: Sequence[Result], **settings: object) -> None:
-    """The results as JSON; the file is whole or as it was."""
+    """Write the results as JSON, atomically."""
     part = path.with_name(f"{path.name}.part")
     with part.open("w", encoding="utf-8") as file:
         json.dump({**settings, "results": [asdict(one) for one in results]}, file, indent=1)
@@ -90,7 +90,7 @@ def write(path: Path, results: Sequence[Result], **settings: object) -> None:
 
 
 def read(path: Path) -> list[Result]:
-    """What was written."""
+    """Read a results file."""
     return [_result(one) for one in json.loads(path.read_text("utf-8"))["results"]]
 
 

@@ -1,7 +1,7 @@
-"""Tests run in forked children of a process that has the heavy libraries and not the code under test.
+"""Run tests in forked children of a process that has loaded the heavy libraries but not the code under test.
 
-A child puts the mutant into the module when it is imported, runs pytest in its own process and ends with its status:
-0 says that every test passed. What a test starts as a process of its own runs the module as it lies on the disk.
+A child injects the mutant when the module is imported, runs pytest in-process and exits with its status: 0 means every
+test passed. Subprocesses that a test starts run the unmodified module from disk.
 """
 
 import ast
@@ -33,16 +33,16 @@ from mutants import Mutant, mutated
 
 Outcome = Literal["passed", "failed", "timed out"]
 
-FOLDERS = ("engine", "app", "kernels")  # of the sources
-# No limit of time for a test: what is endless is ended here, by seconds of the processor.
+FOLDERS = ("engine", "app", "kernels")  # source folders
+# No per-test timeout: endless loops are ended here, by CPU time.
 _ARGUMENTS = (
     *("-x", "-o", "timeout=0"),
     *("-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:pytest-qt"),
 )
-_MEMORY = 8 * 2**30  # bytes that a child may take: a fault may be one that takes ever more
-_WAITING = 3  # times its seconds of the processor that a child may take by the clock, for what waits for ever
-_PAUSE = 0.02  # seconds between two looks at the children
-# As the tests set it themselves, too late for libraries that are already there.
+_MEMORY = 8 * 2**30  # bytes a child may allocate, since a fault may make it allocate endlessly
+_WAITING = 3  # wall-clock limit as a multiple of the CPU limit, for faults that wait forever
+_PAUSE = 0.02  # polling interval in seconds
+# The tests set these too, but too late for libraries that are already loaded.
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "MKL_NUM_THREADS": "1",
@@ -55,20 +55,20 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One run of test files, with a mutant or without."""
+    """One run of test files, with or without a mutant."""
 
     tests: tuple[str, ...]
-    modules: tuple[str, ...]  # those under test: they have to come from the checkout
+    modules: tuple[str, ...]  # under test: must be imported from the checkout
     mutant: Mutant | None = None
-    seconds: float  # of the processor that it may take
+    seconds: float  # CPU time limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a run without a mutant says of itself."""
+    """Data from a run without a mutant."""
 
     outcome: Outcome
-    seconds: dict[str, float]  # of each test file
+    seconds: dict[str, float]  # per test file
     loaded: tuple[str, ...]  # modules of installed packages
     output: str
 
@@ -77,12 +77,12 @@ class Told:
 class _Child:
     trial: Trial
     folder: Path
-    left: float  # seconds, of those in which this process looks on: it may be stopped for a while with its children
+    left: float  # wall-clock seconds left, counted while this process runs: it may be suspended with its children
     outcome: Outcome | None = None
 
 
 def source_of(root: Path, module: str) -> Path:
-    """The file of a module in a checkout."""
+    """Return a module's file in a checkout."""
     parts = Path(*module.split("."))
     for folder in FOLDERS:
         for path in (root / folder / parts.with_suffix(".py"), root / folder / parts / "__init__.py"):
@@ -92,7 +92,7 @@ def source_of(root: Path, module: str) -> Path:
 
 
 def unmutated(root: Path, trial: Trial) -> Told:
-    """Run the tests as they are, and load what they needed of installed packages into this process, for all others."""
+    """Run the tests without a mutant."""
     with tempfile.TemporaryDirectory(prefix="mutation-") as name:
         ((_, outcome),) = outcomes(root, [trial], 1, Path(name))
         written = Path(name, "told.json")
@@ -102,17 +102,17 @@ def unmutated(root: Path, trial: Trial) -> Told:
 
 
 def preload(names: Iterable[str]) -> None:
-    """Import what children would import one by one."""
+    """Import modules into this process so that children need not import them each."""
     os.environ.update(_ENVIRONMENT)
     for name in names:
-        with contextlib.suppress(BaseException):  # what cannot be imported by itself is left to the tests
+        with contextlib.suppress(BaseException):  # left to the tests if it fails
             importlib.import_module(name)
 
 
 def outcomes(
     root: Path, trials: Sequence[Trial], jobs: int, kept: Path | None = None
 ) -> Iterator[tuple[Trial, Outcome]]:
-    """Run trials, so many at a time; each as it ends. `kept`: an empty folder for what one trial leaves."""
+    """Run trials, `jobs` at a time, and yield each as it ends. `kept`: an empty folder for one trial's output."""
     waiting, children = list(reversed(trials)), dict[int, _Child]()
     try:
         while waiting or children:
@@ -138,7 +138,7 @@ def _started(root: Path, trial: Trial, kept: Path | None) -> tuple[int, _Child]:
 
 
 def _has_ended(pid: int, child: _Child) -> bool:
-    """Whether it has, or its time is up; it is not reaped yet, so its number belongs to no other process."""
+    """Whether it ended or timed out; it is not reaped yet, so its pid cannot be reused."""
     if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
         return True
     child.left -= _PAUSE
@@ -149,11 +149,11 @@ def _has_ended(pid: int, child: _Child) -> bool:
 
 
 def _buried(pid: int, child: _Child, *, keep: bool) -> Outcome:
-    """End it with all that it started, and say how it went."""
+    """Kill the child and everything it started, reap it, and return its outcome."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)  # it may not have come to lead its group
+        os.kill(pid, signal.SIGKILL)  # in case it is not yet a group leader
     _, status = os.waitpid(pid, 0)
     if not keep:
         shutil.rmtree(child.folder, ignore_errors=True)
@@ -166,7 +166,7 @@ def _buried(pid: int, child: _Child, *, keep: bool) -> Outcome:
 
 
 def _run(root: Path, trial: Trial, folder: Path) -> None:
-    """Run pytest and end the process with its status."""
+    """Run pytest and exit with its status."""
     status = 70
     try:
         os.setsid()
@@ -192,21 +192,21 @@ def _prepare(root: Path, folder: Path) -> None:
 
 
 def _limit(seconds: int) -> None:
-    """Seconds of the processor, so that a busy machine makes nothing endless; memory; no file for a debugger."""
+    """Limit CPU time, so that a busy machine causes no timeouts, and memory; disable core dumps."""
     limits = {resource.RLIMIT_CPU: seconds, resource.RLIMIT_DATA: _MEMORY, resource.RLIMIT_CORE: 0}
     for kind, most in limits.items():
-        resource.setrlimit(kind, (most, most + 1))  # at the second one there would be no telling why it was ended
+        resource.setrlimit(kind, (most, most + 1))  # a hard limit of `most` would kill it without telling why
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules under test where they lie, and has the mutant's tree run in place of its module's."""
+    """Imports the modules under test from the checkout, substituting the mutant's tree for its module."""
 
     def __init__(self, root: Path, trial: Trial) -> None:
         self._sources = {name: source_of(root, name) for name in trial.modules}
         self._mutant = trial.mutant
 
     def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module under test."""
+        """Return the spec of a module under test."""
         source = self._sources.get(fullname)
         if source is None:
             return None
@@ -215,14 +215,14 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Reads the source alone: no compiled code is read or left."""
+    """Loads from source only: never reads or writes bytecode."""
 
     def __init__(self, name: str, path: str, mutant: Mutant | None) -> None:
         super().__init__(name, path)
         self._mutant = mutant if mutant is not None and mutant.module == name else None
 
-    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002  as loaders have it
-        """The code, with the mutant if it is one of this module."""
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002  signature of loaders
+        """Return the module's code, with the mutant if it belongs to this module."""
         source = Path(self.path).read_text("utf-8")
         tree = ast.parse(source) if self._mutant is None else mutated(source, self._mutant)
         return self.source_to_code(tree, self.path)
@@ -230,7 +230,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """A plugin of pytest: chance is taken out, the code's origin checked, times written down."""
+    """pytest plugin: removes randomness, checks where modules come from, records durations."""
 
     root: Path
     trial: Trial
@@ -239,7 +239,7 @@ class _Watch:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
-        """After the settings of the tests: the same examples in every run, and no time for making them smaller."""
+        """Configure hypothesis after the tests' own settings: deterministic examples, no shrinking."""
         phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
         hypothesis.settings.register_profile(
             "mutation", hypothesis.settings(), derandomize=True, database=None, phases=phases
@@ -247,7 +247,7 @@ class _Watch:
         hypothesis.settings.load_profile("mutation")
 
     def pytest_collection_finish(self) -> None:
-        """Every module under test comes from the checkout, through the finder."""
+        """Check that every module under test was loaded by our finder."""
         for name in self.trial.modules:
             module = sys.modules.get(name)
             if module is not None and not isinstance(module.__loader__, _Loader):
@@ -257,18 +257,18 @@ class _Watch:
             raise pytest.UsageError(f"{package.__file__} is not in {self.root}")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up the times of a file."""
+        """Add up durations per file."""
         self.seconds[report.nodeid.partition("::")[0]] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        """Tell what a run without a mutant is asked for."""
+        """Write the data that a run without a mutant reports."""
         if self.trial.mutant is None:
             told = {"seconds": self.seconds, "loaded": sorted(_installed())}
             (self.folder / "told.json").write_text(json.dumps(told), "utf-8")
 
 
 def _installed() -> Iterator[str]:
-    """Modules of installed packages."""
+    """Yield the loaded modules of installed packages."""
     for name, module in list(sys.modules.items()):
         if "site-packages" in (getattr(module, "__file__", None) or "") and name != "__main__":
             yield name

@@ -1,11 +1,12 @@
-"""What a call of the kernels costs on the host, in microseconds: filling the arguments, the plan, the call itself.
+"""Measure the host-side cost of a kernel call in microseconds: filling the arguments, planning, the call itself.
 
 python kernels/bench/host_overhead.py [--calls 20000] [--device cuda]
 
-The problem is empty (no queries), so that everything is done but CUDA's own launch; no tensor and no torch is needed.
-Without a driver the call ends a little earlier, where the library asks for the device: the line says so.
+The problem is empty (no queries), so everything runs except the CUDA launch itself; neither tensors nor torch are
+needed. Without a driver the call returns slightly earlier, when the library queries the device; the output says so.
 
-Where torch and the engine are, and a card: the engine's attention of one token, the launch counted, beside torch's.
+If torch, the engine and a GPU are available, also times the engine's attention of one token, launch included,
+against torch's.
 """
 
 import argparse
@@ -21,11 +22,11 @@ from mezzotint_kernels import AttentionArgs, Dtype, attention_forward, attention
 from mezzotint_kernels.library import library
 
 REPEATS = 7
-ADDRESS = 1 << 40  # of nothing: an empty problem is never read
+ADDRESS = 1 << 40  # never dereferenced: the problem is empty
 
 
 def main() -> int:
-    """Measure and print; 1 without a library."""
+    """Measure and print; return 1 if there is no library."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--calls", type=int, default=20_000, help="calls in each of the repeats")
     parser.add_argument("--device", default="cuda", help="of the engine's calls, as torch calls it")
@@ -52,7 +53,7 @@ def main() -> int:
 
 
 def measure_engine(device: str, calls: int) -> None:
-    """Attention from tensors to tensor, by ctypes and in one step, and torch's; print it."""
+    """Measure and print attention from tensors to tensor through ctypes, through the extension, and in torch."""
     import torch
 
     from mezzotint.attention.compiled import CompiledAttention
@@ -76,7 +77,7 @@ def measure_engine(device: str, calls: int) -> None:
 
 
 def filled() -> AttentionArgs:
-    """Arguments as the engine fills them."""
+    """Return arguments filled in as the engine does."""
     args = AttentionArgs()
     args.dtype, args.flags, args.scale = Dtype.BFLOAT16, 0, 0.125
     args.batch, args.heads, args.kv_heads, args.nq, args.nk, args.head_dim = 2, 10, 10, 0, 4096, 64
@@ -86,12 +87,12 @@ def filled() -> AttentionArgs:
 
 
 def readdress(args: AttentionArgs) -> None:
-    """What changes from call to call when sizes and strides do not."""
+    """Set the fields that change from call to call while sizes and strides stay the same."""
     args.q = args.k = args.v = args.out = ADDRESS
 
 
 def microseconds(call: Callable[[], object], calls: int) -> float:
-    """The median over some repeats of what a call takes of this thread's time."""
+    """Return the median thread time of a call over a few repeats, in microseconds."""
     times = []
     for _ in range(REPEATS):
         start = time.thread_time()

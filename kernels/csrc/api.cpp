@@ -1,4 +1,4 @@
-// The C ABI: each exported function checks what it is given, asks the device, and hands on.
+// The C ABI: each exported function validates its arguments, queries the device, and dispatches.
 #include "api.h"
 
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace mezzotint;
 
-// Plan for arguments that are well formed; `supported` is 0, with the reason, where no kernel fits.
+// Plan for valid arguments; if no kernel fits, `supported` is 0 and the text gives the reason.
 MztStatus make_plan(const MztAttentionArgs& args, int32_t device, MztAttentionPlan& plan) {
     plan = MztAttentionPlan{sizeof plan, MZT_ABI_VERSION, 0, 0, 0, ""};
     cuda::Attributes attributes;

@@ -1,5 +1,5 @@
-// Running an instance that is named by its number, so that all of them can be measured beside the one that would be
-// chosen. It is in libraries that are built with MZT_SWEEP alone, and none of it is part of the C ABI.
+// Run an instance by its number, so that all of them can be measured next to the one that would be chosen. Only
+// compiled with MZT_SWEEP, and not part of the C ABI.
 #include <cstdio>
 
 #include "api.h"
@@ -15,7 +15,7 @@ using namespace mezzotint;
 
 namespace {
 
-// The device's facts; MZT_UNSUPPORTED where this library has no code for it.
+// Find the device's facts; MZT_UNSUPPORTED if this library has no code for it.
 MztStatus find_facts(int32_t device, DeviceFacts& facts) {
     cuda::Attributes attributes;
     if (const MztStatus status = find_device(device, attributes)) return status;
@@ -23,7 +23,7 @@ MztStatus find_facts(int32_t device, DeviceFacts& facts) {
     return facts.architecture ? MZT_OK : fail(MZT_UNSUPPORTED, "this library has no code for device %d", device);
 }
 
-// Whether an instance may be entered with such arguments.
+// Whether an instance supports such arguments.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     const bool masked = args.key_mask || args.bias;
@@ -49,7 +49,7 @@ struct SweepInstance {
     int32_t kind, head_dim, dtype, masked, weight_bits, tile_m, tile_n, threads, shared_bytes;
 };
 
-// 0 when there is no instance of that number.
+// Return 0 if there is no instance of that number.
 MZT_API int32_t mzt_sweep_attention_instance(uint32_t number, SweepInstance* found) {
     const Instance* instance = instance_of(number);
     if (!instance) return 0;
@@ -66,7 +66,7 @@ MZT_API int32_t mzt_sweep_linear_instance(uint32_t number, SweepInstance* found)
     return 1;
 }
 
-// As mzt_attention_forward, by that instance; the workspace is the one that mzt_attention_plan asks for.
+// Like mzt_attention_forward, with the given instance; the workspace is that of mzt_attention_plan.
 MZT_API MztStatus mzt_sweep_attention(const MztAttentionArgs* args, uint32_t number, int32_t device, void* stream) {
     if (const MztStatus status = check_version(args, sizeof *args, "args")) return status;
     if (const MztStatus status = find_mistake(*args, Purpose::launch)) return status;
@@ -84,7 +84,7 @@ MZT_API MztStatus mzt_sweep_attention(const MztAttentionArgs* args, uint32_t num
     return succeed();
 }
 
-// As mzt_linear, by that instance.
+// Like mzt_linear, with the given instance.
 MZT_API MztStatus mzt_sweep_linear(const MztLinearArgs* args, uint32_t number, int32_t device, void* stream) {
     if (const MztStatus status = check_version(args, sizeof *args, "args")) return status;
     if (const MztStatus status = find_mistake(*args)) return status;

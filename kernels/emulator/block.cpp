@@ -10,7 +10,7 @@ namespace emulator {
 
 namespace {
 Block* at_work = nullptr;
-constexpr char kPoison = static_cast<char>(0xff);  // 16 and 32 bits of it are NaN
+constexpr char kPoison = static_cast<char>(0xff);  // NaN in 16 and 32 bits
 }  // namespace
 
 Block& Block::current() { return *at_work; }
@@ -37,7 +37,7 @@ void Block::run(int64_t index, const std::function<void()>& body) {
         thread->fibre.start(body);
     }
     const int warps = static_cast<int>(meetings_.size());
-    std::vector<int> order(warps);  // of the stubborn ones
+    std::vector<int> order(warps);  // of stubborn warps
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), lots_);
     for (int idle = 0; ended_ < static_cast<int>(threads_.size());) {
@@ -52,7 +52,7 @@ void Block::run(int64_t index, const std::function<void()>& body) {
     }
 }
 
-// Each lane of a warp that can go on does, until it has to wait.
+// Run each lane of a warp that can continue, until it has to wait.
 void Block::turn(int warp) {
     for (int lane = 0; lane < kLanes; ++lane) {
         Thread& thread = *threads_[warp * kLanes + lane];
@@ -151,7 +151,7 @@ void Block::perform(const std::vector<Copy>& copies) {
 
 void Block::fail(const std::string& what) const {
     failure_ = what + " (thread " + std::to_string(running_->index) + " of block " + std::to_string(index_) + ")";
-    for (;;) running_->fibre.pause();  // the block is given up; its fibres are started anew by the next run
+    for (;;) running_->fibre.pause();  // the block is abandoned; the next run restarts its fibres
 }
 
 }  // namespace emulator

@@ -1,4 +1,4 @@
-// The C entry to the emulated attention: an instance and its arguments, as the library takes them, run on the processor.
+// C entry points of emulated attention: run an instance with the library's arguments on the CPU.
 #include "../csrc/attention/choose.h"
 #include "../csrc/attention/int8/passes.h"
 #include "../csrc/attention/int8/workspace.h"
@@ -12,7 +12,7 @@ struct EmulatorInstance {
 
 namespace {
 
-// What launch_attention() queues.
+// Run what launch_attention() launches.
 void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorConditions& conditions,
          emulator::Machine& machine) {
     ForwardParams forward = forward_params(instance, args);
@@ -38,7 +38,7 @@ void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorC
 
 extern "C" {
 
-// 0 when there is no instance of that number.
+// Return 0 if there is no instance of that number.
 MZT_API int32_t emulator_instance(uint32_t number, EmulatorInstance* found) {
     const Instance* instance = instance_of(number);
     if (!instance) return 0;
@@ -57,7 +57,7 @@ MZT_API void emulator_forward(const MztAttentionArgs* args, uint32_t number, con
 
 MZT_API int64_t emulator_workspace_bytes(const MztAttentionArgs* args) { return int8_workspace_bytes(*args); }
 
-// What the library would plan on a device with these facts.
+// Return the library's plan for a device with these facts.
 MZT_API void emulator_plan(const MztAttentionArgs* args, int32_t architecture, int32_t multiprocessors,
                            int32_t shared_bytes, MztAttentionPlan* plan) {
     plan_attention(*args, {architecture, multiprocessors, shared_bytes}, *plan);

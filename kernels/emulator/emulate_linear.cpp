@@ -1,4 +1,4 @@
-// The C entry to the emulator for the integer product: an instance and its arguments, as the library takes them.
+// C entry points of the emulated linear layer: run an instance with the library's arguments on the CPU.
 #include <cstdio>
 
 #include "../csrc/gemm/choose.h"
@@ -18,7 +18,7 @@ struct EmulatorLinearPlan {
 
 extern "C" {
 
-// 0 when there is no instance of that number.
+// Return 0 if there is no instance of that number.
 MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance* found) {
     const Instance* instance = instance_of(number);
     if (!instance) return 0;
@@ -27,7 +27,7 @@ MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance
     return 1;
 }
 
-// What launch_linear() queues.
+// Run what launch_linear() launches.
 MZT_API void emulator_linear(const MztLinearArgs* args, uint32_t number, const EmulatorConditions* conditions,
                              EmulatorReport* report) {
     const Instance& instance = *instance_of(number);
@@ -39,7 +39,7 @@ MZT_API void emulator_linear(const MztLinearArgs* args, uint32_t number, const E
     });
 }
 
-// What the library would plan on a device with these facts.
+// Return the library's plan for a device with these facts.
 MZT_API void emulator_linear_plan(const MztLinearArgs* args, int32_t architecture, int32_t multiprocessors,
                                   int32_t shared_bytes, EmulatorLinearPlan* plan) {
     LinearPlan made;

@@ -1,4 +1,4 @@
-// The C entry to the emulated quantization of rows: what launch_quantize() queues, run on the processor.
+// C entry point of emulated row quantization: runs what launch_quantize() launches, on the CPU.
 #include "../csrc/quantize/blocks.h"
 #include "../csrc/quantize/rows.h"
 #include "run.h"

@@ -31,8 +31,8 @@ void Fibre::pause() { swapcontext(&inside_, &outside_); }
 
 #else
 
-// void mzt_switch(void** left, void* entered): what the System V ABI lets a function keep is put on the stack that is
-// left, and taken from the one that is entered.
+// void mzt_switch(void** left, void* entered): push the registers that the System V ABI lets a function preserve onto
+// the stack being left, and pop them from the one being entered.
 extern "C" void mzt_switch(void** left, void* entered);
 asm(R"(
 .text
@@ -84,7 +84,7 @@ void Fibre::enter() {
     (*self->body_)();
     self->ended_ = true;
     self->pause();
-    std::abort();  // an ended fibre is never resumed
+    std::abort();  // a finished fibre is never resumed
 }
 
 }  // namespace emulator

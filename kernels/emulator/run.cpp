@@ -13,7 +13,7 @@ namespace emulator {
 
 namespace {
 
-// Tests put a page that cannot be touched behind each tensor; touching it must fail one case and not end all of them.
+// Tests put an inaccessible page behind each tensor; touching it must fail one case and not the whole run.
 sigjmp_buf before_the_fault;
 
 void leave_the_kernel(int) { siglongjmp(before_the_fault, 1); }

@@ -1,4 +1,4 @@
-// A run of kernels as a test asks for it: under which conditions, what was counted in it, and what went wrong.
+// A run of kernels requested by a test: its conditions, counters and error.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@ struct EmulatorConditions {
     int32_t late_copies;
     uint32_t seed;
     int32_t turing;
-    int32_t tiles_per_block;  // of queries, for a kernel that works through many; 0: as the library would
+    int32_t tiles_per_block;  // query tiles, for kernels that process several; 0: as the library chooses
     int32_t stubborn;
 };
 
 struct EmulatorReport {
     int64_t bank_conflicts, matrix_loads, products;
-    char error[240];  // empty when all went well
+    char error[240];  // empty on success
 };
 
 namespace mezzotint {
 namespace emulator {
 
-// Runs kernels one after the other, and counts.
+// Runs kernels one after the other, and accumulates counters.
 class Machine {
 public:
     Machine(const EmulatorConditions& conditions, EmulatorReport& report) : conditions_(conditions), report_(report) {}
@@ -33,7 +33,7 @@ private:
     EmulatorReport& report_;
 };
 
-// Do the work on a machine; the report tells what it throws, and when it touches memory outside of the tensors.
+// Run `work` on a machine; exceptions and accesses outside of the tensors go to the report.
 void run_kernels(const EmulatorConditions& conditions, EmulatorReport& report,
                  const std::function<void(Machine&)>& work);
 

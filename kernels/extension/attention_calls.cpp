@@ -1,8 +1,8 @@
-// Attention as Python calls it: tensors to one call of the library, with the arguments of each kind of call remembered.
+// Attention as called from Python: from tensors to one call of the library, with cached arguments per kind of call.
 //
-// An extension of the limited API of Python 3.11. It reads tensors through DLPack's C exchange API, so that it links no
-// torch, and calls the library by the address of mzt_attention_forward, so that it links no CUDA. What it cannot do it
-// leaves to its caller by returning None; it raises nothing but for wrong arguments.
+// An extension using the limited API of Python 3.11. It reads tensors through DLPack's C exchange API, so it does not
+// link torch, and calls mzt_attention_forward by address, so it does not link CUDA. Calls that it cannot handle return
+// None, leaving them to the caller; it raises only for wrong arguments.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
@@ -20,14 +20,14 @@ using namespace mezzotint;
 
 constexpr int kAxes = 4;
 constexpr int kTensors = 6;  // q, k, v, bias, key mask, key lengths
-constexpr int kNumbers = 2;  // scale, which may be None, and flags, behind the tensors
+constexpr int kNumbers = 2;  // scale, which may be None, and flags, after the tensors
 constexpr int kWords = kNumbers + 1 + kTensors * (3 + 2 * kAxes);
-constexpr uintptr_t kAlignment = 16;  // bytes; where in them a tensor begins is of its kind
+constexpr uintptr_t kAlignment = 16;  // bytes; a tensor's offset within them is part of its kind
 constexpr size_t kMostKinds = 4096;
 
 using Forward = MztStatus (*)(const MztAttentionArgs*, int32_t, void*);
 
-// Everything of a call but where its tensors lie.
+// Everything about a call except its tensors' addresses.
 struct Kind {
     int count = 0;
     int64_t words[kWords];
@@ -65,7 +65,7 @@ struct Calls {
 
 char* begin_of(const dlpack::Tensor& tensor) { return static_cast<char*>(tensor.data) + tensor.byte_offset; }
 
-// A tensor as it lies; false where that cannot be said. A subclass may be no memory at all, and is not looked at.
+// Get a view of a tensor; false if that is impossible. A subclass might not be backed by memory, so it is not accepted.
 bool view(const Calls& calls, PyObject* object, dlpack::Tensor& tensor) {
     if (Py_TYPE(object) != calls.tensor_type) return false;
     if (calls.api->view(object, &tensor) == 0) return tensor.axes <= kAxes;
@@ -84,7 +84,7 @@ void describe(const dlpack::Tensor& tensor, Kind& kind) {
     }
 }
 
-// The kind of a call (q, k, v, bias, key_mask, key_lengths, scale, flags); false where it has none, perhaps with an error.
+// Get the kind of a call (q, k, v, bias, key_mask, key_lengths, scale, flags); false if none, perhaps with an error.
 bool read(const Calls& calls, PyObject* const* arguments, Views& views, Kind& kind) {
     for (int i = 0; i < kTensors; ++i) {
         views.given[i] = arguments[i] != Py_None;
@@ -131,7 +131,7 @@ PyObject* left_to_the_caller() {
     Py_RETURN_NONE;
 }
 
-// attend(q, k, v, bias, key_mask, key_lengths, scale, flags): the output, or None where the call was not queued.
+// attend(q, k, v, bias, key_mask, key_lengths, scale, flags): the output, or None if nothing was launched.
 PyObject* attend(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     const Calls& calls = *reinterpret_cast<Calls*>(self);
     if (count != kTensors + kNumbers) return PyErr_Format(PyExc_TypeError, "attend takes 8 arguments, and got %zd", count);
@@ -140,10 +140,10 @@ PyObject* attend(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     if (!read(calls, arguments, views, kind)) return left_to_the_caller();
     const auto found = calls.kinds->find(kind);
     if (found == calls.kinds->end()) Py_RETURN_NONE;
-    MztAttentionArgs args = found->second;  // while others have the lock, what is remembered may go
+    MztAttentionArgs args = found->second;  // a copy: while others hold the lock, cached entries may disappear
     const dlpack::Device device = views.each[0].device;
     PyObject* out = PyObject_CallFunctionObjArgs(calls.empty_like, arguments[0], nullptr);
-    if (!out) return nullptr;  // such as that there is no memory
+    if (!out) return nullptr;  // for example out of memory
     dlpack::Tensor made;
     void* stream = nullptr;
     if (!view(calls, out, made) || !lies_as(made, views.each[0], args.out_stride) ||
@@ -153,7 +153,7 @@ PyObject* attend(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     }
     point(args, views, made);
     MztStatus status;
-    Py_BEGIN_ALLOW_THREADS  // queueing waits where the card has too much to do
+    Py_BEGIN_ALLOW_THREADS  // a launch blocks if the GPU's queue is full
     status = calls.forward(&args, device.id, stream);
     Py_END_ALLOW_THREADS
     if (status == MZT_OK) return out;
@@ -161,7 +161,7 @@ PyObject* attend(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-// remember(the same, arguments): from here on such calls are made with these arguments, an MztAttentionArgs in bytes.
+// remember(the same, arguments): later calls of this kind use these arguments, an MztAttentionArgs in bytes.
 PyObject* remember(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     Calls& calls = *reinterpret_cast<Calls*>(self);
     if (count != kTensors + kNumbers + 1) {
@@ -195,14 +195,14 @@ const dlpack::ExchangeApi* exchange_api(PyObject* type) {
     PyObject* capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
     if (!capsule) return nullptr;
     const auto* api = static_cast<dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule, dlpack::kCapsule));
-    Py_DECREF(capsule);  // what it points to lives as long as the framework
+    Py_DECREF(capsule);  // its target lives as long as the framework
     while (api && api->major > dlpack::kMajorVersion) api = api->older;
     if (api && api->major == dlpack::kMajorVersion && api->view && api->current_stream) return api;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "the tensors' exchange API is not of DLPack 1");
     return nullptr;
 }
 
-// AttentionCalls(address of mzt_attention_forward, the type of tensors, their empty_like)
+// AttentionCalls(address of mzt_attention_forward, tensor type, its empty_like)
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject*) {
     unsigned long long address;
     PyObject *tensor_type, *empty_like;

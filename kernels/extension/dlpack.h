@@ -17,7 +17,7 @@ struct DataType {
     uint16_t lanes;
 };
 
-// A tensor that belongs to someone else; strides are in elements.
+// A borrowed tensor; strides are in elements.
 struct Tensor {
     void* data;
     Device device;
@@ -28,7 +28,7 @@ struct Tensor {
     uint64_t byte_offset;
 };
 
-// What a framework publishes as `__dlpack_c_exchange_api__` of its tensors' type, in a capsule of that name.
+// What a framework publishes as `__dlpack_c_exchange_api__` of its tensor type, in a capsule of that name.
 struct ExchangeApi {
     uint32_t major, minor;
     ExchangeApi* older;

@@ -1,1 +1,1 @@
-"""Compiling the kernels, and what their machine code must be: `python -m kernel_build` lists the commands."""
+"""Compile the kernels and check their machine code; `python -m kernel_build` lists the commands."""

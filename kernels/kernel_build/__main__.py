@@ -1,4 +1,4 @@
-"""python -m kernel_build COMMAND: compile the kernels, and look at what became of them."""
+"""python -m kernel_build COMMAND: compile the kernels and inspect the result."""
 
 import argparse
 import random
@@ -23,7 +23,7 @@ from kernel_build.toolchain import find_toolchain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 1 when the kernels are not as they must be, 2 when they cannot be built."""
+    """Run a command; return 1 if the kernels fail a check, 2 if they cannot be built."""
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def say(line: str) -> None:
-    """Tell the person at the terminal."""
+    """Print a line to stderr."""
     sys.stderr.write(line + "\n")
 
 
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_gpu_check(commands: Any) -> None:  # noqa: ANN401  argparse keeps its type to itself
+def _add_gpu_check(commands: Any) -> None:  # noqa: ANN401  argparse does not export the type
     gpu = commands.add_parser("gpu-check", help="build, test and measure on the card that is here")
     gpu.add_argument("parts", nargs="*", metavar="PART", help=", ".join(part.name for part in PARTS) + "; or a word")
     gpu.add_argument("--results", type=Path, metavar="DIR", help=f"where results are kept (default: {_shown(RESULTS)})")
@@ -109,7 +109,7 @@ def _gates(options: argparse.Namespace) -> int:
 
 
 def _sample(units: Sequence[Unit], digests: Mapping[str, str], options: argparse.Namespace) -> list[Unit]:
-    """What has changed since the table was written, and a share of the rest."""
+    """Select every unit whose source changed since the table was written, plus a random share of the others."""
     passed = read_table().sources
     changed = [unit for unit in units if passed.get(name := source_name(unit.source)) != digests[name]]
     rest = [unit for unit in units if unit not in changed]
@@ -122,7 +122,7 @@ def _sample(units: Sequence[Unit], digests: Mapping[str, str], options: argparse
 
 
 def _write(table: RegisterTable, kernels: Sequence[Kernel]) -> None:
-    """Write the table; sources are recorded only when all pass."""
+    """Write the table; source digests are recorded only if every kernel passes."""
     right = not failures(kernels, table, table.compiler)
     write_table(table if right else replace(table, sources={}))
     say(f"kernels: wrote {TABLE}")
@@ -146,13 +146,13 @@ def _record(options: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """A line for every tenth part of what may have to be compiled."""
+    """Progress output: one line per tenth of the units that may need compiling."""
 
     def __init__(self, units: int) -> None:
         self._units, self._done, self._lock = units, 0, threading.Lock()
 
     def one(self, unit: Unit) -> None:
-        """A unit is being compiled now."""
+        """Report that a unit is about to be compiled."""
         with self._lock:
             if self._done % max(1, self._units // 10) == 0:
                 say(f"kernels: compiling {unit} ({self._done + 1} of up to {self._units})")

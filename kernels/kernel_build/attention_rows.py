@@ -1,4 +1,4 @@
-"""What `mezzotint bench attention --json` says of one implementation on one shape, as a row of the table of results."""
+"""Convert a row of `mezzotint bench attention --json` (one implementation, one shape) to a row of the results table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _MEGABYTE = 2**20
 
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
-    """The row."""
+    """Return the table row."""
     return measured_row(f"{measured['shape']}: {measured['implementation']}", _figure(measured), place)
 
 

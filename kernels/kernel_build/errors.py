@@ -1,5 +1,5 @@
-"""What can go wrong while kernels are compiled and looked at."""
+"""Errors of building and checking the kernels."""
 
 
 class BuildError(Exception):
-    """The message says what happened, the value seen, and what to do."""
+    """Base error; the message says what happened, the value seen, and what to do."""

@@ -1,4 +1,4 @@
-"""Models of full size with random weights: their shapes are what memory and time depend on."""
+"""Full-size models with random weights: memory and time depend only on shapes."""
 
 import json
 import math
@@ -9,14 +9,14 @@ from typing import Any
 from kernel_build.sources import KERNELS
 
 RECIPES = KERNELS.parent / "bench" / "footprint_models.json"
-_LIBRARIES = {"AutoencoderKL": "diffusers", "UNet2DConditionModel": "diffusers"}  # others are of transformers
+_LIBRARIES = {"AutoencoderKL": "diffusers", "UNet2DConditionModel": "diffusers"}  # all others are in transformers
 _PIPELINES = {False: "StableDiffusionXLPipeline", True: "StableDiffusionXLImg2ImgPipeline"}
-_CHUNK = 2**24  # numbers, the same ones again and again
+_CHUNK = 2**24  # values, repeated to fill the file
 _SPREAD = 0.02  # small enough that nothing overflows
 
 
 def write_sdxl(folder: Path, name: str) -> int:
-    """Write SDXL's base (`sdxl`) or refiner (`sdxl-refiner`) as a folder of diffusers; gives its weights' bytes."""
+    """Write the SDXL base (`sdxl`) or refiner (`sdxl-refiner`) as a diffusers folder; return the bytes of weights."""
     from diffusers import EulerDiscreteScheduler
 
     from mezzotint.families.tokenizers import END, clip_tokenizer
@@ -57,7 +57,7 @@ def _write_network(folder: Path, class_name: str, config: Mapping[str, Any]) -> 
     return _write_weights(network, folder / "model.safetensors")
 
 
-def _empty(class_name: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401  of either library
+def _empty(class_name: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401  from either library
     import accelerate
     import diffusers
     import transformers

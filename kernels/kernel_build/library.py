@@ -1,4 +1,4 @@
-"""Building the library with CMake into build/kernels, where mezzotint_kernels finds it."""
+"""Build the library with CMake into build/kernels, where mezzotint_kernels finds it."""
 
 import os
 import shutil
@@ -24,9 +24,9 @@ def build_library(
     seconds: float | None = None,
     sweep: bool = False,
 ) -> None:
-    """Configure and compile; what is up to date is left alone. The compiler's own words go to the terminal.
+    """Configure and compile incrementally; the compiler's output goes to the terminal.
 
-    With `sweep`, the library runs instances by their numbers, too.
+    With `sweep`, the library can also run instances by number.
     """
     end = None if seconds is None else time.monotonic() + seconds  # for both steps
     _run([*configure_words(toolchain, architectures, folder), f"-DMZT_SWEEP={'ON' if sweep else 'OFF'}"], end)
@@ -34,7 +34,7 @@ def build_library(
 
 
 def configure_words(toolchain: Toolchain, architectures: str | None, folder: Path) -> list[str]:
-    """The command that configures."""
+    """Return the cmake configure command."""
     flags = " ".join(f'-L"{path}"' for path in toolchain.link_folders)
     words = [
         *(_tool("cmake"), "-S", str(KERNELS), "-B", str(folder), "-G", "Ninja", "--log-level=NOTICE"),
@@ -42,12 +42,12 @@ def configure_words(toolchain: Toolchain, architectures: str | None, folder: Pat
         f"-DCMAKE_CUDA_COMPILER={toolchain.nvcc}",
         f"-DCMAKE_CUDA_FLAGS={flags}",
     ]
-    # Without -U, an earlier call's architectures would be remembered.
+    # Without -U, CMake would reuse the architectures of an earlier call.
     return [*words, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}" if architectures else "-UCMAKE_CUDA_ARCHITECTURES"]
 
 
 def _tool(name: str) -> str:
-    """A program beside this Python, where its package has put it, or on the search path."""
+    """Return a program's path, preferring the environment of this Python over PATH."""
     found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
     if found is None:
         raise BuildError(f"there is no {name} here: {INSTALL}")

@@ -1,4 +1,4 @@
-"""What `mezzotint bench linear --json` says of one implementation on one shape, as a row of the table of results."""
+"""Convert a row of `mezzotint bench linear --json` (one implementation, one shape) to a row of the results table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from kernel_build.results import Place, Row, measured_row
 
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
-    """The row."""
+    """Return the table row."""
     what = f"{measured['shape']}: {measured['implementation']}"
     return measured_row(what, _figure(measured), place)
 

@@ -1,4 +1,4 @@
-"""Compiling each source for each architecture, and reading what became of its kernels; kept by a hash of contents."""
+"""Compile each source for each architecture and parse the resulting kernels; cached by a hash of the contents."""
 
 import contextlib
 import json
@@ -19,14 +19,14 @@ from kernel_build.sources import OUTPUT, digest
 from kernel_build.toolchain import INSTALL, Toolchain, run
 
 CACHE = OUTPUT / "kernel-gates"
-# As CMake compiles a release; a cubin needs no host compiler's optimizer and no linking.
+# The flags of CMake's release build; a cubin needs neither host optimization nor linking.
 FLAGS = ("-std=c++17", "-O3", "-DNDEBUG", "-cubin", "-Xptxas=-v")
-_FORMAT = "1"  # of what is kept; a change of the parsers is one, too
+_FORMAT = "1"  # of the cache entries; bump it when the parsers change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One run of the compiler."""
+    """One compiler run: a source for an architecture."""
 
     source: Path
     architecture: str
@@ -37,9 +37,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """What became of a kernel on one architecture."""
+    """A compiled kernel on one architecture."""
 
-    name: str  # as the compiler mangled it
+    name: str  # mangled
     architecture: str
     source: Path
     resources: Resources
@@ -47,7 +47,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """Its name for people and for the table of registers, the same on every architecture."""
+        """Readable name, as in the register table; the same on every architecture."""
         return f"{self.source.stem}:{readable(self.name)}"
 
 
@@ -59,7 +59,7 @@ def read_machine_code(
     jobs: int | None = None,
     on_compile: Callable[[Unit], None] = lambda _unit: None,
 ) -> list[Kernel]:
-    """The kernels of all units, compiled several at a time where they are not kept from before."""
+    """Return the kernels of all units; units that are not cached are compiled in parallel."""
     if toolchain.nvdisasm is None:
         raise BuildError(f"there is no nvdisasm here, which shows the machine code: {INSTALL}")
     folder = cache or CACHE
@@ -79,7 +79,7 @@ def read_machine_code(
 
 
 def source_digest(source: Path, toolchain: Toolchain) -> str:
-    """A name for all that the machine code of a source rests on, and for the rules that it is judged by."""
+    """Return a digest of everything that a source's machine code, and the rules it is judged by, depend on."""
     rules = Path(__file__).with_name("gates.py").read_text("utf-8")
     return digest(source, [*_words(toolchain), rules])[:24]
 
@@ -94,7 +94,7 @@ def _compiled(unit: Unit, toolchain: Toolchain) -> list[Kernel]:
         options = [*FLAGS, f"-arch={unit.architecture}", "-o"]
         said = run([toolchain.nvcc, *options, cubin, unit.source], f"nvcc, on {unit},")
         resources = parse_ptxas(said)
-        if not resources:  # a source with host code alone
+        if not resources:  # a source with host code only
             return []
         shown = run([toolchain.nvdisasm or "nvdisasm", cubin], f"nvdisasm, on {unit},")
     instructions = parse_sass(shown)

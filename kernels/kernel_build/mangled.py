@@ -1,14 +1,14 @@
-"""A short name for a kernel: the words of its mangled name, which tell its instance apart, in their order."""
+"""Short names for kernels: the parts of the mangled name that identify the instance, in order."""
 
 import re
 
 _LITERAL = re.compile(r"L[a-z](n?\d+)E")
-_SUBSTITUTION = re.compile(r"S[0-9A-Z]*_")  # something that was named before
+_SUBSTITUTION = re.compile(r"S[0-9A-Z]*_")  # reference to an earlier name
 _NUMBER = re.compile(r"\d+")
 
 
 def readable(mangled: str, without: frozenset[str] = frozenset({"mezzotint"})) -> str:
-    """`_ZN9mezzotint5scaleILi64ELb1EEvPf` becomes `scale 64 1`, with points for blanks; others stay as they are."""
+    """Shorten `_ZN9mezzotint5scaleILi64ELb1EEvPf` to `scale.64.1`; names that are not mangled stay as they are."""
     if not mangled.startswith("_Z"):
         return mangled
     words: list[str] = []
@@ -25,6 +25,6 @@ def readable(mangled: str, without: frozenset[str] = frozenset({"mezzotint"})) -
             position = start + length
         else:
             position += 1
-    # The name of a namespace without one holds a hash of where its file was compiled.
+    # The name of an anonymous namespace contains a hash of the path of its file.
     kept = (word for word in words if word not in without and not word.startswith("_GLOBAL__N_"))
     return ".".join(kept) or mangled

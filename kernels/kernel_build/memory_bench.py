@@ -1,4 +1,4 @@
-"""SDXL of full size on a card that is made small, as it is measured."""
+"""Measure full-size SDXL on a GPU whose free memory is limited."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ STEPS, REPEATS, SIDE = 30, 1, 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is made, as it is or quantized, and under which limits beside the whole card."""
+    """The models of a job, their quantization, and the limits to test besides the whole GPU."""
 
     names: tuple[str, ...]
     quantization: Quantization | None = None
@@ -27,7 +27,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of its models, and what they are in."""
+        """The models, followed by the quantization."""
         return "+".join(self.names) + (f" {self.quantization}" if self.quantization else "")
 
 
@@ -42,7 +42,7 @@ JOBS = (
 def measure(
     folder: Path, device: str, job: Job, *, side: int = SIDE, steps: int = STEPS, repeats: int = REPEATS
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of ours, then of diffusers; on a card another process holds what lies beyond each limit."""
+    """Yield rows of ours, then of diffusers; on a GPU, another process occupies the memory beyond each limit."""
     from mezzotint.benchmarks.ballast import ballast
     from mezzotint.catalog import Catalog
     from mezzotint.cli.bench.diffusers_offload import offload_cells
@@ -79,12 +79,12 @@ def measure(
                 yield _row(cell, job)
 
 
-def _row(cell: Any, job: Job) -> dict[str, Any]:  # noqa: ANN401  a MemoryCell, which is imported late
+def _row(cell: Any, job: Job) -> dict[str, Any]:  # noqa: ANN401  a MemoryCell, imported late
     found = {**asdict(cell), "model": job.name, "within_limit": cell.within_limit, "within_a_tenth": cell.near}
     return {**found, "weights": "random"}
 
 
 def roomy() -> str | None:
-    """Where files are RAM, if there is such a place: models are read many times."""
-    shared = Path("/dev/shm")  # noqa: S108  Linux's own, of which a folder of ours is used
+    """Return a RAM-backed folder if there is one, since models are read many times."""
+    shared = Path("/dev/shm")  # noqa: S108  Linux's own; a subfolder of it is used
     return str(shared) if shared.is_dir() else None

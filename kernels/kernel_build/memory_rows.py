@@ -1,4 +1,4 @@
-"""What is measured of one plan on a card that is made small, as a row of the table of results."""
+"""Convert a measurement under a memory limit to a row of the results table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,14 +9,14 @@ GB = 2**30
 
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
-    """The row; its card is called what it was made to be."""
+    """Return the row; the GPU's name includes the limit."""
     limit = measured["limit_bytes"]
     gpu = "" if limit is None else f"{place.gpu} capped to {limit / GB:g} GB"
     return measured_row(what_of(measured), _figure(measured), place, gpu)
 
 
 def what_of(measured: Mapping[str, Any]) -> str:
-    """What was measured."""
+    """Return what was measured: model and method."""
     return f"{_model(measured)}: {measured['method']}"
 
 

@@ -1,4 +1,4 @@
-"""What ptxas says about each kernel when it is asked with -v."""
+"""Parse the per-kernel report of ptxas -v."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What one kernel takes of a thread's registers and of local memory, in bytes."""
+    """Registers per thread, and local memory in bytes, of one kernel."""
 
     registers: int
     stack: int
@@ -19,7 +19,7 @@ class Resources:
 
 
 def parse_ptxas(text: str) -> dict[str, Resources]:
-    """Each kernel's resources by its mangled name; functions that it calls and that are not inlined count to it."""
+    """Return each kernel's resources by mangled name; functions that it calls and that are not inlined count too."""
     memory: dict[str, list[int]] = {}
     registers: dict[str, int] = {}
     kernel = ""
@@ -27,7 +27,7 @@ def parse_ptxas(text: str) -> dict[str, Resources]:
         if match := _KERNEL.search(line):
             kernel = match[1]
             memory[kernel] = [0, 0, 0]
-        elif kernel and (match := _MEMORY.search(line)):  # of the kernel; called functions follow it
+        elif kernel and (match := _MEMORY.search(line)):  # the kernel's line; those of called functions follow
             memory[kernel] = [before + int(now) for before, now in zip(memory[kernel], match.groups(), strict=True)]
         elif kernel and (match := _REGISTERS.search(line)):
             registers[kernel] = int(match[1])

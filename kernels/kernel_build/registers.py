@@ -1,4 +1,4 @@
-"""The checked-in table of the registers that each kernel may use on each architecture, and of sources that passed."""
+"""The checked-in table of register limits per kernel and architecture, and of the sources that passed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,21 +16,21 @@ _SOURCE = "source"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterTable:
-    """The compiler that it holds for, the registers of each kernel by (name, architecture), digests of what passed."""
+    """Compiler version, registers by (kernel, architecture), digests of the sources that passed."""
 
     compiler: str
     registers: Mapping[tuple[str, str], int]
-    sources: Mapping[str, str] = field(default_factory=dict)  # by their names
+    sources: Mapping[str, str] = field(default_factory=dict)  # digests by source name
 
 
 def table_of(kernels: Iterable[Kernel], compiler: str, sources: Mapping[str, str] | None = None) -> RegisterTable:
-    """What the kernels use now."""
+    """Return the table of the kernels' current register use."""
     used = {(kernel.label, kernel.architecture): kernel.resources.registers for kernel in kernels}
     return RegisterTable(compiler=compiler, registers=used, sources=sources or {})
 
 
 def read_table(path: Path = TABLE) -> RegisterTable:
-    """The table as it was written; BuildError for one that is damaged."""
+    """Read the table. Raises BuildError if it is damaged."""
     try:
         lines = [line.split() for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
         sources = {name: digest for word, name, digest in (line for line in lines if line[0] == _SOURCE)}
@@ -47,7 +47,7 @@ def read_table(path: Path = TABLE) -> RegisterTable:
 
 
 def write_table(table: RegisterTable, path: Path = TABLE) -> None:
-    """Write the table, a line for each kernel, a column for each architecture; then the sources that passed."""
+    """Write the table: a line per kernel, a column per architecture, then the sources that passed."""
     names = sorted({name for name, _ in table.registers})
     width = max(map(len, ["kernel", *names]))
     lines = [

@@ -1,4 +1,4 @@
-"""The table of what was measured on which GPU: each row is written as it is measured; targets wait as pending rows."""
+"""The table of GPU measurements: rows are added as they are measured; unmeasured targets are pending rows."""
 
 import os
 import tempfile
@@ -25,7 +25,7 @@ target that has not been measured yet; TFLOP/s are those of an H200.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A figure and where it comes from; a pending one has `what` and `target` alone."""
+    """A figure and its provenance; a pending row has only `what` and `target`."""
 
     what: str
     target: str = ""
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where measurements were made; each row says it."""
+    """Where measurements were made; every row includes it."""
 
     gpu: str
     commit: str
@@ -50,14 +50,14 @@ _COLUMNS = tuple(field.name for field in fields(Row))
 
 
 def measured_row(what: str, figure: str, place: Place, gpu: str = "") -> Row:
-    """The row of something that was measured there, with its target where it has one; `gpu`: as it was made to be."""
+    """Return a measured row with its target, if it has one; `gpu` overrides the GPU's name."""
     return Row(what=what, target=target_text(what), figure=figure, **asdict(place) | ({"gpu": gpu} if gpu else {}))
 
 
 def read_rows(path: Path = RESULTS) -> list[Row]:
-    """The rows of the table, in order; BuildError for a file that holds something else."""
+    """Return the table's rows in order. Raises BuildError if the file is not such a table."""
     text = path.read_text("utf-8") if path.is_file() else ""
-    lines = [line for line in text.splitlines() if line.startswith("|")]  # the head is written anew
+    lines = [line for line in text.splitlines() if line.startswith("|")]  # the header is regenerated
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines[2:]]
     if any(len(row) != len(_COLUMNS) for row in rows):
         raise BuildError(f"{path} is not as it was written: its rows need {len(_COLUMNS)} columns; mend or remove it")
@@ -65,7 +65,7 @@ def read_rows(path: Path = RESULTS) -> list[Row]:
 
 
 def record(row: Row, path: Path = RESULTS, *, counts: bool = True) -> None:
-    """Write one row: in the place of the pending row for the same thing, if it counts for that, else at the end."""
+    """Add a row: in place of the pending row for the same thing if it `counts`, else at the end."""
     rows = with_targets(read_rows(path))
     places = [index for index, old in enumerate(rows) if old.figure == PENDING and old.what == row.what]
     if places and counts:
@@ -76,26 +76,26 @@ def record(row: Row, path: Path = RESULTS, *, counts: bool = True) -> None:
 
 
 def with_targets(rows: Iterable[Row]) -> list[Row]:
-    """The rows, with those targets first that no row is about."""
+    """Return the rows, preceded by pending rows for targets that have none."""
     known = list(rows)
     told = {row.what for row in known}
     return [*(pending(target) for target in TARGETS if target.what not in told), *known]
 
 
 def pending(target: Target) -> Row:
-    """The row of a target that has not been measured."""
+    """Return the row of a target that has not been measured."""
     return Row(what=target.what, target=target.target)
 
 
 def write_rows(rows: Iterable[Row], path: Path = RESULTS) -> None:
-    """Write the whole table; a file is replaced at once or not at all."""
+    """Write the whole table atomically."""
     lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
     lines += ["| " + " | ".join(map(_cell, astuple(row))) + " |" for row in rows]
     write_whole(path, _HEAD + "\n".join(lines) + "\n")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file under a temporary name, synced and renamed."""
+    """Write a file atomically: under a temporary name, synced, then renamed."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", newline="\n", dir=path.parent, suffix=".part", delete=False
     ) as file:

@@ -1,4 +1,4 @@
-"""Which instructions a kernel's machine code has, and which of them are inside a loop; from what nvdisasm prints."""
+"""Parse nvdisasm output: which instructions a kernel contains, and which are inside loops."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ _TARGET = re.compile(r"\((\.L_\w+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """How often each instruction stands in a kernel, by its name with all its parts (HMMA.16816.F32)."""
+    """Counts of a kernel's instructions by full name with modifiers (HMMA.16816.F32)."""
 
     everywhere: Counter[str]
     in_loops: Counter[str]
@@ -33,7 +33,7 @@ class _Kernel:
 
 
 def parse_sass(text: str) -> dict[str, Instructions]:
-    """Each kernel's instructions by its (mangled) name; a loop is what a jump back jumps over."""
+    """Return each kernel's instructions by mangled name; a loop is the code that a backward branch jumps over."""
     kernels: dict[str, _Kernel] = {}
     current: _Kernel | None = None
     for line in text.splitlines():
@@ -49,7 +49,7 @@ def parse_sass(text: str) -> dict[str, Instructions]:
 
 
 def count(instructions: Counter[str], wanted: str) -> int:
-    """How often an instruction stands there, whatever parts follow: MUFU.EX2 counts MUFU.EX2.F16 too."""
+    """Count an instruction with any modifiers: MUFU.EX2 includes MUFU.EX2.F16."""
     return sum(number for name, number in instructions.items() if name == wanted or name.startswith(wanted + "."))
 
 

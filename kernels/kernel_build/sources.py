@@ -1,4 +1,4 @@
-"""The files that kernels are made of, and a name for exactly these contents."""
+"""The source files of the kernels, and a digest of their contents."""
 
 import hashlib
 import re
@@ -8,23 +8,23 @@ from pathlib import Path
 KERNELS = Path(__file__).parents[1]
 CSRC = KERNELS / "csrc"
 OUTPUT = KERNELS.parent / "build"
-# Machine code for each of these; the same list as in CMakeLists.txt, which a test compares.
+# The architectures to compile for; CMakeLists.txt has the same list, which a test compares.
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_120")
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def kernel_sources(folder: Path = CSRC) -> list[Path]:
-    """Every file that nvcc compiles."""
+    """Return every file that nvcc compiles."""
     return sorted(folder.rglob("*.cu"))
 
 
 def source_name(source: Path) -> str:
-    """A source's path for the table of registers; its file name where it is not among the kernels."""
+    """Return a source's name in the register table: its path in csrc, or its file name if it is elsewhere."""
     return source.relative_to(CSRC).as_posix() if source.is_relative_to(CSRC) else source.name
 
 
 def closure(source: Path) -> list[Path]:
-    """A source and all that it includes by quoted names, each once."""
+    """Return a source and everything it includes with quotes, each once."""
     found: dict[Path, None] = {}
     waiting = [source]
     while waiting:
@@ -38,7 +38,7 @@ def closure(source: Path) -> list[Path]:
 
 
 def digest(source: Path, words: Iterable[str]) -> str:
-    """A name for a source's contents, those of its includes, and the words that decide how it is compiled."""
+    """Return a digest of a source, its includes, and the words that determine how it is compiled."""
     state = hashlib.sha256()
     for word in words:
         state.update(word.encode() + b"\0")

@@ -1,7 +1,7 @@
-"""A network of FLUX.1's shape in 16 bits, streamed to a card that may hold 8 GB of it, at one rate after the other.
+"""Stream a 16-bit network of FLUX.1's shape to a GPU that may hold 8 GB of it, at several copy rates.
 
-Weights are random. The bound is max(Tc, (1 - r) W / B): time of computing alone, or of bringing what does not stay.
-Copies may be slowed down to the rate of an ordinary link: after each the copying stream waits for what is missing.
+Weights are random. The bound is max(Tc, (1 - r) W / B): compute time, or the time to copy what is not resident.
+Copies can be throttled to the rate of an ordinary link: after each, the copy stream idles for the difference.
 """
 
 import time
@@ -21,15 +21,15 @@ from mezzotint.memory.streaming import StreamedNetwork
 
 GB = 2**30
 LIMIT = 8 * GB
-RATES = (None, 24e9, 12e9)  # bytes per second; None: as fast as the link is
-_BESIDE = 12 * GB // 10  # of the limit: context, activations of 4608 tokens, a margin
+RATES = (None, 24e9, 12e9)  # bytes per second; None: unthrottled
+_BESIDE = 12 * GB // 10  # reserved from the limit: context, activations of 4608 tokens, a margin
 _PASSES = 3
-_DRAWN = 2**22  # weights, the same ones again and again: twelve thousand million would take minutes
+_DRAWN = 2**22  # random weights, repeated: drawing twelve billion would take minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Of the network and of what goes through it."""
+    """Sizes of the network and its input."""
 
     width: int = 3072
     heads: int = 24
@@ -42,7 +42,7 @@ class Shape:
 def measure(
     device: str, shape: Shape | None = None, *, limit: int = LIMIT, rates: Sequence[float | None] = RATES
 ) -> Iterator[Mapping[str, Any]]:
-    """A row for each rate, after the time of computing with all weights in place."""
+    """Yield a row per rate, after measuring the compute time with all weights resident."""
     shape, place = shape or Shape(), torch.device(device)
     dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
     network = Flux(shape, dtype)
@@ -66,7 +66,7 @@ def measure(
 
 
 class Flux(nn.Module):
-    """Two kinds of blocks, as many and as large as FLUX.1's."""
+    """Two kinds of blocks, in the number and size of FLUX.1's."""
 
     def __init__(self, shape: Shape, dtype: torch.dtype) -> None:
         super().__init__()
@@ -83,18 +83,18 @@ class Flux(nn.Module):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the blocks."""
+        """Module names of the blocks."""
         return tuple(f"blocks.{index}" for index in range(len(self.blocks)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """x `(1, n, d)` through all blocks."""
+        """Apply all blocks to x `(1, n, d)`."""
         for block in self.blocks:
             x = block(x)
         return x
 
 
 class _Stream(nn.Module):
-    """What one kind of tokens has of a double block."""
+    """The layers of a double block for one modality, text or image."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -103,21 +103,21 @@ class _Stream(nn.Module):
         self.up, self.down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
 
     def finish(self, x: Tensor, attended: Tensor, gates: Tensor) -> Tensor:
-        """After attention."""
+        """Apply the output projection and the feed-forward layer after attention."""
         x = x + gates[..., : x.shape[-1]] * self.out(attended)
         down: Tensor = self.down(functional.gelu(self.up(_norm(x)), approximate="tanh"))
         return x + down
 
 
 class _Double(nn.Module):
-    """Words and image have weights of their own, and attend together."""
+    """Double-stream block: text and image have separate weights and joint attention."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape, self.words, self.image = shape, _Stream(shape), _Stream(shape)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x `(1, n, d)`, the words first."""
+        """Apply the block to x `(1, n, d)`, text tokens first."""
         parts = torch.split(x, [self.shape.words, self.shape.image], dim=1)
         streams = (self.words, self.image)
         gates = [stream.modulation(part[:, :1]) for stream, part in zip(streams, parts, strict=True)]
@@ -128,7 +128,7 @@ class _Double(nn.Module):
 
 
 class _Single(nn.Module):
-    """Attention beside the feed-forward layer."""
+    """Single-stream block: attention in parallel with the feed-forward layer."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class _Single(nn.Module):
         self.modulation, self.first, self.second = nn.Linear(d, 3 * d), nn.Linear(d, 7 * d), nn.Linear(5 * d, d)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x `(1, n, d)`."""
+        """Apply the block to x `(1, n, d)`."""
         d = x.shape[-1]
         gate: Tensor = self.modulation(x[:, :1])[..., :d]
         qkv, inner = torch.split(self.first(_norm(x)), [3 * d, 4 * d], dim=-1)
@@ -146,7 +146,7 @@ class _Single(nn.Module):
 
 
 class ThrottledCopier(StreamCopier):
-    """Copies no faster than a rate; `idle(seconds)` keeps the current stream from going on."""
+    """Copier limited to a rate; `idle(seconds)` makes the current stream wait."""
 
     rate: float
     link: float
@@ -176,7 +176,7 @@ def _all(network: Flux) -> int:
 
 
 def _resident(network: Flux, place: torch.device, limit: int) -> int:
-    """How many blocks may stay beside two slots."""
+    """Return how many blocks fit next to two slots."""
     device = open_device(place, reading=False)
     streamed = _streamed(network, 0, 2, device.copier, device.arena)
     room = limit - min(_BESIDE, limit // 4)
@@ -192,7 +192,7 @@ def _streamed(network: Flux, resident: int, slots: int, copier: Copier, arena: A
 def _seconds(
     network: Flux, x: Tensor, place: torch.device, resident: int, rate: float | None, slots: int
 ) -> tuple[float, int]:
-    """Of one pass, the least of a few; and the bytes of blocks that stay."""
+    """Return the least time of a pass over a few passes, and the bytes of resident blocks."""
     device = open_device(place, reading=False)
     copier = device.copier if rate is None or place.type != "cuda" else _throttled(place, rate)
     streamed = _streamed(network, resident, slots, copier, device.arena)

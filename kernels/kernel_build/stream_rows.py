@@ -1,4 +1,4 @@
-"""What is measured of a network that is streamed, as a row of the table of results."""
+"""Convert a measurement of streaming to a row of the results table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,12 +9,12 @@ GB = 2**30
 
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
-    """The row of one rate."""
+    """Return the row of one rate."""
     return measured_row(what_of(measured), _figure(measured), place)
 
 
 def what_of(measured: Mapping[str, Any]) -> str:
-    """What was measured."""
+    """Return what was measured: the limit and the copy rate."""
     rate, limit = measured["rate"], measured["limit_bytes"]
     copies = "as fast as the link is" if rate is None else f"slowed to {rate / 1e9:g} GB/s"
     return f"FLUX.1's shape in bfloat16, {limit / GB:g} GB, copies {copies}: mezzotint"

@@ -1,4 +1,4 @@
-"""What is to be reached on a card: in words, and as bounds of what is measured."""
+"""Performance targets on a GPU, as text and as bounds of measured values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,35 +10,35 @@ _MEGABYTE = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Of one measured number; True counts as 1."""
+    """Bound of one measured value; True counts as 1."""
 
     of: str
     least: float = float("-inf")
     most: float = float("inf")
 
     def holds(self, value: float) -> bool:
-        """Whether a value is within it."""
+        """Whether `value` is within the bound."""
         return self.least <= value <= self.most
 
     @property
     def text(self) -> str:
-        """The limit that it sets."""
+        """The bound as text."""
         return f"at least {self.least:g}" if self.most == float("inf") else f"at most {self.most:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Of one row."""
+    """Target of one row of the results table."""
 
     what: str
-    target: str  # in words
+    target: str  # as text
     bounds: tuple[Bound, ...]
-    on: str = ""  # the card that it is meant for; empty: any
+    on: str = ""  # the GPU it applies to; empty: any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """On a target."""
+    """Result of judging a target."""
 
     target: Target
     state: str  # met, missed, pending
@@ -49,7 +49,7 @@ _BESIDE_OURS = "at least 1.3 times as fast as mezzotint flash, quantization coun
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
 _BESIDE_COPY = "at least 80 % of a copy of as many bytes"
 _LORAS = "at most 1.10 times the time without LoRAs"
-_LAYERS = (  # of models, whose products are those of integers
+_LAYERS = (  # layers of models, computed as integer products
     "SDXL, 4096x640 to 640",
     "SDXL, 4096x640 to 5120",
     "SDXL, 4096x2560 to 640",
@@ -86,7 +86,7 @@ def _beside_torch(shape: str, times: float, more: str = "", *bounds: Bound) -> T
     return Target(what=f"{shape}: mezzotint flash", target=words, bounds=(Bound(of="ratio", least=times), *bounds))
 
 
-# Of each shape and implementation of `mezzotint bench attention`.
+# For shapes and implementations of `mezzotint bench attention`.
 ATTENTION_TARGETS = (
     _speed("SDXL, 64x64", 290),
     _speed("FLUX.1, 4096 tokens", 330),
@@ -95,10 +95,10 @@ ATTENTION_TARGETS = (
     _beside_torch("PixArt-Sigma", 1.3),
     _beside_torch("SDXL to words, 64x64", 1.3),
     _beside_torch("SDXL to words, 32x32", 1.3),
-    # The output has 16 MB, the matrix of scores would have 512.
+    # The output takes 16 MB; the matrix of scores would take 512.
     _beside_torch("autoencoder, 1024x1024", 2, ", in O(N) memory", Bound(of="peak_bytes", most=64 * _MEGABYTE)),
 )
-# And of those of `mezzotint bench linear`.
+# For shapes and implementations of `mezzotint bench linear`.
 LINEAR_TARGETS = (
     *(
         Target(what=f"{layer}: mezzotint int8", target=_BESIDE_LINEAR, bounds=(Bound(of="ratio", least=1),))
@@ -123,7 +123,7 @@ def _kept(model: str, gigabytes: int, times: float | None = None) -> Target:
     return Target(what=f"{model}, 1024x1024, {gigabytes} GB: mezzotint", target=words, bounds=bounds)
 
 
-# And of plans for a model of full size, on a card that is capped to so much.
+# For full-size models on a GPU limited to this much memory.
 MEMORY_TARGETS = (
     _kept("SDXL base", 8),
     _kept("SDXL base", 6),
@@ -132,7 +132,7 @@ MEMORY_TARGETS = (
     _kept("SDXL base + refiner", 6),
     _kept("SDXL base + refiner", 4, 1.6),
 )
-# And of a network that is streamed, which is no faster than its computing, nor than what has to be copied.
+# For a streamed network, bounded by its compute time and by the copies it needs.
 STREAM_TARGETS = tuple(
     Target(
         what=f"FLUX.1's shape in bfloat16, 8 GB, copies {copies}: mezzotint",
@@ -145,12 +145,12 @@ TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS
 
 
 def target_text(what: str) -> str:
-    """The target of a row, in words; empty: it has none."""
+    """Return the target of a row as text, or an empty string if it has none."""
     return next((target.target for target in TARGETS if target.what == what), "")
 
 
 def judge(target: Target, measured: Mapping[str, Any] | None, device: str) -> Verdict:
-    """Whether it is met by what was measured; pending where nothing was that counts."""
+    """Judge a target by a measurement; pending if there is none that counts."""
     if measured is None:
         return Verdict(target=target, state="pending", why="not measured")
     if target.on not in device:

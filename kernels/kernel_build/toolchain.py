@@ -1,4 +1,4 @@
-"""Where CUDA's compiler and disassembler are: the packages that constraints.txt pins, or those of the system."""
+"""Find CUDA's compiler and disassembler: the packages pinned in constraints.txt, or the system's."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ INSTALL = "pip install -c constraints.txt -e '.[kernels]', or name a CUDA compil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolchain:
-    """The programs; nvdisasm and cuobjdump are None where they are not installed."""
+    """The CUDA programs; nvdisasm and cuobjdump are None if not installed."""
 
     nvcc: Path
     version: str  # such as 13.0.88
@@ -26,7 +26,7 @@ class Toolchain:
 
     @property
     def link_folders(self) -> tuple[Path, ...]:
-        """Where the static runtime is when nvcc looks elsewhere: its packages call that folder lib, nvcc lib64."""
+        """Folder of the static runtime if nvcc would not find it: its packages name it lib, nvcc expects lib64."""
         folder = self.nvcc.resolve().parents[1] / "lib"
         return (folder,) if (folder / "libcudart_static.a").is_file() else ()
 
@@ -34,7 +34,7 @@ class Toolchain:
 def find_toolchain(
     environment: Mapping[str, str] = os.environ, packages: Sequence[Path] | None = None, windows: bool = os.name == "nt"
 ) -> Toolchain:
-    """What NVCC names, or the installed packages, or CUDA_HOME, or the search path, in this order."""
+    """Return what NVCC names, else the installed packages, CUDA_HOME, or PATH, in this order."""
     folders = list(_package_folders() if packages is None else packages)
     system = [Path(environment[name]) / "bin" for name in ("CUDA_HOME", "CUDA_PATH") if environment.get(name)]
     places = [*folders, *system]
@@ -56,7 +56,7 @@ def find_toolchain(
 
 
 def run(words: Iterable[str | Path], what: str) -> str:
-    """Run a program and give all that it says; BuildError with its words when it fails."""
+    """Run a program and return its output. Raises BuildError with the output if it fails."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace", check=False)
     said = done.stdout + done.stderr
     if done.returncode:

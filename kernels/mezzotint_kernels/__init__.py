@@ -1,4 +1,4 @@
-"""Mezzotint's CUDA kernels, opened from one library with a C ABI; knows no torch."""
+"""Mezzotint's CUDA kernels, in one library with a C ABI; independent of torch."""
 
 from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
 from mezzotint_kernels.attention import (

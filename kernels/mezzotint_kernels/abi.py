@@ -1,4 +1,4 @@
-"""The structs and numbers of csrc/api.h, field by field."""
+"""ctypes declarations of the structs and constants of csrc/api.h."""
 
 import ctypes
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Fields = Sequence[tuple[str, type]]
 
 
 class Status(IntEnum):
-    """MztStatus: what a function returns."""
+    """MztStatus: return value of a function."""
 
     OK = 0
     UNSUPPORTED = 1
@@ -29,7 +29,7 @@ class Status(IntEnum):
 
 
 class Dtype(IntEnum):
-    """MztDtype: the number format of a tensor."""
+    """MztDtype: dtype of a tensor."""
 
     FLOAT16 = 0
     BFLOAT16 = 1
@@ -44,7 +44,7 @@ class AttentionFlags(IntFlag):
 
 
 class Preparation(IntEnum):
-    """MztPreparation: what a row becomes before it is rotated and rounded."""
+    """MztPreparation: what is applied to a row before it is rotated and quantized."""
 
     AS_IT_IS = 0
     LAYER_NORM = 1
@@ -55,7 +55,7 @@ class Preparation(IntEnum):
 
 
 class _Versioned(ctypes.Structure):
-    """A struct that begins with its own size and the version, and is made with both filled in."""
+    """A struct that begins with its own size and the ABI version; the constructor fills in both."""
 
     size: int
     abi: int
@@ -147,7 +147,7 @@ class AttentionPlanStruct(_Versioned):
 
 
 class QuantizeArgs(_Versioned):
-    """MztQuantizeArgs: addresses as integers (0 or None for null), strides in elements, of integers in bytes."""
+    """MztQuantizeArgs: addresses as integers (0 or None for null); strides in elements, those of integers in bytes."""
 
     dtype: int
     preparation: int
@@ -191,7 +191,7 @@ class QuantizeArgs(_Versioned):
 
 
 class LinearArgs(_Versioned):
-    """MztLinearArgs: addresses as integers (0 or None for null); strides of integers in bytes, others in elements."""
+    """MztLinearArgs: addresses as integers (0 or None for null); strides in elements, those of integers in bytes."""
 
     dtype: int
     weight_bits: int
@@ -252,12 +252,12 @@ class LinearArgs(_Versioned):
 
     @property
     def in_columns(self) -> int:
-        """The field `in`, whose name is a word of Python's."""
+        """The field `in`, whose name is a Python keyword."""
         return int(getattr(self, "in"))
 
     @in_columns.setter
     def in_columns(self, value: int) -> None:
-        """Set it."""
+        """Set the field `in`."""
         setattr(self, "in", value)
 
 

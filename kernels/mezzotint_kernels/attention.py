@@ -1,4 +1,4 @@
-"""Attention: which kernel would run, and running it."""
+"""Attention: find the kernel that would run, and run it."""
 
 import ctypes
 import importlib.util
@@ -18,19 +18,19 @@ Tensor = TypeVar("Tensor")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionPlan:
-    """The kernel for some arguments on some device, or why there is none."""
+    """The kernel for given arguments on a device, or why there is none."""
 
     supported: bool
-    kernel: int  # names the instance, stable within a build
+    kernel: int  # instance number, stable within a build
     workspace_bytes: int
-    text: str  # the instance's name, or why another implementation must do it
+    text: str  # the instance's name, or why there is no kernel
 
 
 def attention_plan(args: AttentionArgs, device: int) -> AttentionPlan:
-    """Which kernel would run; looks at sizes, strides and options and never at what pointers point to.
+    """Return which kernel would run, from sizes, strides and options; pointers are never dereferenced.
 
-    KernelsUnavailable without library, driver or device; InvalidArgument for a mistake in `args`. What is well formed
-    and has no kernel is no error: `supported` is False then.
+    Raises KernelsUnavailable without library, driver or device, and InvalidArgument for a mistake in `args`. A valid
+    request without a kernel is not an error: `supported` is False then.
     """
     opened, plan = library(), AttentionPlanStruct()
     opened.check(opened.attention_plan(ctypes.byref(args), device, ctypes.byref(plan)))
@@ -43,9 +43,9 @@ def attention_plan(args: AttentionArgs, device: int) -> AttentionPlan:
 
 
 def attention_forward(args: AttentionArgs, device: int, stream: int) -> None:
-    """Queue the attention on a stream (a cudaStream_t as a number) of the device, which must be the current one.
+    """Launch attention on a stream (a cudaStream_t as a number) of `device`, which must be the current device.
 
-    Nothing is checked about the memory itself: that the pointers are of that device, and as large as the sizes say.
+    The memory itself is not checked: pointers must be on that device, and buffers as large as the sizes say.
     """
     opened = library()
     status = opened.attention_forward(ctypes.byref(args), device, stream)
@@ -54,7 +54,7 @@ def attention_forward(args: AttentionArgs, device: int, stream: int) -> None:
 
 
 class AttentionCalls(Protocol[Tensor]):
-    """Calls of kinds that are remembered, in one step from tensors to the library (extension/attention_calls.cpp)."""
+    """Cached calls that go from tensors to the library in one step (extension/attention_calls.cpp)."""
 
     def attend(
         self,
@@ -68,7 +68,7 @@ class AttentionCalls(Protocol[Tensor]):
         flags: int,
         /,
     ) -> Tensor | None:
-        """The output, as `empty_like` lays it out; None where nothing was queued, for whatever reason."""
+        """Return the output, laid out as by `empty_like`, or None if nothing was launched."""
 
     def remember(
         self,
@@ -83,7 +83,7 @@ class AttentionCalls(Protocol[Tensor]):
         arguments: bytes,
         /,
     ) -> None:
-        """Make such calls with these arguments, an AttentionArgs, and the addresses of their own tensors."""
+        """Cache the arguments, an AttentionArgs, for calls of this kind; later calls replace the tensors' addresses."""
 
 
 def attention_calls(
@@ -92,10 +92,10 @@ def attention_calls(
     forward: int | None = None,
     file: Path | None = None,
 ) -> AttentionCalls[Tensor] | None:
-    """What calls the library, or a function at another address, with tensors of that type.
+    """Return an extension object that calls the library, or the function at address `forward`, with such tensors.
 
-    None where the extension is not beside the library or cannot be loaded, or these tensors publish no DLPack exchange
-    API: it saves time and does nothing that cannot be done without it.
+    None if the extension is not next to the library or cannot be loaded, or if `tensor_type` does not publish the
+    DLPack exchange API. The extension only saves time; everything works without it.
     """
     file = library().path.with_name(CALLS_FILE) if file is None else file
     if forward is None:

@@ -1,4 +1,4 @@
-"""What can go wrong with the kernels."""
+"""Errors of the kernels."""
 
 
 class KernelsError(Exception):
@@ -10,12 +10,12 @@ class KernelsUnavailable(KernelsError):
 
 
 class Unsupported(KernelsError):
-    """A request that is well formed, but that no kernel can serve here: another implementation must."""
+    """A valid request that no kernel supports here; use another implementation."""
 
 
 class InvalidArgument(KernelsError):
-    """A caller's mistake."""
+    """A mistake of the caller."""
 
 
 class LaunchFailed(KernelsError):
-    """CUDA refused to queue a kernel, or an earlier one had failed."""
+    """CUDA refused to launch a kernel, or an earlier one had failed."""

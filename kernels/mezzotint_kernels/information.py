@@ -1,4 +1,4 @@
-"""What is here: library, driver, devices; never an error, for this is what people ask when something is wrong."""
+"""Diagnostics: library, driver, devices. Never raises, since it is used when something is wrong."""
 
 import ctypes
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ class DeviceInfo:
     name: str
     capability: tuple[int, int]
     multiprocessors: int
-    shared_bytes: int  # that one block may use
+    shared_bytes: int  # per block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelsInfo:
-    """Printed, it is a few lines for people."""
+    """What is installed; str() formats it as a few lines."""
 
     library: str | None
     version: str | None
     abi: int | None
     architectures: tuple[str, ...]
-    driver: str | None  # the newest CUDA that the driver knows, such as 13.0
+    driver: str | None  # newest CUDA version that the driver supports, such as 13.0
     devices: tuple[DeviceInfo, ...]
-    problem: str | None  # why no kernel can run here; None when one can
+    problem: str | None  # why no kernel can run here; None if one can
 
     def __str__(self) -> str:
         lines = [
@@ -50,7 +50,7 @@ class KernelsInfo:
 
 
 def info() -> KernelsInfo:
-    """Library, driver and devices; what is missing is told in `problem` and not raised."""
+    """Return library, driver and devices; what is missing is described in `problem`, never raised."""
     try:
         opened = library()
     except KernelsError as error:
@@ -77,7 +77,7 @@ def info() -> KernelsInfo:
 
 
 def device_info(opened: Library, ordinal: int) -> DeviceInfo:
-    """One device; KernelsUnavailable where it is not."""
+    """Return a device's properties. Raises KernelsUnavailable if it does not exist."""
     struct = DeviceStruct()
     opened.check(opened.device(ordinal, ctypes.byref(struct)))
     return DeviceInfo(

@@ -1,4 +1,4 @@
-"""Finding, opening and asking the compiled library."""
+"""Find and open the compiled library, and declare its functions."""
 
 import ctypes
 import functools
@@ -32,13 +32,13 @@ _ERRORS: dict[int, type[KernelsError]] = {
 
 
 class Library:
-    """The opened library; its functions take and return what csrc/api.h says."""
+    """The opened library; its functions have the signatures of csrc/api.h."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             handle = ctypes.CDLL(str(path))
-            # Asked before anything else: of a library of another version nothing more is known.
+            # Checked first: nothing else is known about a library of another version.
             handle.mzt_abi_version.restype = ctypes.c_uint32
             self.abi = int(handle.mzt_abi_version())
         except (OSError, AttributeError) as error:
@@ -72,25 +72,25 @@ class Library:
         self.architectures = tuple(handle.mzt_architectures().decode().split())
 
     def last_error(self) -> str:
-        """What the last failed call of this thread said."""
+        """Return the message of this thread's last failed call."""
         return str(self._last_error().decode("utf-8", "replace"))
 
     def check(self, status: int) -> None:
-        """Raise what a status stands for, with the library's message."""
+        """Raise the error for a nonzero `status`, with the library's message."""
         if status:
             raise _ERRORS.get(status, KernelsError)(self.last_error() or f"the library returned status {status}")
 
 
 @functools.cache
 def library() -> Library:
-    """The library, opened at the first call; KernelsUnavailable where there is none."""
+    """Return the library, opened on first use. Raises KernelsUnavailable if there is none."""
     return Library(find_library())
 
 
 def find_library(
     environment: Mapping[str, str] = os.environ, platform: str = sys.platform, package: Path = Path(__file__).parent
 ) -> Path:
-    """Where the library is: as MEZZOTINT_KERNELS_LIBRARY says, in this package, or as `make kernels` built it."""
+    """Return the library's path: MEZZOTINT_KERNELS_LIBRARY, in this package, or where `make kernels` built it."""
     named = environment.get(VARIABLE)
     if named:
         if not Path(named).is_file():

@@ -1,4 +1,4 @@
-"""Products of 8-bit activations with weights of 8 or 4 bits, and all that may be added to them."""
+"""Linear layers with 8-bit activations and 8- or 4-bit weights, and everything that can be fused into them."""
 
 import ctypes
 
@@ -7,11 +7,11 @@ from mezzotint_kernels.library import library
 
 
 def linear_forward(args: LinearArgs, device: int, stream: int) -> None:
-    """Queue the product on a stream (a cudaStream_t as a number) of the device, which must be the current one.
+    """Launch the product on a stream (a cudaStream_t as a number) of `device`, which must be the current device.
 
-    Unsupported, before anything is queued, where no kernel fits; InvalidArgument for a mistake in `args`. Nothing is
-    checked about the memory itself: that the pointers are of that device, as large as the sizes say, and that group
-    scales are from 1 to 17.
+    Raises Unsupported, before anything is launched, if no kernel fits, and InvalidArgument for a mistake in `args`. The
+    memory itself is not checked: pointers must be on that device, buffers as large as the sizes say, and group scales
+    from 1 to 17.
     """
     opened = library()
     status = opened.linear(ctypes.byref(args), device, stream)

@@ -1,4 +1,4 @@
-"""Rows of 16-bit numbers as 8-bit integers with a scale for each, prepared and rotated on the way."""
+"""Quantize rows of 16-bit values to 8-bit integers with a scale per row, with fused preparation and rotation."""
 
 import ctypes
 
@@ -7,10 +7,10 @@ from mezzotint_kernels.library import library
 
 
 def quantize_rows(args: QuantizeArgs, device: int, stream: int) -> None:
-    """Queue the quantization on a stream (a cudaStream_t as a number) of the device, which must be the current one.
+    """Launch the quantization on a stream (a cudaStream_t as a number) of `device`, which must be the current device.
 
-    Unsupported, before anything is queued, where no kernel fits; InvalidArgument for a mistake in `args`. Nothing is
-    checked about the memory itself: that the pointers are of that device, and as large as the sizes say.
+    Raises Unsupported, before anything is launched, if no kernel fits, and InvalidArgument for a mistake in `args`. The
+    memory itself is not checked: pointers must be on that device, and buffers as large as the sizes say.
     """
     opened = library()
     status = opened.quantize(ctypes.byref(args), device, stream)

@@ -1,4 +1,4 @@
-"""The project's files as the layout tests read them."""
+"""Fixtures with the project's files for the layout tests."""
 
 import ast
 import subprocess
@@ -16,7 +16,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def files() -> list[Path]:
-    """What git tracks, and what it would if asked; relative to the root."""
+    """Files that git tracks or would add; relative to the root."""
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.decode()
     return sorted(Path(name) for name in set(listed.split("\0")) if name and (ROOT / name).is_file())
@@ -24,7 +24,7 @@ def files() -> list[Path]:
 
 @pytest.fixture(scope="session")
 def sources(files) -> dict[Path, ast.Module]:
-    """The syntax trees of all Python files that are not tests."""
+    """Syntax trees of all Python files that are not tests."""
     return {
         path: ast.parse((ROOT / path).read_text("utf-8"), str(path))
         for path in files

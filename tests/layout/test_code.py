@@ -1,4 +1,4 @@
-"""What no source may hold, and what each must."""
+"""Constructs that no source may contain, and docstrings that every source must have."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-# Each runs what a file says, opens what it should not, or trusts what a stranger wrote.
+# These run code from a file, open what they should not, or trust untrusted data.
 FORBIDDEN_CALLS = {
     "eval",
     "exec",
@@ -31,10 +31,10 @@ FORBIDDEN_MODULES = {
     "socketserver",
     "http.server",
 }
-# A pair of sockets inside the process: Python wakes Qt through nothing else on Windows.
+# A socket pair inside the process: on Windows Python can wake Qt's event loop in no other way.
 ALLOWED = {("app/mezzotint_app/asked_to_end.py", "socket")}
 FORBIDDEN_UNLESS_FALSE = {"shell", "trust_remote_code", "allow_pickle"}
-QTS_NAME = re.compile(r"[a-z]+[A-Z]")  # overrides of Qt's methods do what Qt says they do
+QTS_NAME = re.compile(r"[a-z]+[A-Z]")  # overrides of Qt's methods are documented by Qt
 FORBIDDEN_METHODS = {"setHtml", "bind_and_activate"}
 
 
@@ -99,7 +99,7 @@ def test_every_module_and_public_name_says_what_it_is(sources):
 
 
 def forbidden(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Find forbidden constructs: line and name of each."""
+    """Yield the line and name of each forbidden construct."""
     for node in ast.walk(tree):
         for name in _forbidden_at(node):
             yield getattr(node, "lineno", 1), name
@@ -137,7 +137,7 @@ def _last_name(node: ast.AST) -> str | None:
 
 
 def _public(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The module, its public functions and classes, and the public methods of those."""
+    """Yield the module, its public functions and classes, and their public methods."""
     yield tree
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):

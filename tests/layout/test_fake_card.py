@@ -1,4 +1,4 @@
-"""The card that is not there: what it computes, counts and refuses; planted faults of order, memory and driver."""
+"""The simulated GPU: its computation, accounting and refusals; injected faults of ordering, memory and driver."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def card():
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["pixart", "sdxl", "flux"])
 def test_networks_compute_the_very_same_without_a_wait(card, name):
-    one = case.__wrapped__(name)  # one of its own: it moves
+    one = case.__wrapped__(name)  # a separate one, since it is moved
     weights = sum(each.numel() * each.element_size() for each in one.network.state_dict().values())
     one.network.to(CUDA)
     assert card.device().allocated >= weights
@@ -137,7 +137,7 @@ def test_generators_are_the_card_s(card):
 
 
 def stream_blocks(*, wait=True, mark=True, strict=True):
-    """Four blocks through one slot, as a streamed network brings them."""
+    """Run four blocks through one slot, as a streamed network does."""
     with fake_card(2**20, strict=strict) as card, torch.inference_mode():
         blocks = [torch.randn(8, 8, generator=torch.Generator().manual_seed(n)).pin_memory() for n in range(4)]
         copying, slot, x = torch.cuda.Stream(), torch.empty(8, 8, device=CUDA), torch.ones(8, 8).to(CUDA)
@@ -160,7 +160,7 @@ def stream_blocks(*, wait=True, mark=True, strict=True):
 
 
 def test_what_is_ordered_by_events_is_no_hazard_and_waits_once():
-    assert stream_blocks() == (True, [], 2)  # to bring x, and to look at it
+    assert stream_blocks() == (True, [], 2)  # to copy x to the GPU, and to read it
 
 
 @pytest.mark.parametrize("fault", ["wait", "mark"])

@@ -1,4 +1,4 @@
-"""The list of fully covered modules names only what exists."""
+"""The list of fully covered modules names only files that exist."""
 
 from pathlib import Path
 

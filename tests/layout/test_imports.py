@@ -1,4 +1,4 @@
-"""Who may import whom, beyond what import-linter checks; and what a start must not load."""
+"""Import rules beyond those of import-linter, and modules that startup must not load."""
 
 import ast
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = ["torch", "diffusers", "transformers"]
-# Of the engine, the app knows the boundary and nothing else.
+# All of the engine that the app may import.
 BOUNDARY = {
     "mezzotint",
     "mezzotint.protocol",
@@ -111,7 +111,7 @@ def test_a_start_does_not_load_torch(start):
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-# What the libraries below would import, and no image needs.
+# Imported by the libraries that we use, but needed for no image.
 NEEDLESS = [
     "bitsandbytes.nn",
     "networkx",
@@ -142,7 +142,7 @@ def test_an_image_loads_nothing_needless(model, tmp_path):
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """The full names of all modules that a source imports, at its top or inside a function."""
+    """Return the full names of all modules that a source imports, at module level or inside functions."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

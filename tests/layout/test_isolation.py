@@ -11,7 +11,7 @@ from mezzotint import paths
 
 pytest_plugins = ["pytester"]
 
-ADDRESS = ("192.0.2.1", 9)  # kept free for documentation: nothing is there
+ADDRESS = ("192.0.2.1", 9)  # reserved for documentation, so nothing listens there
 
 
 @pytest.mark.parametrize(

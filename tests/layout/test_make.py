@@ -1,4 +1,4 @@
-"""What make says when it cannot do what was asked."""
+"""Error messages of make."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.requires_command("make", "sudo apt-get install make")
 
 @pytest.fixture
 def make(root, tmp_path):
-    """Run make in an empty folder that holds nothing else."""
+    """Run make in a folder that contains only the build files."""
     folder = tmp_path / "clone"
     folder.mkdir()
     files = {"Makefile", "constraints.txt", "pyproject.toml"}
@@ -30,7 +30,7 @@ def make(root, tmp_path):
 
 @pytest.fixture
 def stand_in(tmp_path):
-    """A program in Python's place: it fails on code that holds a word, and is Python otherwise."""
+    """A fake Python that fails on code containing a word, and is Python otherwise."""
 
     def write(word):
         path = tmp_path / "python3"

@@ -1,4 +1,4 @@
-"""The rules of tests/plugins/pace.py, tried on small test files."""
+"""The rules of tests/plugins/pace.py, applied to small test files."""
 
 from collections import Counter
 

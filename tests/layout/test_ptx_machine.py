@@ -1,4 +1,4 @@
-"""The machine that PTX is run on: what each instruction does, told in other words, and what no kernel may do."""
+"""The PTX interpreter: each instruction's result, computed independently, and errors that no kernel may contain."""
 
 import ctypes
 import re
@@ -37,7 +37,7 @@ HEADER = """\
 	add.s64 %rd4, %rd1, %rd3;
 	add.s64 %rd5, %rd2, %rd3;
 """
-FIRST_LINE = HEADER.count("\n") + 1  # of a trial's own
+FIRST_LINE = HEADER.count("\n") + 1  # of the test's own code
 
 
 class Params(ctypes.Structure):
@@ -45,7 +45,7 @@ class Params(ctypes.Structure):
 
 
 def run(body, given=None, *, threads=64, blocks=1, words=1, target="sm_80"):
-    """Run a kernel of these lines; gives as many words as each thread has of what it writes."""
+    """Run a kernel with this body; return the words that the threads write."""
     text = HEADER.format(target=target) + body + "\n\tret;\n\n}\n"
     given = torch.arange(threads * blocks, dtype=torch.int32) if given is None else given
     made = torch.full((threads * blocks * words,), -1, dtype=torch.int32)
@@ -57,7 +57,7 @@ def run(body, given=None, *, threads=64, blocks=1, words=1, target="sm_80"):
 
 
 def result_of(lines, *, kind="u32"):
-    """What a register %r9 or %f9 is in the first thread after these lines."""
+    """Return register %r9 or %f9 of the first thread after these lines."""
     register = "%f8" if kind == "f32" else "%r9"
     return run(f"{lines}\nst.global.{kind} [%rd5], {register};")[:1].view(np.float32 if kind == "f32" else np.int32)[0]
 
@@ -210,7 +210,7 @@ def test_where_nothing_is_copied_are_zeros():
 
 
 def matrices_loaded(count, kind="", target="sm_80", beyond=0):
-    """What each thread of a warp gets of matrices whose rows of 16 bytes lie one after the other."""
+    """Return what each thread of a warp loads from matrices with consecutive rows of 16 bytes."""
     registers = ", ".join(f"%r{20 + each}" for each in range(count))
     body = f"""
 	mov.u32 %r2, _Zboard;
@@ -250,7 +250,7 @@ def test_on_turing_the_addresses_of_all_threads_must_be_there():
 
 
 def places(shape, each):
-    """Rows and columns that the PTX ISA gives for the numbers a_i, b_i and c_i of each thread."""
+    """Rows and columns of each thread's a_i, b_i and c_i, according to the PTX ISA."""
     rows, _, depth = shape
     group, within = np.arange(32)[:, None] // 4, np.arange(32)[:, None] % 4
     i = np.arange(rows * depth // 32)
@@ -264,7 +264,7 @@ def places(shape, each):
 
 
 def packed(matrix, place, kind):
-    """What the threads' registers hold of a matrix: (threads, registers)."""
+    """Return the threads' registers for a matrix: (threads, registers)."""
     numbers = matrix[place]
     if kind == "bf16":
         return to_bfloat16(numbers).view(np.int32)
@@ -277,7 +277,7 @@ def list_of(first, count):
 
 
 def multiplied(name, kind, sums, registers):
-    """The sums' registers, (64, registers), by one product of each of two warps."""
+    """Return the accumulator registers, (64, registers), after one product in each of two warps."""
     counts = [each.shape[1] for each in registers]
     held = np.concatenate(registers, axis=1)
     words = held.shape[1]
@@ -309,7 +309,7 @@ def test_products_are_those_of_matrices(name, sums, kind):
     assert np.array_equal(made, np.tile(packed(left @ right + before, of_c, sums), (2, 1)))
 
 
-# ---- what no kernel may do
+# ---- errors
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The rules of tests/plugins/skip_rules.py, tried on small test files."""
+"""The rules of tests/plugins/skip_rules.py, applied to small test files."""
 
 import pytest
 import skip_rules
@@ -60,7 +60,7 @@ HAVE_ALL = """
 
 @pytest.fixture
 def outcome(pytester, monkeypatch):
-    """Run a test file under the rules; give the counts and the words."""
+    """Run a test file under the rules; returns the counts and the output."""
 
     def run(source: str, *, no_skip: bool) -> tuple[dict[str, int], str]:
         monkeypatch.setenv("MEZZOTINT_NO_SKIP", "1" if no_skip else "0")

@@ -1,4 +1,4 @@
-"""Where files lie, what they are called, how large they are."""
+"""Location, names and sizes of files."""
 
 import re
 from collections import Counter
@@ -13,12 +13,12 @@ MIRRORED = {
 CODE = {".py", ".cu", ".cuh", ".h", ".cpp"}
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "misc", "common"}
 MEGABYTE = 2**20
-# Spelled in two pieces, so that this file does not find itself.
+# Split so that this file does not match itself.
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b|raise NotImplemented" + "Error")
 
 
 def test_the_roots_are_no_packages(root):
-    # A package called kernels would shadow one that diffusers looks for.
+    # A package called kernels would shadow one that diffusers imports.
     for folder in ("app", "engine", "kernels", "starter", "tests"):
         assert not (root / folder / "__init__.py").exists(), f"{folder}/ holds packages and is none"
 

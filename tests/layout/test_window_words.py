@@ -1,4 +1,4 @@
-"""What people read in the window can be translated: every literal goes through tr() or translate()."""
+"""Texts in the window can be translated: every literal goes through tr() or translate()."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-# What is given to these is seen or read aloud.
+# Their arguments are displayed or read by screen readers.
 SHOWN_BY = {
     "setText", "setToolTip", "setStatusTip", "setWhatsThis", "setAccessibleName", "setAccessibleDescription",
     "setWindowTitle", "setPlaceholderText", "setInformativeText", "setDetailedText", "setSpecialValueText",
@@ -18,11 +18,11 @@ SHOWN_BY = {
     "QListWidgetItem", "QTableWidgetItem", "QStandardItem", "plain_label", "plain_tooltip", "ElidedLabel",
     "Field", "Fold", "ChoiceBox", "PlainBox", "PathList", "DropHint", "confirm",
 }  # fmt: skip
-# The same in every language.
+# Identical in every language.
 KNOWN = {"Mezzotint", " px", " GB", "https://huggingface.co"}
-# Names that only the program sees.
+# Internal names.
 INNER = {"models table", "mask editor", "copy settings"}
-# Two words, or one that begins like a sentence: nobody writes a key or the name of a drawing like that.
+# Two words, or a capitalized one: keys and icon names do not look like that.
 WORDS = re.compile(r"[A-Za-z]{2,},? [a-z]{2,}|^[A-Z][a-z]{2,}$")
 KEYS = re.compile(
     r"(?:(?:Ctrl|Alt|Shift|Meta)\+)*(?:F\d+|\w|Del|Delete|Esc|Return|Enter|Home|End|Backspace|Up|Down|Space|.)"
@@ -36,7 +36,7 @@ def _name(call):
 
 
 def _literals(node):
-    """Strings in an expression that nobody translates."""
+    """Yield the string literals in an expression that are not translated."""
     if isinstance(node, ast.Call):
         if _name(node) in TRANSLATED_BY:
             return
@@ -58,17 +58,17 @@ def _is_shown(text):
 
 
 def untranslated(source):
-    """Lines on which something is shown that is not translated."""
+    """Return the lines that display an untranslated text."""
     found = []
     for call in ast.walk(ast.parse(source)):
         if isinstance(call, ast.Call) and _name(call) in SHOWN_BY:
-            for argument in call.args[:1] if _name(call) == "addItem" else call.args:  # then comes what is not shown
+            for argument in call.args[:1] if _name(call) == "addItem" else call.args:  # the rest is data
                 found += [(one.lineno, one.value) for one in _literals(argument) if _is_shown(one.value)]
     return found
 
 
 def sentences(source):
-    """Lines with words in them that go through no translation at all, shown or not."""
+    """Return the lines with text that is never translated, whether displayed or not."""
     tree = ast.parse(source)
     left_out = set()
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""What a person reads in the window goes through tr(), as words that can be found and translated."""
+"""Texts in the window go through tr(), as literals that the translation tools can extract."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ SHOWS = {
     *("setPlaceholderText", "setSpecialValueText", "setStatusTip", "addTab", "addRow", "plain_label", "show_text"),
     *("QLabel", "QPushButton", "QCheckBox", "QRadioButton", "QAction", "QGroupBox"),
 }
-NO_WORDS = {"Mezzotint", "https://huggingface.co"}  # a name and an address
+NO_WORDS = {"Mezzotint", "https://huggingface.co"}  # a name and a URL
 _WORD = re.compile(r"[A-Za-z]{3}")
 
 
@@ -26,7 +26,7 @@ def name_of(node):
 
 
 def words_in(argument):
-    """What stands there as it is, also between the fields of an f-string."""
+    """Return the literal texts, including those between the fields of an f-string."""
     found = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
     texts = [one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)]
     return [text for text in texts if _WORD.search(text) and text not in NO_WORDS]
@@ -44,18 +44,18 @@ def test_nothing_is_shown_that_cannot_be_translated(root):
 
 
 def test_what_is_translated_can_be_found(root):
-    """The tools that gather words see literals alone."""
+    """lupdate extracts only literals."""
     unseen = [where for where, name, node in calls(root) if not isinstance(translated(name, node), ast.Constant)]
     assert unseen == []
 
 
 def translated(name, node):
-    """The words of a call that translates."""
+    """Return the text argument of a translating call."""
     if name == "tr" and node.args:
         return node.args[0]
     if name == "translate" and len(node.args) > 1 and isinstance(getattr(node.args[0], "value", None), str):
-        return node.args[1]  # not of options, whose context is a name: the engine declares those
-    return ast.Constant("")  # str and painters translate, too
+        return node.args[1]  # not for options, whose context is a variable: the engine declares their texts
+    return ast.Constant("")  # str and QPainter have a translate() too
 
 
 @pytest.mark.parametrize("source", ['label.setText("No words")', 'QLabel(f"{a} words")', 'show_text("a word")'])

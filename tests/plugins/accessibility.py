@@ -1,6 +1,6 @@
-"""Whether a window can be used by those who do not see it, do not see it well, or have no mouse.
+"""Accessibility checks of a window: screen readers, low vision, keyboard-only use.
 
-Each check returns faults in words, empty if there is none.
+Each check returns its findings as text, empty if there are none.
 """
 
 import numpy as np
@@ -30,12 +30,12 @@ from PySide6.QtWidgets import (
 LEAST_CONTRAST = 4.5  # WCAG 2 AA
 _FIELDS = (QAbstractButton, QComboBox, QLineEdit, QAbstractSpinBox, QAbstractSlider, QPlainTextEdit)
 _CLICKED = (*_FIELDS, QAbstractItemView, QTabBar)
-_SHARPNESS = 3  # times as large as on the screen, so that thin strokes have their colour somewhere
-_ELIDED = ("ElidedLabel", "ElidedButton", "FoldHead")  # shorten their words themselves, and tell the whole
+_SHARPNESS = 3  # scale factor, so that thin strokes contain their full colour somewhere
+_ELIDED = ("ElidedLabel", "ElidedButton", "FoldHead")  # these elide their text themselves and show it in full elsewhere
 
 
 def controls(window):
-    """All that can be clicked or have the keyboard, and is seen."""
+    """Return all visible widgets that can be clicked or focused."""
     return [one for one in _seen(window) if _is_control(one)]
 
 
@@ -50,7 +50,7 @@ def _is_control(widget):
 
 
 def _is_inner(widget):
-    """A part of a control that is no control of its own."""
+    """Whether the widget is an internal part of a control."""
     parent = widget.parentWidget()
     while parent is not None:
         if isinstance(parent, QComboBox | QAbstractSpinBox | QTabBar):
@@ -62,7 +62,7 @@ def _is_inner(widget):
 
 
 def told(widget):
-    """What a fault is about."""
+    """Describe the widget in a finding."""
     words = widget.text() if isinstance(widget, QLabel | QAbstractButton | QLineEdit) else ""
     name = widget.accessibleName() or widget.objectName()
     above = widget.parentWidget()
@@ -73,13 +73,13 @@ def told(widget):
 
 
 def spoken_name(widget):
-    """What a screen reader calls it."""
+    """Return the accessible name."""
     found = QAccessible.queryAccessibleInterface(widget)
     return found.text(QAccessible.Text.Name) if found is not None else ""
 
 
 def unnamed(window):
-    """Controls that are called nothing, or a sign."""
+    """Return controls without an accessible name, or with only a symbol."""
     return [
         f"{told(one)} is called {spoken_name(one)!r}"
         for one in controls(window)
@@ -88,7 +88,7 @@ def unnamed(window):
 
 
 def untold(window):
-    """Buttons and fields without a tooltip; what the buttons of a question do stands in the question."""
+    """Return controls without a tooltip; message boxes are exempt, as their text explains the buttons."""
     if isinstance(window, QMessageBox):
         return []
     return [
@@ -102,7 +102,7 @@ def untold(window):
 
 
 def reachable(window):
-    """What Tab should come to."""
+    """Return the widgets that Tab should reach."""
     return [
         one
         for one in _seen(window)
@@ -116,14 +116,14 @@ def reachable(window):
 
 
 def _shows(widget):
-    """Scroll areas with nothing to scroll need no keyboard."""
+    """Whether the widget is displayed; scroll areas with nothing to scroll need no keyboard focus."""
     if type(widget) is QScrollArea:
         return widget.verticalScrollBar().maximum() > 0 or widget.horizontalScrollBar().maximum() > 0
     return widget.width() > 0 and widget.height() > 0
 
 
 def trapped(window, *, back=False):
-    """What Tab (or Shift+Tab) does not come to, and where it is caught."""
+    """Return the widgets that Tab (or Shift+Tab) does not reach, and where it gets stuck."""
     wanted = reachable(window)
     if not wanted:
         return []
@@ -154,14 +154,14 @@ def trapped(window, *, back=False):
 
 
 def _stands_for(widget, visited):
-    """One of a group is enough: arrow keys go to the others."""
+    """Whether another widget of its group was reached; arrow keys reach the rest."""
     if isinstance(widget, QRadioButton):
         return any(isinstance(one, QRadioButton) and one.parentWidget() is widget.parentWidget() for one in visited)
     return any(one.parentWidget() is widget for one in visited if isinstance(widget, QComboBox | QAbstractSpinBox))
 
 
 def unseen_focus(window):
-    """Controls that look the same with the keyboard and without."""
+    """Return controls whose keyboard focus is invisible."""
     faults = []
     for one in reachable(window):
         QApplication.focusWidget() and QApplication.focusWidget().clearFocus()
@@ -177,7 +177,7 @@ def unseen_focus(window):
 
 
 def pale(window):
-    """Words that do not stand out from what is behind them."""
+    """Return texts with too little contrast to their background."""
     faults = []
     for one in _seen(window):
         if not _has_words(one) or not one.isEnabledTo(window):
@@ -203,7 +203,7 @@ def _has_words(widget):
 
 
 def painted_contrast(widget):
-    """Of the most frequent colour and the one that is farthest from it; drawings do not count."""
+    """Contrast between the most frequent colour and the one farthest from it, ignoring icons."""
     icon = widget.icon() if isinstance(widget, QAbstractButton) else None
     if icon is not None:
         widget.setIcon(QIcon())
@@ -218,7 +218,7 @@ def painted_contrast(widget):
 
 
 def painted(widget):
-    """The place of its words, as it is seen in its window, larger."""
+    """Render the area of the widget's text, as displayed in its window, enlarged."""
     bring_into_sight(widget)
     window, where = widget.window(), _place_of_words(widget)
     image = QImage(where.size() * _SHARPNESS, QImage.Format.Format_RGB32)
@@ -229,7 +229,7 @@ def painted(widget):
 
 
 def bring_into_sight(widget):
-    """As the keyboard does it."""
+    """Scroll the widget into view, as focusing it would."""
     area = widget.parentWidget()
     while area is not None:
         if isinstance(area, QScrollArea):
@@ -238,7 +238,7 @@ def bring_into_sight(widget):
 
 
 def _place_of_words(widget):
-    """Without frames, marks and arrows."""
+    """Return the text's area without frames, check marks and arrows."""
     where = widget.rect()
     if isinstance(widget, QLabel):
         return where
@@ -255,21 +255,21 @@ def _place_of_words(widget):
 
 
 def luminance(colours):
-    """As WCAG 2 defines it, of colours 0xRRGGBB."""
+    """Relative luminance of colours 0xRRGGBB as defined by WCAG 2."""
     parts = (np.asarray(colours)[..., None] >> np.array([16, 8, 0]) & 255) / 255
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ (0.2126, 0.7152, 0.0722)
 
 
 def contrast(one, other):
-    """Of two luminances."""
+    """Contrast of two luminances."""
     return (np.maximum(one, other) + 0.05) / (np.minimum(one, other) + 0.05)
 
 
-# ---- words
+# ---- text
 
 
 def markup(window, hostile):
-    """Foreign text that is, or may be, taken for markup."""
+    """Return widgets that render, or may render, foreign text as markup."""
     faults = []
     for one in _seen(window):
         if isinstance(one, QLabel) and "<" in one.text() and one.textFormat() != Qt.TextFormat.PlainText:
@@ -280,7 +280,7 @@ def markup(window, hostile):
 
 
 def clipped(window):
-    """Words for which there is no room."""
+    """Return texts that are clipped."""
     faults = []
     for one in _seen(window):
         if type(one).__name__ in _ELIDED or not one.width() or _is_inner(one):
@@ -296,7 +296,7 @@ def clipped(window):
 
 
 def _outside(window):
-    """What a scroll area that does not scroll sideways hides at its right."""
+    """Return scroll areas whose content is cut off on the right."""
     return [
         f"{told(area)} hides {area.widget().width() - area.viewport().width()} pixels at its right"
         for area in _seen(window)
@@ -308,7 +308,7 @@ def _outside(window):
 
 
 def too_large(window, width, height):
-    """Whether it fits a small screen."""
+    """Check that the window fits a small screen."""
     least = window.minimumSizeHint().expandedTo(window.minimumSize())
     if least.width() > width or least.height() > height:
         return [f"{type(window).__name__} needs at least {least.width()} x {least.height()} pixels"]
@@ -319,11 +319,11 @@ def too_large(window, width, height):
 
 
 def unreachable(window):
-    """Controls of which a part lies beyond the window, and beyond what a scroll area can bring into view."""
+    """Return controls that lie partly outside the window and cannot be scrolled into view."""
     faults = []
     for one in controls(window):
         bring_into_sight(one)
-        QApplication.processEvents()  # scroll areas lay out what they show
+        QApplication.processEvents()  # lets scroll areas lay out their contents
         hidden = _hidden_part(window, one)
         if hidden:
             faults.append(f"{told(one)} is cut {hidden} in a window of {window.width()} x {window.height()}")
@@ -331,12 +331,12 @@ def unreachable(window):
 
 
 def _hidden_part(window, widget):
-    """By which of those around it; a part that is larger than its scroll area is seen in parts."""
+    """Return which ancestor hides part of the widget; content larger than its scroll area may be partly hidden."""
     where, inside = widget.rect(), widget
     while inside is not window:
         above = inside.parentWidget()
         where = where.translated(inside.pos())
-        if isinstance(above.parentWidget(), QScrollArea):  # its viewport
+        if isinstance(above.parentWidget(), QScrollArea):  # the viewport
             where = where.intersected(above.rect())
             if where.isEmpty():
                 return "by the scroll area around it"

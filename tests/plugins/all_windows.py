@@ -1,4 +1,4 @@
-"""Every window, page and dialog with something in it, without processes; what comes from outside is hostile."""
+"""Every window, page and dialog with content, without subprocesses; external data is hostile."""
 
 from datetime import datetime
 
@@ -44,7 +44,7 @@ from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 
-HOSTILE = "<b>bold</b> <img src='x'> & more"  # a label that takes it for markup shows it in bold
+HOSTILE = "<b>bold</b> <img src='x'> & more"  # displayed in bold if a label parses it as markup
 NOON = datetime(2026, 11, 21, 12).timestamp()
 MODELS_HERE = (
     model_info(
@@ -99,7 +99,7 @@ SAID = ImageMetadata(
 
 
 def librarian():
-    """Knows models, images and their settings."""
+    """A library service with models, images and their metadata."""
     return Answering(
         {
             "models": MODELS_HERE,
@@ -127,7 +127,7 @@ def librarian():
 
 
 def engine():
-    """Plans, and does nothing else."""
+    """An engine that only plans."""
     return Answering({"plan": plan(reasons=(HOSTILE,))})
 
 
@@ -147,14 +147,14 @@ def _item(number):
 
 
 def pixels(width=200, height=150):
-    """Of one colour."""
+    """Return an image of one colour."""
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor("#446688"))
     return image
 
 
 class Windows:
-    """Brings them up one at a time; the program is closed by whoever made it."""
+    """Opens them one at a time; closing the program is left to its creator."""
 
     def __init__(self, program):
         self.program = program
@@ -174,7 +174,7 @@ class Windows:
         return self.main
 
     def create(self):
-        """Everything open, everything in it."""
+        """With everything expanded and filled in."""
         window, create = self._page(CREATE), self.program.create
         create.words.set_prompt(f"a house {HOSTILE}")
         create.words.set_negative_prompt("blurry")
@@ -199,11 +199,11 @@ class Windows:
         return window
 
     def create_at_first(self):
-        """With nothing done yet."""
+        """Before anything was done."""
         return self._page(CREATE)
 
     def queue(self):
-        """Entries in every state, and what is asked about."""
+        """Entries in every state, and an open question."""
         made = []
         self.program.access.change(_fill, made.append)
         until(lambda: made)
@@ -217,11 +217,11 @@ class Windows:
         return window
 
     def queue_at_first(self):
-        """Nothing was ever asked for."""
+        """The empty queue."""
         return self._page(QUEUE)
 
     def gallery(self):
-        """Images, and one of them closely."""
+        """Images, one of them in detail."""
         self.program.gallery.begin()
         window = self._page(GALLERY)
         until(lambda: self.program.gallery.model.peek(0) is not None)
@@ -237,7 +237,7 @@ class Windows:
         return self._page(GALLERY)
 
     def models(self):
-        """With a job of each kind, and one that failed."""
+        """With a job of each kind, one of them failed."""
         window, library = self._page(MODELS), self.program.library
         until(lambda: library.models)
         calls = [library.quantize("base", "int8"), library.verify("base")]
@@ -248,7 +248,7 @@ class Windows:
         return window
 
     def batch(self):
-        """A batch in each state, and what failed of one; everything open in the form."""
+        """A batch in each state, failures of one, and everything in the form expanded."""
         window, page = self._page(BATCH), self.main.batch_page
         fill_form(self.program.batch, HOSTILE)
         fill_list(self.program, HOSTILE)
@@ -260,7 +260,7 @@ class Windows:
         return window
 
     def batch_look(self):
-        """What would be made, with words as the source."""
+        """The dry run, with prompts as the source."""
         window = self._page(BATCH)
         self.program.batch.change(source="words", prompts="a house")
         fill_look(self.program.batch, HOSTILE)
@@ -269,11 +269,11 @@ class Windows:
         return window
 
     def batch_at_first(self):
-        """Nothing is filled in."""
+        """With nothing filled in."""
         return self._page(BATCH)
 
     def first_run(self):
-        """The welcome."""
+        """The welcome page."""
         self.main.rail.setVisible(False)
         return self._page(FIRST_RUN)
 
@@ -288,15 +288,15 @@ class Windows:
         return self._settings(0)
 
     def settings_window(self):
-        """The second."""
+        """The second tab."""
         return self._settings(1)
 
     def settings_machine(self):
-        """The third."""
+        """The third tab."""
         return self._settings(2)
 
     def settings_privacy(self):
-        """The fourth."""
+        """The fourth tab."""
         return self._settings(3)
 
     def _settings(self, tab):
@@ -312,26 +312,26 @@ class Windows:
         return self._dialog("keys")
 
     def log(self):
-        """The engine's."""
+        """The engine's log."""
         self.main.dialogs.log()
         dialog = self._dialog("log")
         dialog.add(HOSTILE)
         return dialog
 
     def batch_log(self):
-        """What a batch has said."""
+        """A batch's log."""
         self.main.dialogs.batch_log(HOSTILE, (HOSTILE, "and more"))
         return self._dialog("batch-log")
 
     def leaving_batch(self):
-        """With a batch that runs."""
+        """Quitting while a batch runs."""
         dialog = LeavingDialog(self.main, batch=True, queue=False)
         dialog.show()
         settle()
         return dialog
 
     def places(self):
-        """Folders of models."""
+        """Model folders."""
         self.main.dialogs.places()
         return self._dialog("places")
 
@@ -346,17 +346,17 @@ class Windows:
         return dialog
 
     def quantize(self):
-        """A quantized copy."""
+        """Making a quantized copy."""
         self.main.dialogs.quantize("base")
         return self._dialog("quantize")
 
     def leaving(self):
-        """With work left."""
+        """Quitting with work left."""
         self.main.dialogs.leave(lambda: None)
         return self._dialog("leaving")
 
     def differences(self):
-        """Of a stranger's image."""
+        """For an image of unknown origin."""
         self.main.dialogs.settings_of_image("/images/a.png")
         dialog = self._dialog("differences")
         until(lambda: dialog._model.metadata() is not None)
@@ -364,7 +364,7 @@ class Windows:
         return dialog
 
     def mask(self):
-        """Something is painted."""
+        """With a painted mask."""
         model = self.program.images
         model.set_image("/images/a.png")
         model._loaded(LoadedImage(image=pixels(), width=400, height=300))
@@ -376,7 +376,7 @@ class Windows:
         return editor
 
     def viewer(self):
-        """Beside how the image was made."""
+        """With the image's metadata."""
         model = ViewerModel(self.program.librarian, self.program.pool, self.main, rating_of=lambda _path: 3)
         viewer = self._viewer = Viewer(model)
         viewer.open_at([f"/images/{HOSTILE}", "/images/b.png"], 0)
@@ -388,7 +388,7 @@ class Windows:
         return viewer
 
     def question(self):
-        """Asked once more."""
+        """A confirmation question."""
         return confirm(self.main, "Title", HOSTILE, "Do it", lambda _: None, do_not_ask="Not again")
 
     def dropped(self):
@@ -401,7 +401,7 @@ class Windows:
         return box
 
     def close(self):
-        """All of them, for good: what stays would be styled at each change of the theme."""
+        """Close and delete all: remaining windows would be restyled at each change of theme."""
         for widget in QApplication.topLevelWidgets():
             if widget is not self.main and isinstance(widget, QWidget) and widget.isVisible():
                 widget.close()
@@ -446,14 +446,14 @@ NAMES = (
 
 
 def settle():
-    """Let what was asked be answered, and what was changed be shown."""
+    """Let pending calls be answered and changes be displayed."""
     for _ in range(3):
         QTest.qWait(15)
 
 
 def until(condition):
-    """Until it is so."""
-    for _ in range(6000):  # a busy machine is no failure
+    """Run the event loop until the condition holds."""
+    for _ in range(6000):  # generous, for busy machines
         if condition():
             return
         QTest.qWait(10)
@@ -461,7 +461,7 @@ def until(condition):
 
 
 def _fill(store):
-    """Done, failed, set aside, cancelled, waiting."""
+    """Entries: done, failed, set aside, cancelled, waiting."""
 
     def request(prompt, count=1):
         stage = Stage(model=ModelRef(id="base"), width=512, height=512, sampling=Sampling(steps=20))
@@ -485,4 +485,4 @@ def _fill(store):
     store.cancel([made[-1]])
     made.append(store.add([request(HOSTILE, 3)]))
     store.pause()
-    return made[1:3] + made[4:]  # what is shown at first: what is to do, and problems
+    return made[1:3] + made[4:]  # displayed initially: pending entries and problems

@@ -1,4 +1,4 @@
-"""Processes that answer at once what the test has put down, a moment later and in order, like the real ones."""
+"""Fake services that answer with values prepared by the test, shortly after and in order like the real ones."""
 
 from PySide6.QtCore import QTimer
 
@@ -6,7 +6,7 @@ from mezzotint_app.processes.service import Failure
 
 
 class Answering:
-    """`answers`: what is asked -> a value, a Failure, or a function of the parameters that makes one."""
+    """`answers` maps a method to a value, a Failure, or a function of the parameters that returns one."""
 
     def __init__(self, answers):
         self.answers = answers

@@ -1,10 +1,10 @@
-"""Arguments of attention that are well, for tests in which no kernel reads what they point to."""
+"""Valid attention arguments, for tests in which no kernel dereferences the pointers."""
 
 from mezzotint_kernels.abi import AttentionArgs, Dtype
 
 
 def attention_args(**changes: object) -> AttentionArgs:
-    """Tensors of (batch 2, 4 heads or 2, tokens, 64), one after the other; `changes` are fields with other values."""
+    """Contiguous tensors of (batch 2, 4 heads or 2, tokens, 64); `changes` override fields."""
     batch, heads, kv_heads, nq, nk, d = 2, 4, 2, 100, 77, 64
     values: dict[str, object] = {
         "dtype": Dtype.FLOAT16,
@@ -28,7 +28,7 @@ def attention_args(**changes: object) -> AttentionArgs:
 
 
 def packed_attention_args(**changes: object) -> AttentionArgs:
-    """The same with strides for the sizes that `changes` name."""
+    """Likewise, with contiguous strides for the sizes in `changes`."""
     sized = attention_args(**changes)
     d = sized.head_dim
     strides = {

@@ -1,4 +1,4 @@
-"""Random attention: what is asked, drawn by hypothesis."""
+"""Random attention inputs, drawn by hypothesis."""
 
 import torch
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from mezzotint.attention.masks import Masks
 
 @st.composite
 def questions(draw, dtypes=(torch.float32,), head_dims=(1, 3, 8), aligned=False):
-    """q, k, v, masks and a scale of any shapes, layouts and masks that have a meaning."""
+    """Draw q, k, v, masks and a scale, with any valid shapes, layouts and masks."""
     batch, kv_heads, groups = (draw(st.integers(1, 3)) for _ in range(3))
     nq, nk = draw(st.integers(1, 9)), draw(st.integers(1, 9))
     dtype, head_dim = draw(st.sampled_from(dtypes)), draw(st.sampled_from(head_dims))

@@ -1,4 +1,4 @@
-"""A run of a batch as the window sees it: says what the title of its job tells it to. No network, no image.
+"""A fake batch run for the window: behaves as the job's title says. Uses no network, generates no image.
 
 python batch_child.py JOB --jsonl --stop-with-input [--retry-failed]
 """
@@ -13,7 +13,7 @@ STEP = {"output": "a.png", "input": "in/a.jpg", "prompt": "a house", "stage": 0,
 
 
 def tell(kind, value):
-    print(json.dumps({"kind": kind, kind: value}), flush=True)  # noqa: T201  its lines are what it is for
+    print(json.dumps({"kind": kind, kind: value}), flush=True)  # noqa: T201  printing lines is its purpose
 
 
 def progress(done, failed=0, total=4):
@@ -59,7 +59,7 @@ def end(stopped, code, **figures):
 
 
 def main(job, *words):
-    """What the title says."""
+    """Behave as the title says."""
     title = tomllib.loads(Path(job).read_text("utf-8")).get("title", "")
     assert "--jsonl" in words and "--stop-with-input" in words
     print("talk for people", file=sys.stderr, flush=True)  # noqa: T201

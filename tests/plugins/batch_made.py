@@ -1,4 +1,4 @@
-"""Runs over a folder, in this process, and what was heard of them."""
+"""Batch runs over a folder, in this process, with a recording listener."""
 
 from batch_programs import StandIn, task
 
@@ -11,7 +11,7 @@ from mezzotint.batch.run.workers import EngineWorker
 
 
 class Heard(Silent):
-    """Remembers."""
+    """A listener that records everything."""
 
     def __init__(self):
         self.records, self.notices, self.figures, self.events = [], [], [], []
@@ -30,7 +30,7 @@ class Heard(Silent):
 
 
 class Batch:
-    """Runs over a folder, each with an engine of its own."""
+    """Runs over a folder, each with its own engine."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -38,7 +38,7 @@ class Batch:
         self.engines = []
 
     def run(self, stream, engine=None, workers=1, stopping=lambda: False, together=1, **how):
-        """One run; `workers`: how many, or those themselves; `together`: images at a time."""
+        """Run once; `workers` is a number or a list of workers; `together`: images per call."""
         self.heard, self.engines = Heard(), []
         if isinstance(workers, int):
             workers = self.workers(workers, engine, together)
@@ -47,7 +47,7 @@ class Batch:
             return one.run()
 
     def workers(self, count, engine=None, together=1):
-        """Engines in this process."""
+        """Return workers with engines in this process."""
 
         def make():
             self.engines.append(engine or StandIn())

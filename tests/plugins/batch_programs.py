@@ -1,4 +1,4 @@
-"""A batch over a fast engine that writes small real images, in processes that may be killed; by name, as a program.
+"""A batch over a fast engine that writes small real images, in processes that may be killed; also run as a program.
 
 python batch_programs.py run OUT TASKS [--devices N] [--shard I/N] [--retry-failed] [--together N]    the run
 python batch_programs.py serve --hold FILE                                             a worker of it
@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a program's own folder out of it
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python leaves the script's folder out of sys.path
 
 from fake_engine import VERSIONS, result_of
 from PIL import Image
@@ -47,7 +47,7 @@ SIDE = 16
 
 
 def task(number, folder, prompt=None, **changes) -> BatchTask:
-    """A task that paints its number."""
+    """Return a task whose image encodes its number."""
     words = prompt if prompt is not None else f"number {number}"
     name = f"{number % 10}/{number:05d}.png"
     cascade = Cascade(stages=(Stage(),))
@@ -64,18 +64,18 @@ def task(number, folder, prompt=None, **changes) -> BatchTask:
 
 
 def painted(seed) -> Image.Image:
-    """The image of a seed: its hash, over and over."""
+    """Return the image of a seed: its hash, repeated."""
     digest = hashlib.sha256(str(seed).encode()).digest()
     return Image.frombytes("RGB", (SIDE, SIDE), (digest * SIDE * SIDE)[: SIDE * SIDE * 3])
 
 
 class StandIn:
-    """Paints at once. Prompts are faults: poison, lost, refused, nowhere, bug."""
+    """An engine that paints instantly. Prompts trigger faults: poison, lost, refused, nowhere, bug."""
 
     def __init__(self, catalog=None, at=lambda point: None):
         self.at = at
         self.requests = []
-        self.groups = []  # how many were made together each time
+        self.groups = []  # size of each group of images
         self.closed = False
 
     def generate(self, request, on_event, cancelled):
@@ -91,7 +91,7 @@ class StandIn:
         return replace(result_of(request, [image]), seed=request.seed, notices=())
 
     def generate_many(self, request, on_event, cancelled):
-        """One after the other; what one of them meets harms no other, but for a lost device and the end."""
+        """Generate one by one; a failure affects no other image, except a lost device or a fatal error."""
         self.groups.append(len(request.requests))
         outcomes = []
         for index, one in enumerate(request.requests):
@@ -104,13 +104,13 @@ class StandIn:
                 raise
             except MezzotintError as error:
                 failure = Failure(kind=error.kind, message=str(error))
-            except Exception as error:  # noqa: BLE001  as the engine does
+            except Exception as error:  # noqa: BLE001  as in the engine
                 failure = Failure(kind="bug", message=f"unexpected {type(error).__name__}: please report it")
             outcomes.append(ManyOutcome(result=result, failure=failure))
         return GenerateManyResult(schema_version=SCHEMA_VERSION, outcomes=tuple(outcomes))
 
     def write(self, request):
-        """By the way of all images: encoded with their record, under a name that is free."""
+        """Save like any image: encoded with its metadata, under a free name."""
         pixels = painted(request.seed)
         path = Path(request.output.path)
         image = GeneratedImage(
@@ -154,7 +154,7 @@ class StandIn:
 
 
 class Telling(Silent):
-    """A dot for each image, so that whoever watches knows that there is work to be killed in."""
+    """Prints a dot per image, so that a watcher knows when there is work to interrupt."""
 
     def settled(self, record, progress):
         sys.stdout.write(".\n")
@@ -165,12 +165,12 @@ class Telling(Silent):
 
 
 def serving(hold) -> list[str]:
-    """The words of a worker."""
+    """Return the command line of a worker."""
     return [sys.executable, __file__, "serve", "--hold", str(hold)]
 
 
 def workers_of(owner, devices, together=1) -> list[EngineWorker] | list[ProcessWorker]:
-    """An engine here, or so many processes."""
+    """Return an engine in this process, or one process per device."""
     if not devices:
         return [EngineWorker(StandIn, together)]
     return [
@@ -180,7 +180,7 @@ def workers_of(owner, devices, together=1) -> list[EngineWorker] | list[ProcessW
 
 
 def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream=None, together=1):
-    """One run over so many tasks; how it ended."""
+    """Run once over this many tasks and return the ending."""
     with Owner.take(folder, shard) as owner, Manifest.open(folder, shard) as manifest:
         manifest.note("run", {"schema_version": 1})
         mine = stream or (one for one in (task(number, folder) for number in range(tasks)) if _has(shard, one))
@@ -200,7 +200,7 @@ def _has(shard, one):
 
 
 def main(words=None):
-    """The run, or a worker of it."""
+    """Run the batch, or a worker of it."""
     parser = argparse.ArgumentParser()
     below = parser.add_subparsers(dest="what", required=True)
     running = below.add_parser("run")

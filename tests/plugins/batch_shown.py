@@ -1,4 +1,4 @@
-"""Batches in every state on the page of a window, with whatever words."""
+"""Batches in every state on the Batch page, with arbitrary text."""
 
 from batch_window import dry_row, dry_totals, failed_row, progress, status, step
 
@@ -8,7 +8,7 @@ from mezzotint_app.viewmodel.batch.state import Batch, KnownBatch
 
 
 def fill_form(model, words):
-    """Something in every field."""
+    """Fill in every field."""
     model.change(
         source="folder", folder=f"/photos/{words}", masks=f"/masks/{words}", glob="*.png; a*", limit=7, recursive=True,
         prompts=f"at night {words}\nat dawn", prompts_file=f"/w/{words}.txt", table="/w/a.csv", template="a {b}",
@@ -18,7 +18,7 @@ def fill_form(model, words):
 
 
 def fill_list(program, words):
-    """A batch in each state; what failed of the one that rests is open to be looked at."""
+    """Add a batch in each state, with the failures of the resting one expanded."""
     states = {
         "running": {
             "stage": "running",
@@ -43,12 +43,12 @@ def fill_list(program, words):
 
 
 def failures(words, count=3):
-    """A page of what could not be made."""
+    """A page of failed tasks."""
     return BatchTaskPage(total=count, rows=tuple(failed_row(one, f"{words} is cut off") for one in range(count)))
 
 
 def fill_look(model, words):
-    """Some rows, and their sum."""
+    """Add some dry-run rows and their totals."""
     look = model.look
     look.look({"version": 1}, "/")
     rows = tuple(

@@ -1,4 +1,4 @@
-"""Batches of the window without processes: what they tell is told by the test."""
+"""Batches of the window without subprocesses: the test sends their events."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +66,7 @@ def dry_totals(**changes) -> DryTotals:
 
 
 class FakeProcess(QObject):
-    """A run; the test says what it tells, and how it ends."""
+    """A run whose events and ending the test decides."""
 
     told = Signal(object)
     logged = Signal()
@@ -99,7 +99,7 @@ class FakeProcess(QObject):
 
 
 class FakeLender(QObject):
-    """The queue's runner: lends when the test says so."""
+    """The queue's runner: lends the GPU when the test says so."""
 
     started = Signal(object)
     changed = Signal()
@@ -142,7 +142,7 @@ class FakeModels(QObject):
 
 
 class FakeAccess(QObject):
-    """The queue's store, as far as it can be opened."""
+    """Access to the queue's store: only whether it can be opened."""
 
     opened = Signal(object)
     unusable = Signal(str)
@@ -158,7 +158,7 @@ class HasRequest:
 
 
 class Works:
-    """A page's view model and all that it needs."""
+    """The page's view model and everything it needs."""
 
     def __init__(self, folder, inline, state=None):
         self.folder = Path(folder)
@@ -186,7 +186,7 @@ class Works:
         return self.processes[-1]
 
     def add(self, name="Holiday"):
-        """Ask for one, as far as the queue lets it."""
+        """Add a batch, and start it if the queue allows."""
         known = {one.known.id for one in self.batches.all()}
         self.batches.add({"version": 1, "title": name}, name, str(self.folder / "out" / name))
         written = self.librarian.last("batch_write")
@@ -195,7 +195,7 @@ class Works:
         return next((one.known.id for one in self.batches.all() if one.known.id not in known), None)
 
     def run(self, name="Holiday"):
-        """One that runs."""
+        """Add a batch that runs."""
         identity = self.add(name)
         self.lender.let()
         return identity, self.processes[-1]

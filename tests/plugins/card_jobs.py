@@ -1,4 +1,4 @@
-"""Jobs for a device that is not there: requests of tiny models, run through the engine's one door."""
+"""Jobs for the simulated GPU: requests for tiny models, run through the Engine API."""
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine

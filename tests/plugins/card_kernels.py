@@ -1,7 +1,7 @@
-"""Stand-ins for the kernels' library on the card that is not there: they check every launch, and count it.
+"""Stand-ins for the kernels' library on the simulated GPU: they check and count every launch.
 
-Pointers must lie in memory of that device that is alive, with all that the strides reach; rows begin at multiples of 16
-bytes; the stream is the current one, and what it reads is ordered after what other streams wrote.
+Pointers must lie in live memory of that device, including everything that the strides reach; rows start at multiples
+of 16 bytes; the stream must be the current one, and reads must be ordered after writes of other streams.
 """
 
 import torch
@@ -77,7 +77,7 @@ class CardProducts(FakeProducts):
 
 
 class CardNf4:
-    """bitsandbytes' gemm_4bit, which takes what lies on one card; the numbers are the plain path's."""
+    """bitsandbytes' gemm_4bit, requiring all inputs on one device; computes by the reference path."""
 
     def __init__(self):
         self.calls = 0
@@ -96,7 +96,7 @@ class CardNf4:
 
 
 def launched(launch, arguments, device, stream):
-    """Launch, in a capture at each replay as well: with the arguments as they are now."""
+    """Launch; during a graph capture also at each replay, with the arguments as they are now."""
     launch(arguments, device, stream)
     if card.capture is not None:
         kept = type(arguments).from_buffer_copy(arguments)
@@ -104,7 +104,7 @@ def launched(launch, arguments, device, stream):
 
 
 class Launch:
-    """One launch, as the card sees it."""
+    """One launch, checked against the simulated GPU's state."""
 
     def __init__(self, name, device, stream):
         current = card.current_stream(device)
@@ -117,14 +117,14 @@ class Launch:
         self._name, self._device = name, device
 
     def rows(self, pointer, sizes, strides, row, writes=False):
-        """Rows of so many bytes, each at a multiple of 16."""
+        """Check rows of this many bytes, each starting at a multiple of 16."""
         assert pointer % _ALIGNMENT == 0, f"{self._name}: {pointer:#x} is no multiple of {_ALIGNMENT}"
         for size, stride in zip(sizes, strides, strict=True):
             assert size <= 1 or stride % _ALIGNMENT == 0, f"{self._name}: rows {stride} bytes apart"
         self.touch(pointer, sizes, strides, row, writes)
 
     def touch(self, pointer, sizes, strides, item, writes=False):
-        """Bytes that it reads or writes: all from the first to the last."""
+        """Check the bytes that the launch reads or writes, from first to last."""
         reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True) if size > 1) + item
         for allocation in card.allocations.values():
             low = pointer - allocation.address
@@ -139,7 +139,7 @@ class Launch:
 
 
 def card_backends(kernels=None, products=None, nf4=None):
-    """Selection over stand-ins, for an Engine."""
+    """Return backends for an Engine that select among the stand-ins."""
     kernels = kernels or CardKernels()
     products = products or CardProducts()
     return {

@@ -1,13 +1,13 @@
-"""What a test of the window leaves behind is deleted after it, on the test's thread.
+"""Delete what a window test leaves behind after the test, on the test's thread.
 
-Another thread may not delete an object of Qt, and would crash at times. Windows that are only marked for deletion, and
-timers that run on, would be worked through between all tests that follow.
+If another thread deleted a Qt object, it would occasionally crash. Windows that are only marked for deletion, and
+running timers, would be processed between all the following tests.
 
 from collected_here import collected_here  # noqa: F401  where objects of Qt meet threads
 """
 
 import gc
-from gc import collect  # a test may put something else in its place
+from gc import collect  # imported by name, since a test may replace gc.collect
 
 import pytest
 
@@ -15,7 +15,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def collected_here():
     collect()
-    gc.freeze()  # so that what is looked at afterwards is what the test has made
+    gc.freeze()  # so that only objects created by the test are examined afterwards
     gc.disable()
     yield
     gc.enable()
@@ -26,7 +26,7 @@ def collected_here():
 
 
 def _delete_windows():
-    """Delete what was asked to be deleted later: no loop runs that would do it."""
+    """Process deleteLater() calls: no event loop runs that would."""
     from PySide6.QtCore import QCoreApplication, QEvent
 
     if QCoreApplication.instance() is not None:
@@ -34,7 +34,7 @@ def _delete_windows():
 
 
 def _delete_objects():
-    """Delete what holds itself through Qt, where Python's collector cannot see it, and stop its timers."""
+    """Delete objects kept alive through Qt, which Python's collector cannot see, and stop their timers."""
     from PySide6.QtCore import QTimer
     from shiboken6 import delete, isValid
 

@@ -53,7 +53,7 @@ SETTINGS = st.builds(
 
 @st.composite
 def settings(draw):
-    """With sizes, samplers and switch points that go together, as the page lets them be set."""
+    """Draw settings with compatible sizes, samplers and switch points, as the page ensures."""
     found = draw(SETTINGS)
     sampler = draw(optional(st.sampled_from(SAMPLERS)))
     schedule = draw(optional(st.sampled_from(schedules_of(sampler))))

@@ -1,4 +1,4 @@
-"""A Create page with a real queue, and processes that answer when the test says so."""
+"""A Create page with a real queue and services that answer when the test says so."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from mezzotint_app.windows.create.page import CreatePage
 
 
 class FakeRunner(QObject):
-    """Tells what the test tells it."""
+    """A runner whose events come from the test."""
 
     started = Signal(object)
     progressed = Signal(object, object)
@@ -72,7 +72,7 @@ class FakeRunner(QObject):
 
 
 class FakeLife(QObject):
-    """An engine that starts, runs or is given up."""
+    """An engine whose state the test sets."""
 
     changed = Signal()
 
@@ -123,7 +123,7 @@ MODELS = (
 
 @dataclass
 class Kit:
-    """All that a page is made of."""
+    """Everything a page consists of."""
 
     folder: Path
     models: tuple = MODELS
@@ -165,7 +165,7 @@ class Kit:
         return self
 
     def close(self):
-        """End it with its timers: none is to fire in the test that comes next."""
+        """Close it and its timers, so that none fires during the next test."""
         self.queue.close()
         delete(self.create)
         delete(self.images)
@@ -186,14 +186,14 @@ def generated(path, seed=7, index=0, side=64) -> GeneratedImage:
 
 
 def kit_of(folder):
-    """For a fixture: `yield from kit_of(tmp_path)`."""
+    """Fixture body: `yield from kit_of(tmp_path)`."""
     kit = Kit(folder)
     yield kit
     kit.close()
 
 
 def page_of(kit, qtbot) -> CreatePage:
-    """The page, shown, with all of its folds open."""
+    """Return the page, shown with all sections unfolded."""
     kit.write("a house")
     page = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool)
     page.resize(1100, 760)
@@ -206,7 +206,7 @@ def page_of(kit, qtbot) -> CreatePage:
 
 
 def typed(spin, text) -> None:
-    """Write into a number, and finish it."""
+    """Type into a spin box and press Return."""
     spin.setFocus()
     spin.selectAll()
     QTest.keyClicks(spin, text)
@@ -214,7 +214,7 @@ def typed(spin, text) -> None:
 
 
 def clicked(button) -> None:
-    """Press a button."""
+    """Click a button."""
     if isinstance(button, QCheckBox):
         QTest.keyClick(button, Qt.Key.Key_Space)
     else:

@@ -1,4 +1,4 @@
-"""An engine whose process drains the queue by the real code, on a thread, and makes what the test says."""
+"""An engine that drains the queue with the real code on a thread, and whose results the test decides."""
 
 import threading
 from errno import ENOSPC
@@ -11,18 +11,18 @@ from mezzotint.jobs.methods import QueueMethods
 from mezzotint.jobs.store import JobStore, Opened
 from mezzotint.jobs.task_run import failure_of
 
-PATIENCE = 60.0  # seconds; a busy machine is no failure
+PATIENCE = 60.0  # seconds; generous, for busy machines
 KINDS = {
     one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.MezzotintError)
 }
 
 
 class Died(BaseException):
-    """The end of a process, which tells nobody and writes nothing."""
+    """Simulated process death: nothing is reported or written."""
 
 
 class MortalStore:
-    """The queue of a process that may die: from then on it reads and writes nothing."""
+    """The queue of a process that may die: afterwards every access raises Died."""
 
     def __init__(self, store, is_dead):
         self._store, self._is_dead = store, is_dead
@@ -40,15 +40,15 @@ class MortalStore:
 
 
 class Process:
-    """One drain on a thread of its own: it works while the test waits, and waits while the test works."""
+    """One drain on a separate thread; the drain and the test alternate."""
 
     def __init__(self, asked, is_cancelled, left):
         self.asked, self.is_cancelled, self.left = asked, is_cancelled, left
-        self.turn = None  # (method, params) that the test is to answer
+        self.turn = None  # (method, params) waiting for the test's answer
         self.messages = []  # to the window, in order
         self.dead = False
         self._done = threading.Event()
-        self._say: Any = None  # what the test does on its thread
+        self._say: Any = None  # action the test wants on this thread
         self._spoken = threading.Semaphore(0)
         self.methods = QueueMethods(lambda: self, open_store=self._open)
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -64,7 +64,7 @@ class Process:
             self.messages.append((self.asked.then, result))
         except Died:
             pass
-        except Exception as error:  # noqa: BLE001  as the process answers it
+        except Exception as error:  # noqa: BLE001  as the process does
             self.messages.append((self.asked.failed, failure_of(error)))
         finally:
             self._done.set()
@@ -91,7 +91,7 @@ class Process:
         return answer
 
     def say(self, act):
-        """Do this on its thread; a value other than None ends its turn, and so does an error."""
+        """Run `act` on the drain's thread; an error or a value other than None ends the drain's turn."""
         self._done.clear()
         self._say = act
         self._spoken.release()
@@ -115,14 +115,14 @@ def _raise(error):
 
 
 class DrainedEngine(FakeSupervised):
-    """`pump` lets it work, and tells the window what it said."""
+    """`pump` lets the drain work and delivers its messages to the window."""
 
     def __init__(self):
         super().__init__()
-        self.made = []  # (method, params) that an engine was asked for
+        self.made = []  # (method, params) that the engine was asked for
         self.process = None
         self.refusal = None
-        self.lost = ()  # what does not arrive
+        self.lost = ()  # messages to lose
         self._waiting = []
 
     def ask(self, method, params=None, **words):
@@ -159,7 +159,7 @@ class DrainedEngine(FakeSupervised):
             if not isinstance(value, self.lost):
                 tell(value)
 
-    # ---- what the test says, of the image that is made
+    # ---- the test's actions on the image being generated
 
     def event(self, event, method=None, call=None):
         self._say(lambda on_event, _: on_event(event))
@@ -194,7 +194,7 @@ class DrainedEngine(FakeSupervised):
         self.pump()
 
     def end(self):
-        """Of the test: no thread is left."""
+        """End the thread after the test."""
         if self.process is not None:
             self.process.die()
 

@@ -1,4 +1,4 @@
-"""The runner with the real store in a folder, and the real drain over an engine that makes what the test says."""
+"""The runner with the real store in a folder, and the real drain over an engine that the test controls."""
 
 from drained_engine import DrainedEngine
 from fake_clock import FakeClock
@@ -20,7 +20,7 @@ from mezzotint_app.viewmodel.queue.runner import QueueRunner
 
 
 class PumpedClock(FakeClock):
-    """Before and after each thing that is due the engine has done what it can."""
+    """Lets the engine do all pending work before and after each timer."""
 
     def __init__(self, pump):
         super().__init__()
@@ -36,7 +36,7 @@ class PumpedClock(FakeClock):
 
 
 class House:
-    """A runner and all that it needs, and what it told; whatever is looked at, the engine has done what it can."""
+    """A runner, its dependencies and recorded signals; every access first lets the engine do its pending work."""
 
     def __init__(self, folder, inline, settings=None):
         self.folder, self.inline = folder, inline
@@ -106,7 +106,7 @@ class House:
         self.engine.answer(result(images), method="generate")
 
     def asked(self):
-        """The requests that images were begun of."""
+        """The requests whose generation was started."""
         return [params for method, params in self.engine.made if method == "generate"]
 
     def close(self):
@@ -116,7 +116,7 @@ class House:
         return left
 
     def end(self):
-        """Of the test."""
+        """Clean up after the test."""
         self._engine.end()
         self._engine.now = "stopped"
         self.close()

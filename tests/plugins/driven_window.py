@@ -1,4 +1,4 @@
-"""The real window in a process of its own: started by a test, driven by a script, told of line by line."""
+"""The real window in a separate process, driven by a script that reports back line by line."""
 
 import json
 import os
@@ -10,7 +10,7 @@ FOLDERS = ("MEZZOTINT_CONFIG", "MEZZOTINT_STATE", "MEZZOTINT_CACHE", "MEZZOTINT_
 
 
 def window_environment(folder, **own):
-    """Folders of its own under `folder`, also as a home; nothing that Qt reads from the person's desktop."""
+    """Return an environment with separate folders under `folder`, including home, and no desktop settings for Qt."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QT_", "XDG_", "WAYLAND"))}
     home, runtime = folder / "home", folder / "runtime"
     home.mkdir()
@@ -27,7 +27,7 @@ def window_environment(folder, **own):
 
 
 class DrivenWindow:
-    """One part of a driver, and what it told."""
+    """One part of a driver script, and its reports."""
 
     def __init__(self, driver, part, environment, log):
         self._log = log
@@ -40,7 +40,7 @@ class DrivenWindow:
         )
 
     def told(self, part):
-        """The facts of that part."""
+        """Return the facts reported for that part."""
         for line in self.process.stdout:
             if not line.startswith("{"):
                 continue

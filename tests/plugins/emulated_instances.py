@@ -1,4 +1,4 @@
-"""The kernels' instances on the emulator, by their numbers, as `kernel_build.card.forced` has those of a card."""
+"""The kernels' instances on the emulator, by number, like `kernel_build.card.forced` on a GPU."""
 
 import ctypes
 
@@ -13,18 +13,18 @@ from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
 from mezzotint_kernels.errors import KernelsError
 
 COMPILED = {"bfloat16_64", "bfloat16_int8", "bfloat16_int4"}
-CARD = (80, 108, 163 * 1024)  # that is planned for
+CARD = (80, 108, 163 * 1024)  # the device that is planned for
 
 
 def build_some():
-    """The emulator with a few files of instances; the others are in its lists, and do nothing."""
+    """Build the emulator with a few instance files; the other instances are listed but do nothing."""
     files = (KERNELS / "csrc").glob("*/instances/*.cu")
     left_out = {f"{path.parents[1].name}/{path.stem}" for path in files if path.stem not in COMPILED}
     return build(left_out=left_out)
 
 
 class EmulatedInstances:
-    """All, of which those that were compiled can be run."""
+    """All instances; only those that were compiled can run."""
 
     def __init__(self, path):
         self._library = ctypes.CDLL(str(path))
@@ -50,7 +50,7 @@ class EmulatedInstances:
 
 
 class EmulatedAttention:
-    """The library of attention: it plans as for a card, and runs on the emulator."""
+    """The attention library: plans as for a GPU, runs on the emulator."""
 
     device_type = "cpu"
 
@@ -76,12 +76,12 @@ class EmulatedAttention:
 
 
 def emulated_attention():
-    """The library, and its instances."""
+    """Return the attention library and its instances."""
     path = build_some()
     return EmulatedAttention(path), EmulatedInstances(path)
 
 
 def emulated_products():
-    """The library of products, and its instances."""
+    """Return the linear library and its instances."""
     path = build_some()
     return EmulatedProducts(path), EmulatedInstances(path)

@@ -1,4 +1,4 @@
-"""The kernels on the emulator: tensors in, what they compute out, and beside it what they should compute."""
+"""Attention kernels on the emulator: run them on tensors and compare with the expected output."""
 
 import ctypes
 import math
@@ -14,15 +14,15 @@ from guarded_memory import guarded
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
 FORWARD, SHORT_KEYS, INT8 = range(3)  # kinds of instances
-MAP_NORESERVE = 0x4000  # Linux's; Python has a name for it from 3.13 on
-LOWEST_SUM = -1e38  # logarithms of sums below it are of rows that see nothing but the lowest bias
+MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
+LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
 
 # ---- problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One call of attention, and how the machine is to behave."""
+    """One attention call, and the emulator's behaviour."""
 
     head_dim: int
     dtype: torch.dtype = torch.bfloat16
@@ -35,34 +35,34 @@ class Problem:
     fused: bool = False  # q, k and v in one tensor, (b, n, 3, h, d)
     causal: bool = False
     key_lengths: tuple[int, ...] | None = None
-    key_mask: str | None = None  # random, late: the second half, none_seen: no key by the first batch
-    # full, heads, keys, column: what is not broadcast; lowest: 0 or the lowest number for keys; moved: begins a number
-    # behind an aligned one; padded: rows of an even number of numbers
+    key_mask: str | None = None  # random; late: the second half; none_seen: the first batch sees no key
+    # full, heads, keys, column: the dimensions not broadcast; lowest: 0 or the lowest value, for keys; moved: starts
+    # one element after an aligned address; padded: rows with an even number of elements
     bias: str | None = None
     bias_float: bool = True
     outliers: bool = False
     same_keys: bool = False
     values_by: float = 1.0
-    uneven: bool = False  # tokens of different sizes, from 1/8 to 1
-    creeping: bool = False  # scores that grow a little with each key that a kernel sees
-    far: str | None = None  # batch, head, token: of what the last half lies beyond 2^31 numbers
+    uneven: bool = False  # tokens with magnitudes from 1/8 to 1
+    creeping: bool = False  # scores that increase slightly with each key
+    far: str | None = None  # batch, head or token: the dimension whose last half lies beyond 2^31 elements
     scale: float | None = None
     int8: bool = False
     turing: bool = False
     late_copies: bool = True
-    stubborn: bool = False  # one warp goes on whenever it can
-    tiles_per_block: int = 0  # of queries, by kernels for few keys; 0: as the library would
+    stubborn: bool = False  # one warp always runs as long as it can
+    tiles_per_block: int = 0  # query tiles, for kernels with few keys; 0: as the library chooses
     seed: int = 0
 
     @property
     def masked(self) -> bool:
-        """Whether it needs a kernel that looks at masks."""
+        """Whether it needs a kernel with mask support."""
         return self.key_mask is not None or self.bias is not None
 
 
 @dataclass
 class Tensors:
-    """A problem's tensors, each with a page behind it that cannot be touched."""
+    """A problem's tensors, each followed by an inaccessible page."""
 
     problem: Problem
     kept: list[object] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Tensors:
         if problem.uneven:
             for tensor in (self.q, self.k):
                 tensor *= 2.0 ** -torch.randint(4, tensor.shape[:3], generator=generator).unsqueeze(-1)
-        if problem.outliers:  # one channel of the keys far from 0, as real models have it, and one large row
+        if problem.outliers:  # one outlier channel in the keys, as in real models, and one large row
             self.k[..., 3] += 30
             self.q[..., :, 0, :] *= 8
         if problem.creeping:
@@ -92,7 +92,7 @@ class Tensors:
         self.out.fill_(float("nan"))
         self.lse = self._guarded((problem.batch, problem.heads, problem.nq), torch.float32).fill_(float("nan"))
         self.lengths = self._lengths()
-        for batch, length in enumerate(problem.key_lengths or ()):  # whatever stands there, nobody may look at it
+        for batch, length in enumerate(problem.key_lengths or ()):  # kernels must not read beyond the lengths
             self.k[batch, :, max(length, 0) :] = self.v[batch, :, max(length, 0) :] = float("nan")
         self.mask = self._mask(generator)
         self.bias = self._bias(generator)
@@ -104,7 +104,7 @@ class Tensors:
         return made.copy_(torch.randn(shape, generator=generator))
 
     def _guarded(self, shape: tuple[int, ...], dtype: torch.dtype, *, swap: bool = False) -> torch.Tensor:
-        """A tensor that ends where its memory ends, heads and tokens exchanged in memory where that is asked."""
+        """Allocate a tensor that ends at an inaccessible page, optionally with heads and tokens swapped in memory."""
         if self.problem.far is not None and len(shape) == 4:
             return self._far(shape, dtype)
         stored = (shape[0], shape[2], shape[1], shape[3]) if swap else shape
@@ -116,7 +116,7 @@ class Tensors:
         return tensor.transpose(1, 2) if swap else tensor
 
     def _far(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """A tensor of which the last of something lies beyond what 32 bits count; of the rest there is no memory."""
+        """Allocate a tensor whose last half is beyond 32-bit offsets; the gap uses no memory."""
         axis = ("batch", "head", "token").index(str(self.problem.far))
         strides = [shape[3] * shape[2] * shape[1], shape[3] * shape[2], shape[3], 1]
         strides[axis] = -(-(2**32) // max(shape[axis] - 1, 1) // 64) * 64 + 64
@@ -159,22 +159,22 @@ class Tensors:
         *others, keys = shapes[problem.bias]
         row = keys + (problem.bias == "padded" and keys % 2)
         first = int(problem.bias == "moved")
-        count = math.prod(others) * row + first - (row - keys)  # what a row is filled up with is not there for the last
+        count = math.prod(others) * row + first - (row - keys)  # the last row has no padding
         flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept, alignment=16), dtype=dtype, count=count)
         strides = tuple(math.prod((*others[axis + 1 :], row)) for axis in range(len(others)))
         made = flat[first:].as_strided((*others, keys), (*strides, 1), first)
         made.copy_(torch.randn(made.shape, generator=generator) * 2)
-        if problem.bias == "lowest":  # how many models hide keys
+        if problem.bias == "lowest":  # the way many models mask keys
             made.copy_((made > 0) * torch.finfo(dtype).min)
         return made.expand(full)
 
     @property
     def scale(self) -> float:
-        """What the scores are multiplied by."""
+        """The factor of the scores."""
         return self.problem.scale or self.problem.head_dim**-0.5
 
     def arguments(self) -> ctypes.Structure:
-        """The struct that the library takes."""
+        """Return the argument struct of the library."""
         from mezzotint_kernels.abi import AttentionArgs
 
         problem = self.problem
@@ -200,15 +200,15 @@ class Tensors:
         )
 
     def workspace(self, size: int) -> int:
-        """The address of that many bytes, all of them NaN."""
+        """Return the address of this many bytes, filled with NaN."""
         memory = guarded(size, self.kept, alignment=16)
         torch.frombuffer(memory, dtype=torch.uint8).fill_(255)
         return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
-    # ---- what should come out
+    # ---- expected output
 
     def hidden(self) -> torch.Tensor:
-        """Where a key is not seen, (b, h, nq, nk)."""
+        """Return where keys are masked, (b, h, nq, nk)."""
         problem = self.problem
         hidden = torch.zeros(problem.batch, problem.heads, problem.nq, problem.nk, dtype=torch.bool)
         keys = torch.arange(problem.nk)
@@ -221,7 +221,7 @@ class Tensors:
         return hidden
 
     def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Output and logarithm of sums in float64."""
+        """Return output and LSE in float64."""
         q, k, v = (self._shared_heads(tensor.double()) for tensor in self._seen())
         scores = q @ k.transpose(-1, -2) * self.scale
         if self.bias is not None:
@@ -231,7 +231,7 @@ class Tensors:
         return weights @ v, torch.logsumexp(scores, dim=-1)
 
     def plain(self) -> torch.Tensor:
-        """The output by plain products in the problem's own number format."""
+        """Return the output computed naively in the problem's dtype."""
         dtype = self.problem.dtype
         q, k, v = (self._shared_heads(tensor) for tensor in self._seen())
         scores = (q * self.scale).to(dtype) @ k.transpose(-1, -2)
@@ -242,7 +242,7 @@ class Tensors:
         return weights @ v
 
     def rounded(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Output and logarithm of sums by 8-bit scores in plain torch, the output in the problem's number format."""
+        """Return output and LSE with 8-bit scores in plain torch, the output in the problem's dtype."""
         problem = self.problem
         q, k, v = (self._shared_heads(tensor.double()) for tensor in self._seen())
         lengths = (
@@ -253,7 +253,7 @@ class Tensors:
         return out.to(problem.dtype), sums
 
     def _seen(self) -> tuple[torch.Tensor, ...]:
-        """Queries, keys and values, with zeros where there are none."""
+        """Return queries, keys and values with padding replaced by zeros."""
         if self.problem.key_lengths is None:
             return self.q, self.k, self.v
         return self.q, self.k.nan_to_num(0.0), self.v.nan_to_num(0.0)
@@ -275,7 +275,7 @@ class _Report(ctypes.Structure):
 
 
 class InstanceInfo(ctypes.Structure):
-    """What an instance is."""
+    """Properties of an instance."""
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
@@ -288,7 +288,7 @@ class InstanceInfo(ctypes.Structure):
         return bool(self.kind == INT8)
 
     def serves(self, problem: Problem) -> bool:
-        """Whether it is for the problem, on whatever machine."""
+        """Whether the instance supports the problem, on any device."""
         wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), problem.int8)
         short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
         return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough
@@ -296,7 +296,7 @@ class InstanceInfo(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What a choice of instance depends on."""
+    """Device properties that the choice of instance depends on."""
 
     architecture: int
     multiprocessors: int
@@ -305,16 +305,16 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the library would do."""
+    """The library's plan."""
 
-    instance: InstanceInfo | None  # None: another implementation must do it
+    instance: InstanceInfo | None  # None: no kernel supports it
     workspace_bytes: int
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """What a run left behind."""
+    """Tensors and report after a run."""
 
     tensors: Tensors
     report: _Report
@@ -322,9 +322,9 @@ class Computed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How far off a run was, as multiples of what is allowed, and what was counted in it."""
+    """Errors of a run as multiples of the allowed error, and its counters."""
 
-    output: float  # largest error over what is allowed; above 1 is wrong
+    output: float  # largest error / allowed error; above 1 is wrong
     lse: float
     bank_conflicts: int
     matrix_loads: int
@@ -332,12 +332,12 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether the run was correct."""
         return not self.error and self.output <= 1 and self.lse <= 1 and self.bank_conflicts == 0
 
 
 class Emulator:
-    """A library that build() made."""
+    """The attention part of a library made by build()."""
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
@@ -348,11 +348,11 @@ class Emulator:
             info = InstanceInfo()
 
     def numbers(self, problem: Problem) -> list[int]:
-        """The instances that can do it."""
+        """Return the instances that support the problem."""
         return [number for number, each in enumerate(self.instances) if each.serves(problem)]
 
     def compute(self, problem: Problem, number: int, order: int | None = None) -> Computed:
-        """Run one instance on one problem; `order` is the seed of that in which warps take turns."""
+        """Run one instance on one problem; `order` seeds the scheduling of warps."""
         tensors = Tensors(problem)
         report = _Report()
         seed = problem.seed if order is None else order
@@ -372,7 +372,7 @@ class Emulator:
         return Computed(tensors=tensors, report=report)
 
     def plan(self, problem: Problem, card: Card, **changes: int) -> Plan:
-        """What the library would do on a card; `changes` are fields of its arguments, which need no tensors."""
+        """Return the library's plan for a device; `changes` override fields of its arguments, without tensors."""
         from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
 
         fields = ("batch", "heads", "kv_heads", "nq", "nk", "head_dim")
@@ -401,9 +401,9 @@ class Emulator:
 
 
 def judge(tensors: Tensors) -> tuple[float, float]:
-    """FlashAttention's rule: at most twice the error of plain products in the same format, and a few roundings.
+    """FlashAttention's criterion: at most twice the error of the naive computation in this dtype, plus a few roundings.
 
-    Kernels with 8-bit scores have that error of the same roundings in plain torch.
+    Kernels with 8-bit scores are compared with the error of the same quantization in plain torch.
     """
     wanted, sums = tensors.wanted()
     rounded = wanted.to(tensors.problem.dtype)

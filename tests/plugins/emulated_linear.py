@@ -1,4 +1,4 @@
-"""The integer product on the emulator: matrices in, what a kernel makes of them, and beside it what it should."""
+"""Linear kernels on the emulator: run them on matrices and compare with the expected output."""
 
 import ctypes
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from mezzotint_kernels.abi import LinearArgs
 
 CODES = {torch.float16: 0, torch.bfloat16: 1}
 GROUP = 64  # columns that share a group scale
-HIGHEST = {8: 127, 4: 7}  # of a weight's numbers
-UNTOUCHED = -777.0  # what lies between the output's rows, in every format as it is
+HIGHEST = {8: 127, 4: 7}  # largest integer of a weight
+UNTOUCHED = -777.0  # fills the gaps between output rows; exact in every dtype
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One product, and how the machine is to behave."""
+    """One product, and the emulator's behaviour."""
 
     rows: int = 70
     columns: int = 72  # of the output
@@ -27,19 +27,19 @@ class Problem:
     dtype: torch.dtype = torch.float16
     bias: bool = False
     rank: int = 0
-    gate: int = 0  # rows that share one; 0: none
-    residual: str | None = None  # given, out: what is there already
-    gap: int = 0  # chunks of 16 bytes between one row and the next
-    pattern: str | None = None  # x, weight: the identity, so that the other comes out; largest: all of them, one sign
+    gate: int = 0  # rows that share a gate; 0: none
+    residual: str | None = None  # given; out: in place of the output
+    gap: int = 0  # chunks of 16 bytes between rows
+    pattern: str | None = None  # x, weight: identity matrix; largest: largest values, one sign
     turing: bool = False
     late_copies: bool = True
-    stubborn: bool = False  # one warp goes on whenever it can
+    stubborn: bool = False  # one warp always runs as long as it can
     seed: int = 0
 
 
 @dataclass
 class Operands:
-    """A problem's matrices, each with a page behind it that cannot be touched."""
+    """A problem's matrices, each followed by an inaccessible page."""
 
     problem: Problem
     kept: list[object] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Operands:
         return made.copy_(values / 1000 if dtype is torch.float32 else values - 1)
 
     def _matrix(self, rows: int, columns: int, dtype: torch.dtype, step: int = 16) -> torch.Tensor:
-        """A matrix whose last row ends where its memory ends; between rows lies what no kernel may use."""
+        """Allocate a matrix that ends at an inaccessible page, with gaps between rows that kernels must not use."""
         stride = columns + self.problem.gap * step // dtype.itemsize
         count = (rows - 1) * stride + columns
         if count <= 0 or columns == 0:
@@ -114,7 +114,7 @@ class Operands:
         return flat.as_strided((rows, columns), (stride, 1))
 
     def arguments(self) -> LinearArgs:
-        """The struct that the library takes."""
+        """Return the argument struct of the library."""
         problem = self.problem
         names = ("x", "weight", "group_scales", "branch_x", "branch_up", "gate", "residual", "out")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
@@ -132,17 +132,17 @@ class Operands:
             **{f"{name}_stride": tensor.stride(0) for name, tensor in given.items()},
         )
 
-    # ---- what should come out
+    # ---- expected output
 
     def integers(self) -> torch.Tensor:
-        """The weight's numbers, (columns, depth)."""
+        """Return the weight's integers with group scales applied, (columns, depth)."""
         codes = self.codes.double()
         if self.problem.bits == 8:
             return codes
         return codes * self.groups.repeat_interleave(GROUP, dim=1)
 
     def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The output in float64, and the sum of the magnitudes of what it is made of."""
+        """Return the output in float64, and the sum of the magnitudes of its terms."""
         scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
         out = self.x.double() @ self.integers().T * scales
         size = out.abs()
@@ -164,7 +164,7 @@ class Operands:
 
 
 class Report(ctypes.Structure):
-    """What was counted in a run, and what went wrong."""
+    """Counters and error of a run."""
 
     _fields_ = (
         ("bank_conflicts", ctypes.c_int64),
@@ -175,7 +175,7 @@ class Report(ctypes.Structure):
 
 
 class InstanceInfo(ctypes.Structure):
-    """What an instance is."""
+    """Properties of an instance."""
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
@@ -184,7 +184,7 @@ class InstanceInfo(ctypes.Structure):
 
     @property
     def tile(self) -> tuple[int, int]:
-        """Rows and columns of the output that a block makes."""
+        """Rows and columns of a block's output tile."""
         return self.tile_m, self.tile_n
 
 
@@ -199,7 +199,7 @@ class _PlanStruct(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What a choice of instance depends on."""
+    """Device properties that the choice of instance depends on."""
 
     architecture: int
     multiprocessors: int
@@ -208,16 +208,16 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the library would do."""
+    """The library's plan."""
 
-    instance: InstanceInfo | None  # None: another implementation must do it
+    instance: InstanceInfo | None  # None: no kernel supports it
     shared_bytes: int
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How far off a run was, as a multiple of what is allowed, and what was counted in it."""
+    """Error of a run as a multiple of the allowed error, and its counters."""
 
     output: float
     bank_conflicts: int
@@ -228,12 +228,12 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether the run was correct."""
         return not self.error and self.output <= 1 and self.bank_conflicts == 0
 
 
 class LinearEmulator:
-    """The products of a library that build() made."""
+    """The linear part of a library made by build()."""
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
@@ -244,12 +244,12 @@ class LinearEmulator:
             info = InstanceInfo()
 
     def numbers(self, problem: Problem) -> list[int]:
-        """The instances that can do it."""
+        """Return the instances that support the problem."""
         wanted = (problem.bits, CODES[problem.dtype])
         return [number for number, each in enumerate(self.instances) if (each.weight_bits, each.dtype) == wanted]
 
     def run(self, problem: Problem, number: int, order: int | None = None) -> Verdict:
-        """Run one instance on one problem and compare; `order` is the seed of that in which warps take turns."""
+        """Run one instance on one problem and compare; `order` seeds the scheduling of warps."""
         operands, report = Operands(problem), Report()
         seed = problem.seed if order is None else order
         conditions = Conditions(
@@ -267,7 +267,7 @@ class LinearEmulator:
         )
 
     def plan(self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, dtype: int = 0) -> Plan:
-        """What the library would do on a card."""
+        """Return the library's plan for a device."""
         arguments = LinearArgs(dtype=dtype, weight_bits=bits, rows=rows, in_columns=depth, out_columns=columns)
         plan = _PlanStruct()
         self._library.emulator_linear_plan(
@@ -278,9 +278,9 @@ class LinearEmulator:
 
 
 def judge(operands: Operands) -> float:
-    """The largest error over what one rounding of exact sums allows, and a few roundings of 32-bit numbers.
+    """Return the largest error relative to one rounding of exact sums plus a few roundings in float32.
 
-    Infinite where a number is no number, or where something was written between the output's rows.
+    Infinite if a value is NaN, or if something was written between the output's rows.
     """
     problem, out = operands.problem, operands.out
     if out.numel() == 0:

@@ -1,4 +1,4 @@
-"""The quantization of rows on the emulator: tensors in, what the kernel makes of them, and beside it what it should."""
+"""Quantization kernels on the emulator: run them on tensors and compare with the expected output."""
 
 import ctypes
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from quantize_reference import LARGEST, Changes, prepare, scales_of
 
 from mezzotint_kernels.abi import Preparation, QuantizeArgs
 
-UNTOUCHED = 99  # what lies between the rows of integers
+UNTOUCHED = 99  # fills the gaps between rows of integers
 NORMS = (Preparation.LAYER_NORM, Preparation.RMS_NORM)
 ULP = 2.0**-24
-FAINT = 2.0**-115  # numbers below may be zeros in 32 bits
-# Of a row's numbers' sizes: what a few roundings to 32 bits, one after the other, are allowed to change.
+FAINT = 2.0**-115  # smaller numbers may become zero in float32
+# Allowed error relative to a row's magnitude: a few successive roundings to float32.
 ALLOWED = 8 * ULP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One quantization, and how the machine is to behave."""
+    """One quantization, and the emulator's behaviour."""
 
     rows: int = 5
     columns: int = 256
@@ -31,8 +31,8 @@ class Problem:
     dtype: torch.dtype = torch.float16
     preparation: Preparation = Preparation.AS_IT_IS
     weights: str = ""  # of the norm: "w", "b" or both
-    rows_per_batch: int = 0  # that share a modulation; 0: none
-    gap: int = 0  # chunks of 16 bytes between one row and the next
+    rows_per_batch: int = 0  # rows that share a modulation; 0: none
+    gap: int = 0  # chunks of 16 bytes between rows
     pattern: str = "normal"  # normal, offset, outliers, zeros, integers, ties, tiny, large
     epsilon: float = 1e-6
     turing: bool = False
@@ -40,14 +40,14 @@ class Problem:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is rounded before the scale is found, so that every integer is determined."""
+        """Whether nothing is rounded before the scale is computed, so that every integer is determined."""
         plain = self.preparation is Preparation.AS_IT_IS and not self.rows_per_batch
         return plain and (not self.group or self.pattern in ("integers", "ties"))
 
 
 @dataclass
 class Operands:
-    """A problem's tensors, each with a page behind it that cannot be touched."""
+    """A problem's tensors, each followed by an inaccessible page."""
 
     problem: Problem
     kept: list[object] = field(default_factory=list)
@@ -76,9 +76,9 @@ class Operands:
                 return torch.where(far, x * 200, x)
             case "zeros":
                 return x * (torch.arange(rows).unsqueeze(1) % 3 == 1)
-            case "integers":  # sums of them are exact, and many quotients are ties
+            case "integers":  # their sums are exact, and many quotients are ties
                 return (x * 20).round()
-            case "ties":  # every second quotient is in the middle between two integers, and divides without a rest
+            case "ties":  # every second quotient lies exactly between two integers
                 halves = (x * 40).round().clamp(-2 * LARGEST, 2 * LARGEST)
                 halves[:, :1] = 2 * LARGEST
                 return halves
@@ -92,7 +92,7 @@ class Operands:
         return self._matrix(rows, columns, self.problem.dtype).copy_(torch.randn(rows, columns, generator=self._lots))
 
     def _matrix(self, rows: int, columns: int, dtype: torch.dtype, gap: int | None = None) -> torch.Tensor:
-        """A matrix whose last row ends where its memory ends; between rows lies what no kernel may use."""
+        """Allocate a matrix that ends at an inaccessible page, with gaps between rows that kernels must not use."""
         stride = columns + (self.problem.gap if gap is None else gap) * 16 // dtype.itemsize
         count = (rows - 1) * stride + columns
         if count <= 0 or columns == 0:
@@ -102,7 +102,7 @@ class Operands:
         return flat.as_strided((rows, columns), (stride, 1))
 
     def arguments(self) -> QuantizeArgs:
-        """The struct that the library takes."""
+        """Return the argument struct of the library."""
         problem = self.problem
         names = ("x", "norm_weight", "norm_bias", "shift", "gain", "values", "scales")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
@@ -121,7 +121,7 @@ class Operands:
         )
 
     def changes(self) -> Changes:
-        """What happens to the rows, for the reference."""
+        """Return the preparation of the rows, for the reference."""
         problem = self.problem
         batches = torch.arange(problem.rows) // max(problem.rows_per_batch, 1)
         return Changes(
@@ -137,23 +137,23 @@ class Operands:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How far off a run was, as a multiple of what is allowed."""
+    """Errors of a run as multiples of the allowed error."""
 
     scales: float
     values: float
-    ties: int  # integers that are not the reference's, though near enough to the middle between two
+    ties: int  # integers that differ from the reference, but close enough to a tie
     numbers: int
     error: str
     operands: Operands
 
     @property
     def right(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether the run was correct."""
         return not self.error and self.scales <= 1 and self.values <= 1
 
 
 class QuantizeEmulator:
-    """The quantization of a library that build() made."""
+    """The quantization part of a library made by build()."""
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
@@ -161,7 +161,7 @@ class QuantizeEmulator:
     def run(
         self, problem: Problem, order: int | None = None, spoil: Callable[[Operands], object] = lambda _operands: None
     ) -> Verdict:
-        """Run one problem and compare; `order` is the seed of that in which warps take turns."""
+        """Run one problem and compare; `order` seeds the scheduling of warps."""
         operands, report = Operands(problem), Report()
         spoil(operands)
         seed = problem.seed if order is None else order
@@ -172,18 +172,18 @@ class QuantizeEmulator:
 
 
 def judge(operands: Operands, error: str = "") -> Verdict:
-    """Scales and integers beside the reference's.
+    """Compare scales and integers with the reference's.
 
-    An integer may be off by half, and by what the numbers' own errors and the scale's amount to; where nothing is
-    rounded on the way it must be the very one. Infinite where something was written between the rows.
+    An integer may differ by one half plus the errors of the values and the scale; if nothing is rounded beforehand, it
+    must be equal. Infinite if something was written between the rows.
     """
     problem = operands.problem
     rows = prepare(operands.x, operands.changes())
     numbers = rows.values.float() if problem.exact else rows.values
     scales = scales_of(numbers)
-    # A product with the scale's inverse, rounded once: from a quotient it differs at ties alone.
+    # A product with the rounded inverse of the scale differs from a quotient only at ties.
     quotients = numbers.double() * (1 / scales.float()).double() if problem.exact else numbers / scales
-    wanted = quotients.round()  # halves to the even neighbour
+    wanted = quotients.round()  # half to even
     sizes = rows.size.amax(dim=1, keepdim=True) if problem.columns else torch.zeros(problem.rows, 1)
     allowed = torch.zeros(1, 1) if problem.exact else ALLOWED * sizes.double() / scales + 4 * LARGEST * ULP
     faint = torch.zeros(1, 1, dtype=torch.bool) if problem.exact else faint_rows(operands, numbers, sizes)
@@ -204,12 +204,12 @@ def judge(operands: Operands, error: str = "") -> Verdict:
 
 
 def worst(errors: torch.Tensor) -> float:
-    """The largest; infinite where one is no number."""
+    """Return the largest error, or infinity if one is NaN."""
     return float("inf") if bool(errors.isnan().any()) else float(errors.max()) if errors.numel() else 0.0
 
 
 def faint_rows(operands: Operands, numbers: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    """Which rows `(m, 1)` are no zeros, but below their numbers' own errors, and came out as faint as that."""
+    """Return which rows `(m, 1)` are nonzero but below the error of their values, and were quantized as such."""
     if not operands.problem.columns:
         return torch.zeros(1, 1, dtype=torch.bool)
     least = (ALLOWED * sizes).clamp(min=FAINT)
@@ -219,7 +219,7 @@ def faint_rows(operands: Operands, numbers: torch.Tensor, sizes: torch.Tensor) -
 
 
 def at_all(wrong: torch.Tensor) -> torch.Tensor:
-    """An infinite error where something is wrong, none elsewhere."""
+    """Return infinity where something is wrong, zero elsewhere."""
     return torch.zeros(wrong.shape).masked_fill(wrong, float("inf"))
 
 

@@ -1,4 +1,4 @@
-"""Builds the emulator's library from the kernels' sources, or from a copy of some of them; needs only g++."""
+"""Build the emulator's library from the kernel sources, or from a copy of some of them; needs only g++."""
 
 import ctypes
 import hashlib
@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "kernels"
 CACHE = ROOT / "build" / "emulator"
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULATOR", "-Wall", "-Wextra", "-Werror")
-QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
+QUIET = ("-Wno-unknown-pragmas",)  # unroll pragmas are for nvcc
 LISTS_ONLY = ("-DMEZZOTINT_LISTS_ONLY",)
 INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
-# What `make test` does without, for compiling takes long: the same templates stand there for other formats and sizes.
+# Skipped by `make test`, since compiling is slow: the same templates are tested with other dtypes and sizes.
 LEFT_OUT = frozenset(
     {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
@@ -28,7 +28,7 @@ LEFT_OUT = frozenset(
 
 
 class Conditions(ctypes.Structure):
-    """How the machine behaves in a run (run.h)."""
+    """The emulator's behaviour in a run (run.h)."""
 
     _fields_ = (
         ("late_copies", ctypes.c_int32),
@@ -40,7 +40,7 @@ class Conditions(ctypes.Structure):
 
 
 def build(folder: Path = KERNELS, left_out: Collection[str] = ()) -> Path:
-    """The library for the kernel sources in `folder`; objects are remembered by what they are made of.
+    """Build the library from the kernel sources in `folder`; objects are cached by contents.
 
     Kernels of the instances in `left_out`, such as attention/float16_80, can be chosen but do nothing when they run.
     """
@@ -56,9 +56,9 @@ def build(folder: Path = KERNELS, left_out: Collection[str] = ()) -> Path:
 
 
 def copy_sources(folder: Path, instances: Iterable[str] = (), keep: Callable[[str], bool] = lambda _: True) -> Path:
-    """A copy of the sources in `folder`: of the instances only those files named, such as attention/bfloat16_64.
+    """Copy the sources to `folder`, with only the named instance files, such as attention/bfloat16_64.
 
-    Of these only the lines that `keep` wants, for compiling them is what takes long.
+    Of these keep only the lines for which `keep` returns True, since compiling them is slow.
     """
     wanted = set(instances)
     for part in ("csrc", "emulator"):
@@ -78,13 +78,13 @@ def copy_sources(folder: Path, instances: Iterable[str] = (), keep: Callable[[st
 
 
 def _kernel_sources(csrc: Path) -> list[Path]:
-    """All but the C ABI and what queues on a device: those are CUDA's."""
+    """Return all sources except the C ABI and launches, which need CUDA."""
     own = [path for path in csrc.glob("*/**/*") if path.suffix in {".cpp", ".cu"}]
     return [path for path in own if path.parent.name != "api" and path.name != "launch.cu"]
 
 
 def _instance_name(path: Path) -> str:
-    """What a file of instances is called: attention/bfloat16_64."""
+    """Return the name of an instance file: attention/bfloat16_64."""
     return f"{path.parents[1].name}/{path.stem}"
 
 
@@ -97,7 +97,7 @@ def _object(source: Path, folder: Path, flags: tuple[str, ...]) -> Path:
 
 
 def _closure(path: Path) -> Iterator[Path]:
-    """A source and all that it includes of ours."""
+    """Return a source and everything of ours that it includes."""
     found, left = {path}, [path]
     while left:
         each = left.pop()

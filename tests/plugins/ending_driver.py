@@ -1,7 +1,7 @@
-"""Runs the real `main` in a process of its own: `python ending_driver.py [PATH...]`; it tells on stdout, as JSON.
+"""Run the real `main` in a separate process: `python ending_driver.py [PATH...]`; reports as JSON on stdout.
 
-The engine is a fake. `PROMPT` in the environment is asked for when the window is there; `HANG` makes the window's
-thread stop for good once it is there.
+The engine is a fake. If `PROMPT` is in the environment, it is generated once the window is open; `HANG` blocks the
+window's thread forever once it is open.
 """
 
 import json
@@ -20,7 +20,7 @@ from mezzotint_app import main, program
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write
 
-for one in ("SIGINT", "SIGHUP"):  # whoever started the tests may have had them ignored, which is passed on
+for one in ("SIGINT", "SIGHUP"):  # ignored signals would be inherited from whoever started the tests
     if hasattr(signal, one):
         signal.signal(getattr(signal, one), signal.SIG_DFL)
 
@@ -34,7 +34,7 @@ def tell(**facts):
 
 
 def watched(real, made):
-    """What `open_window` does, and then what the test wants to know."""
+    """Call `open_window`, and report the signals that the tests need."""
     window = real(made)
     made.runner.started.connect(lambda task: tell(part="started", prompt=task.request.prompt))
     made.runner.saved.connect(lambda _task, image: tell(part="saved", path=image.path))

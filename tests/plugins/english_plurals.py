@@ -1,11 +1,11 @@
-"""The window's texts with their English plurals, as the program shows them."""
+"""The window's texts with English plurals, as the program displays them."""
 
 import pytest
 
 
 @pytest.fixture(scope="session")
 def qapp(qapp):
-    """Qt's application, which speaks English."""
+    """The Qt application with the English translation installed."""
     from mezzotint_app import language
 
     language.install(qapp, "en")

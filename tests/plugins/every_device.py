@@ -1,7 +1,7 @@
-"""Whole jobs on the processor and on a card that is not there, with what every job on a card has to keep to.
+"""Full jobs on the CPU and on the simulated GPU, with checks that every GPU job must pass.
 
-A module asks for it with `pytestmark = pytest.mark.usefixtures("every_device")`; engines that outlive a test ask for
-it, too. Jobs that name no device are then made on the card, for it is the best there is.
+A module requests it with `pytestmark = pytest.mark.usefixtures("every_device")`; so do engines that outlive a test.
+Jobs that name no device then run on the GPU, as it is the best device.
 """
 
 import gc
@@ -15,14 +15,14 @@ from mezzotint.engine import Engine
 from mezzotint.protocol import Step
 
 ROOM = 2 * 2**30
-MARGIN = 1.1  # that a phase may exceed its plan by
-# Where steps wait for the host, and why.
+MARGIN = 1.1  # factor by which a phase may exceed its plan
+# Steps that wait for the GPU, and why.
 DRAWN = "the noise of each step is drawn in RAM, so that a seed is one image on every device"
-PREVIEW = "images/preview.py"  # what a step aims at is shown now, and made in RAM
-CAPTURE = "acceleration/captured_steps.py"  # a capture begins with all that is queued done
+PREVIEW = "images/preview.py"  # the preview is displayed immediately and made in RAM
+CAPTURE = "acceleration/captured_steps.py"  # a capture starts by waiting for all queued work
 LOOKED_UP = "diffusers looks levels of noise up in RAM, by a timestep that lies on the card"
 COPIED = "diffusers copies levels of noise to the card"
-MASKED = "transformers/transformer_qwenimage.py"  # diffusers has the length of words copied to a card, with a mask
+MASKED = "transformers/transformer_qwenimage.py"  # diffusers copies the prompt's length to the GPU if there is a mask
 MAY_WAIT = {
     "euler_a": DRAWN,
     "dpmpp_2m_sde": DRAWN,
@@ -34,7 +34,7 @@ MAY_WAIT = {
 
 
 class WaitsOfSteps:
-    """What the thread that computes waited for, from the end of one step to the end of the next."""
+    """Records what the computing thread waited for between the end of one step and the end of the next."""
 
     def __init__(self, card, on_event=None):
         self._card, self._on_event, self._counts = card, on_event, []
@@ -53,26 +53,26 @@ class WaitsOfSteps:
 
 @pytest.fixture(scope="module", params=["cpu", "cuda:0"])
 def every_device(request):
-    """The device that jobs are made on; `parametrize("every_device", ["cpu"], indirect=True)` has one alone."""
+    """The device that jobs run on; `parametrize("every_device", ["cpu"], indirect=True)` selects one."""
     if request.param == "cpu":
         yield request.param
         return
     with fake_card(ROOM) as card, pytest.MonkeyPatch.context() as patch:
         patch.setattr(Engine, "generate", checked(Engine.generate, card))
-        patch.setattr(Engine, "__del__", Engine.close, raising=False)  # the next job's first block may be on its way
+        patch.setattr(Engine, "__del__", Engine.close, raising=False)  # the next job may be prefetching already
         yield request.param
         assert card.hazards == []
 
 
 def checked(generate, card):
-    """Every job on the card: no step waits, no phase needs more than was planned."""
+    """Wrap `generate` to check every GPU job: no step waits for the GPU, no phase exceeds its planned memory."""
 
     engines = WeakSet()
 
     @wraps(generate)
     def watched(self, request, on_event, cancelled):
         if self not in engines and card.devices[0].allocated:
-            gc.collect()  # what dropped engines still hold is not in this one's plan
+            gc.collect()  # memory held by dropped engines is not in this engine's plan
         engines.add(self)
         waits = WaitsOfSteps(card, on_event)
         result = generate(self, request, waits, cancelled)
@@ -80,7 +80,7 @@ def checked(generate, card):
         if not {stage.sampler for stage in result.stages} & set(MAY_WAIT):
             assert [place for _, place in waits.between if not place.startswith((PREVIEW, CAPTURE, MASKED))] == []
         if request.attention == "reference":
-            return result  # it holds all scores at once, and is there to be compared with
+            return result  # materializes all scores; only a reference for comparison
         for phase in result.memory.phases:
             assert phase.measured_bytes <= MARGIN * phase.predicted_bytes, phase
         return result

@@ -1,4 +1,4 @@
-"""Builds the extension that calls the kernels' library from Python; needs g++ and Python's headers."""
+"""Build the extension that calls the kernels' library from Python; needs g++ and Python's headers."""
 
 import hashlib
 import subprocess
@@ -15,7 +15,7 @@ SANITIZED = ("-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 
 def build_extension() -> Path:
-    """The file, remembered by what it is made of; a test without Python's headers is skipped."""
+    """Return the extension's file, cached by its sources; skips the test if Python's headers are missing."""
     headers = Path(sysconfig.get_path("include"))
     if not (headers / "Python.h").is_file():
         pytest.skip("Python's headers are not here: install python3-dev")

@@ -1,4 +1,4 @@
-"""A clock that moves when the test says so."""
+"""A clock that advances when the test says so."""
 
 import heapq
 import itertools
@@ -14,7 +14,7 @@ class FakeWait:
 
 
 class FakeClock:
-    """`advance` does all that is due, in order, at its time; `settle` what is due now."""
+    """`advance` runs all timers that become due, in order; `settle` those due now."""
 
     def __init__(self) -> None:
         self._now = 1000.0
@@ -43,10 +43,10 @@ class FakeClock:
         self.advance(0)
 
     def jump(self, seconds: float) -> None:
-        """As after a sleep of the machine: the time has passed, and nothing was done meanwhile."""
+        """Advance as after the machine slept: time has passed, but no timer has run."""
         self._now += seconds
         self.settle()
 
     def waiting(self):
-        """How many things are yet to be done."""
+        """Return the number of pending timers."""
         return sum(not wait.stopped for _, _, wait in self._waits)

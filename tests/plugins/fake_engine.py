@@ -1,4 +1,4 @@
-"""An engine and a catalog without networks; the prompt says which fault to make."""
+"""An engine and a catalog without networks; the prompt selects a fault."""
 
 import dataclasses
 import os
@@ -86,7 +86,7 @@ def result_of(request, images, **changes) -> GenerateResult:
 
 
 class FakeEngine:
-    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; else images."""
+    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; others succeed."""
 
     def __init__(self, catalog=None):
         self.catalog = catalog
@@ -153,5 +153,5 @@ class FakeEngine:
         raise MemoryError
 
     def _print(self, cancelled):
-        print('{"jsonrpc": "2.0", "id": 1, "result": "a lie"}', flush=True)  # noqa: T201  what a careless library does
+        print('{"jsonrpc": "2.0", "id": 1, "result": "a lie"}', flush=True)  # noqa: T201  as a careless library would
         os.write(1, b"native garbage")

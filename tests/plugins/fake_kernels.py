@@ -1,4 +1,4 @@
-"""A stand-in for the kernels' library on the processor: it reads the argument structure as the real one would."""
+"""A stand-in for the kernels' library on the CPU: it reads the argument struct as the real one would."""
 
 import ctypes
 import importlib.util
@@ -12,11 +12,11 @@ from mezzotint.attention.selection import AttentionBackends
 from mezzotint.dispatch.library import KernelPlan, LaunchFailed, Unsupported
 
 _DTYPES = {0: torch.float16, 1: torch.bfloat16, 2: torch.float32}
-WORKSPACE = 96  # bytes that it wants
+WORKSPACE = 96  # size in bytes
 
 
 def _structure():
-    """The structure that the package hands to the library, from its own file; the package need not be installed."""
+    """Return the struct that the package passes to the library, from its file; the package need not be installed."""
     path = Path(__file__).parents[2] / "kernels" / "mezzotint_kernels" / "abi.py"
     spec = importlib.util.spec_from_file_location("mezzotint_kernels_abi", path)
     module = importlib.util.module_from_spec(spec)
@@ -25,10 +25,10 @@ def _structure():
 
 
 class FakeKernels:
-    """Computes by the reference.
+    """Computes with the reference implementation.
 
-    It errs as `fault` says (wrong, nan, unsupported, launch, bug), but not in the first `after` launches, and only in
-    those whose arguments `only` is true of. `head_sizes`, if given, are all that it has kernels for.
+    It fails as `fault` says (wrong, nan, unsupported, launch, bug), after the first `after` launches, and only for
+    arguments for which `only` is true. `head_sizes`, if given, are the only ones supported.
     """
 
     device_type = "cpu"
@@ -68,9 +68,9 @@ class FakeKernels:
 
 
 class CalledKernels(FakeKernels):
-    """The same, called by the extension in one step: `prepared` counts what came the other way.
+    """Likewise, but called by the extension in one step; `prepared` counts the calls through ctypes.
 
-    `status`, if it is not 0, is what a call in one step comes to.
+    `status`, if nonzero, is returned by one-step calls.
     """
 
     def __init__(self, file, **options):
@@ -98,7 +98,7 @@ class CalledKernels(FakeKernels):
 
 
 def read_and_attend(arguments):
-    """What the structure says, computed and written where it says."""
+    """Compute what the struct describes and write the output."""
     dtype, a = _DTYPES[arguments.dtype], arguments
     queries, keys = (a.batch, a.heads, a.nq), (a.batch, a.kv_heads, a.nk)
     q, out = (_tensor(p, (*queries, a.head_dim), (*s, 1), dtype) for p, s in ((a.q, a.q_stride), (a.out, a.out_stride)))
@@ -126,7 +126,7 @@ def _tensor(pointer, sizes, strides, dtype):
 
 
 def fake_backends(kernels=None, error=None, device_type="cpu") -> AttentionBackends:
-    """Selection over the stand-in; with an error there is no library."""
+    """Return backends over the stand-in; with `error`, opening the library fails."""
 
     def open_library():
         if error is not None:

@@ -1,4 +1,4 @@
-"""Stand-ins for the kernels' library on the processor: each reads the argument structures as the real one would."""
+"""Stand-ins for the kernels' library on the CPU: each reads the argument structs as the real one would."""
 
 import ctypes
 import math
@@ -19,10 +19,10 @@ _DTYPES = {0: torch.float16, 1: torch.bfloat16}
 
 
 class FakeProducts:
-    """Computes in 32 bits.
+    """Computes in float32.
 
-    It errs as `fault` says (wrong, nan, unsupported, launch, bug), but not in the first `after` products. `depths`, if
-    given, are all that it has kernels for.
+    It fails as `fault` says (wrong, nan, unsupported, launch, bug), after the first `after` products. `depths`, if
+    given, are the only ones supported.
     """
 
     device_type = "cpu"
@@ -93,7 +93,7 @@ class FakeProducts:
 
 
 class EmulatedProducts(FakeProducts):
-    """Runs the kernels themselves, on the emulator: those of the smallest tiles."""
+    """Runs the actual kernels on the emulator: those with the smallest tiles."""
 
     def __init__(self, library=None):
         super().__init__()
@@ -129,7 +129,7 @@ def _matrix(pointer, rows, columns, stride, dtype):
 
 
 def fake_product_backends(library=None, error=None) -> ProductBackends:
-    """Selection over a stand-in; with an error there is no library."""
+    """Return backends over a stand-in; with `error`, opening the library fails."""
 
     def open_library():
         if error is not None:
@@ -141,5 +141,5 @@ def fake_product_backends(library=None, error=None) -> ProductBackends:
 
 
 def no_bitsandbytes() -> NoReturn:
-    """For ProductBackends: as where it is not installed."""
+    """For ProductBackends: as if bitsandbytes were not installed."""
     raise Unavailable("bitsandbytes is not here")

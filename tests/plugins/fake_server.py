@@ -1,10 +1,10 @@
-"""A process that speaks the engine's protocol and makes no images; words say which fault to make.
+"""A process that speaks the engine's protocol and generates no images; the prompt selects a fault.
 
-    python fake_server.py [--start FAULT]       faults of a start: hang, die, slow, version, deaf, missing, garbage
-    generate {"prompt": FAULT}                  faults of a job, below; anything else makes an image of nothing
-    drain                                       the same for what waits in the queue, by the engine's own code
+    python fake_server.py [--start FAULT]       faults at startup: hang, die, slow, version, deaf, missing, garbage
+    generate {"prompt": FAULT}                  faults of a job, below; anything else makes a dummy image
+    drain                                       the same for the entries of the queue, by the engine's own code
 
-It needs nothing but the standard library until it drains, so that it starts at once.
+It uses only the standard library until it drains, so that it starts immediately.
 """
 
 import errno
@@ -88,11 +88,11 @@ def made_image(request, index):
 
 
 class JobError(Exception):
-    """Why a job comes to nothing: its kind and its words."""
+    """Why a job fails: the kind and the message."""
 
 
 def make(request, tell, stopped):
-    """The result of a job, which tells what it does by `tell(kind, **fields)`."""
+    """Run a job, reporting events through `tell(kind, **fields)`, and return its result."""
     tell("Loading", model="fake", component="unet", bytes_done=1, bytes_total=2)
     images, count = [], request.get("count", 1)
     for index in range(count):
@@ -123,7 +123,7 @@ def generate(call, request):
 
 
 class Engine:
-    """What the engine's own drain works with."""
+    """The part of an engine that the real drain uses."""
 
     def generate(self, request, on_event, cancelled):
         from mezzotint.codec import decode, decode_event, encode
@@ -160,7 +160,7 @@ def drain(call, params):
 
 
 def once(folder):
-    """Whether this is the first time, over all processes that were told of that folder."""
+    """Whether this is the first call, across all processes given this folder."""
     try:
         os.close(os.open(Path(folder) / "happened", os.O_CREAT | os.O_EXCL))
     except FileExistsError:
@@ -240,7 +240,7 @@ MODEL = {
     "defaults": None,
     "problem": None,
 }
-NOTHING = {  # what one says that knows of one model and of nothing else
+NOTHING = {  # answers of an engine with one model and nothing else
     "drain_settings": None,
     "models": [MODEL],
     "inspect": MODEL,

@@ -1,4 +1,4 @@
-"""A process and a background thread that do what the test says, when it says so."""
+"""A service and a background thread controlled by the test."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ class Asked:
 
 @dataclass
 class FakeService:
-    """Records what is asked; the test answers, fails or tells events, for the oldest open call of that method."""
+    """Records calls; the test answers, fails or sends events for the oldest open call of a method."""
 
     asked: list = field(default_factory=list)
     cancelled: list = field(default_factory=list)
@@ -70,7 +70,7 @@ class FakeService:
 
 
 class InlineBackground:
-    """Does the work at once; with `held` it waits for `go`."""
+    """Runs work immediately, or with `held` when `go` is called."""
 
     def __init__(self):
         self.held = False

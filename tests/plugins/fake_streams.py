@@ -1,7 +1,7 @@
-"""torch.cuda's streams and events, pretended: everything queued is kept, and happens only when it is run.
+"""Simulated streams and events of torch.cuda: queued work is kept and executed only by `run`.
 
-What an order of events allows is what may happen. So streams run as far ahead of each other as events let them, in an
-order that a test draws; copies and computing that are not ordered by events then meet in the wrong order somewhere.
+Streams run as far ahead of each other as events allow, in a random order that the test seeds; copies and computation
+that events do not order then eventually run in the wrong order.
 """
 
 import random
@@ -18,8 +18,8 @@ class FakeStream:
     """A queue of work."""
 
     def __init__(self, device: torch.device | None = None) -> None:
-        self.device_of_copies = device  # None: it computes
-        self.queue: deque[Callable[[], bool]] = deque()  # each says whether it could be done
+        self.device_of_copies = device  # None: a compute stream
+        self.queue: deque[Callable[[], bool]] = deque()  # each returns whether it could run
 
     def wait_event(self, event: "FakeEvent") -> None:
         number = event.recorded
@@ -27,7 +27,7 @@ class FakeStream:
 
 
 class FakeEvent:
-    """A place in a stream; recorded anew, it is another place."""
+    """A position in a stream; recording it again moves it."""
 
     def __init__(self) -> None:
         self.recorded = self.reached = 0
@@ -50,14 +50,14 @@ class FakeEvent:
 
 
 class FakeStreams:
-    """What is used of torch.cuda, and one computing stream."""
+    """The parts of torch.cuda in use, with one compute stream."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)
         self._compute = FakeStream()
         self._current = self._compute
         self.streams = [self._compute]
-        self.synchronized = 0  # how often the host waited
+        self.synchronized = 0  # number of host waits
         self.events = 0
 
     def Stream(self, device: torch.device) -> FakeStream:
@@ -84,7 +84,7 @@ class FakeStreams:
             self._current = before
 
     def queue(self, work: Callable[[], Any]) -> None:
-        """Have the current stream do something."""
+        """Queue work on the current stream."""
 
         def do() -> bool:
             work()
@@ -93,7 +93,7 @@ class FakeStreams:
         self._current.queue.append(do)
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Run all streams, drawing which is next; RuntimeError when all wait for each other."""
+        """Run all streams in random order. Raises RuntimeError if all wait for each other."""
         while not until():
             waiting = [stream for stream in self.streams if stream.queue]
             self._random.shuffle(waiting)
@@ -106,7 +106,7 @@ class FakeStreams:
 
 
 class QueuedCopies(_python_dispatch.TorchDispatchMode):
-    """Copies that are asked for without waiting are queued."""
+    """Queues non-blocking copies."""
 
     def __init__(self, streams: FakeStreams) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""An engine that is asked like the real one, and lives and dies as the test says."""
+"""A fake engine with the real one's interface, whose state the test controls."""
 
 from fake_service import FakeService
 from PySide6.QtCore import QObject, Signal
@@ -11,7 +11,7 @@ class Changes(QObject):
 
 
 class FakeSupervised(FakeService):
-    """Ready from the beginning; `become` changes its state, `die` fails what is open first."""
+    """Ready from the start; `become` changes its state, `die` also fails all open calls."""
 
     def __init__(self):
         super().__init__()
@@ -48,7 +48,7 @@ class FakeSupervised(FakeService):
         self.changed.emit()
 
     def die(self, message="The engine crashed (signal 11).", state="restarting"):
-        """As the supervisor does it: the state is there before callers are told."""
+        """Crash in the supervisor's order: the state changes before callers are told."""
         self.words = message
         self.become(state)
         for one in self.open():

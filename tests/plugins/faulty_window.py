@@ -1,4 +1,4 @@
-"""The real window over processes, files and disks with faults; the engine is a fake that starts at once."""
+"""The real window with faulty processes, files and disks; the engine is a fake that starts immediately."""
 
 import sys
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from mezzotint_app.stored import write
 
 PLUGINS = Path(__file__).parent
 ENGINE = (sys.executable, "-P", str(PLUGINS / "fake_server.py"))
-WAIT = 30_000  # milliseconds that anything may take; a busy machine is no failure
+WAIT = 30_000  # timeout in milliseconds; generous, for busy machines
 
 
 def engine_that(fault):
@@ -20,7 +20,7 @@ def engine_that(fault):
 
 
 class Switch:
-    """A process that the next start finds as it was set."""
+    """A process whose behaviour at the next start can be set."""
 
     def __init__(self, path, module="mezzotint.librarian"):
         self._path = path
@@ -32,7 +32,7 @@ class Switch:
 
 
 class Faulty:
-    """A window that is open, and what a person reads and does there."""
+    """An open window, and what a user reads and does there."""
 
     def __init__(self, qtbot, engine=ENGINE, librarian=None):
         self.bot = qtbot
@@ -57,7 +57,7 @@ class Faulty:
         return self.window.librarian_notice.trouble.text()
 
     def type_prompt(self, text):
-        """By keyboard, as far as Qt is concerned."""
+        """Type through Qt's keyboard events."""
         edit = self.window.create_page.prompts.prompt
         edit.selectAll()
         self.bot.keyClicks(edit, text)
@@ -69,7 +69,7 @@ class Faulty:
         self.program.dropped.take_paths([str(path) for path in paths])
 
     def ask(self, prompt):
-        """Put an image into the queue as Generate does; the engine need not be there."""
+        """Add an image to the queue as Generate does; the engine need not run."""
         program = self.program
         program.create.words.set_prompt(prompt)
         rows = []
@@ -88,7 +88,7 @@ class Faulty:
         return [row.state for row in self.rows()]
 
     def works(self, prompt="still works"):
-        """Another image can be asked for and is made."""
+        """Check that another image can be requested and is generated."""
         count = len(self.saved)
         self.ask(prompt)
         self.until(lambda: len(self.saved) > count and self.program.runner.task() is None)
@@ -104,7 +104,7 @@ class Faulty:
 
 @contextmanager
 def opened(qtbot, monkeypatch, *, patience=(0.02, 0.02, 0.02, 0.02), **commands):
-    """Open a window that waits hardly between starts, and close it in good order."""
+    """Open a window with hardly any delay between restarts, and close it properly."""
     monkeypatch.setattr(supervisor, "BACK_OFF", patience)
     if not settings_path().exists():
         write(settings_path(), Settings(first_run_done=True, previews=False))

@@ -1,4 +1,4 @@
-"""Fetches in this process, without the waits between tries: a process of its own for each takes a second.
+"""Download in this process, without delays between retries: a separate process for each takes a second.
 
 from fetched_here import children, fetched_here  # noqa: F401  where most tests are not about those processes
 """
@@ -15,12 +15,12 @@ from mezzotint.library.downloads import transfer as download_transfer
 
 @pytest.fixture
 def children():
-    """Has a test fetch by processes of their own, as the program does."""
+    """Makes a test download in separate processes, as the program does."""
 
 
 @pytest.fixture(autouse=True)
 def fetched_here(request, monkeypatch):
-    """Has all others fetch here."""
+    """Makes all other tests download in this process."""
     if "children" in request.fixturenames:
         yield
         return

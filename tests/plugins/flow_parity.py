@@ -1,4 +1,4 @@
-"""Images by the engine and by the pipelines of diffusers, of one small flow model, for tests that compare them."""
+"""Compare images by the engine and by diffusers' pipelines, for a small flow model."""
 
 import copy
 import dataclasses
@@ -31,7 +31,7 @@ def request_of(
     side: int | None = SIDE,
     **fields: Any,
 ) -> GenerateRequest:
-    """For one image of a model's folder or file; `fields` are those of `Sampling` or of the request."""
+    """Return a request for one image with a model's folder or file; `fields` belong to `Sampling` or the request."""
     images = () if init is None else (ImageInput(path=str(init)),)
     images += tuple(ImageInput(path=str(path), role="reference") for path in references)
     of_sampling = {one.name for one in dataclasses.fields(Sampling)}
@@ -50,13 +50,13 @@ def request_of(
 
 
 def ours(model: Path, folder: Path, **fields: Any) -> np.ndarray:
-    """The engine's image of such a request."""
+    """Return the engine's image of such a request."""
     result = Engine(Catalog.standard()).generate(request_of(model, folder, **fields), lambda _: None, lambda: False)
     return np.array(Image.open(result.images[0].path))
 
 
 def words_matter(model: Path, folder: Path) -> None:
-    """Other words, and negative ones, change the image: without that nothing is compared where images are."""
+    """Check that prompt and negative prompt affect the image; otherwise comparing images proves nothing."""
     plain = ours(model, folder, steps=2).astype(int)
     others = {"prompt": "two green hills under a dark blue sky"}, {"guidance_scale": 4.0, "negative_prompt": NEGATIVE}
     for fields in others:
@@ -64,7 +64,7 @@ def words_matter(model: Path, folder: Path) -> None:
 
 
 def pipeline(name: str, folder: Path, **parts: Any) -> Any:
-    """One of diffusers', whose networks have weights in memory of their own: mapped files lie unaligned."""
+    """Return a diffusers pipeline whose weights are copied to memory: mapped files are unaligned."""
     import diffusers
 
     made = getattr(diffusers, name).from_pretrained(folder, torch_dtype=torch.float32, **parts)
@@ -76,7 +76,7 @@ def pipeline(name: str, folder: Path, **parts: Any) -> Any:
 
 
 def loaded(folder: Path, *components: str) -> LoadedModel:
-    """A model with some of its components, or all, in float32 on the processor."""
+    """Load a model with some of its components, or all, in float32 on the CPU."""
     checkpoint = open_checkpoint(folder)
     detected = detect(checkpoint)
     sources = family_of(detected.family).sources(checkpoint, detected)
@@ -86,12 +86,12 @@ def loaded(folder: Path, *components: str) -> LoadedModel:
 
 
 def generator() -> torch.Generator:
-    """Of the one seed."""
+    """Return a generator with the common seed."""
     return torch.Generator("cpu").manual_seed(SEED)
 
 
 def same(theirs: Image.Image, mine: np.ndarray, *, apart: int = 0) -> None:
-    """Bit for bit, or a few shades apart, and no grey."""
+    """Check that images are equal, or at most `apart` levels different, and not uniform."""
     expected = np.array(theirs.convert("RGB"))
     assert expected.std() > 1
     np.testing.assert_allclose(expected.astype(int), mine.astype(int), rtol=0, atol=apart)

@@ -1,4 +1,4 @@
-"""A gallery whose librarian answers from a list that the test holds."""
+"""A gallery whose library service answers from a list in the test."""
 
 from dataclasses import dataclass, replace
 from datetime import date
@@ -45,7 +45,7 @@ def small_image(_path="") -> QImage:
 
 
 class FakeTrash:
-    """Takes files that nobody has written, and gives them back; some it refuses, with the reason that is given."""
+    """Moves files to the trash and back without touching disk; refuses those in `problems`, with the given reason."""
 
     def __init__(self, problems=()):
         self.problems = dict(problems)
@@ -64,7 +64,7 @@ class FakeTrash:
 
 
 class ListLibrarian(FakeService):
-    """Answers questions about the gallery from `items` when told to; the rest is the test's to answer."""
+    """Answers gallery queries from `items` when told to; other calls are left to the test."""
 
     def __init__(self, items):
         super().__init__()
@@ -72,7 +72,7 @@ class ListLibrarian(FakeService):
         self.pages = 0
 
     def answer_all(self):
-        """All that is open and can be answered, and what is asked because of the answers."""
+        """Answer all open calls that it can, including follow-up calls."""
         known = ("gallery.query", "gallery.models", "gallery.rate", "gallery.forget", "thumbnail")
         while found := [one for one in self.open() if one.method in known]:
             for one in found:
@@ -115,7 +115,7 @@ class Made:
     settings: Stored
 
     def settle(self):
-        """Until nothing is asked any more."""
+        """Answer until no call is open."""
         for _ in range(20):
             QCoreApplication.processEvents()
             if not [one for one in self.librarian.open() if one.method != "gallery.scan"]:
@@ -144,7 +144,7 @@ def gallery_of(items, folder, *, held=False, state=None):
 
 
 def written_pixels(folder) -> Pixels:
-    """A file of pixels as the librarian writes it."""
+    """Write a file of pixels as the library service does."""
     path = folder / "rows"
     path.write_bytes(bytes(range(2 * 2 * 3)))
     return Pixels(path=str(path), layout="rgb", width=2, height=2, bytes_per_line=6, image_width=2, image_height=2)

@@ -1,11 +1,11 @@
-"""Memory that ends at a page which cannot be touched, for tensors that a kernel must not read or write beyond."""
+"""Memory that ends at an inaccessible page, for tensors that a kernel must not access out of bounds."""
 
 import ctypes
 import mmap
 
 
 def guarded(size: int, kept: list[object], alignment: int = 1) -> memoryview:
-    """So many bytes; what holds them is put into `kept`, and must live as long as they are used."""
+    """Allocate `size` bytes; their owner is appended to `kept` and must live as long as they are used."""
     page = mmap.PAGESIZE
     length = -(-size // page) * page
     memory = mmap.mmap(-1, length + page)

@@ -1,4 +1,4 @@
-"""Requests that make parts of images anew, with images and masks of noise, and what came of them."""
+"""Inpainting requests with random images and masks, and their results."""
 
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ def engine(every_device):
 
 @pytest.fixture
 def image(tmp_path):
-    """Saves noise that no network would make."""
+    """Saves noise that no network would generate."""
     return partial(save_noise, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Attention with 8-bit scores in plain torch: the same groups, roundings and mean as the kernels', sums in float64."""
+"""Attention with 8-bit scores in plain torch: groups, rounding and mean as in the kernels, sums in float64."""
 
 import math
 
@@ -8,14 +8,14 @@ QUERY_ROWS, KEY_ROWS = 16, 64
 
 
 def rounded_queries(q: torch.Tensor) -> torch.Tensor:
-    """Queries (b, h, n, d) after rounding: rows r and r + 8 of each 16 share a scale."""
+    """Return quantized queries (b, h, n, d): rows r and r + 8 of each 16 share a scale."""
     padded = _padded(q, QUERY_ROWS)
     groups = padded.unflatten(2, (-1, 2, 8))  # (b, h, tile, half, r, d)
     return _rounded(groups, dims=(3, 5)).flatten(2, 4)[:, :, : q.shape[2]]
 
 
 def rounded_keys(k: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Keys (b, h, n, d) less their mean after rounding, and the mean (b, h, 1, d); keys from `lengths` on are none."""
+    """Return quantized, mean-free keys (b, h, n, d) and the mean (b, h, 1, d); keys from `lengths` on are padding."""
     there = (torch.arange(k.shape[2]) < lengths.unsqueeze(1)).view(k.shape[0], 1, -1, 1)
     kept = torch.where(there, k, 0.0)
     mean = kept.sum(dim=2, keepdim=True) / lengths.clamp(min=1).view(-1, 1, 1, 1)
@@ -24,7 +24,7 @@ def rounded_keys(k: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, 
 
 
 def rounded_values(v: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Values (b, h, n, d) as float16 after each column's division by its largest size."""
+    """Return values (b, h, n, d) in float16 after dividing each column by its largest magnitude."""
     there = (torch.arange(v.shape[2]) < lengths.unsqueeze(1)).view(v.shape[0], 1, -1, 1)
     kept = torch.where(there, v, 0.0)
     largest = kept.abs().amax(dim=2, keepdim=True).clamp(min=1e-20)
@@ -41,14 +41,14 @@ def attend(
     hidden: torch.Tensor,
     lengths: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Output and logarithm of sums, float64, for tensors (b, h, n, d) of float64."""
+    """Return output and LSE, float64, for float64 tensors (b, h, n, d)."""
     keys, mean = rounded_keys(k, lengths)
     scores = rounded_queries(q) @ keys.transpose(-1, -2) * scale
     if bias is not None:
         scores = scores + bias
     scores = scores.masked_fill(hidden, -math.inf)
     largest = scores.amax(dim=-1, keepdim=True).nan_to_num(neginf=0.0)
-    weights = torch.exp(scores - largest).half().double()  # weights are multiplied as float16
+    weights = torch.exp(scores - largest).half().double()  # the kernels multiply weights as float16
     total = torch.exp(scores - largest).sum(dim=-1, keepdim=True)
     out = torch.where(total > 0, weights @ rounded_values(v, lengths) / total, 0.0)
     sums = torch.logsumexp(scores, dim=-1) + (q * mean).sum(dim=-1) * scale

@@ -1,4 +1,4 @@
-"""Tests see no network, no models or settings of the person who runs them, and a fixed number of threads."""
+"""Isolate tests from the network and from the user's models and settings, and fix the number of threads."""
 
 import contextlib
 import itertools
@@ -22,7 +22,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": str(THREADS),
     "MKL_NUM_THREADS": str(THREADS),
 }
-# What a person may have set for their own use, and must not decide a test.
+# A user's own settings, which must not affect tests.
 UNSET = (
     "MEZZOTINT_MODEL_PATH",
     "HF_TOKEN",
@@ -47,24 +47,24 @@ _numbers = itertools.count()
 
 
 class NetworkUsed(AssertionError):
-    """A test reached for another machine."""
+    """A test tried to reach another machine."""
 
 
 def pytest_configure() -> None:
-    """Set what libraries read while they are imported, and import no more than the program does."""
+    """Set what libraries read at import time, and import no more than the program does."""
     import_later()
     offline_environment()
-    os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # packages installed there stay in sight
+    os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # keep user site-packages importable
     for name in UNSET:
         os.environ.pop(name, None)
-    # A shell starts what runs in the background with Ctrl-C ignored, and processes of tests would inherit that.
+    # A shell ignores Ctrl-C in background jobs, and processes of tests would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give fixtures that outlive a test folders of their own, too."""
+    """Give separate folders to fixtures that outlive a test, too."""
     root = tmp_path_factory.mktemp("homes")
     os.environ.update(_folders(root / "session"))
     return root
@@ -72,7 +72,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def _known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What all tests know of the small models: footprints and hashes, for finding them takes long."""
+    """Return a shared cache of the small models' footprints and hashes, which take long to compute."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "known"
     (folder / "footprints").mkdir(parents=True, exist_ok=True)
@@ -83,9 +83,9 @@ def _known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_folders(
     _homes: Path, _known: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Give each test empty folders (not made yet) for models, settings, cache, downloads, and as home.
+    """Give each test empty folders (not created yet) for models, settings, cache, downloads and home.
 
-    Those with one of the small models find in their cache what is known of them.
+    Tests with one of the small models find the shared data about them in their cache.
     """
     folders = _folders(_homes / str(next(_numbers)))
     for name, folder in folders.items():
@@ -95,18 +95,18 @@ def _own_folders(
         return
     cache, known = Path(folders["MEZZOTINT_CACHE"]), _known / f"fingerprints-{os.getpid()}.json"
     cache.mkdir(parents=True)
-    with contextlib.suppress(OSError):  # Windows lets few people make links
+    with contextlib.suppress(OSError):  # on Windows few users may create links
         (cache / "footprints").symlink_to(_known / "footprints")
     with contextlib.suppress(OSError):
         shutil.copyfile(known, cache / "fingerprints.json")
     yield
-    with contextlib.suppress(OSError):  # none, or what the test has put in its place
+    with contextlib.suppress(OSError):  # missing, or replaced by the test
         shutil.copyfile(cache / "fingerprints.json", known)
 
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Refuse connections to other machines, and fail the test even if it swallowed the refusal."""
+    """Refuse connections to other machines, and fail the test even if it swallowed the error."""
     refused: list[str] = []
 
     def guard(name: str) -> None:

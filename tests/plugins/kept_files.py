@@ -1,4 +1,4 @@
-"""Files that take long to make, kept under a name that says what they were made of."""
+"""Cache for files that take long to build, named after what they are built from."""
 
 import os
 import time
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-PATIENCE = 300  # seconds: nothing takes as long to make
+PATIENCE = 300  # seconds; longer than any build takes
 
 
 def kept(target: Path, make: Callable[[Path], object]) -> Path:
-    """The file, which `make` writes if it is not there: one process does, under another name, and the others wait."""
+    """Return the file, built by `make` if missing: one process builds it under a temporary name, others wait."""
     if not target.exists():
         with _alone(target):
             if not target.exists():
@@ -22,7 +22,7 @@ def kept(target: Path, make: Callable[[Path], object]) -> Path:
 
 @contextmanager
 def _alone(target: Path) -> Iterator[None]:
-    """Nobody else inside, unless the file is there; one that was ended is waited for no longer."""
+    """Hold a lock file, unless the target exists; a stale lock times out."""
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = target.with_suffix(".lock")
     while True:

@@ -1,4 +1,4 @@
-"""What kernels are told when they run: the structs of csrc/*/params.h, field by field."""
+"""Parameters of kernels: the structs of csrc/*/params.h, field by field."""
 
 import ctypes
 from typing import ClassVar
@@ -9,7 +9,7 @@ Fields = list[tuple[str, type]]
 
 
 def _fields(**types: type) -> Fields:
-    """`q__k=pointer` are two fields."""
+    """`q__k=pointer` declares two fields."""
     return [(name, kind) for names, kind in types.items() for name in names.split("__")]
 
 
@@ -75,7 +75,7 @@ class QuantizeParams(ctypes.Structure):
     )
 
 
-# The words of a kernel's name that tell what it is given.
+# The word in a kernel's name that determines its parameter struct.
 _OF_KERNEL: dict[str, type[ctypes.Structure]] = {
     "ForwardParams": ForwardParams,
     "Int8Params": Int8Params,
@@ -85,7 +85,7 @@ _OF_KERNEL: dict[str, type[ctypes.Structure]] = {
 
 
 def read_params(kernel: str, told: bytes) -> dict[str, object]:
-    """What a kernel of that name was told; the bytes are as many as it reads."""
+    """Parse the parameter bytes of a kernel. Raises ValueError if their number is wrong."""
     (struct,) = (struct for word, struct in _OF_KERNEL.items() if f"::{word})" in kernel)
     if len(told) != ctypes.sizeof(struct):
         raise ValueError(f"{kernel} takes {len(told)} bytes, and {struct.__name__} has {ctypes.sizeof(struct)}")
@@ -93,7 +93,7 @@ def read_params(kernel: str, told: bytes) -> dict[str, object]:
 
 
 def values_of(struct: ctypes.Structure) -> dict[str, object]:
-    """Its fields: arrays as tuples, null as None, structs within it as their own fields."""
+    """Return a struct's fields: arrays as tuples, null as None, nested structs as dicts."""
     return {name: _plain(getattr(struct, name)) for name, *_ in struct._fields_}
 
 

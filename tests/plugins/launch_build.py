@@ -1,13 +1,13 @@
-"""Builds the library as it is for cards, down to where it asks CUDA: there it meets a stub that remembers.
+"""Build the library as for GPUs, but linked to a stub CUDA runtime that records calls.
 
-All of the library is real: nvcc compiles csrc as it does for cards, so that its stubs of kernels, their registration
-and the code in their fat binaries are there. What is not is the runtime (tests/kernels/csrc/stub_*.cpp), and not the
-driver below it: over a stub of the driver, the static runtime would ask for tables that are documented nowhere, and the
-test would be of NVIDIA's work and a guess. What the library asks for ends at the runtime: 8 functions, and those that
-nvcc's own code calls. The linker refuses any other. Left out, therefore: how the runtime finds a card's machine code.
+Everything in the library is real: nvcc compiles csrc as it does for GPUs, including its kernel stubs, their
+registration and the code in their fat binaries. Only the runtime is replaced (tests/kernels/csrc/stub_*.cpp), not the
+driver below it: with a stub driver, the static runtime would ask for undocumented tables, and the test would exercise
+NVIDIA's code and guesswork. The library calls 8 runtime functions, plus those that nvcc's own code calls; the linker
+refuses any others. Not covered, therefore: how the runtime finds a GPU's machine code.
 
-Kernels are compiled to PTX alone, which the stub can read, for the oldest architecture, where bfloat16 is empty: no
-card ever runs them.
+Kernels are compiled only to PTX, which the stub can read, for the oldest architecture, where bfloat16 kernels are
+empty: they never run on a GPU.
 """
 
 import hashlib
@@ -26,20 +26,20 @@ STUB = ROOT / "tests" / "kernels" / "csrc"
 CACHE = ROOT / "build" / "launches"
 WORDS = " ".join([*ARCHITECTURES, "compute_120"])
 CODE = ("-gencode=arch=compute_75,code=compute_75", "-no-compress")  # PTX that the stub can read
-SANITIZED = "-Xcompiler=-fsanitize=undefined,-fno-sanitize-recover=all"  # an overflow ends the test run
+SANITIZED = "-Xcompiler=-fsanitize=undefined,-fno-sanitize-recover=all"  # undefined behaviour ends the test run
 FLAGS = ("-std=c++17", "-O1", "-Xcompiler=-fPIC,-fvisibility=hidden", SANITIZED, "-Werror=all-warnings", *CODE)
 DEFINED = ("-DMZT_BUILDING", '-DMZT_VERSION="0.1.0"', f'-DMZT_ARCHITECTURES="{WORDS}"')
-# Every way of launching: all kinds, slices, more shared memory than is given unasked, weights of 8 and 4 bits.
+# Covers every way of launching: all kinds, slices, extra shared memory, weights of 8 and 4 bits.
 SOME = ("attention/bfloat16_64", "attention/bfloat16_512", "gemm/float16_int4", "gemm/bfloat16_int8")
 
 
 def some_sources(folder: Path) -> Path:
-    """A copy of the kernels' sources with the instances of a few files."""
+    """Copy the kernel sources with a few instance files."""
     return copy_sources(folder, SOME)
 
 
 def build(toolchain: Toolchain, folder: Path = KERNELS) -> Path:
-    """The library of the kernel sources in `folder` with the stub; objects are remembered by what they are made of."""
+    """Build the library from the kernel sources in `folder` with the stub; objects are cached by contents."""
     compiled = [path for path in (folder / "csrc").rglob("*") if path.suffix in {".cpp", ".cu"}]
     sources = [*sorted(compiled), *sorted(STUB.glob("stub_*.cpp"))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -58,7 +58,7 @@ def _object(toolchain: Toolchain, source: Path, folder: Path) -> Path:
 
 
 def _made_of(source: Path, folder: Path) -> list[Path]:
-    """A source and all that it includes; of the stub's own it is not looked up which of the library's headers."""
+    """Return a source and its includes; for the stub's own sources, simply all headers of the library."""
     if source.is_relative_to(folder):
         return closure(source)
     return [*closure(source), *sorted((folder / "csrc").rglob("*.h"))]

@@ -1,6 +1,6 @@
-"""Things to have queued, and what is wrong with what was then asked of CUDA: a line for each, none when all is well.
+"""Calls to test on the stub runtime; each check returns a line per mismatch in the requests to CUDA, none if correct.
 
-Tests ask that nothing is wrong, and that something is where a mistake was planted.
+Tests check that there are none, and that there are some where a bug was injected.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from stub_cuda import CARDS, Card, StubCuda, differences
 from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs, Status
 
 STREAM = 0x7EED_0000_1000
-DEVICE = 1  # of two: what is always the first would not be seen
+DEVICE = 1  # the second of two, so that code assuming device 0 fails
 WORKSPACE = 0x5000_0000_0000
 WELL = (Status.OK, "")
 
@@ -61,7 +61,7 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
     ),
 }
 
-# With the teams that a row takes, and the rows of a block (kernels/README.md).
+# With the teams per row, and the rows per block (kernels/README.md).
 QUANTIZE: dict[str, tuple[Callable[[], QuantizeArgs], int, int]] = {
     "narrow rows": (quantize_args, 1, 16),
     "256 columns": (partial(quantize_args, columns=256, x_stride=272, values_stride=320), 1, 16),
@@ -86,7 +86,7 @@ QUANTIZE: dict[str, tuple[Callable[[], QuantizeArgs], int, int]] = {
 
 
 def queue_attention(cuda: StubCuda, case: str, card: Card = CARDS[89]) -> list[str]:
-    """Queue it on the second of two cards, and compare."""
+    """Launch on the second of two devices, and compare."""
     args = attention_of(cuda, ATTENTION[case](), card)
     cuda.forget()
     said = cuda.attention(args, DEVICE, STREAM)
@@ -94,7 +94,7 @@ def queue_attention(cuda: StubCuda, case: str, card: Card = CARDS[89]) -> list[s
 
 
 def queue_linear(cuda: StubCuda, case: str, card: Card = CARDS[89]) -> list[str]:
-    """The same for a product."""
+    """Likewise for a linear layer."""
     args = LINEAR[case]()
     _insert(cuda, card)
     said = cuda.linear(args, DEVICE, STREAM)
@@ -102,7 +102,7 @@ def queue_linear(cuda: StubCuda, case: str, card: Card = CARDS[89]) -> list[str]
 
 
 def queue_rows(cuda: StubCuda, case: str, card: Card = CARDS[89]) -> list[str]:
-    """The same for a quantization."""
+    """Likewise for a quantization."""
     made, teams, rows = QUANTIZE[case]
     _insert(cuda, card)
     said = cuda.quantize(made(), DEVICE, STREAM)
@@ -111,7 +111,7 @@ def queue_rows(cuda: StubCuda, case: str, card: Card = CARDS[89]) -> list[str]:
 
 
 def attention_of(cuda: StubCuda, args: AttentionArgs, card: Card) -> AttentionArgs:
-    """The arguments with the workspace that they need on the second of two cards, which is then there and current."""
+    """Set the arguments' workspace for the second of two devices, which becomes the current one."""
     _insert(cuda, card)
     args.workspace_bytes = cuda.attention_plan(args, DEVICE).workspace_bytes
     args.workspace = WORKSPACE if args.workspace_bytes else None
@@ -131,17 +131,17 @@ def _wrong(cuda: StubCuda, said: tuple[Status, str], wanted: list[dict[str, obje
     return lines + differences(cuda.launches, wanted)
 
 
-# ---- more than one call
+# ---- several calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """Something to queue, on two cards that are alike."""
+    """A call on one of two identical devices."""
 
     queue: Callable[[StubCuda, int, int], tuple[Status, str]]
     launches: int
-    text: str  # what a failed launch is called
-    raises: bool = False  # asks for more shared memory than is given unasked
+    text: str  # name of the kernel in error messages
+    raises: bool = False  # whether it requests extra shared memory
 
 
 def _attend(case: str) -> Callable[[StubCuda, int, int], tuple[Status, str]]:
@@ -186,7 +186,7 @@ OPERATIONS = {
 
 
 def two_alike(cuda: StubCuda) -> None:
-    """Two cards of which the library knows already."""
+    """Set up two identical devices that the library has already seen."""
     cuda.insert(CARDS[80], CARDS[80])
     for device in (0, 1):
         cuda.attention_plan(packed_attention_args(), device)
@@ -194,7 +194,7 @@ def two_alike(cuda: StubCuda) -> None:
 
 
 def ask_again(cuda: StubCuda, operation: Operation) -> list[str]:
-    """What CUDA is asked for: more shared memory once for each device, before the launch, and never anything else."""
+    """Check the requests to CUDA: extra shared memory once per device, before the launch, and nothing else."""
     two_alike(cuda)
     launches = ["cudaLaunchKernel"] * operation.launches
     first = ["cudaGetDevice", *["cudaGetDevice", "cudaFuncSetAttribute"] * operation.raises, *launches]
@@ -210,7 +210,7 @@ def ask_again(cuda: StubCuda, operation: Operation) -> list[str]:
 
 
 def queue_all(cuda: StubCuda) -> list[str]:
-    """Everything once, by the same library: each kernel asks for shared memory of its own."""
+    """Call every operation with the same library: each kernel requests its own shared memory."""
     two_alike(cuda)
     lines = []
     for name, operation in OPERATIONS.items():
@@ -222,7 +222,7 @@ def queue_all(cuda: StubCuda) -> list[str]:
 
 
 def fail_each_launch(cuda: StubCuda, operation: Operation) -> list[str]:
-    """A launch that fails is told, is the last of its call, and leaves nothing behind for the next."""
+    """Check that a failed launch is reported, ends its call, and leaves no error for the next."""
     two_alike(cuda)
     lines = []
     for number in range(operation.launches):
@@ -239,7 +239,7 @@ def fail_each_launch(cuda: StubCuda, operation: Operation) -> list[str]:
 
 
 def fail_to_raise(cuda: StubCuda, operation: Operation) -> list[str]:
-    """Shared memory that was refused is told, nothing is launched, and it is asked for anew the next time."""
+    """Check that a refusal of shared memory is reported, nothing is launched, and the next call asks again."""
     two_alike(cuda)
     with cuda.failing("cudaFuncSetAttribute", 98):
         said = operation.queue(cuda, 0, STREAM)
@@ -250,7 +250,7 @@ def fail_to_raise(cuda: StubCuda, operation: Operation) -> list[str]:
 
 
 def fail_to_ask(cuda: StubCuda) -> list[str]:
-    """Of a device that did not say what it is nothing is known, and nothing is launched."""
-    with cuda.failing("cudaDeviceGetAttribute", 2, passes=3):  # the last of them
+    """Check that nothing is launched on a device whose attributes cannot be read."""
+    with cuda.failing("cudaDeviceGetAttribute", 2, passes=3):  # the last one
         status, said = OPERATIONS["rows"].queue(cuda, 0, STREAM)
     return [] if (status, cuda.launches) == (Status.LAUNCH_FAILED, []) else [f"it knew the device, and said {said!r}"]

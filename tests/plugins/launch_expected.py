@@ -1,4 +1,4 @@
-"""What the library must queue for some arguments on some card, worked out from the plan and the arguments alone."""
+"""The expected launches of the library, computed independently from the plan and the arguments."""
 
 import ctypes
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearAr
 
 ModelRequest = dict[str, object]
 
-UNASKED = 48 * 1024  # of shared memory: what a block may have without more ado
+UNASKED = 48 * 1024  # shared memory available without an attribute
 FORWARD, SHORT_KEYS, INT8 = range(3)
 PASS_THREADS = 128
 _LOG2_E = ctypes.c_float(1.4426950408889634).value
@@ -17,12 +17,12 @@ _ELEMENTS = {Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
 
 
 def divide_up(number: int, by: int) -> int:
-    """The quotient, rounded up."""
+    """Return the quotient, rounded up."""
     return -(-number // by)
 
 
 def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, **where: object) -> list[ModelRequest]:
-    """One launch, or three with scores in 8 bits; `where` is the stream, and what else is known."""
+    """One launch, or three with 8-bit scores; `where` adds the stream and other fields."""
     instance = cuda.instance(cuda.attention_plan(args, device).kernel, card)
     told = _forward_params(instance, args)
     before: list[ModelRequest] = []
@@ -43,7 +43,7 @@ def linear(cuda: StubCuda, args: LinearArgs, card: Card, **where: object) -> lis
 
 
 def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list[ModelRequest]:
-    """One launch, where a row takes so many teams of 8 lanes and a block so many rows."""
+    """One launch, with `teams` teams of 8 lanes per row and `rows` rows per block."""
     return [
         {
             "kernel": _kernel_of_rows(args),
@@ -70,13 +70,13 @@ def _planned(plan: PlanInfo, *, blocks: int, told: ModelRequest) -> ModelRequest
 
 
 def _same(args: ctypes.Structure, names: str) -> ModelRequest:
-    """Fields that are handed on as they are."""
+    """Return fields that are passed on unchanged."""
     found = {name: getattr(args, name) for name in names.split()}
     return {name: tuple(value) if isinstance(value, ctypes.Array) else value for name, value in found.items()}
 
 
 def _doubled(args: ctypes.Structure, names: str) -> ModelRequest:
-    """Strides in elements of 16 bits that are handed on in bytes."""
+    """Return strides in 16-bit elements, converted to bytes."""
     return {name: 2 * getattr(args, name) for name in names.split()}
 
 
@@ -118,7 +118,7 @@ def _int8_params(args: AttentionArgs, forward: ModelRequest) -> ModelRequest:
 
 
 def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> ModelRequest:
-    """Where in the workspace everything lies: one after the other, each at a multiple of 256 bytes."""
+    """Return the layout of the workspace: consecutive parts, each aligned to 256 bytes."""
     queries, keys = args.batch * args.heads, args.batch * args.kv_heads
     head_dim, padded, q_rows, k_rows = (sizes[name] for name in ("head_dim", "padded_dim", "q_rows", "k_rows"))
     taken = {
@@ -141,7 +141,7 @@ def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> ModelRequest:
 
 
 def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
-    """Sums and largest values, a block to each 256 keys; then the copies, a block to each 64 rows."""
+    """Yield the pass for sums and maxima, a block per 256 keys, then the copies, a block per 64 rows."""
     keys = args.batch * args.kv_heads
     queries = args.batch * args.heads * divide_up(told["q_rows"], 64)
     for name, blocks in (("summarize", keys * told["chunks"]), ("quantize", queries + keys * told["k_rows"] // 64)):
@@ -156,7 +156,7 @@ def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
         }
 
 
-# ---- products
+# ---- linear layers
 
 
 def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
@@ -170,7 +170,7 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
     }
 
 
-# ---- rows
+# ---- quantization
 
 
 def _kernel_of_rows(args: QuantizeArgs) -> str:

@@ -1,10 +1,10 @@
-"""Arguments of a product that are well, for tests in which no kernel reads what they point to."""
+"""Valid arguments of a linear layer, for tests in which no kernel dereferences the pointers."""
 
 from mezzotint_kernels.abi import Dtype, LinearArgs
 
 
 def linear_args(**changes: int | None) -> LinearArgs:
-    """100 rows of 128 columns to 72 columns, with all that there is; `changes` are fields with other values."""
+    """100 rows, 128 to 72 columns, with every option; `changes` override fields."""
     rows, depth, columns, rank = 100, 128, 72, 32
     values: dict[str, int | None] = {
         "dtype": Dtype.FLOAT16,

@@ -1,4 +1,4 @@
-"""Random LoRAs for the small models of the tests, written in the namings that programs use, and merged by hand."""
+"""Random LoRAs for the small models, written in the key formats of various programs, and merged manually."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ DOTTED = {"diffusers": (".lora_A", ".lora_B"), "old": (".lora.down", ".lora.up")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What a LoRA adds to one layer: down `(r, k)` or `(r, c, kh, kw)`, up, and mid where the window is apart."""
+    """The LoRA of one layer: down `(r, k)` or `(r, c, kh, kw)`, up, and mid if the kernel is factored out."""
 
     component: str
     name: str
@@ -24,7 +24,7 @@ class Added:
     mid: Any = None
 
     def difference(self) -> Any:
-        """What a merged weight has more, from first principles, in float64."""
+        """Return the delta of a merged weight, from first principles, in float64."""
         import torch
 
         down, up = self.down.double(), self.up.double().flatten(1)
@@ -36,7 +36,7 @@ class Added:
 def random_lora(
     networks: dict[str, Any], pattern: str, *, rank: int = 3, alpha: float = 2.0, size: float = 0.3, seed: int = 1
 ) -> list[Added]:
-    """Factors for the linear layers and convolutions whose full name, `unet.conv_in`, the pattern finds."""
+    """Return factors for the linear layers and convolutions whose full name, like `unet.conv_in`, matches `pattern`."""
     import torch
 
     generator = torch.Generator().manual_seed(seed)
@@ -53,7 +53,7 @@ def random_lora(
 
 
 def kohya_tensors(added: Iterable[Added], *, original: bool = False) -> dict[str, Any]:
-    """As kohya's scripts name them; `original`: the layers of an SDXL U-Net by their original names."""
+    """Return tensors with the key names of kohya's scripts; `original`: with original layer names of the SDXL U-Net."""
     import torch
 
     tensors = {}
@@ -62,7 +62,7 @@ def kohya_tensors(added: Iterable[Added], *, original: bool = False) -> dict[str
         if original and one.component == "unet":
             name = unet_name(f"{name}.weight").removesuffix(".weight")
         elif one.component.startswith("text_encoder") and not name.startswith(("text_model.", "encoder.block")):
-            name = f"text_model.{name}"  # as files have it, whatever the library calls it today
+            name = f"text_model.{name}"  # as in published files, whatever the library calls it today
         stem = f"{KOHYA[one.component]}_{name.replace('.', '_')}"
         tensors |= {f"{stem}.lora_down.weight": one.down, f"{stem}.lora_up.weight": one.up}
         tensors[f"{stem}.alpha"] = torch.tensor(one.alpha)
@@ -72,7 +72,7 @@ def kohya_tensors(added: Iterable[Added], *, original: bool = False) -> dict[str
 
 
 def dotted_tensors(added: Iterable[Added], naming: str = "diffusers") -> dict[str, Any]:
-    """As peft and diffusers name them; alpha is written beside them only for the naming `down`."""
+    """Return tensors with the key names of peft and diffusers; alpha is included only for the naming `down`."""
     import torch
 
     down, up = DOTTED[naming]
@@ -86,7 +86,7 @@ def dotted_tensors(added: Iterable[Added], naming: str = "diffusers") -> dict[st
 
 
 def write_lora(path: Path, tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> Path:
-    """The file."""
+    """Write the file and return its path."""
     from safetensors.torch import save_file
 
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, metadata=metadata)
@@ -94,7 +94,7 @@ def write_lora(path: Path, tensors: dict[str, Any], metadata: dict[str, str] | N
 
 
 def merge(networks: dict[str, Any], added: Iterable[Added], weight: float = 1.0) -> None:
-    """Add to the weights themselves, as programs do that keep no branches."""
+    """Add the LoRA to the weights, as programs that merge do."""
     import torch
 
     with torch.no_grad():

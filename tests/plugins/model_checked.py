@@ -1,4 +1,4 @@
-"""Qt's own check of models, told as a failed test instead of an abort."""
+"""Run Qt's model tester, reporting as a failed test instead of an abort."""
 
 from contextlib import contextmanager
 
@@ -8,7 +8,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 @contextmanager
 def checked(model):
-    """What a model does meanwhile must be as views expect it."""
+    """Check that the model behaves as views expect while the context is active."""
     told = []
 
     def hear(_kind, context, message):

@@ -1,4 +1,4 @@
-"""Model files and folders of a few bytes, made by hand: proper ones to start from, and every kind of broken one."""
+"""Handmade model files and folders of a few bytes: valid ones, and every kind of broken one."""
 
 import json
 import struct
@@ -15,13 +15,13 @@ SDXL_FILE_TENSORS = (
 
 
 def raw(header: object, data: bytes = b"", length: int | None = None) -> bytes:
-    """The bytes of a safetensors file with this header, proper or not."""
+    """Return a safetensors file with this header, valid or not."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text) if length is None else length) + text + data
 
 
 def entry(start: int, end: int, shape: list[int] | None = None, dtype: str = "F32") -> dict[str, object]:
-    """A header's entry; the shape fits the offsets unless one is given."""
+    """Return a header entry; the shape fits the offsets unless given."""
     return {
         "dtype": dtype,
         "shape": [(end - start) // 4] if shape is None else shape,
@@ -30,7 +30,7 @@ def entry(start: int, end: int, shape: list[int] | None = None, dtype: str = "F3
 
 
 def small(tensors: Mapping[str, list[int]] | None = None, metadata: Mapping[str, str] | None = None) -> bytes:
-    """A proper safetensors file of float32 zeros, one tensor for each name and shape."""
+    """Return a valid safetensors file of float32 zeros, with a tensor per name and shape."""
     header: dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
     position = 0
     for name, shape in (tensors or {"weight": [2, 2]}).items():
@@ -43,7 +43,7 @@ def small(tensors: Mapping[str, list[int]] | None = None, metadata: Mapping[str,
 
 
 def sdxl_file(path: Path) -> Path:
-    """A file that has the names of an SDXL checkpoint in the original naming."""
+    """Write a file with the keys of an SDXL checkpoint in the original format."""
     shapes = {name: [1] for name in SDXL_FILE_TENSORS}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(small({"model.diffusion_model.input_blocks.0.0.weight": [2, 4, 1, 1], **shapes}))
@@ -57,13 +57,13 @@ def write_json(path: Path, value: object) -> Path:
 
 
 def network(folder: Path, stem: str, config: Mapping[str, object]) -> None:
-    """A component with weights."""
+    """Write a component with weights."""
     write_json(folder / "config.json", config)
     (folder / f"{stem}.safetensors").write_bytes(small())
 
 
 def sdxl_folder(path: Path, refiner: bool = False) -> Path:
-    """A diffusers folder of SDXL base, or of its refiner."""
+    """Write a diffusers folder of SDXL base, or of its refiner."""
     index: dict[str, object] = {
         "_class_name": "StableDiffusionXLImg2ImgPipeline" if refiner else "StableDiffusionXLPipeline",
         "_diffusers_version": "0.42.1",
@@ -87,7 +87,7 @@ def sdxl_folder(path: Path, refiner: bool = False) -> Path:
 
 
 def pixart_folder(path: Path, settings: Mapping[str, object] | None = None) -> Path:
-    """A diffusers folder of PixArt-Sigma."""
+    """Write a diffusers folder of PixArt-Sigma."""
     index = {
         "_class_name": "PixArtSigmaPipeline",
         "scheduler": ["diffusers", "DPMSolverMultistepScheduler"],
@@ -119,13 +119,13 @@ def change_json(path: Path, **changes: object) -> None:
 
 
 def pickle_that_runs(marker: Path) -> bytes:
-    """A pickle that makes a file when it is opened, written in its own opcodes."""
+    """Return a pickle that creates a file when loaded, in raw opcodes."""
     command = f"open({str(marker)!r}, 'w').close()".encode()
     return b"\x80\x04cbuiltins\nexec\n(B" + struct.pack("<I", len(command)) + command + b"tR."
 
 
 def torch_archive_that_runs(path: Path, marker: Path) -> Path:
-    """The same, packed as torch.save packs it."""
+    """Likewise, packed like the output of torch.save."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", pickle_that_runs(marker))
         archive.writestr("archive/version", "3\n")

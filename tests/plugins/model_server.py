@@ -1,4 +1,4 @@
-"""A server on this machine that answers as the Hugging Face hub and as other hosts do, with faults to order."""
+"""A local server that imitates the Hugging Face hub and other hosts, with configurable faults."""
 
 import hashlib
 import json
@@ -17,18 +17,18 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_secretsecretsecret"
 _API = re.compile(r"/api/models/([^/]+/[^/]+)(?:/revision/([^/]+))?")
 _FILE = re.compile(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)")
-_LARGE = 10_000  # bytes: beyond, a file has a sha256 in the listing, as those in LFS do
+_LARGE = 10_000  # bytes; larger files have a sha256 in the listing, like those in LFS
 
 
 @dataclass
 class Served:
-    """One file, and what is wrong with it."""
+    """One file, and its faults."""
 
     data: bytes
-    listed: dict[str, object] | None = None  # instead of what is true
-    cut_after: int | None = None  # bytes of a response, after which the connection breaks; once
+    listed: dict[str, object] | None = None  # replaces the true listing
+    cut_after: int | None = None  # bytes after which the connection breaks, once
     always_cut: bool = False
-    sends: bytes | None = None  # instead, with the right length told
+    sends: bytes | None = None  # other content, with the original length announced
     sends_times: int = 99
     etag: str | None = '"one"'
     ranges: bool = True
@@ -41,18 +41,18 @@ class Served:
 
 @dataclass
 class Repository:
-    """A model of the hub."""
+    """A model on the hub."""
 
     files: dict[str, Served] = field(default_factory=dict)
     gated: bool = False
     private: bool = False
     card: dict[str, object] | None = None
-    locations: str | None = None  # files are at another host, as those on a CDN
+    locations: str | None = None  # redirects to another host, like a CDN
 
 
 @dataclass
 class Asked:
-    """A request that came."""
+    """A request received."""
 
     path: str
     range: str | None
@@ -61,14 +61,14 @@ class Asked:
 
 
 class ModelServer:
-    """What it serves, and what it was asked."""
+    """The content it serves, and the requests it received."""
 
     def __init__(self) -> None:
         self.repositories: dict[str, Repository] = {}
         self.links: dict[str, Served] = {}
         self.asked: list[Asked] = []
-        self.half = threading.Event()  # that half of a held file has been sent
-        self.faults: list[BaseException] = []  # of this server, not those that were ordered
+        self.half = threading.Event()  # set when half of a held file has been sent
+        self.faults: list[BaseException] = []  # bugs of this server, not injected faults
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.owner = self
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
@@ -86,24 +86,24 @@ class ModelServer:
         self._server.server_close()
 
     def add(self, name: str, folder: Path | None = None, **files: bytes) -> Repository:
-        """A model of a folder's files, or of those given."""
+        """Add a model with the files of a folder, or the given ones."""
         found = {} if folder is None else {p.relative_to(folder).as_posix(): p.read_bytes() for p in _inside(folder)}
         served = {path: Served(data) for path, data in (found | files).items()}
         self.repositories[name] = Repository(files=served)
         return self.repositories[name]
 
     def link(self, path: str, data: bytes, **faults: object) -> str:
-        """The address of a file."""
+        """Add a file and return its URL."""
         self.links[path] = Served(data, **faults)
         return self.url + path
 
     def sent(self, end: str) -> int:
-        """How many bytes of the files of that name were sent."""
+        """Return how many bytes of files with this suffix were sent."""
         return sum(one.sent for one in self.asked if one.path.endswith(end))
 
 
 class _Server(ThreadingHTTPServer):
-    """Keeps what went wrong, for the test to fail; that a reader went away is nothing wrong."""
+    """Records errors so that the test fails; disconnecting clients are no errors."""
 
     daemon_threads = True
     owner: "ModelServer"
@@ -223,7 +223,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.send_data(file, data[start:end])
 
     def span(self, file: Served, length: int) -> tuple[int, int]:
-        """What of it is asked for; all of it where the server knows no ranges or the content has changed."""
+        """Return the requested byte range; the whole file without range support or after a change of content."""
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         changed = self.headers.get("If-Range") not in (None, file.etag)
         self.ranged = bool(asked) and file.ranges and not changed
@@ -251,14 +251,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             self.request_seen.sent += len(data)
         except OSError:
-            self.close_connection = True  # the reader was stopped
+            self.close_connection = True  # the client was stopped
 
     def log_message(self, *_: object) -> None:
         pass
 
 
 def listed(path: str, file: Served) -> dict[str, object]:
-    """A file as the hub lists it."""
+    """Return a file's entry in the hub's listing."""
     size = len(file.data)
     blob = hashlib.sha1(b"blob %d\0" % size + file.data).hexdigest()
     told: dict[str, object] = {"rfilename": path, "size": size, "blobId": blob}

@@ -1,4 +1,4 @@
-"""Small flow models as files under the names of their first publication: split as ComfyUI has them, or all in one."""
+"""Small flow models as files with their original key names: split as for ComfyUI, or all in one."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ _VAE_LEVELS = 4
 
 
 def weights(folder: Path, component: str) -> dict[str, Any]:
-    """All tensors of a component of a diffusers folder."""
+    """Return all tensors of a component of a diffusers folder."""
     from safetensors.torch import load_file
 
     return {name: each for path in (folder / component).glob("*.safetensors") for name, each in load_file(path).items()}
 
 
 def joined(tensors: Tensors, parts: Sequence[str], whole: str) -> dict[str, Any]:
-    """With several in one, such as queries, keys and values: `parts` of each name are `whole` then."""
+    """Fuse tensors, such as queries, keys and values: `parts` in names become `whole`."""
     import torch
 
     made: dict[str, Any] = {}
@@ -32,7 +32,7 @@ def joined(tensors: Tensors, parts: Sequence[str], whole: str) -> dict[str, Any]
 
 
 def ldm_vae(folder: Path) -> dict[str, Any]:
-    """An AutoencoderKL under the names of latent diffusion."""
+    """Return an AutoencoderKL with the key names of latent diffusion."""
     return {
         vae_name(name, _VAE_LEVELS): tensor[:, :, None, None] if tensor.ndim == 2 else tensor
         for name, tensor in weights(folder, "vae").items()
@@ -40,12 +40,12 @@ def ldm_vae(folder: Path) -> dict[str, Any]:
 
 
 def language_model(folder: Path, component: str = "text_encoder") -> dict[str, Any]:
-    """A language model as transformers saves it with its head."""
+    """Return a language model with the key names of transformers, including its head."""
     return {"model." + name.removeprefix("model."): each for name, each in weights(folder, component).items()}
 
 
 def seeing_model(folder: Path, eyes: str) -> dict[str, Any]:
-    """A language model that also sees images, as ComfyUI's files have it: `eyes` begin the names of what sees."""
+    """Return a vision-language model as in ComfyUI's files; `eyes` is the key prefix of the vision tower."""
     made = {}
     for name, each in weights(folder, "text_encoder").items():
         short = name.removeprefix("model.").removeprefix("language_model.")
@@ -55,7 +55,7 @@ def seeing_model(folder: Path, eyes: str) -> dict[str, Any]:
 
 
 def wan_vae(folder: Path) -> dict[str, Any]:
-    """An AutoencoderKLQwenImage of two residual blocks under Wan's names."""
+    """Return an AutoencoderKLQwenImage of two residual blocks with Wan's key names."""
     return {_wan_name(name): each for name, each in weights(folder, "vae").items()}
 
 
@@ -87,9 +87,9 @@ def _wan_name(name: str) -> str:
 
 
 def in_fp8(tensors: Tensors, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """With the layers of blocks in 8-bit floats, as files of a `kind` have them, and the same dequantized.
+    """Return the tensors with the layers of blocks in float8, as in files of this `kind`, and the same dequantized.
 
-    Kinds: `bare` without scales, `scaled` as older files, `told` with a description as newer ones have it.
+    Kinds: `bare` without scales, `scaled` as in older files, `told` with a description as in newer ones.
     """
     import torch
 
@@ -118,7 +118,7 @@ def in_fp8(tensors: Tensors, kind: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def write(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = None) -> Path:
-    """A safetensors file, in a folder that is made."""
+    """Write a safetensors file, creating its folder."""
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ def write(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = Non
 
 
 def write_gguf(path: Path, tensors: Tensors, kind: str = "F16", architecture: str = "") -> dict[str, Any]:
-    """A GGUF whose matrices of blocks are packed as `kind`; gives what it is dequantized to."""
+    """Write a GGUF file with the matrices of blocks packed as `kind`; return the dequantized tensors."""
     import torch
     from gguf import GGMLQuantizationType, GGUFWriter
     from gguf.quants import dequantize, quantize
@@ -151,7 +151,7 @@ def write_gguf(path: Path, tensors: Tensors, kind: str = "F16", architecture: st
 
 
 def llama_names(tensors: Tensors) -> dict[str, Any]:
-    """A language model's tensors as llama.cpp names them."""
+    """Return a language model's tensors with llama.cpp's names."""
     renames = {
         "shared.": "token_embd.",
         "encoder.final_layer_norm.": "enc.output_norm.",
@@ -179,6 +179,6 @@ def llama_names(tensors: Tensors) -> dict[str, Any]:
 
 
 def write_split(models: Path, files: Mapping[str, Tensors]) -> Path:
-    """Files in ComfyUI's folders: `diffusion_models/NAME` to its tensors; gives the first."""
+    """Write files into ComfyUI's folders, given `diffusion_models/NAME` and its tensors; return the first path."""
     first, *_ = [write(models / name, tensors) for name, tensors in files.items()]
     return first

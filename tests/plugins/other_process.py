@@ -1,4 +1,4 @@
-"""What a process of its own does in tests, in the place of making images; by name, since it is imported there."""
+"""Functions that a subprocess runs in tests instead of generating images; referred to by name, as it imports them."""
 
 import os
 import signal
@@ -11,40 +11,40 @@ from mezzotint.protocol import GenerateRequest
 
 
 def its_number(_: GenerateRequest, __: Sequence[Path]) -> int:
-    """Which process this is."""
+    """Return the process id."""
     return os.getpid()
 
 
 def what_came(request: GenerateRequest, folders: Sequence[Path]) -> int:
-    """That all of the question arrives."""
+    """Return a value that shows that the entire request arrived."""
     return len(request.prompt) * 100 + len(folders)
 
 
 def ends(_: GenerateRequest, __: Sequence[Path]) -> int:
-    """As one that the system has ended."""
+    """Exit as if the system had killed the process."""
     os._exit(9)
 
 
 def refuses(_: GenerateRequest, __: Sequence[Path]) -> int:
-    """As one that cannot find its model."""
+    """Fail as if the model were missing."""
     raise UnknownModel("no such model")
 
 
 def is_interrupted(_: GenerateRequest, __: Sequence[Path]) -> int:
-    """Ctrl-C, of which the other process decides."""
+    """Press Ctrl-C, which the parent process handles."""
     signal.raise_signal(signal.SIGINT)
     return 7
 
 
 def sleeps(_: GenerateRequest, folders: Sequence[Path]) -> int:
-    """Longer than any test; the first folder tells that it has begun."""
+    """Sleep longer than any test; a file in the first folder shows that it has started."""
     (folders[0] / str(os.getpid())).touch()
     time.sleep(3600)
     return 0
 
 
 class _Taken:
-    """Leaves a file while it is there."""
+    """Leaves a file while it exists."""
 
     def __init__(self, words: str) -> None:
         self._path = Path(os.environ["TAKEN"])
@@ -55,15 +55,15 @@ class _Taken:
 
 
 def takes(index: int, left: int) -> object:
-    """As one that takes a card's memory."""
+    """Succeed like a process that occupies a GPU's memory."""
     return _Taken(f"{index} {left}")
 
 
 def keeps_nothing(_: int, __: int) -> object:
-    """As one on a card that others hold."""
+    """Fail like a process on a GPU that is already full."""
     raise RuntimeError("the card is full\nCUDA kernel errors might be reported later")
 
 
 def ends_taking(_: int, __: int) -> object:
-    """As one that the system has ended."""
+    """Exit as if the system had killed the process."""
     os._exit(9)

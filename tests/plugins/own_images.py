@@ -1,4 +1,4 @@
-"""Images with records of ours, as an engine would have written them."""
+"""Images with our metadata, as an engine would have written them."""
 
 import zlib
 from pathlib import Path
@@ -23,14 +23,14 @@ SIZE = (48, 32)
 
 
 def write_own(path: Path, *, prompt: str = "a red barn", model: str = "starter-dit", seed: int = 7) -> Path:
-    """An image of its own pixels for each prompt, model and seed; the path it got."""
+    """Write an image with distinct pixels for each prompt, model and seed; return its path."""
     drawn = zlib.crc32(f"{prompt}|{model}|{seed}".encode())
     image = Image.new("RGB", SIZE, (drawn & 255, drawn >> 8 & 255, drawn >> 16 & 255))
     return write_image(image, path, record_of(image, prompt, model, seed), overwrite=True)
 
 
 def record_of(image: Image.Image, prompt: str, model: str, seed: int) -> ImageRecord:
-    """What made it."""
+    """Return the metadata."""
     width, height = image.size
     file = FileUsed(path=f"/models/{model}.safetensors", sha256="0123456789abcdef" * 4, bytes=3)
     used = ModelUsed(id=model, family="pixart", variant="sigma", path=f"/models/{model}", files=(file,))

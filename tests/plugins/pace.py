@@ -1,10 +1,9 @@
-"""How long a test may take, and which tests run when.
+"""Time limits of tests, and which tests run when.
 
-A test that takes over `LIMIT` seconds without `@pytest.mark.slow` is named at the end of the run; over `FAILS` seconds
-it fails it. The two are far apart, for how long something takes depends on the machine. Seconds are those of the
-processor, of the test and of the processes that it has waited for; fixtures that several tests share do not count, nor
-modules that it happens to import first, and a slow processor has longer. `make test` leaves slow tests out; `make
-test-slow` runs them, or with --sample some of them.
+A test that takes over `LIMIT` seconds without `@pytest.mark.slow` is listed at the end of the run; over `FAILS` seconds
+fails the run. The two are far apart because times depend on the machine. Only CPU time counts, of the test and of the
+processes it has waited for; shared fixtures do not count, nor do modules that it happens to import first, and a slow
+processor gets more time. `make test` skips slow tests; `make test-slow` runs them, or with --sample some of them.
 """
 
 import os
@@ -20,44 +19,44 @@ import pytest
 
 LIMIT = 15.0  # seconds
 FAILS = 60.0  # seconds
-IMPORT = 0.005  # seconds for each module that was not there
-_YARDSTICK = 0.15  # seconds that a processor takes for what `_slowness` does, if it is no slow one
+IMPORT = 0.005  # seconds allowed for each module imported
+_YARDSTICK = 0.15  # seconds that `_slowness` takes on a processor of normal speed
 _NAME = "processor_seconds"
 _started = pytest.StashKey[float]()
 _modules = pytest.StashKey[int]()
 
-_shared = [0.0]  # seconds that went into shared fixtures since the test began
+_shared = [0.0]  # seconds spent in shared fixtures since the test began
 _too_long: dict[str, float] = {}
-_cases: Counter[str] = Counter()  # of each test that says after how many it is slow
+_cases: Counter[str] = Counter()  # per test with slow_after
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer a sample."""
+    """Add the --sample option."""
     parser.addoption(
         "--sample", type=float, default=1.0, metavar="SHARE", help="run only this share of the tests, drawn by the seed"
     )
 
 
 def pytest_collection() -> None:
-    """Count cases anew."""
+    """Reset the counts of cases."""
     _cases.clear()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Take the cases of a test beyond the first of them for slow, where it says so; they come as they are written."""
+    """Mark the cases beyond the first ones of a slow_after test as slow, in source order."""
     mark = item.get_closest_marker("slow_after")
     if mark is not None:
         callspec = getattr(item, "callspec", None)
         device = callspec.params.get("every_device") if callspec is not None else None
-        test = f"{item.nodeid.partition('[')[0]} {device}"  # on each device alike
+        test = f"{item.nodeid.partition('[')[0]} {device}"  # count each device separately
         _cases[test] += 1
         if _cases[test] > mark.args[0]:
             item.add_marker("slow")
 
 
-@pytest.hookimpl(trylast=True)  # when what was not asked for has gone
+@pytest.hookimpl(trylast=True)  # after deselection
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Draw the sample; every worker draws the same."""
+    """Select the sample; every worker selects the same."""
     share = config.getoption("--sample")
     if share >= 1:
         return
@@ -70,14 +69,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Begin to count."""
+    """Start timing."""
     item.stash[_modules] = len(sys.modules)
     item.stash[_started], _shared[0] = _spent(), 0.0
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-    """Leave out what several tests share."""
+    """Exclude the time of shared fixtures."""
     before, inner = _spent(), _shared[0]
     try:
         return (yield)
@@ -90,9 +89,9 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say at the end of a test what it took; this goes from a worker to the process that reports.
+    """Attach the test's time to the report, which travels from the worker to the main process.
 
-    What comes after is not its own: the last test of a file would pay for the processes that the file ends.
+    Teardown is excluded: the last test of a file would be charged for the processes that the file ends.
     """
     report = yield
     if call.when == "call" and not _may_be_slow(item) and _started in item.stash:
@@ -103,7 +102,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note those that took too long."""
+    """Collect tests that took too long."""
     seconds = dict(report.user_properties).get(_NAME, 0.0)
     if report.when == "call" and isinstance(seconds, float) and seconds > LIMIT:
         _too_long[report.nodeid] = seconds
@@ -111,13 +110,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a run that is otherwise good, but for what took far too long."""
+    """Fail an otherwise successful run if a test took far too long."""
     if max(_too_long.values(), default=0.0) > FAILS and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the seed, and what took too long."""
+    """Print the seed, and the tests that took too long."""
     seed = config.getoption("randomly_seed", None)
     if isinstance(seed, int):
         terminalreporter.write_line(f"Order and samples were drawn with --randomly-seed={seed}")
@@ -128,18 +127,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _may_be_slow(item: pytest.Item) -> bool:
-    """Whether it is marked so, or more is asked of it than usual."""
+    """Whether the test is marked slow, or runs with a larger hypothesis profile."""
     return bool(item.get_closest_marker("slow")) or item.config.getoption("hypothesis_profile", None) is not None
 
 
 @cache
 def _slowness() -> float:
-    """How many times as long this processor takes as others do; never less than 1."""
+    """Return how many times slower this processor is than a normal one; at least 1."""
     start = time.process_time()
     sum(number % 7 for number in range(1_000_000))
     return max(1.0, (time.process_time() - start) / _YARDSTICK)
 
 
 def _spent() -> float:
-    """Seconds of the processor, of this process and of those that it has waited for."""
+    """Return the CPU seconds of this process and of those it has waited for."""
     return sum(os.times()[:4])

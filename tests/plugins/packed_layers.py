@@ -1,14 +1,14 @@
-"""Layers as other programs quantize them, by their own libraries, for tests that read them."""
+"""Layers quantized by other programs' own libraries, for tests that read them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Packed = tuple[dict[str, Any], Any]  # the tensors of a layer by the ends of their names, and the weight they stand for
-_ROWS, _COLUMNS = 32, 64  # of which those of a weight are multiples that can be packed in every way
+Packed = tuple[dict[str, Any], Any]  # a layer's tensors by key suffix, and the weight they represent
+_ROWS, _COLUMNS = 32, 64  # weights with multiples of these can be packed in every format
 
 
 def by_comfy_kitchen(layout: str, format_: str) -> Callable[[Any], Packed]:
-    """ComfyUI's library, with a description as its files have it."""
+    """Pack with ComfyUI's library, with a description as in its files."""
 
     def pack(weight: Any) -> Packed:
         from comfy_kitchen.tensor import QuantizedTensor
@@ -24,7 +24,7 @@ def by_comfy_kitchen(layout: str, format_: str) -> Callable[[Any], Packed]:
 
 
 def in_4_bits(kind: str) -> Callable[[Any], Packed]:
-    """bitsandbytes, in blocks of 64."""
+    """Pack with bitsandbytes, in blocks of 64."""
 
     def pack(weight: Any) -> Packed:
         from bitsandbytes.functional import dequantize_4bit
@@ -39,7 +39,7 @@ def in_4_bits(kind: str) -> Callable[[Any], Packed]:
 
 
 def in_8_bits(weight: Any) -> Packed:
-    """bitsandbytes, row by row."""
+    """Pack with bitsandbytes, row by row."""
     from bitsandbytes.nn import Linear8bitLt
 
     layer = Linear8bitLt(*reversed(weight.shape), bias=False, has_fp16_weights=False)
@@ -60,7 +60,7 @@ KINDS: Mapping[str, Callable[[Any], Packed]] = {
 def packed(
     tensors: Mapping[str, Any], kind: str, *, leave: str = "embed_tokens"
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """With the layers that can be in such a form, and the same dequantized by the library that packed them."""
+    """Return the tensors with suitable layers packed, and the same dequantized by the library that packed them."""
     made, plain = {}, {}
     for name, tensor in tensors.items():
         layer = name.removesuffix(".weight")

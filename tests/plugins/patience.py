@@ -1,15 +1,15 @@
-"""How long tests wait for what another thread, process or window does: one generous limit for all of them."""
+"""One generous timeout for everything tests wait for in another thread, process or window."""
 
 import functools
 from collections.abc import Callable
 
-MILLISECONDS = 120_000  # what is waited for comes in a fraction of it or, where something is broken, never
+MILLISECONDS = 120_000  # successful waits take a fraction of it; failing ones never end
 
 _WAITS = ("waitUntil", "waitSignal", "waitSignals", "waitCallback")
 
 
 def pytest_configure() -> None:
-    """Give the waits of pytest-qt the limit; they have 5 seconds."""
+    """Set the default timeout of pytest-qt's waits, which is 5 seconds."""
     try:
         from pytestqt.qtbot import QtBot
     except ImportError:

@@ -1,4 +1,4 @@
-"""Machines and models made up for planning: numbers only."""
+"""Fictitious machines and models for planning tests: numbers only."""
 
 import math
 
@@ -13,7 +13,7 @@ SHARES: dict[Scheme, float] = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "
 
 
 def card(vram, ram, **changes) -> MachineFacts:
-    """An ordinary card; bytes."""
+    """Return a machine with an ordinary GPU; sizes in bytes."""
     values = {
         "device": "cuda:0",
         "device_name": "made up",
@@ -35,7 +35,7 @@ def card(vram, ram, **changes) -> MachineFacts:
 
 
 def processor(ram, **changes) -> MachineFacts:
-    """A machine without a card."""
+    """Return a machine without a GPU."""
     slow = {"context_bytes": 0, "pin_bytes": 0, "speed": 5e10, "int8_speedup": 0.6, "architecture": ""}
     return card(ram, ram, **{"device": "cpu", "copy_rate": 8e9, "pageable_rate": 8e9, **slow, **changes})
 
@@ -43,7 +43,7 @@ def processor(ram, **changes) -> MachineFacts:
 def component(
     name, role, sizes, *, outside=MB, live=1e5, work=1e8, schemes=tuple(SHARES), **changes
 ) -> ComponentFootprint:
-    """A network with blocks of these bytes."""
+    """Return a network with blocks of these sizes in bytes."""
     kept: tuple[Scheme, ...] = ("none",) if role == "vae" else schemes
     values = {
         "name": name,
@@ -61,7 +61,7 @@ def component(
 
 
 def model(*components, **changes) -> ModelFootprint:
-    """Of these networks."""
+    """Return a model of these networks."""
     values = {
         "id": "made-up",
         "family": "sdxl",
@@ -77,7 +77,7 @@ def model(*components, **changes) -> ModelFootprint:
 
 
 def usual_model(**changes) -> ModelFootprint:
-    """Two text encoders, a denoiser that is too large for small cards, an autoencoder."""
+    """Return two text encoders, a denoiser too large for small GPUs, and an autoencoder."""
     return model(
         component("text_encoder", "text", [10 * MB] * 4, live=1e4),
         component("text_encoder_2", "text", [50 * MB] * 8, live=1e4),
@@ -88,14 +88,14 @@ def usual_model(**changes) -> ModelFootprint:
 
 
 def task(*models, size=1024, steps=10, **changes) -> Task:
-    """Stages of these models, of one size."""
+    """Return a task with a stage per model, all of one size."""
     stages = tuple(StageTask(model=one, width=size, height=size, steps=steps, guided=one.guided) for one in models)
     return Task(stages=stages, **changes)
 
 
 @st.composite
 def components(draw, name, role, most=5):
-    """Any small network."""
+    """Draw any small network."""
     blocks = draw(st.lists(st.integers(1, 60), max_size=most)) if role != "vae" else []
     return component(
         name,
@@ -112,7 +112,7 @@ def components(draw, name, role, most=5):
 
 @st.composite
 def models(draw, identity="made-up", most=5):
-    """Any small model."""
+    """Draw any small model."""
     parts = [draw(components("text_encoder", "text", most))] if draw(st.booleans()) else []
     parts.append(draw(components("unet", "denoiser", most)))
     parts.append(draw(components("vae", "vae")))
@@ -121,7 +121,7 @@ def models(draw, identity="made-up", most=5):
 
 @st.composite
 def tasks(draw, most=5):
-    """Any small job."""
+    """Draw any small task."""
     chosen = [draw(models(f"model {number}", most)) for number in range(draw(st.integers(1, 2)))]
     if draw(st.booleans()):
         chosen.append(chosen[0])
@@ -137,7 +137,7 @@ def tasks(draw, most=5):
 
 @st.composite
 def machines(draw):
-    """Any machine, also one of which others hold a part."""
+    """Draw any machine, possibly with memory held by others."""
     vram, ram = (draw(st.integers(16, 1500)) * MB for _ in range(2))
     make = draw(st.sampled_from([card, card, processor]))
     changes = {

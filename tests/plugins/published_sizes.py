@@ -1,10 +1,10 @@
-"""Sizes of networks as they were published, and the headers of files that hold such networks, made without weights."""
+"""Published network configurations, and headers of files with such networks, created without weights."""
 
 from pathlib import Path
 
 from mezzotint.checkpoints.header import Header, TensorSpec
 
-# Of stable-diffusion-xl-base-1.0; that of Stable Diffusion 1.5 differs in its scale and the size of its images.
+# From stable-diffusion-xl-base-1.0; Stable Diffusion 1.5 differs only in scaling factor and sample size.
 VAE = {
     "in_channels": 3,
     "out_channels": 3,

@@ -1,10 +1,10 @@
-"""Arguments of a quantization that are well, for tests in which no kernel reads what they point to."""
+"""Valid arguments of a quantization, for tests in which no kernel dereferences the pointers."""
 
 from mezzotint_kernels.abi import Dtype, Preparation, QuantizeArgs
 
 
 def quantize_args(**changes: float | None) -> QuantizeArgs:
-    """100 rows of 128 columns, with all that there is; `changes` are fields with other values."""
+    """100 rows of 128 columns, with every option; `changes` override fields."""
     columns = 128
     values: dict[str, float | None] = {
         "dtype": Dtype.FLOAT16,

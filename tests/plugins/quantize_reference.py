@@ -1,4 +1,4 @@
-"""Rows prepared, rotated and quantized in plain torch, in float64: what the kernels should compute, and how nearly."""
+"""Reference for row preparation, rotation and quantization in plain torch float64, with error bounds."""
 
 import math
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from torch import Tensor
 from mezzotint_kernels.abi import Preparation
 
 LARGEST = 127
-HADAMARD = ((1, 1, 1, -1), (1, 1, -1, 1), (1, -1, 1, 1), (-1, 1, 1, 1))  # halved, the smallest rotation
+HADAMARD = ((1, 1, 1, -1), (1, 1, -1, 1), (1, -1, 1, 1), (-1, 1, 1, 1))  # twice the smallest rotation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What happens to a row `(n)` before it is rounded; the tensors are of `(n)`, those of modulation of `(m, n)`."""
+    """Preparation of a row `(n)` before rounding; tensors are `(n)`, those of modulation `(m, n)`."""
 
     preparation: Preparation = Preparation.AS_IT_IS
     norm_weight: Tensor | None = None
@@ -27,14 +27,14 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Numbers `(m, n)` in float64, and beside each the size of what it is the sum of: errors are parts of that."""
+    """Float64 values `(m, n)`, and for each the magnitude of its terms, to which errors are relative."""
 
     values: Tensor
     size: Tensor
 
 
 def hadamard(group: int) -> Tensor:
-    """The regular Hadamard matrix `(group, group)`, orthogonal and symmetric, by its definition."""
+    """Return the regular Hadamard matrix `(group, group)`, orthogonal and symmetric, by its definition."""
     smallest = torch.tensor(HADAMARD, dtype=torch.float64) / 2
     matrix = torch.ones(1, 1, dtype=torch.float64)
     while matrix.shape[0] < group:
@@ -43,7 +43,7 @@ def hadamard(group: int) -> Tensor:
 
 
 def prepare(x: Tensor, changes: Changes) -> Rows:
-    """x `(m, n)`, for GEGLU `(m, 2 n)`, as it is before it is rounded."""
+    """Return x `(m, n)`, for GEGLU `(m, 2 n)`, as it is before rounding."""
     rows = _modulated(_prepared(x.double(), changes), changes)
     if not changes.group:
         return rows
@@ -53,7 +53,7 @@ def prepare(x: Tensor, changes: Changes) -> Rows:
 
 
 def scales_of(values: Tensor) -> Tensor:
-    """The scale `(m, 1)` of each row in the format of `values`: the largest magnitude is 127; 1 for zeros."""
+    """Return the scale `(m, 1)` per row in the dtype of `values`, mapping the largest magnitude to 127; 1 for zeros."""
     if values.shape[1] == 0:
         return torch.ones_like(values[:, :0].sum(dim=1, keepdim=True))
     largest = values.abs().amax(dim=1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Weights that are hard to round, for tests of quantization."""
+"""Weights that are hard to quantize."""
 
 from collections.abc import Callable
 
@@ -20,19 +20,19 @@ _HARD: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def seeded(*shape: int, seed: int = 0) -> Tensor:
-    """Numbers of the normal distribution, the same for the same seed."""
+    """Return normally distributed values, reproducible by seed."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 @st.composite
 def weights(draw: st.DrawFn, rows: int = 40, columns: int = 300, multiple: int = 1) -> Tensor:
-    """Weights `(n, k)` of all kinds, n up to `rows`, k a multiple and up to `columns`."""
+    """Draw weights `(n, k)` of all kinds, n up to `rows`, k a multiple of `multiple` up to `columns`."""
     shape = draw(st.integers(1, rows)), multiple * draw(st.integers(1, columns // multiple))
     hard = _HARD[draw(st.sampled_from(sorted(_HARD)))]
     return hard(seeded(*shape, seed=draw(st.integers(0, 2**16))))
 
 
 def relative(found: Tensor, wanted: Tensor) -> float:
-    """The relative error, in the norm of all numbers."""
+    """Return the relative error in the Frobenius norm."""
     lost = float((found.double() - wanted.double()).norm())
     return lost / float(wanted.double().norm()) if lost else 0.0

@@ -1,4 +1,4 @@
-"""A queue in a temporary folder with a runner that does what the test says."""
+"""A queue in a temporary folder with a runner controlled by the test."""
 
 from dataclasses import dataclass
 
@@ -72,7 +72,7 @@ class Made:
     thumbnails: Thumbnails
 
     def change(self, work):
-        """As another part of the window would."""
+        """Change the queue as another part of the window would."""
         found = []
         self.access.change(work, found.append)
         return found[0]
@@ -82,7 +82,7 @@ class Made:
 
 
 def queue_in(folder, **options):
-    """Opened, with nothing in it."""
+    """Open an empty queue."""
     inline, librarian, runner = InlineBackground(), FakeService(), FakeRunner()
     kept = []
 
@@ -116,7 +116,7 @@ PHASES = PhaseSeconds(load=8, encode=1, step=0.5, decode=2, save=1, steps=10)
 
 
 def finish(store):
-    """Claim the next task, make all of its images, and be done with it."""
+    """Claim the next task, save all of its images, and finish it."""
     task = store.claim(OWNER)
     for index in range(task.request.count):
         store.saved(task.id, image(task, index))

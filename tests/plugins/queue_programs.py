@@ -1,4 +1,4 @@
-"""Programs that work through a queue and die on the way; by name, since each runs in a process of its own."""
+"""Programs that process a queue and crash on the way; referred to by name, since each runs in its own process."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class WritingEngine:
-    """Writes small real PNG files, with a record as ours have it, where the template says; `at` hears each point."""
+    """Writes small real PNG files with our metadata to the template's path; `at` is called at each point."""
 
     def __init__(self, at=lambda point: None):
         self.at = at
@@ -65,7 +65,7 @@ def _digest(seed):
 
 
 def image_file(record):
-    """One grey pixel as a PNG file, with a record in its text."""
+    """Return a PNG file of one grey pixel with a metadata record."""
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -76,12 +76,12 @@ def image_file(record):
 
 
 def work(path, leases, device, resume, die_at="", number=0):
-    """Recover, go on if asked to, and make what waits; die without a word at that point, the so-manieth time."""
+    """Recover, resume if asked, and process waiting tasks; exit abruptly at the given point, the `number`th time."""
     seen = []
 
     def at(point):
         seen.append(point)
-        sys.stdout.write(".\n")  # whoever watches may end this process now
+        sys.stdout.write(".\n")  # a watcher may kill this process now
         sys.stdout.flush()
         if point == die_at and seen.count(point) > number:
             os._exit(137)

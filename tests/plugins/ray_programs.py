@@ -1,13 +1,13 @@
-"""What works on the nodes of a Ray cluster in tests: a fast engine that may end its own process; and a run over it.
+"""Test code on the nodes of a Ray cluster: a fast engine that may end its own process, and a run over it.
 
-python ray_programs.py OUT TASKS    a run on two such workers, a dot for each image
+python ray_programs.py OUT TASKS    a run on two such workers, a dot per image
 """
 
 import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a program's own folder out of it
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python leaves the script's folder out of sys.path
 
 import psutil
 from batch_programs import StandIn, Telling, task
@@ -26,7 +26,7 @@ PLUGINS = str(Path(__file__).resolve().parent)
 
 
 def hash_of(kind, name):
-    """Of models that every node has, but for one."""
+    """Return the hash of a model that every node has; 'absent' is missing."""
     if name == "absent":
         raise UnknownModel("no model is called 'absent'")
     return (kind[0] + name)[:1].encode().hex() * 32
@@ -37,7 +37,7 @@ def sameness(hashes=hash_of):
 
 
 class Mortal(StandIn):
-    """Ends its process in the middle of a task: once before the image is written, and once after."""
+    """Exits in the middle of a task: once before the image is written, and once after."""
 
     def __init__(self, folder):
         super().__init__(at=self._at)
@@ -51,7 +51,7 @@ class Mortal(StandIn):
             os._exit(9)
 
     def _is_first(self, point):
-        """Of all processes."""
+        """Whether this is the first time across all processes."""
         try:
             (self.folder / point).touch(exist_ok=False)
         except FileExistsError:
@@ -60,12 +60,12 @@ class Mortal(StandIn):
 
 
 def node(folder=""):
-    """One that lives, or dies once at each point, by a mark in a folder."""
+    """Return a node that never fails, or with `folder` one that exits once at each point, recorded there."""
     return Node(lambda: Mortal(folder) if folder else StandIn(), sameness())
 
 
 def workers_on(cluster, *arguments, most=1, stopping=lambda: False, hashes=hash_of):
-    """One for each place."""
+    """Return one worker per place."""
     return [
         RayWorker(cluster, place, sameness(hashes), node=NODE, arguments=arguments, most=most, stopping=stopping)
         for place in cluster.places
@@ -73,13 +73,13 @@ def workers_on(cluster, *arguments, most=1, stopping=lambda: False, hashes=hash_
 
 
 def working_below(pid):
-    """The processes that a run has started. Those of Ray that only watch take a minute to end after a kill."""
+    """Return the processes that a run has started, except Ray's agents, which take a minute to exit after a kill."""
     below = psutil.Process(pid).children(recursive=True)
     return [one for one in below if "Agent" not in " ".join(one.cmdline())]
 
 
 def main(folder, count):
-    """The run, which may be killed."""
+    """Run the batch; the process may be killed."""
     with (
         connected(LOCAL, on_processor=False, cores=2, gpus=2) as cluster,
         Owner.take(folder, None),

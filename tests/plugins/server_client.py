@@ -1,4 +1,4 @@
-"""The engine's server on a thread of its own, over pipes, with a fake engine."""
+"""The engine's server on a separate thread, connected by pipes, with a fake engine."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from mezzotint.server import Server
 
 
 class Client:
-    """The other end of the pipes; `serving` runs the server on a thread."""
+    """The client's end of the pipes; `serving` runs the server on a thread."""
 
     def __init__(self, **options):
         calls, self._calls = os.pipe()
@@ -47,7 +47,7 @@ class Client:
         return json.loads(line) if line else None
 
     def answer(self, call_id):
-        """The answer to that call, and the messages before it."""
+        """Return the answer to a call, and the messages before it."""
         before = []
         while (message := self.read()) is not None:
             if message.get("id", "none") == call_id and "method" not in message:

@@ -1,11 +1,11 @@
-"""When a test may be skipped, and what it says then; under `MEZZOTINT_NO_SKIP=1` only for want of a GPU.
+"""Rules for skipping tests, and the messages; with `MEZZOTINT_NO_SKIP=1` only a missing GPU is accepted.
 
     @pytest.mark.requires_package("PySide6")                    # the package of that import name
     @pytest.mark.requires_command("xvfb-run", "sudo apt-get install xvfb")
     @pytest.mark.requires_display                               # a screen, real or by Xvfb
     @pytest.mark.gpu                                            # a CUDA device
 
-A module that cannot even be imported without a package calls `skip_module_without("PySide6")` on its first lines.
+A module that cannot be imported without a package calls `skip_module_without("PySide6")` on its first lines.
 """
 
 import functools
@@ -22,12 +22,12 @@ INSTALL_LINES = {
     "PySide6": "make setup, or pip install -c constraints.txt -e '.[app]'",
     "ray": "make setup, or pip install -c constraints.txt -e '.[ray]'",
 }
-# A package that is there may still lack libraries of the system: the module that needs them, and how to get them.
+# An installed package may still lack system libraries: the module that needs them, and how to install them.
 SYSTEM_LIBRARIES = {"PySide6": ("PySide6.QtWidgets", "sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3")}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known."""
+    """Register the markers."""
     for line in (
         "requires_package(name, install=None): skips, with the line that installs it, where a package is missing",
         "requires_command(name, install): skips, with the line that installs it, where a program is missing",
@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what cannot run here."""
+    """Skip tests that cannot run here."""
     for mark in item.iter_markers("requires_package"):
         reason = missing_package(*mark.args, **mark.kwargs)
         if reason:
@@ -54,7 +54,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn skips into failures where nothing may be skipped."""
+    """Turn skips into failures if nothing may be skipped."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and skips_are_failures() and not _is_gpu(item):
         report.outcome = "failed"
@@ -64,7 +64,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Turn skips of whole modules into failures where nothing may be skipped."""
+    """Turn skips of whole modules into failures if nothing may be skipped."""
     report = yield
     if report.skipped and skips_are_failures():
         report.outcome = "failed"
@@ -73,14 +73,14 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def skip_module_without(package: str, install: str | None = None) -> None:
-    """Skip the calling test module where a package is missing."""
+    """Skip the calling test module if a package is missing."""
     reason = missing_package(package, install)
     if reason:
         pytest.skip(reason, allow_module_level=True)
 
 
 def missing_package(name: str, install: str | None = None) -> str | None:
-    """Say how to install a package that is not there."""
+    """Return how to install a package if it is missing, else None."""
     if importlib.util.find_spec(name) is None:
         return f"needs the package {name}: {install or INSTALL_LINES.get(name) or f'pip install {name}'}"
     module, libraries = SYSTEM_LIBRARIES.get(name, (name, ""))
@@ -106,7 +106,7 @@ def has_display() -> bool:
 
 @functools.cache
 def has_cuda() -> bool:
-    """Whether torch can use a CUDA device; only asked for tests that need one, since it loads torch."""
+    """Whether torch can use a CUDA device; only called for tests that need one, since it imports torch."""
     import torch
 
     return torch.cuda.is_available()

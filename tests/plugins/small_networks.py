@@ -1,11 +1,11 @@
-"""Small networks of every class whose forward pass can be traced, built anew each time."""
+"""Small networks of every class whose forward pass can be traced."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 def small_networks() -> dict[str, Callable[[], Any]]:
-    """How to build each, by the name of its class."""
+    """Return a constructor for each, by class name."""
     import diffusers
     import transformers
 

@@ -1,4 +1,4 @@
-"""Recipes of models that are made in no time, in the place of those of full size."""
+"""Recipes of tiny models that replace those of full size."""
 
 import json
 
@@ -31,7 +31,7 @@ _VAE = {
 
 
 def recipes():
-    """SDXL's names, and hardly any weights."""
+    """Return recipes with SDXL's names and tiny weights."""
     first = _TEXT | {"hidden_size": 32, "projection_dim": 32, "hidden_act": "quick_gelu"}
     second = _TEXT | {"hidden_size": 64, "projection_dim": 64, "hidden_act": "gelu"}
     base = {"cross_attention_dim": 96, "projection_class_embeddings_input_dim": 6 * 8 + 64}
@@ -51,7 +51,7 @@ def recipes():
 
 
 def write_small_sdxl(folder):
-    """The base, in a process that writes no other models."""
+    """Write the tiny base model; changes the recipes for this whole process."""
     path = folder / "recipes.json"
     path.write_text(json.dumps(recipes()), "utf-8")
     full_size_models.RECIPES = path

@@ -1,4 +1,4 @@
-"""Tiny networks of the kinds that are streamed, each with blocks and something to be called with."""
+"""Tiny networks of the kinds that are streamed, with their blocks and example inputs."""
 
 import functools
 import re
@@ -24,7 +24,7 @@ _BLOCK = re.compile(r".*(transformer_blocks|resnets|downsamplers|upsamplers)\.\d
 
 @dataclass(frozen=True)
 class Case:
-    """A network and its answer while all of it is at rest on the processor."""
+    """A network and its output while it is entirely on the CPU."""
 
     network: nn.Module
     blocks: tuple[str, ...]
@@ -33,13 +33,13 @@ class Case:
     fingerprint: int
 
     def call(self) -> Tensor:
-        """Its answer now."""
+        """Return its current output."""
         return self.call_on(CPU)
 
 
 @functools.cache
 def case(name: str, scheme: str = "none") -> Case:
-    """One of the networks, quantized or not; the same each time, so leave it as it was."""
+    """Return one of the networks, quantized or not; cached, so leave it unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         network, call = _BUILDERS[name]()
@@ -51,18 +51,18 @@ def case(name: str, scheme: str = "none") -> Case:
 
 
 def fingerprint(network: nn.Module) -> int:
-    """Of all numbers, and of the very memory that they lie in."""
+    """Return a hash of all values and of their memory addresses."""
     return hash(tuple(_told(name, tensor) for name, tensor in tensors_of(network)))
 
 
 def tensors_of(network: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """All parameters and buffers."""
+    """Yield all parameters and buffers."""
     yield from network.named_parameters(remove_duplicate=False)
     yield from network.named_buffers(remove_duplicate=False)
 
 
 def cases() -> st.SearchStrategy[tuple[Case, int, int]]:
-    """A network, how many of its blocks stay, and through how many slots the others go."""
+    """Draw a network, the number of resident blocks, and the number of slots for the others."""
 
     def numbers(chosen: Case) -> st.SearchStrategy[tuple[Case, int, int]]:
         return st.tuples(st.just(chosen), st.integers(0, len(chosen.blocks)), st.integers(1, 4))
@@ -118,7 +118,7 @@ def _flux() -> tuple[nn.Module, Callable[[torch.device], Tensor]]:
 
 def _still(network: Any) -> nn.Module:
     for parameter in network.parameters():
-        parameter.data.add_(torch.randn_like(parameter) * 0.02)  # diffusers begins some at zero
+        parameter.data.add_(torch.randn_like(parameter) * 0.02)  # diffusers initializes some with zeros
     return network.requires_grad_(False).eval()
 
 

@@ -1,4 +1,4 @@
-"""The library over the stub of CUDA: cards that are only numbers, and what the library asked of them."""
+"""The library over the stub of CUDA: fictitious devices, and the calls that the library made."""
 
 import ctypes
 import shutil
@@ -59,7 +59,7 @@ class _Stub(ctypes.Structure):
 
 
 class PlanInfo(ctypes.Structure):
-    """What the library would launch (stub_plans.cpp)."""
+    """The launch that the library would make (stub_plans.cpp)."""
 
     _fields_: ClassVar[Fields] = [
         *((name, _INT) for name in ("kind", "head_dim", "slice_dim", "dtype", "masked")),
@@ -69,15 +69,15 @@ class PlanInfo(ctypes.Structure):
 
     @property
     def kernel(self) -> str:
-        """The kernel as C++ writes it."""
+        """The kernel's name in C++."""
         return str(self.name.decode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A card: all that the library asks of one."""
+    """A device: the properties that the library queries."""
 
-    architecture: int  # of the code that it runs
+    architecture: int  # of the code it runs
     multiprocessors: int
     shared_bytes: int
 
@@ -99,7 +99,7 @@ CARDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A question to CUDA; `value` is the attribute's, or the device that it is about."""
+    """A call to CUDA; `value` is an attribute's value, or the device concerned."""
 
     name: str
     device: int
@@ -109,7 +109,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A kernel that was queued; `most_threads` and `parameters` are what its code says."""
+    """A kernel launch; `most_threads` and `parameters` come from its code."""
 
     kernel: str
     grid: tuple[int, ...]
@@ -125,10 +125,10 @@ class Launch:
 
 
 class StubCuda:
-    """The library of `path`, loaded anew: what it remembers is its own."""
+    """The library at `path`, loaded separately, so that its state is its own."""
 
     def __init__(self, path: Path, folder: Path) -> None:
-        # The system's loader knows files: a copy is another library.
+        # The loader identifies libraries by file, so a copy is a separate library.
         number = sum(1 for _ in folder.glob("loaded*.so"))
         self.library = Library(Path(shutil.copyfile(path, folder / f"loaded{number}.so")))
         self._handle = ctypes.CDLL(str(self.library.path))
@@ -139,11 +139,11 @@ class StubCuda:
         self.insert(CARDS[89])
 
     def driver(self, version: int) -> None:
-        """Install a driver for that version of CUDA; 0 is none."""
+        """Install a driver for this CUDA version; 0 is none."""
         self._state.driver_version = version
 
     def insert(self, *cards: Card) -> None:
-        """Have these cards and no others."""
+        """Install these devices and no others."""
         self._state.cards = len(cards)
         for number, card in enumerate(cards):
             name = f"Paper Card {number}".encode()
@@ -160,64 +160,64 @@ class StubCuda:
 
     @contextmanager
     def failing(self, name: str, error: int, passes: int = 0, sticky: bool = False) -> Iterator[None]:
-        """Have a call of that name fail, after so many that are well; a sticky one takes all after it along."""
+        """Make a call of this name fail after `passes` successes; a sticky error fails all later calls too."""
         self._state.failure = _Failure(name.encode(), passes, error, int(sticky))
         yield
         self._state.failure = _Failure()
 
     @property
     def calls(self) -> list[Call]:
-        """Everything that CUDA was asked, but for its version, in that order."""
+        """All calls to CUDA in order, except the version query."""
         every = self._state.call[: self._state.calls]
         return [Call(name=each.name.decode(), device=each.device, error=each.error, value=each.value) for each in every]
 
     @property
     def asked(self) -> list[str]:
-        """The names of the calls."""
+        """Names of the calls."""
         return [call.name for call in self.calls]
 
     @property
     def launches(self) -> list[Launch]:
-        """Everything that was launched, in that order."""
+        """All launches in order."""
         return [_launch(each) for each in self._state.launch[: self._state.launches]]
 
     def forget(self) -> None:
-        """Begin the lists anew."""
+        """Clear the recorded calls and launches."""
         self._state.calls = self._state.launches = 0
 
     def attention(self, args: AttentionArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
-        """Queue attention: the status and the message."""
+        """Launch attention; return the status and the message."""
         return self._said(self.library.attention_forward(ctypes.byref(args), device, stream))
 
     def linear(self, args: LinearArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
-        """Queue a product."""
+        """Launch a linear layer."""
         return self._said(self.library.linear(ctypes.byref(args), device, stream))
 
     def quantize(self, args: QuantizeArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
-        """Queue a quantization."""
+        """Launch a quantization."""
         return self._said(self.library.quantize(ctypes.byref(args), device, stream))
 
     def attention_plan(self, args: AttentionArgs, device: int = 0) -> AttentionPlanStruct:
-        """The library's plan."""
+        """Return the library's plan."""
         plan = AttentionPlanStruct()
         self.library.check(self.library.attention_plan(ctypes.byref(args), device, ctypes.byref(plan)))
         return plan
 
     def instance(self, number: int, card: Card) -> PlanInfo:
-        """The instance of a plan's number."""
+        """Return the instance with a plan's number."""
         found = PlanInfo()
         assert self._handle.mzt_stub_attention(number, int(card.architecture < 80), ctypes.byref(found))
         return found
 
     def instances(self) -> Iterator[PlanInfo]:
-        """All of attention's."""
+        """Yield all attention instances."""
         found, number = PlanInfo(), 0
         while self._handle.mzt_stub_attention(number, 0, ctypes.byref(found)):
             yield found
             found, number = PlanInfo(), number + 1
 
     def linear_plan(self, args: LinearArgs, card: Card) -> PlanInfo:
-        """What the library would launch for a product on a card."""
+        """Return the launch that the library would make for a linear layer on a device."""
         found = PlanInfo()
         facts = (card.architecture, card.multiprocessors, card.shared_bytes)
         assert self._handle.mzt_stub_linear(ctypes.byref(args), *facts, ctypes.byref(found))
@@ -240,7 +240,7 @@ def _launch(found: _Launch) -> Launch:
 
 
 def differences(seen: Sequence[Launch], wanted: Sequence[dict[str, object]]) -> list[str]:
-    """A line for everything in which launches are not as they must be; what `wanted` does not name is not looked at."""
+    """Return a line per difference between launches and expectations; fields absent from `wanted` are ignored."""
     if len(seen) != len(wanted):
         return [f"{len(seen)} launches in the place of {len(wanted)}: {[launch.kernel for launch in seen]}"]
     return [
@@ -252,7 +252,7 @@ def differences(seen: Sequence[Launch], wanted: Sequence[dict[str, object]]) -> 
 
 
 def _unlike(name: str, found: object, wanted: object) -> Iterator[str]:
-    """A line for a value, or for each field within it, that is another."""
+    """Yield a line for a value that differs, or for each differing field within it."""
     if not (isinstance(found, dict) and isinstance(wanted, dict)):
         if found != wanted:
             yield f"{name}: {found} in the place of {wanted}"

@@ -1,7 +1,7 @@
-"""A librarian or an engine that is what a file says when it is started: the real one, or one with a fault.
+"""A library service or an engine that is what a file says at startup: the real one, or one with a fault.
 
-python switched_server.py FILE MODULE       FILE holds `real`, `well` (a fake without a fault), or a fault of a
-                                            start, as fake_server.py has them
+python switched_server.py FILE MODULE       FILE contains `real`, `well` (a fake without a fault), or a startup
+                                            fault of fake_server.py
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Sees what a thread does that may make it wait: files, SQLite, sockets, processes, images that are decoded.
+"""Detect potentially blocking calls of a thread: files, SQLite, sockets, processes, image decoding.
 
-Python's own audit events, which no code gets around, and beside them the calls that have none: those of `os` that
-only look, and Qt's own. A connection of SQLite belongs to the thread that opens it; that it stays so is seen, too.
+Uses Python's audit events, which no code can avoid, plus wrappers for calls without them: read-only ones of `os`, and
+Qt's. Also detects use of an SQLite connection outside the thread that opened it.
 """
 
 import os
@@ -22,7 +22,7 @@ AUDITED = (
     *("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"),
 )
 OF_OS = ("stat", "lstat", "access", "fsync", "fdatasync", "statvfs", "readlink", "sync", "getxattr", "listxattr")
-# Of Qt: the name alone, or only where it is given a path or bytes.
+# Qt methods: always, or only if called with a path or bytes.
 OF_QT = {
     QtGui.QImage: ("load", "loadFromData", "fromData", "save"),
     QtGui.QPixmap: ("load", "loadFromData", "save"),
@@ -49,13 +49,13 @@ GIVEN_A_PATH = (QtGui.QImage, QtGui.QPixmap, QtGui.QIcon, QtGui.QImageReader, Qt
 
 
 class ThreadWatch:
-    """Of the thread that it is made in, while `on`; `found` holds each place once, with what was done there."""
+    """Watches the thread it is created in while `on`; `found` maps each place to what was done there."""
 
     def __init__(self, allowed=()):
         self.on = False
-        self.found = {}  # the stack: what was done
-        self.passed = {}  # the reason: how often
-        self._allowed = allowed  # a reason, and whether it is the one for these frames
+        self.found = {}  # stack: what was done
+        self.passed = {}  # reason: how often
+        self._allowed = allowed  # reason, and whether it applies to these frames
         self._thread = threading.get_ident()
         self._noting = False
 
@@ -112,7 +112,7 @@ class ThreadWatch:
 
 
 def _stack():
-    """From the innermost frame outwards, without those of this file."""
+    """Yield frames from the innermost outwards, without those of this file."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename != __file__:

@@ -9,7 +9,7 @@ from tiny_flux1 import original_transformer
 
 
 def write_tiny_chroma(folder: Path, *, seed: int = 0, **scheduler: object) -> Path:
-    """Write a whole diffusers folder; `scheduler` overrides the scheduler's settings."""
+    """Write a diffusers folder; `scheduler` overrides the scheduler's settings."""
     import torch
     from diffusers import ChromaPipeline, FlowMatchEulerDiscreteScheduler
 
@@ -27,7 +27,7 @@ def write_tiny_chroma(folder: Path, *, seed: int = 0, **scheduler: object) -> Pa
 
 
 def transformer() -> Any:
-    """One of Chroma's kind."""
+    """Return a Chroma transformer."""
     from diffusers import ChromaTransformer2DModel
 
     return ChromaTransformer2DModel(
@@ -45,7 +45,7 @@ def transformer() -> Any:
 
 
 def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+    """Return tensors by their file names in ComfyUI's folders."""
     return {
         "diffusion_models/Chroma1-HD.safetensors": original_transformer(folder),
         "text_encoders/t5xxl_fp16.safetensors": weights(folder, "text_encoder"),

@@ -1,4 +1,4 @@
-"""What small random flow models for tests have in common: tokenizers learned on the spot, encoders, autoencoders."""
+"""Shared parts of small random flow models: tokenizers trained on the spot, encoders, autoencoders."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ _TEMPLATE = (
 
 
 def qwen_tokenizer() -> Any:
-    """A byte-level tokenizer with Qwen's special tokens and its way with them."""
+    """Return a byte-level tokenizer with Qwen's special tokens and chat template."""
     import json
 
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -49,7 +49,7 @@ def qwen_tokenizer() -> Any:
 
 
 def lively(network: Any) -> Any:
-    """With larger numbers than networks begin with: else words and layers change no pixel, and tests prove nothing."""
+    """Scale up the initial weights: otherwise prompts and layers change no pixel, and tests prove nothing."""
     import torch
 
     with torch.no_grad():
@@ -59,7 +59,7 @@ def lively(network: Any) -> Any:
 
 
 def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
-    """A language model of Qwen3's kind."""
+    """Return a Qwen3 language model."""
     from transformers import Qwen3Config, Qwen3ForCausalLM, Qwen3Model
 
     config = Qwen3Config(
@@ -78,7 +78,7 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
 
 
 def qwen_vl(*, layers: int = 3, width: int = 256, **others: Any) -> Any:
-    """A language model of Qwen2.5-VL's kind, with its eyes and its head."""
+    """Return a Qwen2.5-VL model with vision tower and head."""
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
     words = {
@@ -97,7 +97,7 @@ def qwen_vl(*, layers: int = 3, width: int = 256, **others: Any) -> Any:
 
 
 def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:
-    """A language model of Qwen3-VL's kind, with its eyes."""
+    """Return a Qwen3-VL model with vision tower."""
     from transformers import Qwen3VLConfig, Qwen3VLModel
 
     words = {
@@ -124,7 +124,7 @@ def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:
 
 
 def kl_autoencoder(channels: int = 16, scaling_factor: float = 0.3611, shift_factor: float = 0.1159) -> Any:
-    """An AutoencoderKL as FLUX.1's is, eight pixels to a latent."""
+    """Return an AutoencoderKL like FLUX.1's, eight pixels per latent."""
     from diffusers import AutoencoderKL
 
     return AutoencoderKL(
@@ -142,14 +142,14 @@ def kl_autoencoder(channels: int = 16, scaling_factor: float = 0.3611, shift_fac
 
 
 def video_autoencoder(blocks: int = 1) -> Any:
-    """An AutoencoderKLQwenImage, eight pixels to a latent."""
+    """Return an AutoencoderKLQwenImage, eight pixels per latent."""
     from diffusers import AutoencoderKLQwenImage
 
     return AutoencoderKLQwenImage(base_dim=8, z_dim=16, dim_mult=[1, 1, 2, 2], num_res_blocks=blocks).eval()
 
 
 def t5_tokenizer() -> Any:
-    """A unigram tokenizer with T5's special tokens and its ids for them."""
+    """Return a unigram tokenizer with T5's special tokens and their ids."""
     import tempfile
 
     from tiny_pixart import t5_tokenizer as learned
@@ -159,7 +159,7 @@ def t5_tokenizer() -> Any:
 
 
 def t5(*, layers: int = 2, width: int = 32) -> Any:
-    """T5's encoder."""
+    """Return a T5 encoder."""
     from transformers import T5Config, T5EncoderModel
 
     config = T5Config(
@@ -176,7 +176,7 @@ def t5(*, layers: int = 2, width: int = 32) -> Any:
 
 
 def clip_with_projection(*, width: int, activation: str) -> Any:
-    """A text encoder of CLIP's kind that also makes one vector of all words."""
+    """Return a CLIP text encoder with a projected pooled embedding."""
     from transformers import CLIPTextConfig, CLIPTextModelWithProjection
 
     from mezzotint.families.tokenizers import VOCABULARY_SIZE

@@ -13,7 +13,7 @@ T5_WIDTH, CLIP_WIDTH = 32, 16
 
 
 def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Path:
-    """Write a whole diffusers folder."""
+    """Write a diffusers folder."""
     import torch
     from diffusers import FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxKontextPipeline, FluxPipeline
 
@@ -34,7 +34,7 @@ def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Pat
 
 
 def transformer(**others: object) -> Any:
-    """Two blocks of two streams, and two of one."""
+    """Return a transformer with two double-stream and two single-stream blocks."""
     from diffusers import FluxTransformer2DModel
 
     return lively(
@@ -52,7 +52,7 @@ def transformer(**others: object) -> Any:
 
 
 def clip_encoder() -> Any:
-    """CLIP's, that sums up."""
+    """Return the CLIP text encoder, used for its pooled embedding."""
     from transformers import CLIPTextConfig, CLIPTextModel
 
     config = CLIPTextConfig(
@@ -68,7 +68,7 @@ def clip_encoder() -> Any:
 
 
 def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+    """Return tensors by their file names in ComfyUI's folders."""
     return {
         "diffusion_models/flux1-dev.safetensors": original_transformer(folder),
         "text_encoders/t5xxl_fp16.safetensors": weights(folder, "text_encoder_2"),
@@ -80,7 +80,7 @@ def split_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:
-    """The transformer, or Chroma's, under the names of its first publication."""
+    """Return FLUX.1's or Chroma's transformer with its original key names."""
     import torch
 
     whole = dict(weights(folder, "transformer"))
@@ -94,7 +94,7 @@ def original_transformer(folder: Path) -> dict[str, Any]:
     return {_first_name(name): each for name, each in (double | single).items()}
 
 
-_FIRST_NAMES = {  # in this order
+_FIRST_NAMES = {  # order matters
     "single_transformer_blocks.": "single_blocks.",
     "transformer_blocks.": "double_blocks.",
     "x_embedder.": "img_in.",

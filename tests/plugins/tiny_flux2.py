@@ -6,11 +6,11 @@ from typing import Any
 from original_files import joined, language_model, ldm_vae, weights
 from tiny_flow import lively, qwen3, qwen_tokenizer
 
-LAYERS, WIDTH = 30, 32  # of the encoder, whose states 9, 18 and 27 are taken
+LAYERS, WIDTH = 30, 32  # of the encoder, whose hidden states 9, 18 and 27 are used
 
 
 def write_tiny_klein(folder: Path, *, seed: int = 0, distilled: bool = True, layers: int = LAYERS) -> Path:
-    """Write a whole diffusers folder."""
+    """Write a diffusers folder."""
     import torch
     from diffusers import FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline
 
@@ -28,7 +28,7 @@ def write_tiny_klein(folder: Path, *, seed: int = 0, distilled: bool = True, lay
 
 
 def transformer() -> Any:
-    """Two blocks of two streams, and two of one."""
+    """Return a transformer with two double-stream and two single-stream blocks."""
     from diffusers import Flux2Transformer2DModel
 
     return lively(
@@ -46,7 +46,7 @@ def transformer() -> Any:
 
 
 def autoencoder(**others: Any) -> Any:
-    """Sixteen pixels to a sampled latent, whose statistics are not those of a fresh batch norm."""
+    """Return an autoencoder with sixteen pixels per patchified latent and nontrivial batch norm statistics."""
     import torch
     from diffusers import AutoencoderKLFlux2
 
@@ -66,7 +66,7 @@ def autoencoder(**others: Any) -> Any:
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:
-    """The transformer of a folder under its first names."""
+    """Return a folder's transformer with its original key names."""
     import torch
 
     whole = dict(weights(folder, "transformer"))
@@ -77,7 +77,7 @@ def original_transformer(folder: Path) -> dict[str, Any]:
     return {_first_name(name): each for name, each in whole.items()}
 
 
-_FIRST_NAMES = {  # in this order
+_FIRST_NAMES = {  # order matters
     "single_transformer_blocks.": "single_blocks.",
     "transformer_blocks.": "double_blocks.",
     "x_embedder.": "img_in.",
@@ -112,7 +112,7 @@ def _first_name(name: str) -> str:
 
 
 def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+    """Return tensors by their file names in ComfyUI's folders."""
     vae = {name: each for name, each in ldm_vae(folder).items() if not name.startswith("bn.")}
     vae |= {name: each for name, each in weights(folder, "vae").items() if name.startswith("bn.")}
     return {

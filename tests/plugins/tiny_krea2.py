@@ -14,7 +14,7 @@ PUBLISHED_LAYERS = tuple(range(2, 36, 3))
 def write_tiny_krea2(
     folder: Path, *, seed: int = 0, distilled: bool = True, layers: tuple[int, ...] = LAYERS, blocks: int = 1
 ) -> Path:
-    """Write a whole diffusers folder, of Turbo or of Raw."""
+    """Write a diffusers folder of Turbo or Raw."""
     import torch
     from diffusers import FlowMatchEulerDiscreteScheduler, Krea2Pipeline
 
@@ -33,7 +33,7 @@ def write_tiny_krea2(
 
 
 def transformer(text_layers: int = len(LAYERS)) -> Any:
-    """One of Krea 2's kind."""
+    """Return a Krea 2 transformer."""
     import torch
     from diffusers import Krea2Transformer2DModel
 
@@ -83,7 +83,7 @@ _FIRST_NAMES = {
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:
-    """The transformer of a folder under its first names."""
+    """Return a folder's transformer with its original key names."""
     made = {}
     for name, each in weights(folder, "transformer").items():
         first = name
@@ -94,7 +94,7 @@ def original_transformer(folder: Path) -> dict[str, Any]:
 
 
 def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+    """Return tensors by their file names in ComfyUI's folders."""
     return {
         "diffusion_models/krea2_turbo_bf16.safetensors": original_transformer(folder),
         "text_encoders/qwen3vl_4b_bf16.safetensors": seeing_model(folder, "model.visual."),

@@ -1,4 +1,4 @@
-"""Small random PixArt models for tests: a diffusers folder with a T5 encoder and a tokenizer learned on the spot."""
+"""Small random PixArt models for tests: a diffusers folder with a T5 encoder and a tokenizer trained on the spot."""
 
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ _TOKENS = 300
 def write_tiny_pixart(
     folder: Path, *, sigma: bool = True, told_sizes: bool = False, seed: int = 0, **scheduler: object
 ) -> Path:
-    """Write a whole PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings.
+    """Write a PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings.
 
-    `told_sizes`: the network is told the image's size, as PixArt-alpha of 1024 pixels is.
+    `told_sizes`: with size conditioning, as in PixArt-alpha for 1024 pixels.
     """
     import torch
     from diffusers import DPMSolverMultistepScheduler, PixArtAlphaPipeline, PixArtSigmaPipeline
@@ -61,7 +61,7 @@ def _transformer(told_sizes: bool) -> Any:
         num_attention_heads=3,
         caption_channels=32,
         in_channels=4,
-        out_channels=8,  # noise, and the variance that sampling leaves aside
+        out_channels=8,  # noise, and the variance, which sampling ignores
         cross_attention_dim=24,
         activation_fn="gelu-approximate",
         norm_type="ada_norm_single",
@@ -90,7 +90,7 @@ def t5_encoder() -> Any:
 
 
 def t5_tokenizer(folder: Path) -> Any:
-    """A unigram tokenizer with T5's special tokens and its ids for them."""
+    """Return a unigram tokenizer with T5's special tokens and their ids."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import T5Tokenizer
 

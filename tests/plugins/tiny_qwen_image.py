@@ -8,7 +8,7 @@ from tiny_flow import qwen_tokenizer, qwen_vl, video_autoencoder
 
 
 def write_tiny_qwen_image(folder: Path, *, seed: int = 0, encoder: Any = None, **others: object) -> Path:
-    """Write a whole diffusers folder; `others` are settings of the transformer."""
+    """Write a diffusers folder; `others` are settings of the transformer."""
     import torch
     from diffusers import QwenImagePipeline
 
@@ -25,7 +25,7 @@ def write_tiny_qwen_image(folder: Path, *, seed: int = 0, encoder: Any = None, *
 
 
 def transformer(**others: object) -> Any:
-    """One of Qwen-Image's kind."""
+    """Return a Qwen-Image transformer."""
     from diffusers import QwenImageTransformer2DModel
 
     settings: dict[str, Any] = {
@@ -41,7 +41,7 @@ def transformer(**others: object) -> Any:
 
 
 def split_files(folder: Path, name: str = "qwen_image_2512_bf16") -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders; the transformer's is given."""
+    """Return tensors by their file names in ComfyUI's folders, with `name` for the transformer."""
     return {
         f"diffusion_models/{name}.safetensors": weights(folder, "transformer"),
         "text_encoders/qwen_2.5_vl_7b.safetensors": seeing_model(folder, "visual."),
@@ -50,7 +50,7 @@ def split_files(folder: Path, name: str = "qwen_image_2512_bf16") -> dict[str, d
 
 
 def scheduler() -> Any:
-    """With the shift that Qwen-Image has."""
+    """Return a scheduler with Qwen-Image's shift."""
     from diffusers import FlowMatchEulerDiscreteScheduler
 
     return FlowMatchEulerDiscreteScheduler(
@@ -59,7 +59,7 @@ def scheduler() -> Any:
 
 
 class Looks:
-    """What the processor of Qwen2.5-VL does with words and images; transformers' own needs torchvision."""
+    """Replacement for the processor of Qwen2.5-VL; transformers' own needs torchvision."""
 
     def __init__(self, tokenizer: Any) -> None:
         from transformers import Qwen2VLImageProcessorPil
@@ -67,7 +67,7 @@ class Looks:
         self.tokenizer, self.image_processor = tokenizer, Qwen2VLImageProcessorPil()
 
     def __call__(self, *, text: list[str], images: list[Any], padding: bool, return_tensors: str) -> Any:
-        """Tokens of the words, with as many places as each image has squares, and the squares."""
+        """Return the prompt's tokens, with as many placeholders per image as it has patches, and the patches."""
         looked = self.image_processor(images=images, return_tensors=return_tensors)
         for grid in looked.image_grid_thw:
             places = int(grid.prod()) // self.image_processor.merge_size**2
@@ -78,7 +78,7 @@ class Looks:
 
 
 def write_tiny_edit(folder: Path, pipeline: str = "QwenImageEditPlusPipeline", **others: object) -> Path:
-    """Write a whole diffusers folder of a Qwen-Image-Edit model; `others` are settings of the transformer."""
+    """Write a diffusers folder of a Qwen-Image-Edit model; `others` are settings of the transformer."""
     import json
 
     place = qwen_tokenizer().convert_tokens_to_ids("<|image_pad|>")

@@ -8,12 +8,12 @@ from tiny_flow import SENTENCES
 
 from mezzotint.families.sana.instruction import INSTRUCTION
 
-_TOKENS = 2000  # enough for each word of the instruction to be one
+_TOKENS = 2000  # enough for each word of the instruction to be one token
 _SPECIAL = ("<pad>", "<eos>", "<bos>", "<unk>", "<mask>")
 
 
 def write_tiny_sana(folder: Path, *, seed: int = 0, **others: object) -> Path:
-    """Write a whole diffusers folder; `others` are settings of the transformer."""
+    """Write a diffusers folder; `others` are settings of the transformer."""
     import torch
     from diffusers import DPMSolverMultistepScheduler, SanaPipeline
 
@@ -31,7 +31,7 @@ def write_tiny_sana(folder: Path, *, seed: int = 0, **others: object) -> Path:
 
 
 def tokenizer() -> Any:
-    """Of characters and their pairs, with Gemma's special tokens."""
+    """Return a tokenizer of characters and pairs, with Gemma's special tokens."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
     from transformers import GemmaTokenizer
 
@@ -45,7 +45,7 @@ def tokenizer() -> Any:
 
 
 def gemma2() -> Any:
-    """A language model of Gemma 2's kind, without its head."""
+    """Return a Gemma 2 language model without its head."""
     from transformers import Gemma2Config, Gemma2Model
 
     config = Gemma2Config(
@@ -62,7 +62,7 @@ def gemma2() -> Any:
 
 
 def deep_autoencoder() -> Any:
-    """An AutoencoderDC, 32 pixels to a latent."""
+    """Return an AutoencoderDC, 32 pixels per latent."""
     from diffusers import AutoencoderDC
 
     return AutoencoderDC(
@@ -84,7 +84,7 @@ def deep_autoencoder() -> Any:
 
 
 def transformer(**others: object) -> Any:
-    """One of Sana's kind."""
+    """Return a Sana transformer."""
     from diffusers import SanaTransformer2DModel
 
     settings: dict[str, Any] = {

@@ -1,6 +1,6 @@
-"""Small random Stable Diffusion 1.5 models: a diffusers folder, and its weights as one file in the original naming.
+"""Small random Stable Diffusion 1.5 models: a diffusers folder, and its weights as one file with original key names.
 
-As in `tiny_sdxl`, what a single file cannot show is as published: eight heads in every level, the scheduler.
+As in `tiny_sdxl`, what a single file does not contain is as published: eight heads per level, the scheduler.
 """
 
 import json
@@ -11,7 +11,7 @@ from tiny_sdxl import LAYERS, LEVELS, _text_encoder, unet_name, vae_name
 
 from mezzotint.families.tokenizers import END, clip_tokenizer
 
-WIDTH = 32  # of the text
+WIDTH = 32  # of the text embeddings
 _SCHEDULER = {
     "num_train_timesteps": 1000,
     "beta_schedule": "scaled_linear",
@@ -24,7 +24,7 @@ _SCHEDULER = {
 
 
 def write_tiny_sd15(folder: Path, *, inpaint: bool = False, seed: int = 0, **unet: object) -> Path:
-    """Write a whole folder of about 10 MB; `inpaint`: for nine channels. `unet` overrides its configuration."""
+    """Write a folder of about 10 MB; `inpaint`: with nine input channels. `unet` overrides its configuration."""
     import torch
     from diffusers import PNDMScheduler, StableDiffusionInpaintPipeline, StableDiffusionPipeline
 
@@ -44,7 +44,7 @@ def write_tiny_sd15(folder: Path, *, inpaint: bool = False, seed: int = 0, **une
 
 
 def name_safety_checker(folder: Path) -> None:
-    """Have a folder's index name what published ones name, with pickled weights that nobody is to open."""
+    """Add the safety checker of published folders to the index, with pickled weights that must never be loaded."""
     index = json.loads((folder / "model_index.json").read_text())
     index["safety_checker"] = ["stable_diffusion", "StableDiffusionSafetyChecker"]
     index["feature_extractor"] = ["transformers", "CLIPImageProcessor"]
@@ -76,20 +76,20 @@ def _unet(**changes: Any) -> Any:
         "layers_per_block": LAYERS,
         "down_block_types": ("CrossAttnDownBlock2D", "DownBlock2D"),
         "up_block_types": ("UpBlock2D", "CrossAttnUpBlock2D"),
-        "attention_head_dim": 8,  # diffusers means the number of heads
+        "attention_head_dim": 8,  # the number of heads, despite its name
         "cross_attention_dim": WIDTH,
     }
     return UNet2DConditionModel(**{**settings, **changes})
 
 
 def write_sd15_file(folder: Path, path: Path) -> Path:
-    """Write the weights of a tiny folder as one file in the original naming."""
+    """Write the weights of a tiny folder as one file with original key names."""
     from safetensors.torch import load_file, save_file
 
     weights = {path.parent.name: load_file(path) for path in folder.rglob("*.safetensors")}
     tensors = {f"model.diffusion_model.{unet_name(k, attending=(1,))}": v for k, v in weights["unet"].items()}
     for name, tensor in weights["vae"].items():
-        square = tensor.ndim == 2  # the original VAE's attention is made of 1x1 convolutions
+        square = tensor.ndim == 2  # the original VAE's attention consists of 1x1 convolutions
         tensors[f"first_stage_model.{vae_name(name)}"] = tensor[:, :, None, None] if square else tensor
     for name, tensor in weights["text_encoder"].items():
         tensors[f"cond_stage_model.transformer.text_model.{name.removeprefix('text_model.')}"] = tensor

@@ -10,7 +10,7 @@ from mezzotint.families.tokenizers import clip_tokenizer
 
 
 def write_tiny_sd3(folder: Path, *, seed: int = 0, with_t5: bool = True, **scheduler: object) -> Path:
-    """Write a whole diffusers folder, of Medium's kind; `scheduler` overrides the scheduler's settings."""
+    """Write a diffusers folder in the style of Medium; `scheduler` overrides the scheduler's settings."""
     import torch
     from diffusers import FlowMatchEulerDiscreteScheduler, StableDiffusion3Pipeline
 
@@ -32,7 +32,7 @@ def write_tiny_sd3(folder: Path, *, seed: int = 0, with_t5: bool = True, **sched
 
 
 def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+    """Return tensors by their file names in ComfyUI's folders."""
     return {
         "diffusion_models/sd3.5_large_turbo.safetensors": original_transformer(folder),
         "text_encoders/t5xxl_fp16.safetensors": weights(folder, "text_encoder_3"),
@@ -43,7 +43,7 @@ def split_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:
-    """The transformer under the names of its first publication."""
+    """Return the transformer with its original key names."""
     import torch
 
     whole = weights(folder, "transformer")
@@ -92,7 +92,7 @@ def _first_name(name: str) -> str:
 
 
 def transformer() -> Any:
-    """One whose first block attends to the image once more."""
+    """Return a transformer whose first block has dual attention."""
     from diffusers import SD3Transformer2DModel
 
     return SD3Transformer2DModel(

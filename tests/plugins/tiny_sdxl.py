@@ -1,7 +1,7 @@
-"""Small random SDXL models for tests: a diffusers folder, and the same weights as one file in the original naming.
+"""Small random SDXL models for tests: a diffusers folder, and the same weights as one file with original key names.
 
-Every size that a single file cannot show (attention heads, above all) follows the rule by which it is derived: heads of
-64 channels, or one head where there are fewer. So the file and the folder are the same model.
+Every size that a single file does not contain (above all attention heads) follows the rule by which it is derived:
+heads of 64 channels, or one head if there are fewer. So the file and the folder are the same model.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 from mezzotint.families.tokenizers import END, VOCABULARY_SIZE, clip_tokenizer
 
-LAYERS = 1  # of each level of the U-Net and of the VAE
+LAYERS = 1  # per level of the U-Net and the VAE
 LEVELS = 2
 
 _SCHEDULER = {
@@ -52,7 +52,7 @@ _OPEN_CLIP = {
 def write_tiny_sdxl(
     folder: Path, *, refiner: bool = False, inpaint: bool = False, seed: int = 0, **scheduler: object
 ) -> Path:
-    """Write a whole SDXL folder of about 20 MB; models of one seed share a VAE. `scheduler` overrides its settings."""
+    """Write an SDXL folder of about 20 MB; models with the same seed share a VAE. `scheduler` overrides settings."""
     import torch
     from diffusers import (
         EulerDiscreteScheduler,
@@ -114,7 +114,7 @@ def _unet(*, refiner: bool, channels: int = 4) -> Any:
         layers_per_block=LAYERS,
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-        attention_head_dim=(1, 1),  # diffusers means the number of heads
+        attention_head_dim=(1, 1),  # the number of heads, despite its name
         use_linear_projection=True,
         transformer_layers_per_block=(1, 2),
         cross_attention_dim=64 if refiner else 32 + 64,
@@ -145,14 +145,14 @@ def _text_encoder(*, hidden: int, projected: bool) -> Any:
 def write_single_file(
     folder: Path, path: Path, *, metadata: Mapping[str, str] | None = None, extra: Mapping[str, Any] | None = None
 ) -> Path:
-    """Write the weights of a tiny SDXL folder as one file in the original naming, with `extra` tensors beside them."""
+    """Write the weights of a tiny SDXL folder as one file with original key names, plus `extra` tensors."""
     from safetensors.torch import load_file, save_file
 
     tensors: dict[str, Any] = dict(extra or {})
     weights = {path.parent.name: load_file(path) for path in folder.rglob("*.safetensors")}
     tensors.update({f"model.diffusion_model.{unet_name(k)}": v for k, v in weights["unet"].items()})
     for name, tensor in weights["vae"].items():
-        square = tensor.ndim == 2  # the original VAE's attention is made of 1x1 convolutions
+        square = tensor.ndim == 2  # the original VAE's attention consists of 1x1 convolutions
         tensors[f"first_stage_model.{vae_name(name)}"] = tensor[:, :, None, None] if square else tensor
     for name, tensor in weights.get("text_encoder", {}).items():
         full = "text_model." + name.removeprefix("text_model.")
@@ -164,7 +164,7 @@ def write_single_file(
 
 
 def unet_name(name: str, layers: int = LAYERS, attending: Collection[int] = (0,)) -> str:
-    """The original name of a diffusers U-Net tensor; `attending` are the blocks with attention on the way up."""
+    """Return the original name of a diffusers U-Net tensor; `attending` are the up blocks with attention."""
     for new, old in _UNET_ENDS.items():
         if name.startswith(new + "."):
             return old + name.removeprefix(new)
@@ -191,7 +191,7 @@ def _resnet(rest: str) -> str:
 
 
 def vae_name(name: str, levels: int = LEVELS) -> str:
-    """The original name of a diffusers VAE tensor."""
+    """Return the original name of a diffusers VAE tensor."""
     name = name.replace("conv_norm_out", "norm_out").replace("conv_shortcut", "nin_shortcut")
     name = re.sub(r"mid_block\.resnets\.(\d)", lambda m: f"mid.block_{int(m[1]) + 1}", name)
     if "mid_block.attentions.0." in name:
@@ -205,7 +205,7 @@ def vae_name(name: str, levels: int = LEVELS) -> str:
 
 
 def open_clip_tensors(weights: Mapping[str, Any]) -> dict[str, Any]:
-    """A transformers CLIP text model's tensors under the names of open_clip, queries, keys and values joined."""
+    """Return a transformers CLIP text model's tensors with open_clip's names, with queries, keys and values fused."""
     import torch
 
     result: dict[str, Any] = {"logit_scale": torch.tensor(4.6)}

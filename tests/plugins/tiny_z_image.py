@@ -8,7 +8,7 @@ from tiny_flow import kl_autoencoder, lively, qwen3, qwen_tokenizer
 
 
 def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0) -> Path:
-    """Write a whole diffusers folder."""
+    """Write a diffusers folder."""
     import torch
     from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline
 
@@ -25,7 +25,7 @@ def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0) -> Pa
 
 
 def transformer(**others: object) -> Any:
-    """One of Z-Image's kind."""
+    """Return a Z-Image transformer."""
     from diffusers import ZImageTransformer2DModel
 
     network = ZImageTransformer2DModel(
@@ -44,7 +44,7 @@ def transformer(**others: object) -> Any:
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:
-    """The transformer of a folder under its first names."""
+    """Return a folder's transformer with its original key names."""
     parts = (".attention.to_q.", ".attention.to_k.", ".attention.to_v.")
     whole = joined(weights(folder, "transformer"), parts, ".attention.qkv.")
     renames = {
@@ -60,7 +60,7 @@ def original_transformer(folder: Path) -> dict[str, Any]:
 
 
 def split_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """By the names that they have in ComfyUI's folders."""
+    """Return tensors by their file names in ComfyUI's folders."""
     return {
         "diffusion_models/z_image_turbo_bf16.safetensors": original_transformer(folder),
         "text_encoders/qwen_3_4b.safetensors": language_model(folder),

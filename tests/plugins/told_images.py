@@ -47,7 +47,7 @@ TOLD = {
 
 
 def told_by(program, path):
-    """An image as that program writes it."""
+    """Write an image with that program's metadata."""
     texts = PngImagePlugin.PngInfo()
     for key, text in TOLD[program].items():
         texts.add_text(key, text)

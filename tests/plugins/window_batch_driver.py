@@ -1,6 +1,6 @@
-"""Drives the Batch page of the real window: `python window_batch_driver.py PART`; what it saw goes to stdout as JSON.
+"""Drive the Batch page of the real window: `python window_batch_driver.py PART`; results go to stdout as JSON.
 
-Parts: `works` goes from a dropped folder through a look, a run, a stop, the rest, and an image of the queue, and ends
+Parts: `works` goes from a dropped folder through a dry run, a run, a stop, a resume and an image of the queue, and ends
 while another batch runs; `again` is the next start.
 """
 
@@ -22,13 +22,13 @@ from mezzotint_app.windows.batch.page import BATCHES, LOOK
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE
 
-IMAGES = 60  # so many that they are not all made before a stop is heard
+IMAGES = 60  # enough that a stop takes effect before all are done
 SIDE = 64
 MODEL = "starter-dit"
 
 
 def photos(folder):
-    """Small images of one colour each, and what is none."""
+    """Write small images of one colour each, and a broken one."""
     folder.mkdir()
     for number in range(IMAGES):
         image = QImage(SIDE, SIDE, QImage.Format.Format_RGB32)
@@ -39,7 +39,7 @@ def photos(folder):
 
 
 class Driven(Window):
-    """The same hands, on the Batch page."""
+    """The window driver, on the Batch page."""
 
     def __init__(self):
         super().__init__()
@@ -71,7 +71,7 @@ class Driven(Window):
 
 
 def settled():
-    """The first run is over; nobody is told of anything on the desktop."""
+    """Store settings of a returning user, without desktop notifications."""
     write(settings_path(), Settings(first_run_done=True, notify=False, keep_awake=False))
 
 

@@ -1,7 +1,7 @@
-"""Drives the real window in a process of its own: `python window_driver.py PART`; what it saw goes to stdout as JSON.
+"""Drive the real window in a separate process: `python window_driver.py PART`; results go to stdout as JSON.
 
-Parts: `first` goes from a fresh machine through an image, its settings and the death of an engine, and ends in the
-middle of a job, waiting to be killed; `second` is the next start.
+Parts: `first` goes from a fresh machine through an image, its settings and an engine crash, and ends in the middle of a
+job, waiting to be killed; `second` is the next start.
 """
 
 import json
@@ -23,8 +23,8 @@ from mezzotint_app.main import make_application, open_window
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import CREATE, GALLERY, QUEUE
 
-SECONDS = 240.0  # that anything may take; a busy machine is no failure
-LONG = 60  # steps of a job that is to be killed
+SECONDS = 240.0  # timeout of any wait; generous, for busy machines
+LONG = 60  # steps of a job to be killed
 
 
 def tell(**facts):

@@ -1,6 +1,6 @@
-"""Drives the models of the real window: `python window_models_driver.py all`; what it saw goes to stdout as JSON.
+"""Drive the Models page of the real window: `python window_models_driver.py all`; results go to stdout as JSON.
 
-The test's own server stands in for the hub: `HUB` names it, and a file called `go` in the home says when to go on.
+The test's server stands in for the hub: `HUB` is its URL, and a file called `go` in the home tells when to continue.
 """
 
 import os
@@ -22,7 +22,7 @@ HOME = Path(os.environ["HOME"])
 
 
 class Models(Driven):
-    """Hands on the Models page."""
+    """A driver of the Models page."""
 
     def __init__(self, program, window):
         super().__init__(program, window)
@@ -32,14 +32,14 @@ class Models(Driven):
         return [model.id for model in self.library.models]
 
     def row(self, identity):
-        """Its cells, as they are shown."""
+        """Return the row's cells as displayed."""
         table = self.models.findChild(QTableView).model()
         names = [table.index(row, 0).data() for row in range(table.rowCount())]
         at = names.index(identity)
         return [table.index(at, column).data() for column in range(table.columnCount())]
 
     def look(self, source):
-        """The dialog, with the offer for this."""
+        """Open the dialog and look up the offer for a source."""
         self.click(self.models.get_button)
         dialog: Any = self.window.dialogs._open["get"]
         self.wait("the list", lambda: dialog.list.count() > 3)
@@ -56,7 +56,7 @@ class Models(Driven):
         return self.line()
 
     def line(self):
-        """The last job, and its line."""
+        """Return the last job and its line."""
         job = self.library.jobs()[-1].call
         self.wait("its line", lambda: job in self.models._lines)
         return job, self.models._lines[job]
@@ -66,7 +66,7 @@ class Models(Driven):
         return self.library.job(job)
 
     def image_with(self, identity):
-        """Made with that model, by the button of the page."""
+        """Generate with that model, using the page's button."""
         self.wait("the model in the list", lambda: identity in self.listed())
         self.models.select(identity)
         self.wait("that it is looked at", lambda: self.models.current() == identity)

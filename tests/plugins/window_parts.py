@@ -1,4 +1,4 @@
-"""The whole window without processes: whatever is asked of them is answered by the test, or not at all."""
+"""The whole window without subprocesses: the test answers all calls, or leaves them open."""
 
 import pytest
 from fake_service import FakeService
@@ -11,7 +11,7 @@ NOWHERE = ("there-is-no-such-program",)
 
 @pytest.fixture
 def program(qtbot):
-    """Not begun: the queue is open, no process runs."""
+    """Not started: the queue is open, no process runs."""
     made = Program(engine=NOWHERE, librarian=NOWHERE)
     with qtbot.waitSignal(made.access.opened):
         made.access.open()
@@ -21,7 +21,7 @@ def program(qtbot):
 
 @pytest.fixture
 def asked(program, monkeypatch):
-    """What the window asks of the librarian, answered by the test."""
+    """Calls to the library service, answered by the test."""
     fake = FakeService()
     monkeypatch.setattr(program.librarian, "ask", fake.ask)
     monkeypatch.setattr(program.librarian, "cancel", fake.cancel)
@@ -30,13 +30,13 @@ def asked(program, monkeypatch):
 
 @pytest.fixture
 def used(program):
-    """The first run is over."""
+    """Marks the first run as done."""
     program.settings.change(first_run_done=True)
 
 
 @pytest.fixture
 def window(qtbot, program, used):
-    """On the Create page."""
+    """The window on the Create page."""
     made = MainWindow(program)
     qtbot.addWidget(made, before_close_func=lambda one: one.leave())
     made.show()

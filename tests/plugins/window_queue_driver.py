@@ -1,7 +1,7 @@
-"""Drives the queue of the real window: `python window_queue_driver.py PART`; what it saw goes to stdout as JSON.
+"""Drive the queue of the real window: `python window_queue_driver.py PART`; results go to stdout as JSON.
 
-Parts: `works` goes through all that is done with entries, and closes with work left, which goes on without the window;
-`again` is the next start, while that is still being done.
+Parts: `works` performs every action on entries, and closes with work left, which continues without the window; `again`
+is the next start, while that work is still running.
 """
 
 import os
@@ -22,12 +22,12 @@ from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write
 from mezzotint_app.windows.main_window import CREATE, GALLERY, QUEUE
 
-LONG = 80  # steps of what is to be interrupted
-MANY = 40  # images of what goes on without the window
+LONG = 80  # steps of a task to be interrupted
+MANY = 40  # images generated without the window
 
 
 class Driven(Window):
-    """The same hands, on a window that `main` has made and will end."""
+    """The window driver, on a window that `main` has created and will close."""
 
     def __init__(self, program, window):
         self.program, self.window = program, window
@@ -41,7 +41,7 @@ class Driven(Window):
         self.model = program.queue.model
 
     def ask(self, read):
-        """Of the queue's store."""
+        """Query the queue's store."""
         found, failed = [], []
         self.program.access.ask(read, found.append, failed.append)
         self.wait("the store", lambda: found or failed)
@@ -62,7 +62,7 @@ class Driven(Window):
         return self.ask(lambda store: store.rows())
 
     def shown(self):
-        """The ids in the list, as it shows them."""
+        """Return the ids in the list as displayed."""
         rows = [self.model.peek(row) for row in range(self.model.rowCount())]
         return [None if row is None else row.id for row in rows]
 
@@ -76,7 +76,7 @@ class Driven(Window):
         QTest.keyClick(self.page.list, key, modifier)
 
     def drag_to_front(self, entry):
-        """As the mouse does: taken up, and let go above the first."""
+        """Drag with the mouse: pick up, and drop above the first entry."""
         self.select(entry)
         data = self.model.mimeData([self.page.list.currentIndex()])
         first = self.page.list.visualRect(self.model.index(0))
@@ -117,7 +117,7 @@ def works(driven):
         matrix=matrix,
     )
 
-    driven.click(page.pause)  # resumes: the tree is made, then the first house is begun
+    driven.click(page.pause)  # resumes: the tree is generated, then the first house is started
     driven.wait("the tree", lambda: len(driven.saved) == 1)
     driven.wait("a step of the house", lambda: runner.task() is not None and runner.task().entry == matrix)
     steps = driven.steps
@@ -201,7 +201,7 @@ def task_states(driven, entry):
 
 
 def run(script, hands=Driven):
-    """`main`, with hands on its window."""
+    """Run `main`, with a driver for its window."""
     made = []
 
     def program():
@@ -216,7 +216,7 @@ def run(script, hands=Driven):
     def guarded(of, window):
         try:
             script(hands(of, window))
-        except BaseException:  # noqa: BLE001  told, whatever it is
+        except BaseException:  # noqa: BLE001  reported, whatever it is
             tell(failed=traceback.format_exc())
             os._exit(3)
 

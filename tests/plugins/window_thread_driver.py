@@ -1,6 +1,6 @@
-"""Drives the real window through all that is done in it while its thread is watched: `window_thread_driver.py PART`.
+"""Drive the real window through all its features while its thread is watched: `window_thread_driver.py PART`.
 
-Parts: `works` tells what the thread did that may make it wait; `watch` does such things on purpose.
+Parts: `works` reports potentially blocking calls of the thread; `watch` makes such calls on purpose.
 """
 
 import os
@@ -28,13 +28,13 @@ OURS = (os.sep + "mezzotint_app" + os.sep, os.sep + "mezzotint" + os.sep, HERE)
 
 
 def of_this_driver(frames):
-    """What a test does with its own hands, though a part of the program may be waiting further out."""
+    """Whether the call is the test's own, even if program code is further out on the stack."""
     innermost = next((name for name, _, _ in frames if any(ours in name for ours in OURS)), HERE)
     return innermost.startswith(HERE)
 
 
-# What Qt reads by itself is not seen: the marks of the style sheet, a font that is first used. Modules are all read
-# before the window is shown.
+# Qt's own reads are not detected: icons in the style sheet, a font's first use. Modules are all imported before the
+# window is shown.
 ALLOWED = (("the test itself", of_this_driver),)
 
 
@@ -55,7 +55,7 @@ class Hands(Driven):
         self.rest(50)
 
     def opened(self, show):
-        """Something that comes up over the window, and goes again."""
+        """Open something over the window, and close it."""
         show()
         self.rest()
         self.close_dialogs()
@@ -188,7 +188,7 @@ def begins_from_one(driven):
     QTest.keyClick(editor.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     editor.use()
     driven.wait("the mask", lambda: images.mask() is not None)
-    again = panel.edit_mask()  # which reads it
+    again = panel.edit_mask()  # reads it again
     driven.wait("the editor again", again.tools.isEnabled)
     driven.close_dialogs()
     driven.generate("a blue door", steps=2)
@@ -223,7 +223,7 @@ def settles(driven):
 
 
 def makes_a_batch(driven):
-    """The queue is paused, and lends its turn at once."""
+    """With the queue paused, so that it lends its turn immediately."""
     program, page = driven.program, driven.window.batch_page
     driven.window.show_page(BATCH)
     program.batch.change(source="words", prompts="a tree\na boat", settings={"model": "starter-dit", "steps": 2})
@@ -254,7 +254,7 @@ def loses_the_engine(driven):
 
 
 def forbidden(folder):
-    """Each thing that the window's thread may not do, by its name."""
+    """Return every forbidden call by name."""
     image = folder / "image.png"
     QImage(8, 8, QImage.Format.Format_RGB32).save(str(image))
     data = image.read_bytes()

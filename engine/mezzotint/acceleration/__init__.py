@@ -1,1 +1,1 @@
-"""What makes a step cheaper and leaves the image as it is."""
+"""Ways to make a step cheaper without changing the image."""

@@ -1,7 +1,7 @@
-"""Steps of a network captured as CUDA graphs, so that a step launches its kernels without Python between them.
+"""Captures steps of a network as CUDA graphs, so that a step launches its kernels without Python between them.
 
-A graph works at fixed addresses: what changes with each step is copied into buffers of its own, what the words became
-is read where it lies, and a network whose weights have moved since is captured anew.
+A graph uses fixed addresses: inputs that change with each step are copied into its own buffers, the conditioning is
+read in place, and a network whose weights have moved since is captured again.
 https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
 """
 
@@ -18,17 +18,17 @@ from torch.utils._pytree import tree_map
 from mezzotint.acceleration.text_cache import CachedLayer
 from mezzotint.protocol import GraphsUsed
 
-Count: TypeAlias = tuple[object, str]  # an attribute that layers count their calls in
-Forward: TypeAlias = Callable[..., Any]  # of a network, of whatever it takes and gives
+Count: TypeAlias = tuple[object, str]  # an owner and its attribute that counts calls
+Forward: TypeAlias = Callable[..., Any]  # of a network, with any arguments and result
 Values: TypeAlias = tuple[Any, ...]
 Named: TypeAlias = dict[str, Any]
 
-KEPT = 4  # graphs at a time: the halves of the guidance, and parts of images that are made together
-CHANGING = "timestep"  # the one keyword that changes with each step; the others are the words'
+KEPT = 4  # graphs at a time: the guidance halves, and groups of images generated together
+CHANGING = "timestep"  # the only keyword argument that changes with each step; the others are the conditioning
 
 
 class Place(NamedTuple):
-    """Of a weight: what lay there, and where in memory."""
+    """A weight at the time of capture: its tensor and its address."""
 
     holder: Mapping[str, Tensor | None]
     name: str
@@ -38,18 +38,18 @@ class Place(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Graph:
-    """A forward pass of one shape and of one conditioning."""
+    """A forward pass for one shape and one conditioning."""
 
-    words: Mapping[str, Any]  # held, so that nothing else comes to lie where they do
-    graph: Any = None  # torch.cuda.CUDAGraph; None: made once, as ever
+    words: Mapping[str, Any]  # held, so that nothing else is allocated at their addresses
+    graph: Any = None  # torch.cuda.CUDAGraph; None if it has only run eagerly
     inputs: Sequence[Any] = ()
     output: Any = None
     places: Sequence[Place] = ()
-    remembered: Sequence[object] = ()  # of the words, read where it lies
-    counted: Sequence[int] = ()  # calls of one pass
+    remembered: Sequence[object] = ()  # cached outputs for the prompt, read in place
+    counted: Sequence[int] = ()  # calls per pass, for each count
 
     def release(self) -> None:
-        """Release its memory."""
+        """Release the graph's memory."""
         self.output, self.inputs, self.remembered = None, (), ()
         if self.graph is not None:
             self.graph.reset()
@@ -57,7 +57,7 @@ class _Graph:
 
 
 class CapturedSteps:
-    """Captures for one job, and counts; the first failure ends that, and is told."""
+    """Captures the steps of one job and counts them; the first failure disables this and is reported."""
 
     def __init__(self, tell: Callable[[str, str], None], counts: Sequence[Count] = ()) -> None:
         self._tell, self.counts = tell, tuple(counts)
@@ -77,7 +77,7 @@ class CapturedSteps:
 
     @contextmanager
     def running(self, network: nn.Module, refusal: Callable[[], str]) -> Iterator[None]:
-        """Have a network's passes captured and replayed, inside; `refusal` says why one is not to be."""
+        """Capture and replay the network's passes in this context; `refusal` returns why a pass may not be, or ''."""
         plain = network.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  whatever networks take and give
@@ -98,7 +98,7 @@ class CapturedSteps:
             self._pool = self._stream = None
 
     def forget(self) -> None:
-        """Let go of all graphs: what was captured holds no more, or their memory is wanted."""
+        """Release all graphs, because they are no longer valid or their memory is needed."""
         for graph in self._graphs.values():
             graph.release()
         self._graphs.clear()
@@ -111,7 +111,7 @@ class CapturedSteps:
         if known is None:
             self._remember(key, _Graph(words=words))
             for graph in self._graphs.values():
-                graph.release()  # a pass as ever takes as much memory as they hold
+                graph.release()  # an eager pass takes as much memory as they hold
             self._eager += 1
             return plain(*args, **kwargs)
         self._graphs.move_to_end(key)
@@ -140,19 +140,19 @@ class CapturedSteps:
     def _capture(
         self, network: nn.Module, plain: Forward, known: _Graph, changing: Sequence[Any], positional: int
     ) -> bool:
-        """Whether a pass over buffers of its own is captured; it has not been made yet then."""
+        """Capture a pass over its own buffers, without running it; returns whether that succeeded."""
         device = next(each.device for each in changing if isinstance(each, Tensor) and each.device.type == "cuda")
         before = self._counts()
         try:
             if all(each.graph is None for each in self._graphs.values()):
-                self._pool = torch.cuda.graph_pool_handle()  # one that no graph holds any more cannot be shared
+                self._pool = torch.cuda.graph_pool_handle()  # a pool that no graph holds any more cannot be shared
             self._stream = self._stream or torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
             known.inputs = [_buffer(each, device) for each in changing]
             named = {CHANGING: known.inputs[positional]} if len(changing) > positional else {}
             known.places = _places(network)
             graph = torch.cuda.CUDAGraph()
             _clear_workspaces()
-            # Copies of other threads go on meanwhile.
+            # Other threads continue to copy during the capture.
             how = {"pool": self._pool, "stream": self._stream, "capture_error_mode": "thread_local"}
             with torch.cuda.graph(graph, **how):
                 known.output = plain(*known.inputs[:positional], **known.words, **named)
@@ -160,7 +160,7 @@ class CapturedSteps:
         except RuntimeError as error:
             self._give_up(error)
             for layer in _remembering(network):
-                layer.forget()  # what it was given in the capture has no numbers
+                layer.forget()  # tensors of the failed capture were never computed
             return False
         finally:
             _clear_workspaces()
@@ -174,14 +174,14 @@ class CapturedSteps:
 
     def _give_up(self, error: BaseException) -> None:
         self.forget()
-        while error.__context__ is not None:  # the end of a capture says only that something failed in it
+        while error.__context__ is not None:  # the outermost error only says that the capture failed
             error = error.__context__
         self.failure = (str(error).strip().partition("\n")[0] or type(error).__name__)[:300]
         self._tell("not_captured", f"steps run as they are, for capturing one failed: {self.failure}")
 
 
 def _clear_workspaces() -> None:
-    """Of products: one that was taken outside of a capture may be freed, one from inside would hold the pool."""
+    """Free cuBLAS workspaces: one from outside a capture may be freed later, one from inside would keep the pool."""
     torch._C._cuda_clearCublasWorkspaces()
 
 
@@ -202,7 +202,7 @@ def _places(network: nn.Module) -> list[Place]:
 
 
 def _in_place(places: Sequence[Place]) -> bool:
-    """Whether all weights are those that were captured, and lie where they lay."""
+    """Whether all weights are the captured ones, at the same addresses."""
     return all(holder.get(name) is tensor and tensor.data_ptr() == address for holder, name, tensor, address in places)
 
 
@@ -211,7 +211,7 @@ def _shape(value: object) -> object:
 
 
 def _identities(words: Mapping[Any, Any]) -> Iterator[object]:
-    """What tells a conditioning from another: where its tensors lie and how they look; other values themselves."""
+    """What identifies a conditioning: address, version and layout of its tensors; other values by themselves."""
     for name, value in words.items():
         if isinstance(value, Mapping):
             yield name, *_identities(value)
@@ -229,5 +229,5 @@ def _buffer(value: Any, device: torch.device) -> Any:  # noqa: ANN401  numbers s
 
 
 def _copied(value: Any) -> Any:  # noqa: ANN401
-    """Of a pass's output: the next replay writes over it."""
+    """Copy a tensor of a pass's output, which the next replay overwrites."""
     return value.clone() if isinstance(value, Tensor) else value

@@ -1,6 +1,6 @@
-"""Blocks of a network compiled by torch, once for each class of them and not once for each of them.
+"""Compiles the blocks of a network with torch, once per block class rather than once per block.
 
-Hooks stay outside of what is compiled, so that blocks may be streamed. What cannot be compiled runs as it is.
+Hooks stay outside the compiled code, so that blocks can be streamed. Blocks that cannot be compiled run eagerly.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ _COMPILERS = ("torch._dynamo", "torch._inductor", "triton")
 
 
 class CompiledBlocks:
-    """Compiles for one job; the first failure ends that, and is told."""
+    """Compiles blocks for one job; the first failure disables this and is reported."""
 
     def __init__(self, tell: Callable[[str, str], None], backend: str = "inductor") -> None:
         self._tell, self._backend = tell, backend
@@ -22,7 +22,7 @@ class CompiledBlocks:
 
     @contextmanager
     def running(self, network: nn.Module, blocks: Sequence[str]) -> Iterator[None]:
-        """Have the blocks of a network run compiled, inside."""
+        """Run the blocks of a network compiled in this context."""
         modules = [network.get_submodule(block) for block in blocks]
         for module in modules:
             vars(module)["forward"] = self._guarded(module)

@@ -1,8 +1,8 @@
-"""Keys and values of the words, computed once and not in every step.
+"""Keys and values of the prompt, computed once instead of in every step.
 
-In plain cross-attention (SDXL's and PixArt's) they are made of the prompt alone, and that is the same in every step.
-What a layer gave is given again for the very same memory as input, untouched since: nothing is compared by value and
-nothing is rounded, so an image is the same bit for bit.
+In plain cross-attention (SDXL, PixArt) they depend on the prompt alone, which is the same in every step. A layer's
+output is reused if its input is the very same memory, not written to since: nothing is compared by value and nothing
+is rounded, so an image is the same bit for bit.
 """
 
 from collections.abc import Iterator
@@ -12,35 +12,35 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-Layer: TypeAlias = Any  # a linear layer or a caption's projection; diffusers publishes no types
+Layer: TypeAlias = Any  # a linear layer or a caption projection; diffusers publishes no types
 
-_HALVES = 2  # of the guidance, which may come one after the other
+_HALVES = 2  # conditional and unconditional, which may run one after the other
 _STATE = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """What a layer gave, and for what."""
+    """An output of a layer and its input."""
 
-    x: Tensor  # held, so that no other tensor comes to lie where it does
+    x: Tensor  # held, so that no other tensor is allocated at its address
     y: Tensor
     versions: tuple[int | None, int | None]
     branches: tuple[object, ...]
 
     def is_of(self, x: Tensor) -> bool:
-        """Whether x is the same memory, seen the same way."""
+        """Whether x is the same memory with the same layout."""
         same = (x.dtype, x.device) == (self.x.dtype, self.x.device)
-        return same and x.is_set_to(self.x)  # the projection's output comes as a fresh view of it
+        return same and x.is_set_to(self.x)  # the projection's output arrives as a new view each time
 
     def serves(self, x: Tensor, branches: tuple[object, ...]) -> bool:
-        """Whether it is what the layer would give for x: nothing has changed since."""
+        """Whether the layer would return the same output for x: nothing has changed since."""
         return self.is_of(x) and (_version(x), _version(self.y)) == self.versions and branches == self.branches
 
 
 class CachedLayer(nn.Module):
-    """Stands for a layer of a network: its parameters under their names, and its last outputs while they hold.
+    """Replaces a layer of a network: has its parameters under the same names, and caches its last outputs.
 
-    The layer is called as ever when it is called at all, so its hooks are; in a tuple it is no part of the network.
+    On a cache miss the layer itself is called, with its hooks; a tuple holds it so that it is not a submodule.
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -50,7 +50,7 @@ class CachedLayer(nn.Module):
         self._kept: list[_Kept] = []
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the layer has
-        """What is asked of the layer, such as the type of its weight."""
+        """Return the layer's attribute, such as its weight's dtype."""
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -58,16 +58,16 @@ class CachedLayer(nn.Module):
 
     @property
     def kept_bytes(self) -> int:
-        """Of the outputs that are remembered."""
+        """Bytes of the cached outputs."""
         return sum(y.nbytes for y in self.outputs)
 
     @property
     def outputs(self) -> list[Tensor]:
-        """What is remembered."""
+        """The cached outputs."""
         return [kept.y for kept in self._kept]
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the layer makes of x `(b, n, d)`."""
+        """Return the layer's output for x `(b, n, d)`, cached or computed."""
         layer = self.plain[0]
         branches = tuple(getattr(module, "branches", None) for module in layer.modules())
         for kept in self._kept:
@@ -79,23 +79,23 @@ class CachedLayer(nn.Module):
         return y
 
     def _make_room(self, x: Tensor) -> None:
-        """Let go of what a new output takes the place of, before that takes memory."""
+        """Drop the outputs that a new one replaces, before it is allocated."""
         self._kept = [kept for kept in self._kept if not kept.is_of(x)][1 - _HALVES :]
 
     def forget(self) -> None:
-        """Let go of what is remembered."""
+        """Drop the cached outputs."""
         self._kept = []
 
 
 class TextCache:
-    """What is remembered of the words in one network."""
+    """Cached prompt keys and values of one network."""
 
     def __init__(self, layers: tuple[CachedLayer, ...]) -> None:
         self._layers = layers
 
     @property
     def kept_bytes(self) -> int:
-        """The memory that it takes now, beside the conditioning itself."""
+        """Bytes that the cache takes now, not counting the conditioning itself."""
         return sum(layer.kept_bytes for layer in self._layers)
 
     def forget(self) -> None:
@@ -106,9 +106,9 @@ class TextCache:
 
 @contextmanager
 def cached_text(network: nn.Module) -> Iterator[TextCache]:
-    """Have the network compute what it makes of the words alone once; afterwards it is as it was, and nothing is kept.
+    """Cache the layers that depend on the prompt alone in this context; afterwards the network is restored.
 
-    LoRAs are put on before, not inside: a layer that remembers is no place for branches to be put.
+    Apply LoRAs before, not inside: branches cannot be attached to a cached layer.
     """
     wrapped = [(parent, name, CachedLayer(getattr(parent, name))) for parent, name in _places(network)]
     cache = TextCache(tuple(layer for _, _, layer in wrapped))
@@ -123,7 +123,7 @@ def cached_text(network: nn.Module) -> Iterator[TextCache]:
 
 
 def kept_width(network: nn.Module) -> int:
-    """How many numbers of each token of the words are kept while a network works: what it gives, and what it makes."""
+    """Values kept per prompt token while the network runs: the text embedding and the cached outputs."""
     layers = [getattr(parent, name) for parent, name in _places(network)]
     if not layers:
         return 0
@@ -132,21 +132,21 @@ def kept_width(network: nn.Module) -> int:
 
 
 def _places(network: nn.Module) -> list[tuple[nn.Module, str]]:
-    """Where layers see the words and nothing else, by parent and name; none if the network has no cross-attention."""
+    """Layers that see only the prompt, by parent and name; empty if the network has no cross-attention."""
     attending = [module for module in network.modules() if _reads_words_alone(module)]
     places = [(module, name) for module in attending for name in ("to_k", "to_v")]
     if places and isinstance(getattr(network, "caption_projection", None), nn.Module):
-        places.append((network, "caption_projection"))  # else keys and values would see new tensors in every step
+        places.append((network, "caption_projection"))  # otherwise keys and values would see new tensors in every step
     return places
 
 
 def _reads_words_alone(module: nn.Module) -> bool:
-    # A norm before keys and values makes a new tensor in every step, so that nothing could be remembered.
+    # A norm before keys and values makes a new tensor in every step, so nothing could be cached.
     if not getattr(module, "is_cross_attention", False) or getattr(module, "norm_cross", None) is not None:
         return False
     return all(isinstance(getattr(module, name, None), nn.Module) for name in ("to_k", "to_v"))
 
 
 def _version(tensor: Tensor) -> int | None:
-    """How often a tensor was written to; of tensors of inference mode torch does not say, and nobody writes to them."""
+    """Number of writes to a tensor; None for inference tensors, which torch does not track and nothing writes to."""
     return None if tensor.is_inference() else tensor._version

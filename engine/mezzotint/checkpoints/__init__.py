@@ -1,1 +1,1 @@
-"""Model files read safely: nothing is executed, sizes are checked before memory is taken."""
+"""Safe reading of model files: nothing is executed, and sizes are checked before memory is allocated."""

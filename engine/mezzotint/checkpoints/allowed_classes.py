@@ -1,4 +1,4 @@
-"""Which pipelines, and which classes in them, a model folder may name: all else is refused, never imported."""
+"""Allowlist of pipelines and component classes that a model folder may name; all others are refused, never imported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ LibraryClass = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What one component of a pipeline may be."""
+    """The classes allowed for one component of a pipeline."""
 
     classes: frozenset[LibraryClass]
     required: bool = True
-    used: bool = True  # False: whatever a folder names there, it is never opened
+    used: bool = True  # False: ignored, whatever class the folder names
 
 
 def _of(library: str, *names: str, required: bool = True) -> Allowed:
@@ -49,7 +49,7 @@ _T5_TOKENIZER = _of("transformers", "T5Tokenizer", "T5TokenizerFast", "PreTraine
 _SDXL = {
     "unet": _of("diffusers", "UNet2DConditionModel"),
     "vae": _VAE,
-    "text_encoder": _of("transformers", "CLIPTextModel", required=False),  # the refiner has only the second
+    "text_encoder": _of("transformers", "CLIPTextModel", required=False),  # the refiner has only text_encoder_2
     "tokenizer": _of("transformers", *_CLIP_TOKENIZER, required=False),
     "text_encoder_2": _of("transformers", "CLIPTextModelWithProjection"),
     "tokenizer_2": _of("transformers", *_CLIP_TOKENIZER),
@@ -167,6 +167,6 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "FluxKontextPipeline": _FLUX,
 }
 
-# Keys by which a config asks a library to run code that comes with the model.
+# Config keys that ask a library to run code shipped with the model.
 CODE_KEYS = frozenset({"auto_map", "custom_pipeline", "custom_pipelines", "custom_revision", "trust_remote_code"})
 CODE_SUFFIXES = frozenset({".py", ".pyc", ".pyw", ".pyd", ".so", ".dll", ".dylib"})

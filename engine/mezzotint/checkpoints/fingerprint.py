@@ -1,4 +1,4 @@
-"""The sha256 of a file, remembered while the file's size and time stay what they were."""
+"""SHA-256 of a file, cached until the file's size or modification time changes."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ _Entry = tuple[int, int, str]  # bytes, mtime_ns, sha256
 
 
 def fingerprint(path: Path, cache: Path | None, *, cancelled: Callable[[], bool] = lambda: False) -> FileUsed:
-    """The file's sha256, from the cache file if the size and time are as remembered."""
+    """Return the file's SHA-256, from the `cache` file if size and modification time match."""
     with open_regular(path) as file:
         before = os.fstat(file.fileno())
         key = str(path.resolve())
@@ -44,7 +44,7 @@ def fingerprint(path: Path, cache: Path | None, *, cancelled: Callable[[], bool]
 
 
 def tensors_sha256(header: Header, *, cancelled: Callable[[], bool] = lambda: False) -> str:
-    """The sha256 of a safetensors file without its header, by which A1111 and Civitai know LoRAs."""
+    """SHA-256 of a safetensors file without its header, by which A1111 and Civitai identify LoRAs."""
     with open_regular(header.path) as file:
         file.seek(min(spec.start for spec in header.tensors.values()))
         return _sha256(header.path, file, cancelled)
@@ -63,7 +63,7 @@ def _sha256(path: Path, file: BinaryIO, cancelled: Callable[[], bool]) -> str:
 
 
 def _read_cache(cache: Path) -> dict[str, _Entry]:
-    """What is remembered; nothing when the cache is missing or damaged, for it can be made again."""
+    """The cached entries; empty if the cache is missing or damaged, since it can be rebuilt."""
     if not is_file(cache):
         return {}
     try:
@@ -86,7 +86,7 @@ def _entry(value: object) -> _Entry | None:
 def _write_cache(cache: Path, entries: dict[str, _Entry]) -> None:
     kept = dict(list(entries.items())[-MAX_REMEMBERED:])
     data = json.dumps({"version": 1, "files": kept}).encode("utf-8")
-    # The cache only saves time: on a full or read-only disk the fingerprint is as good without it.
+    # The cache only saves time, so a full or read-only disk is not an error.
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{cache.name}.", dir=cache.parent)

@@ -1,7 +1,7 @@
-"""A model folder in diffusers' layout, taken as hostile.
+"""Model folders in diffusers layout, treated as untrusted.
 
-diffusers imports the libraries and classes that model_index.json names. Mezzotint opens a folder only after every name
-in it stands in its own table, and only safetensors weights.
+diffusers imports the libraries and classes that model_index.json names. Mezzotint opens a folder only if every name in
+it is on its own allowlist, and reads only safetensors weights.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ MAX_CONFIG = 256 * 2**10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One part of the pipeline: a network with its files, a tokenizer or a scheduler without."""
+    """A component of the pipeline: a network with its weight files, or a tokenizer or scheduler without any."""
 
     name: str
     library: str
@@ -37,7 +37,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderCheckpoint:
-    """A model folder that was checked; nothing of it is loaded."""
+    """A validated model folder; nothing in it is loaded."""
 
     path: Path
     pipeline_class: str
@@ -48,7 +48,7 @@ class FolderCheckpoint:
 
 
 def open_folder(path: Path) -> FolderCheckpoint:
-    """Check a model folder from its index to the header of each weight file; ModelRefused says what is wrong."""
+    """Validate a model folder, from its index to the header of each weight file; raises ModelRefused if invalid."""
     if not is_folder(path):
         raise StorageError(f"{plain(path, 300)} is not a folder that can be read")
     root = path.resolve()
@@ -75,7 +75,7 @@ def open_folder(path: Path) -> FolderCheckpoint:
 
 
 def published_name(path: Path) -> str:
-    """The name that a person gave the folder; a Hugging Face snapshot is named by its repository."""
+    """Name of the model folder; for a Hugging Face snapshot, that of its repository."""
     for part in reversed(path.parts):
         if part.startswith("models--"):
             return part.rsplit("--", 1)[-1]
@@ -103,7 +103,7 @@ def _components(
 
 
 def _is_option(value: object) -> bool:
-    """Whether a value of the index is a setting of the pipeline: a scalar, or a list of whole numbers."""
+    """Whether a value of the index is a pipeline option: a scalar or a list of integers."""
     if isinstance(value, list):
         return bool(value) and all(type(each) is int for each in value)
     return isinstance(value, bool | int | float | str)
@@ -114,7 +114,7 @@ def _is_used(key: str, allowed: Mapping[str, Allowed]) -> bool:
 
 
 def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:
-    """A component's library and class; None for a part that the model leaves out."""
+    """Library and class of a component; None for a component that the model omits."""
     if value == [None, None]:
         return None
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], str):
@@ -150,7 +150,7 @@ def _config_name(component: str) -> str:
 
 
 def _refuse_code_keys(where: Path, value: object) -> None:
-    """Look through the whole of a config; its depth is bounded by the parser."""
+    """Raise ModelRefused if a config has one of CODE_KEYS at any level; the parser bounds its depth."""
     if isinstance(value, dict):
         for key in value:
             if key in CODE_KEYS:

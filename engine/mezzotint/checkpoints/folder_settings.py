@@ -1,4 +1,4 @@
-"""mezzotint.json: what a model folder says of itself beside the diffusers files."""
+"""mezzotint.json: a model folder's settings for Mezzotint, beside the diffusers files."""
 
 import math
 import re
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def read_settings(folder: Path) -> Mapping[str, object]:
-    """The settings, checked; empty when there are none."""
+    """Read and validate the settings; empty if there are none."""
     path = folder / SETTINGS_FILE
     if not is_file(path):
         return {}

@@ -1,4 +1,4 @@
-"""A look at every name below a model folder: no code in it, and no link out of it."""
+"""Check every name below a model folder: no code in it, and no link out of it."""
 
 import os
 from pathlib import Path
@@ -13,9 +13,9 @@ MAX_DEPTH = 8
 
 
 def check_folder(root: Path) -> None:
-    """Refuse a model folder that holds code, links that leave it, or more than a model has.
+    """Refuse a model folder that contains code, links that lead out of it, or too many files or levels.
 
-    `root` is resolved already.
+    `root` must be resolved.
     """
     allowed = allowed_roots(root)
     pending = [(root, 0)]
@@ -34,7 +34,7 @@ def check_folder(root: Path) -> None:
 
 
 def allowed_roots(root: Path) -> tuple[Path, ...]:
-    """Where files of the model may truly lie: in its folder, or in the blobs of its Hugging Face repository."""
+    """Where the model's files may really be: in its folder, or in the blobs of its Hugging Face repository."""
     repository = root.parent.parent
     if root.parent.name == "snapshots" and repository.name.startswith("models--"):
         return (root, repository / "blobs")
@@ -42,8 +42,8 @@ def allowed_roots(root: Path) -> tuple[Path, ...]:
 
 
 def is_inside(path: Path, roots: tuple[Path, ...]) -> bool:
-    """Whether the path, with every link followed, lies in one of the roots."""
-    real = Path(os.path.realpath(path))  # unlike resolve(), it does not raise on a loop of links
+    """Whether the path, with all links resolved, is below one of the roots."""
+    real = Path(os.path.realpath(path))  # unlike resolve(), does not raise on a symlink loop
     return any(real.is_relative_to(root) for root in roots)
 
 

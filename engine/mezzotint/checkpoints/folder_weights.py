@@ -15,7 +15,7 @@ _STEMS = {"diffusers": "diffusion_pytorch_model", "transformers": "model"}
 
 
 def weight_files(root: Path, folder: Path, library: str) -> tuple[Path, ...]:
-    """The component's safetensors files, shards in the order of their index; ModelRefused when there are none."""
+    """The component's safetensors files, shards in index order; raises ModelRefused if there are none."""
     stem = _STEMS[library]
     for variant in ("", ".fp16"):
         whole = folder / f"{stem}{variant}.safetensors"
@@ -28,7 +28,7 @@ def weight_files(root: Path, folder: Path, library: str) -> tuple[Path, ...]:
 
 
 def index_name(library: str) -> str:
-    """What the list of a component's shards is called."""
+    """File name of a component's shard index."""
     return f"{_STEMS[library]}.safetensors.index.json"
 
 

@@ -1,17 +1,17 @@
-"""What a file is that was taken for safetensors: named by its first bytes, for the person who has it."""
+"""Identifies a file that is not safetensors by its first bytes, so that the error message can name it."""
 
 from pathlib import Path
 
 from mezzotint.checkpoints.plain_text import plain
 
 _CONVERT = "convert it to safetensors with a tool you trust, or get the safetensors version"
-_PICKLE_OPCODES = b"c(}]l}K(X\x8a\x95"  # what a stream of protocol 2 to 5 begins with, after the protocol
+_PICKLE_OPCODES = b"c(}]l}K(X\x8a\x95"  # first opcodes of a protocol 2 to 5 stream, after the protocol number
 
 PICKLE_SUFFIXES = frozenset({".ckpt", ".pt", ".pth", ".bin", ".pkl", ".pickle"})
 
 
 def foreign_kind(start: bytes) -> str | None:
-    """What the file is, and what to do, from its first 512 bytes; None when nothing known."""
+    """What the file is and what to do about it, from its first 512 bytes; None if unknown."""
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if start.startswith(b"version https://git-lfs"):
         return "a Git-LFS pointer, not the file itself: run `git lfs pull` in its repository, or download it again"
@@ -27,7 +27,7 @@ def foreign_kind(start: bytes) -> str | None:
 
 
 def gguf_advice() -> str:
-    """What a network alone in a GGUF is good for, where its other parts are not found by themselves."""
+    """How to use a GGUF with a single network, if its other components were not found automatically."""
     return (
         "a GGUF file, which holds one network and no whole model: under a name that ends in .gguf it goes into its "
         "model with `--weights FILE`"
@@ -35,12 +35,12 @@ def gguf_advice() -> str:
 
 
 def pickle_advice() -> str:
-    """Why a pickle is refused, and what to do."""
+    """Why a pickle is refused, and what to do instead."""
     return f"a pickle, which can run code when opened: {_CONVERT}"
 
 
 def is_pickle_name(path: Path) -> bool:
-    """Whether files of this name hold pickles."""
+    """Whether the path has a suffix that pickles have."""
     return path.suffix.lower() in PICKLE_SUFFIXES
 
 

@@ -1,4 +1,4 @@
-"""Tensors out of GGUF files, one by one, dequantized by the gguf package."""
+"""Reads tensors from GGUF files one by one, dequantized by the gguf package."""
 
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from mezzotint.errors import Cancelled, ModelRefused, StorageError
 if TYPE_CHECKING:
     import torch
 
-_PIECE = 2**18  # bytes, about, that are dequantized at a time
+_PIECE = 2**18  # bytes dequantized at a time, approximately
 _PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _BLOCKS = {name: (block, block_bytes) for name, block, block_bytes in TYPES.values()}
 
@@ -25,11 +25,11 @@ def read_gguf_tensors(
     names: Container[str] | None = None,
     packed: Container[str] = (),
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield the tensors named (None: all) in the order of the file, each with its own memory, on the CPU.
+    """Yield the tensors in `names` (None: all) in file order, each with its own memory, on the CPU.
 
-    Those in `packed` come as the bytes of their blocks, `(rows, bytes of a row)`; other quantized ones are dequantized
-    to float32, and the rest keep their own format. The header is checked before the first tensor is read.
-    `on_bytes` is called with the size that each tensor has in the file once it is read; Cancelled is raised between
+    Tensors in `packed` are returned as the bytes of their blocks, `(rows, bytes of a row)`, other quantized tensors in
+    float32, and the rest in their own dtype. The header is checked before the first tensor is read. `on_bytes` is
+    called with each tensor's size in the file once it is read; Cancelled is raised between
     tensors.
     """
     tensors = read_gguf_header(path).tensors
@@ -90,6 +90,6 @@ def _turned_back(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
 
 
 def _fill(file: BinaryIO, memory: memoryview) -> None:
-    """Read as many bytes as the memory holds; EOFError when the file has no more."""
+    """Fill `memory` from the file; raises EOFError if the file ends first."""
     if file.readinto(memory) < memory.nbytes:  # type: ignore[attr-defined]
         raise EOFError

@@ -1,7 +1,7 @@
-"""The header of a GGUF file, checked by arithmetic before anything else is read.
+"""The header of a GGUF file, validated by arithmetic before anything else is read.
 
-Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The gguf package maps the whole file and believes
-what it says, so the header is read here; no more is kept than the file is long.
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The gguf package maps the whole file and trusts its
+contents, so the header is parsed here; it never takes more memory than the file has bytes.
 """
 
 import os
@@ -17,19 +17,19 @@ from mezzotint.checkpoints.plain_text import plain, size, size_of
 from mezzotint.checkpoints.regular_file import open_regular, reason
 from mezzotint.errors import ModelRefused, StorageError
 
-MAX_HEADER = 64 * 2**20  # vocabularies of language models lie in it
+MAX_HEADER = 64 * 2**20  # contains the vocabularies of language models
 MAX_KEYS = 10_000
-MAX_VALUE = 2**16  # bytes of a text that is kept
+MAX_VALUE = 2**16  # bytes; longer strings are dropped
 MAX_RANK = 4
-_MAX_LISTED = 8  # numbers of a list that is kept
+_MAX_LISTED = 8  # elements; longer lists are dropped
 _MAX_ALIGNMENT = 2**16
 _USUAL_ALIGNMENT = 32
 _VERSIONS = (2, 3)
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
-_ORIGINAL_SHAPE = "comfy.gguf.orig_shape."  # of tensors whose last side is no multiple of a block
+_ORIGINAL_SHAPE = "comfy.gguf.orig_shape."  # for tensors whose last dimension is not a multiple of the block size
 
-# The number of a type in a file: its name, how many numbers are a block, and the bytes of a block.
+# By type number in the file: name, elements per block, bytes per block.
 TYPES = {
     0: ("F32", 1, 4),
     1: ("F16", 1, 2),
@@ -51,7 +51,7 @@ Value = str | int | float | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufTensor:
-    """A tensor's type, shape and place in the file."""
+    """Type, shape and byte range of a tensor in the file."""
 
     type: str
     shape: tuple[int, ...]
@@ -61,7 +61,7 @@ class GgufTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufHeader:
-    """What a GGUF file says it holds, in the order in which it lies there. Long texts and lists are left out."""
+    """Tensors of a GGUF file in file order, and its metadata. Long strings and lists are left out."""
 
     path: Path
     tensors: Mapping[str, GgufTensor]
@@ -70,12 +70,12 @@ class GgufHeader:
 
     @property
     def architecture(self) -> str:
-        """What kind of network it is, such as `sdxl`; empty when nothing is said."""
+        """Architecture of the network, such as `sdxl`; empty if not stated."""
         return str(self.metadata.get("general.architecture", ""))
 
 
 def read_gguf_header(path: Path) -> GgufHeader:
-    """Read and check a header; ModelRefused says what is wrong with the file, StorageError that it cannot be read."""
+    """Read and check a header; raises ModelRefused if the file is invalid, StorageError if it cannot be read."""
     with open_regular(path) as file:
         try:
             total = os.fstat(file.fileno()).st_size
@@ -126,7 +126,7 @@ def _alignment(path: Path, metadata: Mapping[str, Value]) -> int:
 
 
 def _entries(path: Path, cursor: "_Cursor", count: int) -> Iterator[tuple[str, tuple[int, list[int], int]]]:
-    """Name, then the number of the type, the sides from the last to the first, and the offset."""
+    """Yield each name with its type number, dimensions from last to first, and offset."""
     seen: set[str] = set()
     for _ in range(count):
         name = cursor.name(seen)
@@ -175,7 +175,7 @@ def _check_places(path: Path, tensors: Mapping[str, GgufTensor], total: int) -> 
 
 
 class _Cursor:
-    """A place in a header, which never goes beyond the file nor beyond what a header may take."""
+    """A read position in a header, which never passes the end of the file or MAX_HEADER."""
 
     def __init__(self, path: Path, file: BinaryIO, total: int) -> None:
         self.position = 0
@@ -193,7 +193,7 @@ class _Cursor:
         return int(self._unpacked(form))
 
     def name(self, seen: set[str]) -> str:
-        """A name that is not among those seen, which it is put among."""
+        """Read a name and add it to `seen`; raises ModelRefused if it is already there."""
         length = self.number("Q")
         if length > MAX_NAME:
             raise _refused(self._path, f"a name of {length} bytes; at most {MAX_NAME} are read")
@@ -205,7 +205,7 @@ class _Cursor:
         return name
 
     def value(self) -> Value | None:
-        """The value of a key, None where it is too long to be kept."""
+        """Read the value of a key; None if it is too long to keep."""
         kind = self.number("I")
         if kind == _TEXT:
             return self._kept_text()
@@ -214,7 +214,7 @@ class _Cursor:
     def _list(self) -> Value | None:
         kind, count = self.number("I"), self.number("Q")
         if kind == _TEXT:
-            for _ in range(count):  # each takes eight bytes at least, and beyond the header's end there are none
+            for _ in range(count):  # ends soon: each takes at least 8 bytes of a bounded header
                 self._skip(self.number("Q"))
             return None
         form = self._form(kind)

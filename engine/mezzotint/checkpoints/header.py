@@ -1,7 +1,7 @@
-"""The header of a safetensors file, checked by arithmetic before anything else is read.
+"""The header of a safetensors file, validated by arithmetic before anything else is read.
 
 Format: https://huggingface.co/docs/safetensors, "Format": a 64-bit little-endian header size, a JSON header, tensors.
-The checks are our own, so that their outcome does not hang on the wording of a library's errors.
+The checks are our own, so that their outcome does not depend on the wording of a library's errors.
 """
 
 import os
@@ -23,8 +23,8 @@ MAX_TENSORS = 50_000
 MAX_RANK = 8
 MAX_NAME = 1000
 _PREFIX = 8  # bytes of the header's own size
-_START = 512  # bytes read to name a file of another kind
-_MOST_REMEMBERED = 20 * 2**20  # bytes, about
+_START = 512  # bytes read to identify other kinds of file
+_MOST_REMEMBERED = 20 * 2**20  # bytes, approximately
 
 BITS = {
     **dict.fromkeys(("F4",), 4),
@@ -38,7 +38,7 @@ BITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorSpec:
-    """A tensor's type, shape and place in the file."""
+    """Dtype, shape and byte range of a tensor in the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -48,7 +48,7 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a safetensors file says it holds, in the order in which it lies there."""
+    """Tensors of a safetensors file in file order, and its metadata."""
 
     path: Path
     tensors: Mapping[str, TensorSpec]
@@ -56,15 +56,15 @@ class Header:
     bytes: int  # of the whole file
 
 
-_Known = tuple[Path, int, int, int, int, int]  # a file as it was
-_remembered: dict[_Known, Header] = {}  # those read last: a job asks for each about ten times
+_Known = tuple[Path, int, int, int, int, int]  # path, device, inode, size, mtime, ctime
+_remembered: dict[_Known, Header] = {}  # most recent headers: a job asks for each about ten times
 _remembering = Lock()
 
 
 def read_header(path: Path) -> Header:
-    """Read and check a header; ModelRefused says what is wrong with the file, StorageError that it cannot be read.
+    """Read and check a header; raises ModelRefused if the file is invalid, StorageError if it cannot be read.
 
-    It is remembered while the file stays what it was.
+    Cached until the file changes.
     """
     with open_regular(path) as file:
         try:
@@ -105,7 +105,7 @@ def _checked(path: Path, start: int, data: bytes, total: int) -> Header:
 
 
 def _read(path: Path, file: BinaryIO, total: int) -> tuple[int, bytes]:
-    """Where the tensors start, and the header's bytes."""
+    """Return where the tensors start, and the header's bytes."""
     if total == 0:
         raise _refused(path, "the file is empty: an incomplete download")
     beginning = file.read(_START)
@@ -172,7 +172,7 @@ def _are_counts(value: object) -> bool:
 
 
 def _check_cover(path: Path, specs: list[tuple[str, TensorSpec]], start: int, total: int) -> None:
-    """The tensors follow one another without a gap, from the header to the end of the file."""
+    """Check that the tensors are contiguous from the header to the end of the file."""
     position = start
     for name, spec in specs:
         if spec.start != position:

@@ -1,4 +1,4 @@
-"""The one door to a model on disk, whatever its layout."""
+"""The single entry point for opening a model on disk, whatever its layout."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from mezzotint.errors import ModelRefused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheckpoint:
-    """A model in one file, or one network of it whose other parts lie in files of their own."""
+    """A model in a single file, or one of its networks, with the other components in separate files."""
 
     path: Path
     header: Header
     bytes: int
-    parts: Mapping[str, Path] = field(default_factory=dict)  # by component: files that were found to fit
+    parts: Mapping[str, Path] = field(default_factory=dict)  # by component: matching files that were found
 
 
 Checkpoint = FolderCheckpoint | FileCheckpoint
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """Open a model folder or file: checked, nothing loaded, nothing executed."""
+    """Open and validate a model folder or file; loads and executes nothing."""
     if is_folder(path):
         return open_folder(path)
     try:

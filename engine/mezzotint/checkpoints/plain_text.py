@@ -1,10 +1,10 @@
-"""Foreign text and byte counts, made fit for one line that a person reads."""
+"""Formats untrusted text and byte counts for a single line of output."""
 
 _UNITS = (("GB", 2**30), ("MB", 2**20), ("kB", 2**10), ("bytes", 1))
 
 
 def plain(text: object, limit: int = 120) -> str:
-    """The text with line breaks, control and direction characters escaped, cut to `limit`."""
+    """The text with line breaks, control and bidirectional characters escaped, cut to `limit` characters."""
     whole = str(text)
     shown = whole if len(whole) <= limit else f"{whole[: limit - 3]}..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown)
@@ -17,7 +17,7 @@ def size(count: int) -> str:
 
 
 def size_at_least(count: int) -> str:
-    """The same, rounded up, so that what is told is enough: `15.64 MB`."""
+    """A byte count rounded up, so that the stated size is sufficient: `15.64 MB`."""
     unit, scale = _unit(count)
     return f"{-(-count * 100 // scale) / 100:.2f}".rstrip("0").rstrip(".") + f" {unit}"
 

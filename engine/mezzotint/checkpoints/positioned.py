@@ -1,4 +1,4 @@
-"""Parts of a file read when they are needed, in any order and from any thread, for as long as the file is the same."""
+"""Random-access reads of a file from any thread, as long as the file does not change."""
 
 import os
 import threading
@@ -10,13 +10,13 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import open_regular, reason
 from mezzotint.errors import StorageError
 
-ReadAt: TypeAlias = Callable[[int, memoryview, int], int]  # descriptor, where to, position: bytes that were read
+ReadAt: TypeAlias = Callable[[int, memoryview, int], int]  # (descriptor, target, position) -> bytes read
 
-_MOST = 2**28  # bytes in one call: systems give up at about 2 GB
+_MOST = 2**28  # bytes per call: operating systems limit a read to about 2 GB
 
 
 class PositionedFile:
-    """A file that is open for reading; a name that vanishes meanwhile is no matter, another size or date is."""
+    """A file open for reading; it may be unlinked meanwhile, but must not change in size or modification time."""
 
     def __init__(self, path: Path, read_at: ReadAt | None = None) -> None:
         self.path = path
@@ -26,11 +26,11 @@ class PositionedFile:
 
     @property
     def bytes(self) -> int:
-        """Its size when it was opened."""
+        """Size of the file when it was opened."""
         return self._stat[0]
 
     def read_into(self, target: memoryview, position: int) -> None:
-        """Fill the target from a position on; StorageError says how the file has changed or what fails."""
+        """Fill `target` from `position` on; raises StorageError if the file has changed or cannot be read."""
         if position + len(target) > self.bytes:
             raise StorageError(
                 f"{plain(self.path, 300)}: bytes {position} to {position + len(target)} are asked for, "
@@ -40,7 +40,7 @@ class PositionedFile:
         while done < len(target):
             try:
                 got = self._read_at(self._file.fileno(), target[done : done + _MOST], position + done)
-            except (OSError, ValueError) as error:  # ValueError: it was closed
+            except (OSError, ValueError) as error:  # ValueError: the file is closed
                 raise StorageError(f"{plain(self.path, 300)} cannot be read: {reason(error)}") from None
             if not got:
                 raise StorageError(
@@ -63,7 +63,7 @@ class PositionedFile:
             )
 
     def _looked_at(self) -> tuple[int, int]:
-        """Size and date."""
+        """Size and modification time."""
         try:
             stat = os.fstat(self._file.fileno())
         except (OSError, ValueError) as error:
@@ -72,7 +72,7 @@ class PositionedFile:
 
 
 def choose_read_at(system: object = os) -> ReadAt:
-    """The best way that a system has: straight to its place, or by way of a copy, or seeking first."""
+    """The best call that the system has: preadv into the target, else pread and a copy, else seek and read."""
     preadv, pread = getattr(system, "preadv", None), getattr(system, "pread", None)
     if preadv is not None:
         return lambda descriptor, target, position: int(preadv(descriptor, [target], position))
@@ -89,7 +89,7 @@ def choose_read_at(system: object = os) -> ReadAt:
 
 def _seeking(lock: threading.Lock) -> ReadAt:
     def read(descriptor: int, target: memoryview, position: int) -> int:
-        with lock:  # a descriptor has but one position
+        with lock:  # a descriptor has only one position
             os.lseek(descriptor, position, os.SEEK_SET)
             data = os.read(descriptor, len(target))
         target[: len(data)] = data

@@ -1,4 +1,4 @@
-"""Tensors out of safetensors files, one by one, with progress and a way to stop."""
+"""Reads tensors from safetensors files one by one, with progress and cancellation."""
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,10 +21,10 @@ def read_tensors(
     cancelled: Callable[[], bool],
     names: Container[str] | None = None,
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield the tensors named (None: all) in the order of the files, each with its own memory, on the CPU.
+    """Yield the tensors in `names` (None: all) in file order, each with its own memory, on the CPU.
 
     Every header is checked before the first tensor is read. `on_bytes` is called with the size of each tensor once it
-    is read; Cancelled is raised between tensors. A name that stands in two files is refused.
+    is read; Cancelled is raised between tensors. Raises ModelRefused if two files contain the same name.
     """
     wanted = [(path, _wanted(path, names)) for path in files]
     seen: set[str] = set()
@@ -47,7 +47,7 @@ def _read_file(
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
     from safetensors import safe_open
 
-    # Plain reads, not a mapping: a mapped file that shrinks, or a large one on Windows, ends the whole process.
+    # pread, not mmap: a mapped file that shrinks, or a large one on Windows, crashes the whole process.
     with _told(path):
         file: Any = safe_open(path, framework="pt", device="cpu", backend="pread")
     with file:
@@ -62,7 +62,7 @@ def _read_file(
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """The library's errors as ours."""
+    """Translate the library's errors into ours."""
     from safetensors import SafetensorError
 
     try:

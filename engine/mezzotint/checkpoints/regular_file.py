@@ -1,4 +1,4 @@
-"""Open a file only if it is one: never a folder, a pipe or a device."""
+"""Opens only regular files, never a folder, a pipe or a device."""
 
 import os
 import stat
@@ -9,14 +9,14 @@ from typing import BinaryIO
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused, StorageError
 
-_SETTLED_NS = 2 * 10**9  # the coarsest file time in use (FAT)
+_SETTLED_NS = 2 * 10**9  # the coarsest file timestamp in use (FAT)
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open for reading; StorageError when it cannot be, ModelRefused when it is no regular file."""
+    """Open for reading; raises StorageError if that fails, ModelRefused if it is not a regular file."""
     try:
-        _check_kind(path, path.stat().st_mode)  # before opening: that alone can block, or rewind a tape
-        # Non-blocking, should a pipe take the file's place in between.
+        _check_kind(path, path.stat().st_mode)  # before opening, which can itself block, or rewind a tape
+        # Non-blocking, in case a pipe replaces the file in between.
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         handle = os.open(path, flags)
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_limited(path: Path, limit: int) -> bytes:
-    """The whole of a small file; ModelRefused when it is larger than `limit` bytes."""
+    """Contents of a small file; raises ModelRefused if it is larger than `limit` bytes."""
     with open_regular(path) as file:
         try:
             data = file.read(limit + 1)
@@ -44,7 +44,7 @@ def read_limited(path: Path, limit: int) -> bytes:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder that can be looked at."""
+    """Whether the path is an accessible folder."""
     try:
         return path.is_dir()
     except OSError:
@@ -52,7 +52,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file that can be looked at."""
+    """Whether the path is an accessible regular file."""
     try:
         return path.is_file()
     except OSError:
@@ -60,12 +60,12 @@ def is_file(path: Path) -> bool:
 
 
 def is_settled(status: os.stat_result) -> bool:
-    """Whether a file is so old that another change would show in its times."""
+    """Whether a file is old enough that any further change would show in its modification time."""
     return time.time_ns() - status.st_mtime_ns > _SETTLED_NS
 
 
 def reason(error: Exception) -> str:
-    """What the system says went wrong, without the path."""
+    """The system's error message, without the path."""
     return error.strerror or type(error).__name__ if isinstance(error, OSError) else plain(error)
 
 

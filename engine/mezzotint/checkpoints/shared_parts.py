@@ -1,6 +1,6 @@
-"""Parts that a model folder has in common with a neighbour: one autoencoder on disk serves several models.
+"""Components that a model folder shares with a sibling folder: one autoencoder on disk serves several models.
 
-`mezzotint.json` says `"shared": {"vae": "other-model/vae"}`; the neighbour lies beside the folder, in the same place.
+`mezzotint.json` says `"shared": {"vae": "other-model/vae"}`; the sibling has the same parent folder.
 """
 
 import re
@@ -16,14 +16,14 @@ _PLACE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})/([A-Za-z0-9][A-Za-z0-9_]
 
 
 def is_shared_place(value: object) -> bool:
-    """Whether it is the name of a neighbour and of a part in it, and nothing that could lead elsewhere."""
+    """Whether the value names a sibling folder and a component in it, and nothing that could lead elsewhere."""
     return isinstance(value, str) and _PLACE.fullmatch(value) is not None
 
 
 def part_folder(root: Path, name: str, settings: Mapping[str, object]) -> tuple[Path, Path]:
-    """The folder of a part, and the model folder that it lies in; ModelRefused when there is none.
+    """The folder of a component, and the model folder that contains it; raises ModelRefused if there is none.
 
-    `root` is resolved already, and `settings` were checked when they were read.
+    `root` must be resolved, and `settings` validated.
     """
     shared = settings.get("shared")
     place = shared.get(name) if isinstance(shared, Mapping) else None

@@ -1,4 +1,4 @@
-"""JSON from strangers: bounded size and depth, no double keys, no numbers that are none."""
+"""Parses untrusted JSON: bounded size and depth, no duplicate keys, no NaN, no overflowing numbers."""
 
 import json
 import math
@@ -10,18 +10,18 @@ from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused
 
 MAX_DEPTH = 32
-# Possessive, and with every part after the first quote optional: linear on any input.
+# Possessive, with everything after the first quote optional: linear time on any input.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\(?:.|\Z))*+"?', re.DOTALL)
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 def read_json_object(path: Path, limit: int) -> dict[str, object]:
-    """The object in a JSON file of at most `limit` bytes, or ModelRefused."""
+    """Return the object in a JSON file of at most `limit` bytes; raises ModelRefused if there is none."""
     return parse_json_object(read_limited(path, limit), path)
 
 
 def parse_json_object(data: bytes, where: object) -> dict[str, object]:
-    """The object that the bytes hold, or ModelRefused naming `where`."""
+    """Return the JSON object in `data`; raises ModelRefused naming `where` if there is none."""
     try:
         _check_depth(data)
         value = json.loads(
@@ -38,8 +38,8 @@ def parse_json_object(data: bytes, where: object) -> dict[str, object]:
 
 
 def _check_depth(data: bytes) -> None:
-    # Peel the innermost brackets off: what remains after MAX_DEPTH rounds is deeper, or never closed. The parser
-    # would meet its recursion limit, but a library may have raised that beyond what the stack holds.
+    # Strip the innermost brackets MAX_DEPTH times: any that remain are nested deeper, or never closed. The parser has
+    # a recursion limit, but a library may have raised that beyond what the stack can hold.
     brackets = _STRING.sub(b"", data).translate(None, _NOT_BRACKETS)
     for _ in range(MAX_DEPTH):
         peeled = brackets.replace(b"[]", b"").replace(b"{}", b"")
@@ -60,7 +60,7 @@ def _without_double_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _infinity(name: str) -> float:
-    """Not JSON, but what diffusers writes for a bound that is none (`lambda_min_clipped`); NaN means nothing."""
+    """Accept Infinity, which diffusers writes for an absent bound (`lambda_min_clipped`); refuse NaN."""
     if name == "NaN":
         raise ValueError("NaN is not a JSON number")
     return float(name)

@@ -1,4 +1,4 @@
-"""One file of weights, whatever its container: safetensors or GGUF."""
+"""A single weight file, whatever its container: safetensors or GGUF."""
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightSpec:
-    """A tensor of a file."""
+    """Shape and size of a tensor in a file."""
 
     shape: tuple[int, ...]
     bytes: int  # in the file
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a file is a GGUF by its name."""
+    """Whether the file name says that it is a GGUF."""
     return path.suffix.lower() == ".gguf"
 
 
 def weight_specs(path: Path) -> dict[str, WeightSpec]:
-    """What a file holds, by its header alone; ModelRefused when that makes no sense."""
+    """Shape and size of each tensor, read from the header alone; raises ModelRefused if that is invalid."""
     if is_gguf(path):
         return {
             name: WeightSpec(shape=each.shape, bytes=each.end - each.start)
@@ -40,7 +40,7 @@ def weight_specs(path: Path) -> dict[str, WeightSpec]:
 
 
 def weight_header(path: Path) -> Header:
-    """A file's header, whatever its container; packed tensors have the shapes that they are dequantized to."""
+    """A file's header, whatever its container; quantized tensors have their dequantized shapes."""
     if not is_gguf(path):
         return read_header(path)
     found = read_gguf_header(path)
@@ -60,9 +60,9 @@ def read_weights(
     names: Container[str] | None = None,
     packed: Container[str] = (),
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield the tensors named, one by one, as `read_tensors` does.
+    """Yield the tensors in `names` one by one, like `read_tensors`.
 
-    Quantized tensors of a GGUF file are dequantized, except those in `packed`, which come as bytes.
+    Quantized tensors of a GGUF file are dequantized, except those in `packed`, which are returned as bytes.
     """
     if len(files) == 1 and is_gguf(files[0]):
         from mezzotint.checkpoints.gguf_file import read_gguf_tensors

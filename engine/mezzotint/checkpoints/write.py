@@ -1,7 +1,7 @@
-"""A safetensors file written tensor by tensor, so that only one is in memory; whole under its name, or absent.
+"""Writes a safetensors file tensor by tensor, with only one in memory; the file is complete or absent.
 
-Room for the header is left at the start and the header written last: what it does not use is filled with spaces, which
-the format allows (https://huggingface.co/docs/safetensors, "Format").
+Space for the header is reserved at the start and the header written last, padded with spaces, which the format allows
+(https://huggingface.co/docs/safetensors, "Format").
 """
 
 import json
@@ -40,17 +40,17 @@ _NAMES = {
     "uint8": "U8",
     "bool": "BOOL",
 }
-WRITABLE = frozenset(_NAMES.values())  # number formats, by the names that files have for them
-_ENTRY = 300  # bytes that an entry of the header takes at most, its tensor's name left out: 8 sides, 2 offsets
-_LONGER = 60  # characters that are added to a layer's name to name one of its tensors, at most
+WRITABLE = frozenset(_NAMES.values())  # dtypes, by their names in safetensors files
+_ENTRY = 300  # most bytes of a header entry without its tensor's name: 8 dimensions, 2 offsets
+_LONGER = 60  # most characters added to a layer's name to name one of its tensors
 _ALIGNED = 64
 
 
 class SafetensorsWriter:
-    """`with SafetensorsWriter(path, room) as file: file.add(...)`; an error, or leaving early, leaves nothing."""
+    """Use as `with SafetensorsWriter(path, room) as file: file.add(...)`; an error or early exit leaves no file."""
 
     def __init__(self, path: Path, room: int) -> None:
-        """`room` bytes, as `header_room` tells, are left for the header."""
+        """Reserve `room` bytes for the header, as computed by `header_room`."""
         self._path = path
         self._temporary = path.with_name(f".mezzotint-{path.name}.part")
         self._start = -(-(room + 8) // _ALIGNED) * _ALIGNED
@@ -69,18 +69,18 @@ class SafetensorsWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write the header and give the file its name; or remove it."""
+        """Write the header and rename the file; remove it after an error."""
         try:
             if kind is None:
                 with writing(self._path):
                     self._finish()
         finally:
-            with suppress(OSError):  # of a full disk, again: what the file still holds back is thrown away with it
+            with suppress(OSError):  # a full disk, again: buffered data is discarded with the file
                 self._file.close()
             self._temporary.unlink(missing_ok=True)
 
     def add(self, name: str, tensor: "torch.Tensor") -> None:
-        """Write a tensor's bytes; StorageError when the disk is full."""
+        """Write a tensor's bytes; raises StorageError if the disk is full."""
         data = _bytes_of(tensor)
         with writing(self._path):
             self._file.write(data)
@@ -104,7 +104,7 @@ class SafetensorsWriter:
 
 
 def header_room(counts: Mapping[str, int], metadata: Mapping[str, str]) -> int:
-    """Bytes that a header takes at most: of this metadata, and so many tensors for each name, theirs little longer."""
+    """Most bytes that a header takes with this metadata and, per name, `counts[name]` tensors named slightly longer."""
     tensors = sum((len(json.dumps(name)) + _LONGER + _ENTRY) * count for name, count in counts.items())
     return len(json.dumps(dict(metadata))) + 100 + tensors
 
@@ -118,7 +118,7 @@ def _bytes_of(tensor: "torch.Tensor") -> memoryview:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """The system's errors as ours."""
+    """Translate the system's errors into ours."""
     try:
         yield
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Models made from models: quantized copies."""
+"""Converts models to quantized copies."""

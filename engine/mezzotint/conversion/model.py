@@ -1,4 +1,4 @@
-"""A model's quantized copy: a folder beside the original, or one file, whole or absent."""
+"""Makes a quantized copy of a model: a folder beside the original, or one file; complete or absent."""
 
 import json
 import os
@@ -31,17 +31,17 @@ from mezzotint.quantization.policy import Choice, formats_for
 from mezzotint.quantization.swap import layers_of
 
 PARTIAL_SUFFIX = ".mezzotint-part"
-_DESCRIPTIONS = {".json", ".txt", ".model"}  # what lies beside weights, and is copied
+_DESCRIPTIONS = {".json", ".txt", ".model"}  # files beside the weights that are copied
 _WEIGHT = ".weight"
 _PLAN = "conversion.json"
 _FILE_SUFFIX = ".safetensors"
 _LONGEST_NAME = 64
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # for the name of a model
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # in the name of a model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """What is to be made of what."""
+    """A conversion to run: source model, quantization per component, and output."""
 
     sources: ModelSources
     choices: Mapping[str, Choice]  # by component
@@ -52,10 +52,10 @@ class Conversion:
 
 
 def convert(conversion: Conversion) -> ConversionReport:
-    """Make the copy. What an earlier try left of the same copy is resumed; an error leaves the original untouched.
+    """Make the copy. Resumes an earlier attempt at the same copy; an error leaves the original untouched.
 
-    Raises UsageError when the output exists, ModelRefused when a scheme fits no layer, StorageError when the disk is
-    full, Cancelled between tensors.
+    Raises UsageError if the output exists, ModelRefused if a scheme fits no layer, StorageError if the disk is full,
+    Cancelled between tensors.
     """
     if conversion.output.exists():
         raise UsageError(f"{plain(conversion.output, 300)} exists already; name another place, or remove it first")
@@ -75,7 +75,7 @@ def convert(conversion: Conversion) -> ConversionReport:
 def layer_errors(
     sources: ModelSources, component: str, choice: Choice, *, cancelled: Callable[[], bool]
 ) -> Iterator[LayerReport]:
-    """What each layer of a component would lose; nothing is written."""
+    """Yield the quantization error of each layer of a component; writes nothing."""
     targets = dict(_targets(sources, component, choice))
     headers = [read_header(path) for path in sources.components[component].files]
     for header in headers:
@@ -87,7 +87,7 @@ def layer_errors(
 
 
 def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[tuple[str, Target]]:
-    """From the names of tensors in the component's files to the layers that they are weights of."""
+    """Yield the names of tensors in the component's files with the layers whose weights they are."""
     source = sources.components[component]
     if StoredLayers(source.files).names and not any(map(is_gguf, source.files)):
         raise ModelRefused(f"{plain(source.files[0], 300)} is quantized already; quantize the model it was made of")
@@ -138,7 +138,7 @@ def _convert_folder(
 
 
 def _begin(partial: Path, conversion: Conversion) -> None:
-    """Go on with what an earlier try left, when it was for the same copy; otherwise begin anew."""
+    """Resume an earlier attempt if it was for the same copy; otherwise start over."""
     files = [path for source in conversion.sources.components.values() for path in source.files]
     stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     choices = {name: asdict(choice) for name, choice in conversion.choices.items()}
@@ -181,7 +181,7 @@ def _convert_component(
 def _convert_once(
     conversion: Conversion, name: str, source: Path, output: Path, targets: Mapping[str, Target]
 ) -> tuple[LayerReport, ...]:
-    """Convert a file, unless an earlier try has."""
+    """Convert a file, unless an earlier attempt already did."""
     report = output.with_suffix(".layers.json")
     if output.is_file() and report.is_file():
         conversion.on_bytes(name, tensor_bytes(read_header(source)))
@@ -198,7 +198,7 @@ def _convert_once(
 
 
 def _write_index(path: Path, files: list[Path]) -> None:
-    """The list of what lies in which shard."""
+    """Write the index of tensors by shard."""
     headers = [read_header(file) for file in files]
     places = {name: header.path.name for header in headers for name in header.tensors}
     _write_json(path, {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places})
@@ -214,7 +214,7 @@ def _tell_diffusers(conversion: Conversion, name: str, folder: Path, formats: Ma
 
 
 def _settings(conversion: Conversion, checkpoint: FolderCheckpoint) -> dict[str, object]:
-    """mezzotint.json: that of the original, with what it has become; nothing is shared with neighbours."""
+    """mezzotint.json of the original with the new name and quantization; shares no components with siblings."""
     settings = {key: value for key, value in checkpoint.settings.items() if key not in {"shared", "name"}}
     name = _UNFIT.sub("-", conversion.output.name).strip("-._")[:_LONGEST_NAME]
     settings |= {"name": name} if name else {}

@@ -1,4 +1,4 @@
-"""What a conversion did, layer by layer."""
+"""Reports of a conversion, layer by layer."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,33 +6,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerReport:
-    """A layer that was quantized."""
+    """A quantized layer."""
 
     component: str
     name: str
     scheme: str
     bytes_before: int
     bytes_after: int
-    error: float  # of the weight: the norm of the difference by that of the weight; 0 for a weight of zeros
+    error: float  # norm of the weight's error over norm of the weight; 0 for a weight of zeros
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentReport:
-    """A part of the model."""
+    """A component of the model."""
 
     name: str
     bytes_before: int
     bytes_after: int
-    layers: tuple[LayerReport, ...]  # none: it was copied as it is
+    layers: tuple[LayerReport, ...]  # empty: it was copied unchanged
 
     @property
     def schemes(self) -> dict[str, int]:
-        """How many layers each scheme has."""
+        """Number of layers per scheme."""
         return dict(Counter(layer.scheme for layer in self.layers))
 
     @property
     def error(self) -> float:
-        """The mean of its layers' errors."""
+        """Mean error of the layers."""
         return sum(layer.error for layer in self.layers) / len(self.layers) if self.layers else 0.0
 
 
@@ -46,10 +46,10 @@ class ConversionReport:
 
     @property
     def bytes_before(self) -> int:
-        """Bytes of all weights."""
+        """Bytes of all weights in the original."""
         return sum(component.bytes_before for component in self.components)
 
     @property
     def bytes_after(self) -> int:
-        """Bytes of all weights."""
+        """Bytes of all weights in the copy."""
         return sum(component.bytes_after for component in self.components)

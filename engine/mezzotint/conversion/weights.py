@@ -1,4 +1,4 @@
-"""One file of weights to one file of weights: tensor by tensor, quantized where that was chosen."""
+"""Converts one weight file to another, tensor by tensor, quantizing the chosen layers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _TENSORS_OF_A_LAYER = 8
 _WEIGHT = ".weight"
-_NUMBERS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")  # formats of weights, as files call them
+_NUMBERS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")  # dtypes of weights, by their names in safetensors files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The layer that a tensor of a file is the weight of."""
+    """The layer whose weight a tensor of a file is."""
 
     component: str
     layer: str  # in the network
@@ -40,7 +40,7 @@ def convert_file(
     on_bytes: Callable[[int], None],
     cancelled: Callable[[], bool],
 ) -> tuple[LayerReport, ...]:
-    """Write `output` from `source`, the tensors named in `targets` quantized, all others as they are."""
+    """Write `output` from `source`: the tensors named in `targets` quantized, all others unchanged."""
     header = read_header(source)
     check(header, targets)
     counts = {name: _TENSORS_OF_A_LAYER if name in targets else 1 for name in header.tensors}
@@ -62,7 +62,7 @@ def convert_file(
 
 
 def check(header: Header, targets: Mapping[str, Target]) -> None:
-    """ModelRefused when a tensor cannot be copied, or a weight not be quantized, by its header alone."""
+    """Raise ModelRefused if the header shows a tensor that cannot be copied, or a weight that cannot be quantized."""
     for name, spec in header.tensors.items():
         where, target = f"{plain(header.path, 300)}: {plain(name, 200)}", targets.get(name)
         if spec.dtype not in WRITABLE:
@@ -81,7 +81,7 @@ def check(header: Header, targets: Mapping[str, Target]) -> None:
 def quantize_layer(
     name: str, tensor: "torch.Tensor", target: Target, source: Path
 ) -> "tuple[dict[str, torch.Tensor], LayerReport]":
-    """A layer's tensors as a file holds them, and what it lost; ModelRefused when it has numbers that cannot be."""
+    """A layer's tensors as stored in a file, and its report; raises ModelRefused if it cannot be quantized."""
     import torch
 
     weight = tensor.reshape(target.shape).float()

@@ -1,1 +1,1 @@
-"""Which code does an operation: kernels where they can, and torch elsewhere."""
+"""Selects the implementation of an operation: kernels where they support it, torch elsewhere."""

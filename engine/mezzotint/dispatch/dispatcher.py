@@ -1,4 +1,4 @@
-"""One operation in one job: kernels do what they can, torch the rest, which is counted by reason and told."""
+"""Dispatch of one operation in a job: kernels where possible, else torch, with fallbacks counted and reported."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-Name = TypeVar("Name")  # of implementations, as results have them
+Name = TypeVar("Name")  # of implementations, as they appear in results
 More = TypeVarTuple("More")  # arguments after the first tensor
-Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
+Tell: TypeAlias = Callable[[str, str], None]  # a notice: code and message
 
 
 class FallbackLog:
-    """Why torch did what kernels were to do, and how often; operations may share one."""
+    """Why and how often torch ran instead of kernels; operations may share a log."""
 
     def __init__(self, code: str, tell: Tell) -> None:
         self._code, self._tell = code, tell
-        self._told = False  # of what cannot be done
+        self._told = False  # whether an unsupported call was reported
         self._calls: Counter[str] = Counter()
 
     @property
     def fallbacks(self) -> tuple[KernelFallback, ...]:
-        """By reason; 0 calls: kernels were given up before they began, or between calls."""
+        """Fallbacks by reason; 0 calls: the kernels were disabled before the first call, or between calls."""
         return tuple(KernelFallback(reason=reason, calls=calls) for reason, calls in self._calls.items())
 
     def given_up(self, message: str, reason: str, calls: int) -> None:
-        """Kernels do nothing from here on: always told."""
+        """Record that the kernels are disabled from now on; always reported."""
         self._calls[reason] += calls
         self._tell(self._code, f"{message}: {reason}")
 
     def unsupported(self, message: str, reason: str, *, tell: bool) -> None:
-        """There is no kernel for one call: the first that is to be told is."""
+        """Record that a call has no kernel; only the first one with `tell` is reported."""
         self._calls[reason] += 1
         if tell and not self._told:
             self._told = True
@@ -43,7 +43,7 @@ class FallbackLog:
 
 
 class Dispatcher(Generic[Name, *More]):
-    """Kernels as a function of tensors, for as long as nothing is wrong with them."""
+    """Runs the kernels of an operation, until they fail."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Dispatcher(Generic[Name, *More]):
         incomplete: str,
         untold: "torch.dtype | None" = None,
     ) -> None:
-        """`given_up` and `incomplete` begin the notices; tensors of the format `untold` fall back without one."""
+        """`given_up` and `incomplete` begin the notices; tensors of dtype `untold` fall back without one."""
         self.name, self.plain, self.kernels = name, plain, kernels
         self.calls = 0
         self._device_type, self._untold = device_type, untold
@@ -65,16 +65,16 @@ class Dispatcher(Generic[Name, *More]):
 
     @property
     def used(self) -> Name:
-        """What does the operation now, where it can."""
+        """The implementation in use now, where it supports a call."""
         return self.plain if self.kernels is None else self.name
 
     @property
     def ran(self) -> Name:
-        """What did it up to now: kernels only if one of them was called."""
+        """The implementation used so far: kernels only if one of them was called."""
         return self.used if self.calls else self.plain
 
     def run(self, x: "Tensor", *more: *More) -> "Tensor | None":
-        """What the kernels make of it; None where torch must do it."""
+        """Return the output of the kernels; None if torch must compute it."""
         kernels = self.kernels
         if kernels is None or x.device.type != self._device_type:
             return None
@@ -89,6 +89,6 @@ class Dispatcher(Generic[Name, *More]):
         return None
 
     def give_up(self, reason: str, calls: int = 0) -> None:
-        """From here on torch does it."""
+        """Disable the kernels and use torch from now on."""
         self._log.given_up(self._given_up, reason, calls)
         self.kernels = None

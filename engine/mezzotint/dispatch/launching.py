@@ -1,4 +1,4 @@
-"""Calls of the kernels' library, on the stream that torch computes on."""
+"""Calls into the kernel library on torch's current stream."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from mezzotint.dispatch.library import Arguments
 
 
 def launch(call: Callable[[Arguments, int, int], None], arguments: Arguments, device: torch.device) -> None:
-    """Queue a kernel on the device's current stream, with the device current while it is called."""
+    """Queue a kernel on the device's current stream, with that device current during the call."""
     index = device.index or 0
     if device.type != "cuda":
         call(arguments, index, 0)

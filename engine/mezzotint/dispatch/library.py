@@ -1,4 +1,4 @@
-"""The kernels' library as the engine sees it: `mezzotint_kernels` where it is installed, or the reason why not."""
+"""The kernel library as the engine sees it: `mezzotint_kernels` if installed, or the reason why not."""
 
 import importlib.util
 from collections.abc import Callable
@@ -7,35 +7,35 @@ from enum import IntEnum
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
-Arguments: TypeAlias = Any  # a ctypes structure with the fields of one of kernels/csrc/api.h: MztAttentionArgs, ...
-Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls of torch's tensors
+Arguments: TypeAlias = Any  # a ctypes structure that mirrors one of kernels/csrc/api.h: MztAttentionArgs, ...
+Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls for torch tensors
 
 PACKAGE = "mezzotint_kernels"
 INSTALL = "run make kernels"
 
 
 class Unavailable(Exception):
-    """There is no library, or it cannot be used on this machine; the text says what is missing and what to do."""
+    """The library is absent or unusable on this machine; the message says what is missing and what to do."""
 
 
 class Unsupported(Exception):
-    """This library or device has no kernel for these arguments; another implementation must do it."""
+    """The library or device has no kernel for these arguments; another implementation must be used."""
 
 
 class LaunchFailed(Exception):
-    """The kernel did not start."""
+    """The kernel failed to launch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryFacts:
-    """What is known of the library and of the driver."""
+    """Facts about the library and the driver."""
 
     installed: bool = False
     version: str | None = None
     abi: int | None = None
     architectures: tuple[str, ...] = ()
-    driver: str | None = None  # the newest CUDA that it knows, such as 13.0
-    problem: str | None = None  # why it cannot be used here; None: it can
+    driver: str | None = None  # newest CUDA version that it supports, such as 13.0
+    problem: str | None = None  # why it cannot be used here; None if it can
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,58 +47,58 @@ class KernelPlan:
 
 
 class Preparation(IntEnum):
-    """What a row becomes before it is rounded: MztPreparation of kernels/csrc/api.h."""
+    """The operation on a row before it is quantized: MztPreparation of kernels/csrc/api.h."""
 
     AS_IT_IS = 0
     LAYER_NORM = 1
     RMS_NORM = 2
     SILU = 3
     GELU_TANH = 4
-    GEGLU = 5  # a gelu(b) of rows [a b]
+    GEGLU = 5  # a * gelu(b) for rows [a b]
 
 
 class AttentionLibrary(Protocol):
-    """What the library offers for attention; tests give a stand-in."""
+    """The library's functions for attention; tests pass a fake."""
 
     @property
     def device_type(self) -> str:
-        """As torch names the devices that it runs on."""
+        """Torch's name for the type of devices that it runs on."""
 
     def new_arguments(self) -> Arguments:
-        """An argument structure with its size and version filled in, and zeros."""
+        """A zeroed argument structure with its size and version filled in."""
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
-        """The kernel for these arguments; Unsupported when there is none."""
+        """The kernel for these arguments; raises Unsupported if there is none."""
 
     def launch(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue it on a stream of the device that is current."""
+        """Queue the kernel on a stream of the current device."""
 
     def attention_calls(self) -> Calls | None:
-        """What makes calls of kinds that it knows with less ado; None where there is no such thing."""
+        """A caller with less overhead for the kinds of calls that it knows; None if there is none."""
 
 
 class ProductLibrary(Protocol):
-    """What the library offers for products with quantized weights; tests give a stand-in."""
+    """The library's functions for products with quantized weights; tests pass a fake."""
 
     @property
     def device_type(self) -> str:
-        """As torch names the devices that it runs on."""
+        """Torch's name for the type of devices that it runs on."""
 
     def new_quantize_arguments(self) -> Arguments:
-        """An argument structure with its size and version filled in, and zeros."""
+        """A zeroed argument structure with its size and version filled in."""
 
     def new_linear_arguments(self) -> Arguments:
-        """An argument structure with its size and version filled in, and zeros."""
+        """A zeroed argument structure with its size and version filled in."""
 
     def quantize(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue it on a stream of the device that is current; Unsupported, before that, when there is no kernel."""
+        """Queue the kernel on a stream of the current device; raises Unsupported before that if there is none."""
 
     def multiply(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue it on a stream of the device that is current; Unsupported, before that, when there is no kernel."""
+        """Queue the kernel on a stream of the current device; raises Unsupported before that if there is none."""
 
 
 class InstalledKernels:
-    """The package `mezzotint_kernels`, as an AttentionLibrary and a ProductLibrary; its errors become ours."""
+    """The package `mezzotint_kernels` as an AttentionLibrary and a ProductLibrary; translates its errors into ours."""
 
     device_type = "cuda"
 
@@ -110,14 +110,14 @@ class InstalledKernels:
         self.quantize, self.multiply = map(self._translated, (package.quantize_rows, package.linear_forward))
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
-        """The kernel for these arguments; Unsupported when there is none."""
+        """The kernel for these arguments; raises Unsupported if there is none."""
         plan = self._plan(arguments, device)
         if not plan.supported:
             raise Unsupported(plan.text)
         return KernelPlan(name=plan.text, workspace_bytes=plan.workspace_bytes)
 
     def attention_calls(self) -> Calls | None:
-        """What makes calls of kinds that it knows with less ado; None where there is no such thing."""
+        """A caller with less overhead for the kinds of calls that it knows; None if there is none."""
         import torch
 
         return self._package.attention_calls(torch.Tensor, torch.empty_like)
@@ -142,12 +142,12 @@ class InstalledKernels:
 
 
 def installed_package() -> ModuleType | None:
-    """`mezzotint_kernels`, where it is installed."""
+    """`mezzotint_kernels` if installed, else None."""
     return importlib.import_module(PACKAGE) if importlib.util.find_spec(PACKAGE) is not None else None
 
 
 def library_facts(find: Callable[[], ModuleType | None] = installed_package) -> LibraryFacts:
-    """What is known of the installed library; never an error."""
+    """Facts about the installed library; never raises."""
     package = find()
     if package is None:
         return LibraryFacts(problem=f"the package {PACKAGE} is not installed: {INSTALL}")
@@ -163,7 +163,7 @@ def library_facts(find: Callable[[], ModuleType | None] = installed_package) -> 
 
 
 def open_installed(find: Callable[[], ModuleType | None] = installed_package) -> InstalledKernels:
-    """The installed library; Unavailable says what is missing and what to do."""
+    """Open the installed library; raises Unavailable, saying what is missing and what to do."""
     package, problem = find(), library_facts(find).problem
     if package is None or problem is not None:
         raise Unavailable(problem)

@@ -1,4 +1,4 @@
-"""Kernels as jobs and the doctor find them: opened when they are first needed, and tested once on each device."""
+"""The kernels for jobs and the doctor: opened on first use, and tested once per device and dtype."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -23,13 +23,13 @@ class KernelBackend(Generic[K]):
         wrong_device: Callable[[str], str | None],
         wrong_dtype: Callable[[str], str | None],
     ) -> None:
-        """`wrong_device` and `wrong_dtype` say why it cannot run on the one or take the other; None: it can."""
+        """`wrong_device` and `wrong_dtype` return why a device or dtype is not supported; None if it is."""
         self._open, self._test, self._wrong_device, self._wrong_dtype = open_kernels, test, wrong_device, wrong_dtype
         self._kernels: K | None = None
         self._tests: dict[tuple[str, str], SelfTest] = {}
 
     def missing(self, device: str, dtype: str) -> str | None:
-        """What the kernels lack for a device and a number format, and what to do; None: nothing."""
+        """What the kernels lack for a device and dtype, and what to do; None if nothing."""
         wrong = self._wrong_device(device)
         if wrong is not None:
             return wrong
@@ -40,7 +40,7 @@ class KernelBackend(Generic[K]):
         return self._wrong_dtype(dtype)
 
     def self_test(self, device: str, dtype: str) -> SelfTest:
-        """What came of the self-test on a device, which is run when that is first asked."""
+        """Result of the self-test on a device, which runs on the first call."""
         import torch
 
         key = (device, dtype)
@@ -50,7 +50,7 @@ class KernelBackend(Generic[K]):
         return self._tests[key]
 
     def usable(self, device: str, dtype: str) -> tuple[K | None, str | None]:
-        """The kernels, None where there are none for the device, and what the self-test found wrong with them."""
+        """The kernels, None if there are none for the device, and what the self-test found wrong with them."""
         if self.missing(device, dtype) is not None:
             return None, None
         test = self.self_test(device, dtype)

@@ -1,4 +1,4 @@
-"""Whether kernels are right on a device: cases that models run, each beside the plain path, in under a second."""
+"""Self-test of kernels on a device: cases that models run, compared with the plain path, in under a second."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class Case(Protocol):
-    """A case that models run."""
+    """A test case that models run."""
 
     @property
     def name(self) -> str:
-        """The name that a failure is reported with."""
+        """The name used to report a failure."""
 
 
 C = TypeVar("C", bound=Case)
@@ -27,12 +27,12 @@ class SelfTest:
 
     passed: tuple[str, ...]  # names of cases
     unsupported: tuple[str, ...]
-    problem: str | None  # None: the kernels can be used
-    has_no_kernels: bool = False  # nothing is wrong but that there is nothing for the device
+    problem: str | None  # None if the kernels can be used
+    has_no_kernels: bool = False  # the only problem is that there are none for the device
 
 
 def run_cases(cases: Sequence[C], problem_of: Callable[[C, int], str | None]) -> SelfTest:
-    """Run every case that the device has a kernel for, its number as the seed; the first that is wrong ends it."""
+    """Run every case that the device has a kernel for, with its index as the seed; stops at the first failure."""
     import torch
 
     passed: list[str] = []
@@ -46,7 +46,7 @@ def run_cases(cases: Sequence[C], problem_of: Callable[[C, int], str | None]) ->
             reason = reason or str(error)
             continue
         except torch.OutOfMemoryError:
-            raise  # which says nothing of the kernels
+            raise  # says nothing about the kernels
         except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
             problem = f"{type(error).__name__}: {error}"
         if problem is not None:
@@ -58,7 +58,7 @@ def run_cases(cases: Sequence[C], problem_of: Callable[[C, int], str | None]) ->
 
 
 def deviation(out: "Tensor", error: float, allowed: float, plain: str) -> str | None:
-    """What is wrong with an output that is so far off the plain path; None: nothing."""
+    """What is wrong with an output that differs from the plain path by `error`; None if nothing."""
     if not bool(out.isfinite().all()):
         return "not-a-number came out"
     return None if error <= allowed else f"it is {error:.2g} off {plain}, {allowed:.2g} is allowed"

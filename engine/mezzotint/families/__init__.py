@@ -1,1 +1,1 @@
-"""Model families: one file each, over the networks, schedulers and text encoders of diffusers and transformers."""
+"""Model families, one file each, built on the networks, schedulers and text encoders of diffusers and transformers."""

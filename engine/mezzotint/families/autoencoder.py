@@ -1,4 +1,4 @@
-"""Between pixels and latents, for every class of autoencoder, with the scaling that its configuration states."""
+"""Encodes pixels and decodes latents for every autoencoder class, with the scaling in its configuration."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 class _Kl:
-    """AutoencoderKL: latents scaled by a factor, or by the mean and spread of each channel."""
+    """AutoencoderKL: latents scaled by a factor, or by the mean and standard deviation of each channel."""
 
     def moments(self, vae: Network, pixels: torch.Tensor) -> torch.Tensor:
         """Mean and log variance `(b, 2c, h, w)` of pixels `(b, 3, H, W)`."""
         return vae.encode(pixels).latent_dist.parameters  # type: ignore[no-any-return]
 
     def drawn(self, moments: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-        """Latents of those moments; without a generator their mode."""
+        """Sample latents from the moments; without a generator, return their mode."""
         posterior = _posterior(moments)
         latents: torch.Tensor = posterior.mode() if generator is None else posterior.sample(generator)
         return latents
 
     def pixels(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """What the decoder makes of its own latents."""
+        """Decode unscaled latents."""
         return vae.decode(latents, return_dict=False)[0]  # type: ignore[no-any-return]
 
     def scaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The encoder's latents as they are sampled."""
+        """Scale the encoder's latents for the sampler."""
         statistics = _statistics(vae, latents)
         if statistics is not None:
             mean, std = statistics
@@ -40,11 +40,11 @@ class _Kl:
         return float(vae.config.scaling_factor) * (latents - shift if shift else latents)
 
     def reference(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The encoder's latents as the denoiser takes reference images."""
+        """Scale the encoder's latents for use as a reference image."""
         return self.scaled(vae, latents)
 
     def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """Sampled latents as the decoder takes them."""
+        """Undo the scaling of sampled latents for the decoder."""
         statistics = _statistics(vae, latents)
         if statistics is not None:
             mean, std = statistics
@@ -55,15 +55,15 @@ class _Kl:
 
 
 class _Flux2(_Kl):
-    """AutoencoderKLFlux2: patches of two by two, normalized by the running statistics that lie in its weights."""
+    """AutoencoderKLFlux2: 2x2 patches, normalized by the running statistics stored in its weights."""
 
     def scaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The encoder's latents as they are sampled."""
+        """Scale the encoder's latents for the sampler."""
         mean, std = self._statistics(vae, latents)
         return (torch.nn.functional.pixel_unshuffle(latents, FLUX2_PATCH) - mean) / std
 
     def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """Sampled latents as the decoder takes them."""
+        """Undo the scaling of sampled latents for the decoder."""
         mean, std = self._statistics(vae, latents)
         return torch.nn.functional.pixel_shuffle(latents * std + mean, FLUX2_PATCH)
 
@@ -73,46 +73,46 @@ class _Flux2(_Kl):
 
 
 class _QwenImage(_Kl):
-    """AutoencoderKLQwenImage: made for films, given one frame."""
+    """AutoencoderKLQwenImage: a video autoencoder, used with a single frame."""
 
     def moments(self, vae: Network, pixels: torch.Tensor) -> torch.Tensor:
         """Mean and log variance `(b, 2c, h, w)` of pixels `(b, 3, H, W)`."""
         return vae.encode(pixels[:, :, None]).latent_dist.parameters[:, :, 0]  # type: ignore[no-any-return]
 
     def pixels(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """What the decoder makes of its own latents."""
+        """Decode unscaled latents."""
         return vae.decode(latents[:, :, None], return_dict=False)[0][:, :, 0]  # type: ignore[no-any-return]
 
     def scaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The encoder's latents as they are sampled."""
+        """Scale the encoder's latents for the sampler."""
         mean, inverse = self._statistics(vae, latents)
         return (latents - mean) * inverse
 
     def reference(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """The same, divided as diffusers does for reference images: the last bits differ from `scaled`."""
+        """Like `scaled`, but dividing as diffusers does for reference images: the last bits differ."""
         mean, std = (torch.tensor(each).view(1, -1, 1, 1) for each in (vae.config.latents_mean, vae.config.latents_std))
         return (latents - mean.to(latents)) / std.to(latents)
 
     def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
-        """Sampled latents as the decoder takes them."""
+        """Undo the scaling of sampled latents for the decoder."""
         mean, inverse = self._statistics(vae, latents)
         return latents / inverse + mean
 
     def _statistics(self, vae: Network, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Means and inverse spreads: multiplied and divided by as diffusers does, for the same last bits."""
+        """Means and inverse standard deviations, used as in diffusers so that the last bits match."""
         mean, std = (torch.tensor(each) for each in (vae.config.latents_mean, vae.config.latents_std))
         return mean.view(1, -1, 1, 1).to(like), 1.0 / std.view(1, -1, 1, 1).to(like)
 
 
 class _Dc(_Kl):
-    """AutoencoderDC (arXiv 2410.10733): one latent for each image, none is drawn."""
+    """AutoencoderDC (arXiv 2410.10733): deterministic, nothing is sampled."""
 
     def moments(self, vae: Network, pixels: torch.Tensor) -> torch.Tensor:
         """The latents themselves."""
         return vae.encode(pixels).latent  # type: ignore[no-any-return]
 
-    def drawn(self, moments: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:  # noqa: ARG002  as _Kl has it
-        """Latents of those moments."""
+    def drawn(self, moments: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:  # noqa: ARG002  for _Kl
+        """Return `moments`, which are the latents."""
         return moments
 
 
@@ -147,10 +147,10 @@ def _shift(vae: Network) -> float:
 
 
 def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator | None, tile: int = 0) -> torch.Tensor:
-    """Draw latents `(b, c, h, w)` of pixels `(b, 3, H, W)` in -1..1; the posterior's noise comes from `generator`.
+    """Encode pixels `(b, 3, H, W)` in -1..1 to latents `(b, c, h, w)`, sampling the posterior with `generator`.
 
-    Without a generator they are the posterior's mode, as reference images are encoded.
-    `tile`: pixels of the side of the squares that are encoded one at a time; 0: the whole at once.
+    Without a generator, return the posterior's mode, scaled for reference images.
+    `tile`: side in pixels of the tiles encoded one at a time; 0: the whole image at once.
     """
     kind, pixels = _kind(vae), pixels.to(vae.device, vae.dtype)
     side = _tile(vae, pixels, tile, gives=False)
@@ -163,7 +163,7 @@ def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator
 
 
 def decode_latents(vae: Network, latents: torch.Tensor, tile: int = 0) -> torch.Tensor:
-    """Pixels `(b, 3, H, W)`, about -1..1, of latents `(b, c, h, w)`; `tile` as in encoding."""
+    """Decode latents `(b, c, h, w)` to pixels `(b, 3, H, W)`, about -1..1; `tile` as in `encode_pixels`."""
     kind = _kind(vae)
     latents = kind.unscaled(vae, latents.to(vae.device, vae.dtype))
     side = _tile(vae, latents, tile, gives=True)
@@ -173,13 +173,13 @@ def decode_latents(vae: Network, latents: torch.Tensor, tile: int = 0) -> torch.
 
 
 def _factor(vae: Network) -> int:
-    """Pixels per latent pixel of its own, along a side."""
+    """Pixels per latent of the autoencoder itself (before FLUX.2's patches), along a side."""
     factor = latent_layout({**vae.config, "_class_name": type(vae).__name__}).factor
     return factor // FLUX2_PATCH if isinstance(_kind(vae), _Flux2) else factor
 
 
 def _tile(vae: Network, x: torch.Tensor, tile: int, *, gives: bool) -> int:
-    """The side of a tile in latent pixels; 0 where the image, which x is or `gives`, is no larger than one."""
+    """Side of a tile in latents; 0 if the image, which is x or (with `gives`) decoded from x, fits in one tile."""
     if not tile or max(x.shape[-2:]) * (_factor(vae) if gives else 1) <= tile:
         return 0
     return max(tile // _factor(vae), SMALLEST_TILE)

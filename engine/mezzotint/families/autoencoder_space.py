@@ -1,9 +1,9 @@
-"""The latent space of a model, recognised by its autoencoder's configuration."""
+"""The latent space of a model, identified by its autoencoder's configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# What AutoencoderKL takes where a file is silent.
+# Defaults of AutoencoderKL.
 _DEFAULTS = {
     "latent_channels": 4,
     "scaling_factor": 0.18215,
@@ -11,7 +11,7 @@ _DEFAULTS = {
     "latents_mean": None,
     "latents_std": None,
 }
-_LEVELS = {  # the setting whose length is the number of sizes that an image passes through, and its length if silent
+_LEVELS = {  # the setting with one item per resolution level, and its default length
     "AutoencoderKL": ("block_out_channels", 4),
     "AutoencoderKLFlux2": ("block_out_channels", 4),
     "AutoencoderKLQwenImage": ("dim_mult", 4),
@@ -22,19 +22,19 @@ _CHANNELS = {
     "AutoencoderKLQwenImage": ("z_dim", 16),
     "AutoencoderDC": ("latent_channels", 32),
 }
-FLUX2_PATCH = 2  # of its latents, along a side: they are sampled as patches
+FLUX2_PATCH = 2  # latents per patch, along a side: patches are what is sampled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatentLayout:
-    """The latents that are sampled."""
+    """Layout of the sampled latents."""
 
     channels: int
     factor: int  # pixels per latent, along a side
 
 
 def latent_layout(config: Mapping[str, object]) -> LatentLayout:
-    """That of an autoencoder's configuration."""
+    """The latent layout for an autoencoder's configuration."""
     name = str(config.get("_class_name", "AutoencoderKL"))
     levels, usual = _LEVELS.get(name, _LEVELS["AutoencoderKL"])
     found = config.get(levels)
@@ -48,7 +48,7 @@ def latent_layout(config: Mapping[str, object]) -> LatentLayout:
 
 
 def latent_space(config: Mapping[str, object]) -> tuple[object, ...]:
-    """What two configurations must share for latents to pass between their models."""
+    """A value that two configurations must share for their models to exchange latents."""
     layout = latent_layout(config)
     values = [config.get(key, default) for key, default in _DEFAULTS.items()]
     values += [str(config.get("_class_name", "AutoencoderKL")), layout.channels, layout.factor]

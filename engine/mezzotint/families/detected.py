@@ -1,4 +1,4 @@
-"""What a checkpoint was recognised as."""
+"""The result of detecting a checkpoint."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from mezzotint.protocol import ModelDefaults, PredictionType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detected:
-    """What a checkpoint is, and what it is best run with when nothing is said."""
+    """What a checkpoint is, and the defaults it is best run with."""
 
     family: str  # its name
-    variant: str  # the families' own: base, refiner, turbo, lightning, lcm, inpaint; alpha, sigma
+    variant: str  # by family: base, refiner, turbo, lightning, lcm, inpaint; alpha, sigma
     defaults: ModelDefaults
     prediction_type: PredictionType
     zero_terminal_snr: bool
-    sampler: str | None  # None: that of the checkpoint's own scheduler
-    schedule: str | None  # None: that of the checkpoint's own scheduler
-    references: int = 0  # the most reference images that it takes
+    sampler: str | None  # None: that of the checkpoint's scheduler
+    schedule: str | None  # None: that of the checkpoint's scheduler
+    references: int = 0  # maximum number of reference images
     guidance: Guidance = "cfg"

@@ -1,4 +1,4 @@
-"""Which family and variant a checkpoint is, and what it is best run with: from names, shapes and configs alone."""
+"""Detects the family, variant and defaults of a checkpoint from names, shapes and configs alone."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ _TITLES = {"sdxl": "SDXL", "sd15": "Stable Diffusion"}
 _STEPS = 30
 _GUIDANCE = {"sdxl": 5.0, "sd15": 7.5}
 _SIDES = {"sdxl": 1024, "sd15": 512}
-_SD2_WIDTH = 1024  # of the text that Stable Diffusion 2 reads
+_SD2_WIDTH = 1024  # of Stable Diffusion 2's text embeddings
 _INPAINT_CHANNELS, _EDIT_CHANNELS = 9, 8
 _UNET = "model.diffusion_model."
 _SCALES = (".weight_scale", ".comfy_quant", ".weight.absmax")
@@ -52,7 +52,7 @@ _TRUE = ("true", "1", "yes")
 
 
 def detect(checkpoint: Checkpoint) -> Detected:
-    """Tell what a checkpoint is; ModelRefused, by name of what was seen, when it cannot be run."""
+    """Detect what a checkpoint is; raises ModelRefused, naming what was found, if it cannot be run."""
     return _detect_file(checkpoint) if isinstance(checkpoint, FileCheckpoint) else _detect_folder(checkpoint)
 
 
@@ -147,10 +147,10 @@ def _side(folder: FolderCheckpoint, network: Mapping[str, object], fallback: int
 
 
 def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) -> str | None:
-    """The scheduler that distilled models are published with.
+    """The distilled variant that the scheduler suggests, or None.
 
-    An ancestral sampler on trailing timesteps is what SDXL-Turbo is published with and hardly anything else uses;
-    plain Euler on trailing timesteps is common among models that want all their steps.
+    SDXL-Turbo is published with an ancestral sampler on trailing timesteps, which hardly any other model uses; plain
+    Euler on trailing timesteps is common among models that need their full number of steps.
     """
     class_name = _class_of(folder, "scheduler")
     if class_name == "LCMScheduler":
@@ -166,7 +166,7 @@ def _lcm(unet: Mapping[str, object]) -> LcmUnet:
 
 
 def _with_settings(found: Detected, folder: FolderCheckpoint) -> Detected:
-    """Put what the folder's mezzotint.json says over what was detected; its numbers were checked when it was read."""
+    """Override what was detected with the folder's mezzotint.json, whose numbers are already validated."""
     variant = folder.settings.get("variant", found.variant)
     family = family_of(found.family)
     variants = tuple(family.spec.variants) if isinstance(family, FlowFamily) else _VARIANTS[found.family]
@@ -248,7 +248,7 @@ def _side_of_file(metadata: Mapping[str, str]) -> int | None:
     return side if 64 <= side <= 2048 and side % 64 == 0 else None
 
 
-# ---- both
+# ---- shared
 
 
 def _variant(path: Path, family: str, channels: object) -> str:

@@ -1,4 +1,4 @@
-"""Distilled models, of SDXL and SD 1.5: how they are recognised by name, and the few steps they are run with."""
+"""Distilled SDXL and SD 1.5 models: detection by name, and the few-step settings they are run with."""
 
 import re
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ LcmUnet = Literal["plain", "embeds_guidance"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a distilled model is run with."""
+    """The settings a distilled model is run with."""
 
     variant: str
     steps: int
-    guidance_scale: float  # 1: none
-    sampler: str | None  # None: that of the checkpoint's own scheduler
+    guidance_scale: float  # 1: no guidance
+    sampler: str | None  # None: that of the checkpoint's scheduler
     schedule: str | None
-    side: int | None = None  # pixels; None: the family's
+    side: int | None = None  # pixels; None: the family's default
 
 
 def recipe_of(words: str, hint: str | None, unet: LcmUnet) -> Recipe | None:
-    """The recipe of a model by the words of its name, or else by the variant that its scheduler or network hints at.
+    """The recipe for a model by its name, or else by the variant that its scheduler or network suggests.
 
-    A scheduler that fits the variant is kept; where only the name speaks, sampler and schedule are set.
+    A scheduler that matches the variant is kept; if only the name indicates it, sampler and schedule are set.
     """
     variant = _variant_of(words.lower()) or hint or ("lcm" if unet == "embeds_guidance" else None)
     if variant is None:
@@ -40,7 +40,7 @@ def recipe_of(words: str, hint: str | None, unet: LcmUnet) -> Recipe | None:
                 side=512 if re.search(r"sd[-_ ]?xl[-_ ]turbo", words.lower()) else None,
             )
         case "lcm":
-            # A network that takes the guidance scale as an input was trained on scales of 3 to 15.
+            # Networks that take the guidance scale as an input were trained on scales from 3 to 15.
             guidance = 8.0 if unet == "embeds_guidance" else 1.0
             return Recipe(
                 variant="lcm",
@@ -65,7 +65,7 @@ def _variant_of(words: str) -> str | None:
         return "turbo"
     if re.search(r"(?<![a-z])(lcm|dmd2?)(?![a-z])", words):
         return "lcm"
-    # "Hyper" alone is common in names; Hyper-SD is recognised by what follows.
+    # "Hyper" alone is common in names, so Hyper-SD is recognised by what follows it.
     if re.search(r"(?<![a-z])hyper[-_ ]?(sd|\d+[-_ ]?step)", words):
         return "lightning"
     return None

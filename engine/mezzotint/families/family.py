@@ -1,4 +1,4 @@
-"""What a model family supplies: where its weights are, how prompts are encoded, how the network is called."""
+"""The interface of a model family: where its weights are, how prompts are encoded, how the denoiser is called."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mezzotint.memory.host import Source
     from mezzotint.quantization.policy import Choice
 
-# The libraries of networks publish no types that a strict checker could follow.
+# diffusers and transformers publish no types that a strict checker could follow.
 Network: TypeAlias = Any
 Tokenizer: TypeAlias = Any
 Scheduler: TypeAlias = Any
@@ -30,30 +30,30 @@ Scheduler: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """A network's naming in a file of its first publication."""
+    """How a network's tensors are named in the files of its original release."""
 
     prefix: str  # of all its tensors
-    place: Callable[[str], tuple[tuple[str, "Form"], ...]]  # a name without it to parameters, and what part each is
+    place: Callable[[str], tuple[tuple[str, "Form"], ...]]  # name without prefix -> parameters and their forms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentSource:
-    """One network or tokenizer of a model, before anything is read."""
+    """A network or tokenizer of a model, before anything is loaded."""
 
     name: str
     library: str
     class_name: str
     config: Mapping[str, object]
     folder: Path | None  # of a tokenizer; None: bundled
-    files: tuple[Path, ...]  # of weights; none for a tokenizer
+    files: tuple[Path, ...]  # of weights; empty for a tokenizer
     bytes: int  # of weights
-    replaced: bool = False  # its weights come from a file of their own, in whatever naming
-    original: "Original | None" = None  # what its tensors are called in files that are not diffusers'
+    replaced: bool = False  # its weights come from a separate file, in any naming
+    original: "Original | None" = None  # tensor naming in files that are not in diffusers format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSources:
-    """All parts of a model, and how it was trained to see noise."""
+    """All components of a model, and its scheduler config."""
 
     family: str
     detected: Detected
@@ -69,17 +69,17 @@ class ModelSources:
 
     @property
     def latent_channels(self) -> int:
-        """Those of the latents that are sampled."""
+        """Channels of the sampled latents."""
         return self._latents.channels
 
     @property
     def takes_mask(self) -> bool:
-        """Whether the denoiser sees a mask and the latents of the masked image beside the sample, to inpaint."""
+        """Whether the denoiser takes a mask and the masked image's latents beside the sample, for inpainting."""
         return self.mask_channels > 0
 
     @property
     def mask_channels(self) -> int:
-        """Channels of that mask: one, or a pixel of a latent's square each (FLUX.1 Fill); 0: the denoiser sees none."""
+        """Channels of that mask: 1, or one per pixel of a latent (FLUX.1 Fill); 0 if the denoiser takes no mask."""
         if "unet" in self.components:
             return int(self.components["unet"].config.get("in_channels") == 2 * self.latent_channels + 1)
         network, pixels = self.components.get("transformer"), self.vae_factor**2
@@ -94,46 +94,46 @@ class ModelSources:
 
 @dataclass(slots=True, kw_only=True)
 class LoadedModel:
-    """A model whose networks are in memory, each as soon as it was asked for."""
+    """A model whose networks are in memory, each loaded on first use."""
 
     sources: ModelSources
-    device: "torch.device"  # that computes
-    home: "torch.device | None" = None  # where weights rest; None: on the device
-    from_disk: frozenset[str] = frozenset()  # components whose weights stay in their files, and are read in passing
-    on_disk: "dict[str, Mapping[str, Source]]" = field(default_factory=dict)  # of those, where each weight comes from
-    identity: str = ""  # the catalog's name for it
-    stamps: "Mapping[Path, tuple[int, int]]" = field(default_factory=dict)  # sizes and dates of files as they were read
-    shares: bool = False  # some of its networks are those of another model too
+    device: "torch.device"  # that runs the networks
+    home: "torch.device | None" = None  # where idle weights are kept; None: on the device
+    from_disk: frozenset[str] = frozenset()  # components whose weights are streamed from their files
+    on_disk: "dict[str, Mapping[str, Source]]" = field(default_factory=dict)  # for those, the source of each weight
+    identity: str = ""  # its name in the catalog
+    stamps: "Mapping[Path, tuple[int, int]]" = field(default_factory=dict)  # file sizes and mtimes at load time
+    shares: bool = False  # some of its networks are shared with another model
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
-    quantization: "Mapping[str, Choice]" = field(default_factory=dict)  # of components that are quantized as they load
-    loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
-    passes: GuidancePasses = "batched"  # of the halves of the guidance
-    at_once: int = 0  # images in one pass, of those that are denoised together; 0: all
+    quantization: "Mapping[str, Choice]" = field(default_factory=dict)  # of components that are quantized on load
+    loras: "Adapters | None" = None  # LoRAs in the networks; None if there never were any
+    passes: GuidancePasses = "batched"  # of the guidance halves
+    at_once: int = 0  # images per pass, of those that are denoised together; 0: all
     prompt_cache: PromptCache = field(default_factory=PromptCache)  # encoded prompts
-    vae_tile: int = 0  # pixels of the side of the squares that images are decoded in; 0: whole
-    lowered: bool = False  # quantized further in a job that ran out of memory
-    attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
+    vae_tile: int = 0  # side in pixels of the tiles that images are decoded in; 0: untiled
+    lowered: bool = False  # quantized further after a job ran out of memory
+    attention: "AttentionSession | None" = None  # attention now in the networks; None: that of diffusers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditioning:
-    """What the prompt became: the tensors a denoiser is given beside the latents.
+    """The encoded prompts: the tensors that a denoiser takes beside the latents.
 
-    With guidance each tensor holds the negative prompt first, then the prompt: `(2, ...)`; without, `(1, ...)`. Of n
-    images that are denoised together all negative prompts come first, then all prompts: `(2n, ...)`.
+    With guidance each tensor has the negative prompt first, then the prompt: `(2, ...)`; without, `(1, ...)`. For n
+    images that are denoised together, all negative prompts come first, then all prompts: `(2n, ...)`.
     """
 
     guided: bool
     tensors: "dict[str, torch.Tensor]"
-    lengths: tuple[int, ...] = ()  # of the rows of `text` what is no padding; none: that is in the tensors, or nowhere
-    sampling: Sampling = field(default_factory=Sampling)  # of the stage that it is for
+    lengths: tuple[int, ...] = ()  # of the rows of `text` without padding; empty: given by a mask, or not at all
+    sampling: Sampling = field(default_factory=Sampling)  # settings of its stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptInputs:
-    """What a stage's conditioning is made of."""
+    """The inputs of a stage's conditioning."""
 
     prompt: str
     negative_prompt: str
@@ -142,51 +142,51 @@ class PromptInputs:
     guidance_scale: float
     clip_skip: int
     embeddings: tuple[Path, ...]
-    images: "tuple[Image.Image, ...]" = ()  # reference images, where text encoders look at them
+    images: "tuple[Image.Image, ...]" = ()  # reference images, for text encoders that see them
 
 
 class Family(Protocol):
-    """The class that each family's file holds."""
+    """The interface that each family implements."""
 
     @property
     def name(self) -> str:
-        """The name that detection uses."""
+        """The family's name, as used by detection."""
 
     @property
     def denoiser_component(self) -> str:
-        """The part that takes the noise away."""
+        """Name of the denoiser component."""
 
     @property
     def honours_weights(self) -> bool:
-        """Whether it honours prompt weights, `(text:1.2)`."""
+        """Whether prompt weights such as `(text:1.2)` have an effect."""
 
     @property
     def honours_embeddings(self) -> bool:
-        """Whether textual-inversion files mean something to it."""
+        """Whether textual-inversion files have an effect."""
 
     @property
     def honours_clip_skip(self) -> bool:
-        """Whether earlier layers of its text encoder mean something to it."""
+        """Whether CLIP skip has an effect."""
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing."""
 
     def multiple(self, sources: ModelSources) -> int:
-        """The number of pixels that width and height must be multiples of."""
+        """Width and height must be multiples of this many pixels."""
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
-        """How its own pipeline lays out the steps of a flow at a size in pixels; None: as the scheduler does alone."""
+        """How the reference pipeline spaces timesteps at a size in pixels; None: as the scheduler does by default."""
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
-        """Whether guidance of that scale asks the network without the prompt, too, or with the negative one."""
+        """Whether guidance at that scale also needs an unconditional (or negative-prompt) pass."""
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Encode the prompts."""
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several images, which are denoised together, of conditionings of one shape."""
+        """Join conditionings of the same shape for images that are denoised together."""
 
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
+        """The denoiser's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""

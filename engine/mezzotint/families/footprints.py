@@ -1,4 +1,4 @@
-"""A model's footprint: of known graphs or traced once; with bytes as stored, where its files are quantized."""
+"""Memory footprint of a model, from known graphs or traced once; with bytes as stored if its files are quantized."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CLIP_TOKENS = 77
 _ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", "vae")
-# Text encoders whose prompts are padded under a mask.
+# Text encoders that take padded prompts with a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"
 _FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2", *(name for name, _, _ in TYPES.values())}
@@ -42,10 +42,10 @@ def footprint_of(
     use_shipped: bool = True,
     on_progress: Callable[[str, float], None] = lambda *_: None,
 ) -> ModelFootprint:
-    """What a model needs, from its configurations and the headers of its files; no weight is read.
+    """The footprint of a model, from its configurations and file headers; reads no weights.
 
-    Graphs that are not known are traced, which takes seconds; `cache` is the folder where that is kept, and
-    `on_progress(component, part)` hears of it. ModelRefused when a configuration describes no network.
+    Unknown graphs are traced, which takes seconds; `cache` is the folder for the results, and
+    `on_progress(component, part)` is called meanwhile. Raises ModelRefused if a configuration describes no network.
     """
     kept = None if cache is None else TracedCache(cache)
     parts = []
@@ -69,13 +69,13 @@ def footprint_of(
 
 
 def graph_of(sources: ModelSources, component: str) -> str:
-    """The hash of a network's graph, with the prompts that it is given."""
+    """Hash of a network's graph, including its prompt length."""
     source = sources.components[component]
     return graph_hash(source.class_name, source.config, _tokens_for(sources, component))
 
 
 def _tokens_for(sources: ModelSources, component: str) -> int:
-    """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
+    """Prompt length seen by the denoiser, or by an encoder that pads under a mask; 0 for other components."""
     if component == family_of(sources.family).denoiser_component:
         return _tokens(sources)
     masks = _masks_padding(sources) and sources.components[component].class_name in _MASKED
@@ -95,7 +95,7 @@ def _tokens(sources: ModelSources) -> int:
 
 
 def _tokens_read(sources: ModelSources) -> int:
-    """Of prompts with what stands before them where an encoder reads them."""
+    """Prompt length including the instruction that the encoder reads before it."""
     family = family_of(sources.family)
     return _tokens(sources) + (family.spec.instruction_tokens if isinstance(family, FlowFamily) else 0)
 
@@ -147,16 +147,16 @@ def _float32(source: ComponentSource) -> bool:
 
 
 def _shared(sources: ModelSources, component: str) -> str:
-    """The same for weights that lie in the same files."""
+    """A key that is equal for weights from the same files."""
     paths = "|".join(str(path.resolve()) for path in sources.components[component].files)
     return f"{paths}#{component}" if isinstance(sources.checkpoint, FileCheckpoint) else paths
 
 
-# ---- quantized in its files
+# ---- quantized files
 
 
 def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFootprint:
-    """With the bytes of the files where those are quantized: no other scheme can be chosen then."""
+    """The footprint with the bytes of the files if those are quantized: no other scheme can be chosen then."""
     files = sources.components[part.name].files
     layers = find_layers(files)
     if not layers:
@@ -184,7 +184,7 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
 
 
 class _Inside(Collection[str]):
-    """The names of all that lies in some blocks."""
+    """The names of everything inside some blocks."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -199,12 +199,12 @@ class _Inside(Collection[str]):
         return len(self.names)
 
     def block_of(self, name: str) -> str:
-        """The one that something of that name lies in; empty: none."""
+        """The block that contains this name; empty if none."""
         return next((block for block in self.names if name.startswith(f"{block}.")), "")
 
 
 def _belonging(sources: ModelSources, component: str, tensors: Collection[str]) -> set[str]:
-    """The tensors of files that are part of a component."""
+    """The tensors in the files that belong to a component."""
     original = sources.components[component].original
     if original is not None:
         return {name for name in tensors if name.startswith(original.prefix)}
@@ -215,7 +215,7 @@ def _belonging(sources: ModelSources, component: str, tensors: Collection[str]) 
 
 
 def _sizes(tensors: dict[str, TensorSpec], layers: "dict[str, StoredLayer]") -> Iterator[tuple[str, int]]:
-    """What each layer and each other tensor takes in memory: quantized as stored, else in 16 bits."""
+    """Bytes in memory of each layer and each other tensor: as stored if quantized, else in 16 bits."""
     parts = {part for layer in layers.values() for part in layer.names.values()}
     for name, layer in layers.items():
         yield name + _WEIGHT, sum(described.bytes for described in layer.format.described(layer.shape).values())

@@ -1,4 +1,4 @@
-"""Models of other kinds, told apart by the names of their tensors, so that a refusal can say what a file is."""
+"""Identifies unsupported models by their tensor names, so that a refusal can say what a file is."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from mezzotint.checkpoints.plain_text import plain
 
 _SD15 = "a Stable Diffusion 1 model"
-# The first pattern that any tensor's name matches decides, so that what is specific stands before what is general.
+# The first pattern that matches any tensor name decides, so specific patterns come before general ones.
 _FILES: tuple[tuple[str, str], ...] = (
     (r"(^|\.)(lora_(down|up|A|B)|hada_w1_a|lokr_w[12]|oft_blocks)(\.|_|$)|^lora_(unet|te)", "a LoRA"),
     (r"(^|\.)(input_hint_block|controlnet_cond_embedding|controlnet_blocks)\.|^control_model\.", "a ControlNet"),
@@ -52,13 +52,13 @@ _SECOND_ENCODER = "conditioner.embedders.1.model.text_projection"
 
 
 def is_sd15(names: Iterable[str]) -> bool:
-    """Whether tensors of these names are of a Stable Diffusion 1 checkpoint, with nothing of another kind in it."""
+    """Whether the tensor names are those of a Stable Diffusion 1 checkpoint, and of nothing else."""
     known = tuple(names)
     return any(name.startswith("cond_stage_model.transformer.") for name in known) and kind_of_file(known) == _SD15
 
 
 def missing_parts(names: Iterable[str]) -> tuple[str, ...]:
-    """The parts of a whole single-file checkpoint that the tensor names lack: of SDXL, where it is not SD 1.5."""
+    """Components of a complete single-file checkpoint that are missing; it counts as SDXL unless it is SD 1.5."""
     present = set(names)
     parts = _SD15_PARTS if is_sd15(present) else _PARTS
     found = [part for part, pattern in parts.items() if not any(re.fullmatch(pattern, name) for name in present)]
@@ -70,7 +70,7 @@ def missing_parts(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def kind_of_file(names: Iterable[str]) -> str:
-    """What a file that cannot be run seems to be, in words."""
+    """Describe what an unsupported file seems to be."""
     known = sorted(names)
     for pattern, kind in _FILES:
         expression = re.compile(pattern)
@@ -80,7 +80,7 @@ def kind_of_file(names: Iterable[str]) -> str:
 
 
 def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
-    """Why a file that is no whole checkpoint is refused, in one clause."""
+    """Why an incomplete checkpoint is refused, in one clause."""
     known = tuple(names)
     if any(name.startswith("conditioner.embedders.") for name in known) and any(
         name.startswith("model.diffusion_model.label_emb.") for name in known

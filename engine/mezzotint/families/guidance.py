@@ -8,8 +8,8 @@ from mezzotint.families.family import Conditioning
 from mezzotint.families.text.conditionings import half_of, part_of
 from mezzotint.protocol import GuidancePasses
 
-Ask = Callable[[torch.Tensor, Conditioning], torch.Tensor]  # a network, with a sample for each row of the conditioning
-Combine = Callable[[torch.Tensor, float, float], torch.Tensor]  # `guide`, or what a family has in its place
+Ask = Callable[[torch.Tensor, Conditioning], torch.Tensor]  # the denoiser, given a sample per row of the conditioning
+Combine = Callable[[torch.Tensor, float, float], torch.Tensor]  # `guide`, or a family's replacement
 
 
 def guided_output(
@@ -22,7 +22,7 @@ def guided_output(
 ) -> torch.Tensor:
     """The guided output for a sample `(n, c, h, w)`: both halves in one pass, or one after the other in less memory.
 
-    `at_once`: with how many images the network is asked at a time; 0: with all.
+    `at_once`: images per denoiser call; 0: all.
     """
     images = sample.shape[0]
     if 0 < at_once < images:
@@ -46,14 +46,14 @@ def guided_output(
 def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:
     """Combine `(2b, c, h, w)`, unconditional half first, into `(b, c, h, w)`.
 
-    `rescale` is phi of arXiv 2305.08891, section 3.4: how much of the conditional output's spread is restored.
+    `rescale` is phi of arXiv 2305.08891, section 3.4: how far to restore the conditional standard deviation.
     """
     unconditional, conditional = output.chunk(2)
     return restored(unconditional + scale * (conditional - unconditional), conditional, rescale)
 
 
 def restored(guided: torch.Tensor, conditional: torch.Tensor, rescale: float) -> torch.Tensor:
-    """A guided output `(b, c, h, w)` with some of the conditional one's spread."""
+    """A guided output `(b, c, h, w)`, with the conditional output's standard deviation restored by `rescale`."""
     if rescale <= 0.0:
         return guided
     axes = list(range(1, guided.ndim))

@@ -1,4 +1,4 @@
-"""The families that this build can run."""
+"""The families that this build supports."""
 
 from mezzotint.families.chroma.family import Chroma
 from mezzotint.families.family import Family
@@ -19,7 +19,7 @@ FLOW_FAMILIES: tuple[FlowFamily, ...] = (
     ZImage(),
     Flux2Klein(),
     Krea2(),
-    QwenImageEdit(),  # before Qwen-Image, whose shapes it has
+    QwenImageEdit(),  # before Qwen-Image, which has the same shapes
     QwenImage(),
     Flux1(),
     Chroma(),
@@ -30,12 +30,12 @@ FAMILIES: tuple[Family, ...] = (Sdxl(), Sd15(), PixArt(), *FLOW_FAMILIES)
 
 
 def family_of(name: str) -> Family:
-    """The family of that name; detection names no other."""
+    """The family with that name; detection returns no other names."""
     return next(family for family in FAMILIES if family.name == name)
 
 
 def supported() -> str:
-    """What can be run, for those who gave something else."""
+    """A sentence listing the supported models, for error messages."""
     folders = ", ".join(family.spec.title for family in FLOW_FAMILIES)
     files = ", ".join(family.spec.title for family in FLOW_FAMILIES if family.original is not None)
     return (

@@ -1,4 +1,4 @@
-"""The noise that a scheduler sees at each step, in the terms that its sampler counts it in."""
+"""The noise level of each scheduler step, in the parametrization that the sampler uses."""
 
 import math
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 StateConvention = Literal["ve", "vp", "flow"]
 
-_LOWEST_LOG_SNR = -24 * math.log(2)  # abar of 2^-24, where diffusers stops short of no signal at all
+_LOWEST_LOG_SNR = -24 * math.log(2)  # abar of 2^-24, at which diffusers clamps zero terminal SNR
 _ROUNDING = 1e-4  # of a timestep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseLevels:
-    """The steps of a schedule, one for each call of the network.
+    """The steps of a schedule, one per denoiser call.
 
-    `sigmas` has one more than the steps: noise over signal, sqrt((1 - abar) / abar) of arXiv 2206.00364, or in 0..1
-    for flow (arXiv 2210.02747); the last is 0, the end. `log_snr`: the log of the signal's power over the noise's.
+    `sigmas` has one more item than steps: noise over signal, sqrt((1 - abar) / abar) of arXiv 2206.00364, or in 0..1
+    for flow (arXiv 2210.02747); the last is 0. `log_snr`: log of signal power over noise power.
     """
 
     timesteps: tuple[float, ...]
@@ -28,7 +28,7 @@ class NoiseLevels:
 
 
 def state_convention(scheduler: Any) -> StateConvention:  # noqa: ANN401
-    """How the sample holds image and noise at sigma s.
+    """How the sample combines image and noise at sigma s.
 
     ve: x0 + s n. vp: (x0 + s n) / sqrt(1 + s^2). flow: (1 - s) x0 + s n.
     """
@@ -39,7 +39,7 @@ def state_convention(scheduler: Any) -> StateConvention:  # noqa: ANN401
 
 
 def noise_levels(scheduler: Any) -> NoiseLevels:  # noqa: ANN401
-    """The levels that were laid out by `set_timesteps`."""
+    """The noise levels set by `set_timesteps`."""
     timesteps = tuple(float(timestep) for timestep in scheduler.timesteps)
     if hasattr(scheduler, "sigmas"):
         sigmas = tuple(float(sigma) for sigma in scheduler.sigmas[: len(timesteps)])
@@ -54,7 +54,7 @@ def noise_levels(scheduler: Any) -> NoiseLevels:  # noqa: ANN401
 
 
 def log_snr_at(scheduler: Any, timestep: float) -> float:  # noqa: ANN401
-    """The log-SNR of a training timestep; between whole ones the log of sigma is interpolated, as k-diffusion does."""
+    """Log-SNR of a training timestep; log sigma is interpolated between integer timesteps, as in k-diffusion."""
     convention = state_convention(scheduler)
     if convention == "flow":
         return _log_snr(timestep / scheduler.config.num_train_timesteps, convention)
@@ -62,7 +62,7 @@ def log_snr_at(scheduler: Any, timestep: float) -> float:  # noqa: ANN401
 
 
 def timestep_at(scheduler: Any, log_snr: float) -> float:  # noqa: ANN401
-    """The timestep of a log-SNR, within those of training; whole where it is one but for rounding."""
+    """Training timestep of a log-SNR, clamped to the training range; an integer if within rounding error of one."""
     if state_convention(scheduler) == "flow":
         timestep = scheduler.config.num_train_timesteps / (1 + math.exp(log_snr / 2))
     else:
@@ -79,7 +79,7 @@ def denoised(
     model_output: "torch.Tensor",
     timestep: "torch.Tensor | float",
 ) -> "torch.Tensor":
-    """The estimate of x0 `(b, c, h, w)` at the step that comes next, from the unscaled sample and the network's output.
+    """The x0 estimate `(b, c, h, w)` at the upcoming step, from the unscaled sample and the model output.
 
     epsilon, v_prediction: arXiv 2202.00512, section 4 and appendix D, as x0 = alpha x - sigma v in vp;
     flow_prediction: x0 = x - s v (arXiv 2210.02747, with x = (1 - s) x0 + s n).

@@ -1,4 +1,4 @@
-"""Which sampler and schedule a model is run with where none is named."""
+"""The sampler and schedule that a model uses by default."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from mezzotint.families.samplers import FlowSteps, resolve_scheduler
 
 
 def own_sampler(checkpoint: Checkpoint, detected: Detected) -> tuple[str, str]:
-    """By their usual names; empty where the checkpoint's scheduler cannot be run, which running it tells."""
+    """Default sampler and schedule; empty if the checkpoint's scheduler is not supported, which a run reports."""
     try:
         resolved = resolve_scheduler(
             _config(checkpoint, detected),

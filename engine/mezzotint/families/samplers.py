@@ -1,8 +1,8 @@
-"""Samplers and schedules by their usual names: which diffusers class with which settings, and which noise it sees.
+"""Samplers and schedules by their usual names: the diffusers class and settings of each, and its noise schedule.
 
-What A1111 and k-diffusion call by these names is mapped as the diffusers documentation does ("Schedulers", overview):
-karras and exponential are settings of the class; sgm_uniform and simple are both `timestep_spacing="trailing"`, whose
-timesteps are within two of a thousand of theirs. `default` is the checkpoint's own spacing and sigmas.
+The names of A1111 and k-diffusion are mapped as in the diffusers documentation ("Schedulers", overview): karras and
+exponential are settings of the class; sgm_uniform and simple are both `timestep_spacing="trailing"`, whose timesteps
+are within 2 of theirs, out of 1000. `default` is the checkpoint's own spacing and sigmas.
 """
 
 import inspect
@@ -31,7 +31,7 @@ _ZERO_SNR = "rescale_betas_zero_snr"
 
 @dataclass(frozen=True, slots=True)
 class _Sampler:
-    """A class, the settings that make it this sampler, and what it can run."""
+    """A scheduler class, the settings that make it this sampler, and the schedules it supports."""
 
     class_name: str
     schedules: frozenset[str]
@@ -43,7 +43,7 @@ _MULTISTEP = "DPMSolverMultistepScheduler"
 _FLOW_EULER = "FlowMatchEulerDiscreteScheduler"
 _ODE: Mapping[str, object] = {"algorithm_type": "dpmsolver++", "solver_order": 2}
 _SDE: Mapping[str, object] = {"algorithm_type": "sde-dpmsolver++", "solver_order": 2}
-_UNCLIPPED = {"clip_sample": False}  # latents are not within -1..1
+_UNCLIPPED = {"clip_sample": False}  # latents exceed -1..1
 
 _NOISE_SAMPLERS: Mapping[str, _Sampler] = {
     "euler": _Sampler("EulerDiscreteScheduler", _ALL, True),
@@ -63,7 +63,7 @@ _FLOW_SAMPLERS: Mapping[str, _Sampler] = {
     "unipc": _Sampler("UniPCMultistepScheduler", _DEFAULT),
     "lcm": _Sampler("FlowMatchLCMScheduler", _DEFAULT),
 }
-# Run where they are the checkpoint's own, and not offered for others.
+# Used only if they are the checkpoint's own, and not offered otherwise.
 _OWN_SAMPLERS: Mapping[str, _Sampler] = {
     "pndm": _Sampler("PNDMScheduler", _DEFAULT),
     "ddpm": _Sampler("DDPMScheduler", _DEFAULT, True),
@@ -77,15 +77,15 @@ SAMPLERS = tuple(_NOISE_SAMPLERS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSteps:
-    """How a flow model's own pipeline lays out the steps of an image."""
+    """How a flow model's reference pipeline spaces its timesteps."""
 
-    sigmas: tuple[float, ...] | None = None  # before they are shifted; None: as the scheduler spaces them
-    mu: float | None = None  # log of the shift, where the scheduler's settings leave it to the image's size
+    sigmas: tuple[float, ...] | None = None  # before the shift; None: as the scheduler spaces them
+    mu: float | None = None  # log of the shift, if the scheduler makes it depend on the image size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedScheduler:
-    """The diffusers class and settings of a sampler. Asked for again by its own names, it comes out the same."""
+    """The diffusers class and settings of a sampler. Resolving its names again gives the same result."""
 
     class_name: str
     config: Mapping[str, object]
@@ -105,11 +105,11 @@ def resolve_scheduler(
     zero_terminal_snr: bool | None,
     flow: FlowSteps | None = None,
 ) -> ResolvedScheduler:
-    """The scheduler for what was asked; with nothing asked, the checkpoint's own class and settings unchanged.
+    """Resolve the requested scheduler; with nothing requested, the checkpoint's own class and settings unchanged.
 
-    `flow`: how the pipeline of a flow model lays out its steps; without it no shift can hang on the image's size.
+    `flow`: how a flow model's pipeline spaces its timesteps; without it, no shift may depend on the image size.
 
-    `UsageError` names the value that cannot work and those that can; `ModelRefused` a scheduler of no known kind.
+    Raises `UsageError` for a value that cannot work, naming those that can; `ModelRefused` for an unknown scheduler.
     """
     own = _Own.of(config, flow)
     prediction = prediction_type or own.prediction_type
@@ -135,12 +135,12 @@ def resolve_scheduler(
 
 
 def own_prediction(config: Mapping[str, object]) -> PredictionType:
-    """What a checkpoint's network predicts, by its scheduler's class and settings."""
+    """The checkpoint's prediction type, from its scheduler's class and settings."""
     return _own_prediction(str(config.get("_class_name")), config)
 
 
 def build_scheduler(resolved: ResolvedScheduler) -> Any:  # noqa: ANN401  # diffusers has no type for a scheduler
-    """A fresh diffusers scheduler; settings of other classes are left out, as `from_config` does."""
+    """Create a diffusers scheduler; settings that its class lacks are ignored, as in `from_config`."""
     import diffusers
 
     scheduler_class = getattr(diffusers, resolved.class_name)
@@ -157,17 +157,17 @@ def set_steps(
     device: "torch.device | str" = "cpu",
     flow: FlowSteps | None = None,
 ) -> None:
-    """Lay out the schedule; `UsageError` where the sampler cannot take so many steps (lcm: its distillation's)."""
+    """Set the timesteps; raises `UsageError` if the sampler cannot take that many (lcm: its distillation's limit)."""
     laid: dict[str, object] = {}
-    if flow is not None and type(scheduler).__name__ == _FLOW_EULER:  # the others lay out their own, alike shifted
+    if flow is not None and type(scheduler).__name__ == _FLOW_EULER:  # the others compute their own, shifted alike
         laid = {"mu": flow.mu} if flow.sigmas is None else {"mu": flow.mu, "sigmas": list(flow.sigmas)}
-        if steps == 1:  # of pure noise: there is nothing to be stretched down to the last step's
+        if steps == 1:  # at pure noise, which cannot be stretched to the terminal value
             scheduler.register_to_config(shift_terminal=None)
     try:
         scheduler.set_timesteps(steps, device=device, **laid)
     except (ValueError, IndexError, ZeroDivisionError) as error:
         raise UsageError(f"{type(scheduler).__name__} cannot take {steps} steps: {plain(error)}") from error
-    if float(scheduler.timesteps[-1]) < 0:  # trailing spacing counts down in floats, and some counts overshoot zero
+    if float(scheduler.timesteps[-1]) < 0:  # trailing spacing counts down in floats, and can go below zero
         raise UsageError(f"{type(scheduler).__name__} cannot divide its schedule into {steps} steps; take a few more.")
 
 
@@ -176,13 +176,13 @@ def set_steps(
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What the checkpoint's scheduler config says."""
+    """The checkpoint's own sampler and noise, from its scheduler config."""
 
     name: str
     sampler: _Sampler
     settings: Mapping[str, object]
     prediction_type: PredictionType
-    shift: float  # of a flow, at the image's size
+    shift: float  # of a flow model, at the image size
 
     @classmethod
     def of(cls, config: Mapping[str, object], flow: FlowSteps | None) -> "_Own":
@@ -199,12 +199,12 @@ class _Own:
             )
         sampler = table[name]
         if not sampler.zero_snr:
-            settings.pop(_ZERO_SNR, None)  # the class has no such setting, and diffusers passes over it
+            settings.pop(_ZERO_SNR, None)  # the class has no such setting, and diffusers ignores it
         schedules = sampler.schedules | {_schedule_of(settings)}
         return cls(name, replace(sampler, schedules=schedules), settings, prediction, _shift(settings, flow))
 
     def can_predict(self, prediction: PredictionType) -> bool:
-        """Whether the same class and settings serve: flow has classes of its own."""
+        """Whether the same class and settings can be used: flow needs other classes."""
         return (prediction == "flow_prediction") == (self.prediction_type == "flow_prediction")
 
 
@@ -220,7 +220,7 @@ def _own_prediction(class_name: str, settings: Mapping[str, object]) -> Predicti
 
 
 def _shift(settings: Mapping[str, object], flow: FlowSteps | None) -> float:
-    """That of a flow's sigmas; one that hangs on the image's size is e^mu (arXiv 2403.03206, 5.3.2)."""
+    """Shift of a flow model's sigmas; if it depends on the image size, e^mu (arXiv 2403.03206, 5.3.2)."""
     if settings.get("use_dynamic_shifting") and flow is not None and flow.mu is not None:
         return math.exp(flow.mu) if settings.get("time_shift_type", "exponential") == "exponential" else flow.mu
     said = settings.get("shift", settings.get("flow_shift", 1.0))
@@ -239,7 +239,7 @@ def _schedule_of(settings: Mapping[str, object]) -> str:
     return next((name for flag, name in _SIGMA_FLAGS.items() if settings.get(flag)), "default")
 
 
-# ---- what a person asks for
+# ---- the user's choice
 
 
 def _table(prediction: PredictionType) -> Mapping[str, _Sampler]:
@@ -256,7 +256,7 @@ def _offered(name: str, prediction: PredictionType) -> _Sampler:
 
 
 def _moved(own: _Own, chosen: _Sampler, prediction: PredictionType) -> dict[str, object]:
-    """The checkpoint's settings for another class: the noise stays, sigmas that the class has not are dropped."""
+    """The checkpoint's settings for another class: keeps the noise, drops sigma spacings that the class lacks."""
     if prediction == "flow_prediction":
         train = own.settings.get("num_train_timesteps", 1000)
         flow = {"num_train_timesteps": train, "shift": own.shift, "flow_shift": own.shift}
@@ -302,7 +302,7 @@ def _no_schedule(schedule: str, name: str, chosen: _Sampler, prediction: Predict
 def _with_zero_snr(
     settings: dict[str, object], name: str, chosen: _Sampler, asked: bool | None, prediction: PredictionType
 ) -> tuple[dict[str, object], bool]:
-    """Settings for noise that ends without signal, with the spacing that reaches it (arXiv 2305.08891, 3.1 and 3.3)."""
+    """Settings for zero terminal SNR, with the timestep spacing that reaches it (arXiv 2305.08891, 3.1 and 3.3)."""
     said = bool(settings.get(_ZERO_SNR))
     wanted = said if asked is None else asked
     if wanted and not chosen.zero_snr:

@@ -1,4 +1,4 @@
-"""A checkpoint's scheduler_config.json, which is foreign text: checked before a scheduler is built from it."""
+"""A checkpoint's scheduler_config.json, which is untrusted: validated before a scheduler is built from it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from mezzotint.errors import ModelRefused
 
 MAX_TRAIN_TIMESTEPS = 100_000
 
-# Betas where the file names none; every other class: (0.0001, 0.02, "linear").
+# Default betas; every other class has (0.0001, 0.02, "linear").
 _NARROW_BETAS = {
     "HeunDiscreteScheduler": (0.00085, 0.012, "linear"),
     "LCMScheduler": (0.00085, 0.012, "scaled_linear"),
@@ -21,7 +21,7 @@ _CHOICES = {
     "timestep_type": {"discrete"},
     "interpolation_type": {"linear", "log_linear"},
     "final_sigmas_type": {"zero", "sigma_min"},
-    "variance_type": {"fixed_small", "fixed_small_log", "fixed_large", "fixed_large_log"},  # networks here learn none
+    "variance_type": {"fixed_small", "fixed_small_log", "fixed_large", "fixed_large_log"},  # none learned
     "time_shift_type": {"exponential", "linear"},
     "algorithm_type": {"dpmsolver", "dpmsolver++", "sde-dpmsolver", "sde-dpmsolver++", "deis"},
 }
@@ -42,23 +42,23 @@ _RANGES = {
     "sigma_max": (1e-6, 1e6),
 }
 _WHOLE = {"num_train_timesteps", "original_inference_steps", "solver_order", "steps_offset"}
-# Settings under which the noise levels would not be what the rest of the program takes them for.
+# Settings that would make the noise levels differ from what the rest of the program assumes.
 _UNREADABLE: Mapping[str, Callable[[object], bool]] = {
-    "use_dynamic_shifting": bool,  # the shift would hang on the image's size
+    "use_dynamic_shifting": bool,  # the shift would depend on the image size
     "invert_sigmas": bool,
     "use_beta_sigmas": bool,  # needs scipy
     "shift_terminal": bool,
     "solver_p": lambda value: value is not None,
-    "thresholding": bool,  # of pixels; latents are no pixels
+    "thresholding": bool,  # meant for pixels, not latents
     "scale_factors": bool,
 }
 _BY_SIZE = {"use_dynamic_shifting", "shift_terminal"}
 
 
 def checked_config(config: Mapping[str, object], *, by_size: bool = False) -> dict[str, object]:
-    """The settings that a scheduler is built from, without those that begin with an underscore; or `ModelRefused`.
+    """The validated settings without those that begin with an underscore; raises `ModelRefused` if one is invalid.
 
-    `by_size`: the pipeline tells the scheduler how far to shift its noise for an image's size.
+    `by_size`: the pipeline passes the scheduler the shift for the image size.
     """
     settings = {key: value for key, value in config.items() if not key.startswith("_")}
     for key, value in settings.items():
@@ -73,7 +73,7 @@ def checked_config(config: Mapping[str, object], *, by_size: bool = False) -> di
 
 
 def with_own_noise(class_name: str, settings: Mapping[str, object]) -> dict[str, object]:
-    """The settings with the class's own betas spelled out, so that another class sees the same noise."""
+    """The settings with the class's default betas made explicit, so that another class has the same noise."""
     start, end, schedule = _NARROW_BETAS.get(class_name, (0.0001, 0.02, "linear"))
     own: dict[str, object] = {"beta_start": start, "beta_end": end, "beta_schedule": schedule}
     return {"num_train_timesteps": 1000, **own, **settings}

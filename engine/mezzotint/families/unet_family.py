@@ -1,4 +1,4 @@
-"""What families of a U-Net under CLIP text encoders have in common: how it is asked, and how it is guided."""
+"""Base class of the families with a U-Net and CLIP text encoders: denoiser call and guidance."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class UnetFamily:
-    """Implements `Family` but for the name, the parts and the text encoders."""
+    """Implements `Family` except for the name, the components and the text encoders."""
 
     denoiser_component = "unet"
     honours_weights = True
@@ -18,18 +18,18 @@ class UnetFamily:
     honours_clip_skip = True
 
     def multiple(self, sources: ModelSources) -> int:
-        """The number of pixels that width and height must be multiples of."""
+        """Width and height must be multiples of this many pixels."""
         return sources.vae_factor
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
-        """None: its scheduler lays out the steps alone."""
+        """None: the scheduler spaces the timesteps by default."""
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
-        """Whether there is an unconditional pass at that scale: some networks embed the scale instead."""
+        """Whether that scale needs an unconditional pass: some networks embed the scale instead."""
         return guidance_scale > 1 and sources.components["unet"].config.get("time_cond_proj_dim") is None
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several images, which are denoised together, of conditionings of one shape."""
+        """Join conditionings of the same shape for images that are denoised together."""
         from mezzotint.families.text.conditionings import joined
 
         return joined(conditionings)
@@ -57,7 +57,7 @@ class UnetFamily:
 def asked_tensors(
     model: LoadedModel, guidance_scale: float, *, guided: bool, tensors: "dict[str, torch.Tensor]"
 ) -> Conditioning:
-    """The conditioning of a U-Net, in its dtype; a guidance-distilled one also takes the scale."""
+    """Conditioning for a U-Net, in its dtype; a guidance-distilled U-Net also takes the scale."""
     import torch
 
     from mezzotint.families.guidance import guidance_embedding
@@ -72,7 +72,7 @@ def asked_tensors(
 
 
 def _beside(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
-    """Samples `(n, c, h, w)` with what an inpainting network sees beside them: `(n, 2c + 1, h, w)`."""
+    """Samples `(n, c, h, w)`, for an inpainting network with mask and masked latents: `(n, 2c + 1, h, w)`."""
     import torch
 
     tensors = conditioning.tensors

@@ -11,12 +11,12 @@ namespace mezzotint {
 namespace {
 
 constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES;
-constexpr int64_t kAlignment = 16;       // bytes, of tensors and their strides: the unit in which they are read
-// Of a size, so that kernels may count, and add two of them, in 32 bits; offsets have 64.
+constexpr int64_t kAlignment = 16;       // bytes; alignment of tensors and strides, which are read in this unit
+// Limit of sizes, so that kernels can use 32-bit sizes and add two of them; offsets are 64-bit.
 constexpr int64_t kLargest = 1000000000;
 constexpr const char* kAxes[] = {"batch", "head", "token"};
 
-// A tensor of (batch, heads, tokens, head_dim) by its strides.
+// A tensor of (batch, heads, tokens, head_dim), with its strides.
 struct Tensor {
     const char* name;
     const void* pointer;
@@ -42,7 +42,7 @@ bool has_elements(const Tensor& tensor) { return tensor.sizes[0] && tensor.sizes
 
 bool is_aligned(const void* pointer, int64_t bytes) { return reinterpret_cast<uintptr_t>(pointer) % bytes == 0; }
 
-// Whether the last element's end, in bytes from the first, is past 63 bits; sizes and strides are not negative.
+// Whether the byte offset of the last element's end exceeds 63 bits; sizes and strides are not negative.
 bool overflows(const int64_t* sizes, const int64_t* strides, int axes, int64_t last, int64_t element_bytes) {
     int64_t room = INT64_MAX / element_bytes - last;
     for (int i = 0; i < axes; ++i) {
@@ -53,7 +53,7 @@ bool overflows(const int64_t* sizes, const int64_t* strides, int axes, int64_t l
     return room < 0;
 }
 
-// Whether two elements of a tensor share an address: some stride does not step over all that smaller strides reach.
+// Whether two elements of a tensor share an address: a stride is smaller than the extent of the smaller strides.
 bool overlaps(const Tensor& tensor, int64_t head_dim) {
     int64_t reach = head_dim;
     bool done[3] = {};
@@ -171,7 +171,7 @@ MztStatus check_alignment(const Tensor& tensor, int64_t element_bytes) {
                     tensor.name, tensor.pointer);
     }
     for (int i = 0; i < 3; ++i) {
-        // The stride of an axis of one element is never used; torch leaves anything there.
+        // The stride of an axis of size 1 is unused, and torch may leave any value there.
         if (tensor.sizes[i] > 1 && tensor.strides[i] % (kAlignment / element_bytes)) {
             return fail(MZT_UNSUPPORTED, "%s_stride[%d] (%s) is %" PRId64
                         " elements, no multiple of 16 bytes: copy it, or use another implementation", tensor.name, i,
@@ -185,7 +185,7 @@ MztStatus check_alignment(const Tensor& tensor, int64_t element_bytes) {
 
 MztStatus check_version(const void* structure, uint32_t size, const char* what) {
     if (!structure) return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to the struct", what);
-    uint32_t seen[2];  // its size and its version, whatever else it may be
+    uint32_t seen[2];  // its size and version, whatever it actually is
     std::memcpy(seen, structure, sizeof seen);
     if (seen[0] == size && seen[1] == MZT_ABI_VERSION) return MZT_OK;
     return fail(MZT_ABI_MISMATCH, "%s has %u bytes of version %u, and this library (%s) takes %u bytes of version %u: "

@@ -1,4 +1,4 @@
-// What attention's arguments must be before any kernel sees them; host arithmetic only.
+// Validation of attention's arguments before any kernel sees them; host arithmetic only.
 #pragma once
 
 #include "../api.h"
@@ -6,23 +6,23 @@
 namespace mezzotint {
 
 enum class Purpose {
-    plan,   // null tensors are well: only what is known of them is looked at
+    plan,   // null tensors are allowed: only known fields are checked
     launch
 };
 
-// A struct of this very version; null or of another version is told so. `what` names the argument.
+// Check for a struct of exactly this version; null and other versions are reported. `what` names the argument.
 MztStatus check_version(const void* structure, uint32_t size, const char* what);
 
-// A caller's mistake: MZT_INVALID_ARGUMENT with its message.
+// Find a caller's mistake: MZT_INVALID_ARGUMENT with its message.
 MztStatus find_mistake(const MztAttentionArgs& args, Purpose purpose);
 
-// Well formed, but not for any kernel of ours (strides, alignment, sizes, scale): MZT_UNSUPPORTED with its message.
+// Find valid arguments that no kernel supports (strides, alignment, sizes, scale): MZT_UNSUPPORTED with its message.
 MztStatus find_unsupported(const MztAttentionArgs& args);
 
 // Whether there is nothing to compute and nothing to write.
 bool is_empty(const MztAttentionArgs& args);
 
-// The workspace that was handed in against what the plan asks for.
+// Check the given workspace against the plan's requirement.
 MztStatus check_workspace(const MztAttentionArgs& args, int64_t needed);
 
 }  // namespace mezzotint

@@ -11,7 +11,7 @@ namespace mezzotint {
 
 namespace {
 
-constexpr int kRemembered = 64;  // devices with a higher ordinal are asked anew each time
+constexpr int kRemembered = 64;  // devices with a higher ordinal are queried each time
 
 struct Remembered {
     std::atomic<bool> known{false};
@@ -50,7 +50,7 @@ int loadable_architecture(int major, int minor, const char* architectures) {
         if (std::strncmp(word, "compute_", 8) == 0) {
             if (have <= wanted && have > portable) portable = have;
         } else if (*end == 'a' ? have == wanted : have / 10 == major && have <= wanted) {
-            if (have > machine) machine = have;  // code for one exact card (a), or for a minor version up to its own
+            if (have > machine) machine = have;  // code for exactly this one (a), or an earlier minor version
         }
     }
     return machine ? machine : portable;

@@ -1,4 +1,4 @@
-// Drivers and devices: what is there, whether it will do, and in words why not.
+// Drivers and devices: what is installed, whether it is usable, and why not.
 #pragma once
 
 #include "../api.h"
@@ -7,23 +7,23 @@
 
 namespace mezzotint {
 
-// The machine code or PTX of `architectures` ("sm_75 ... compute_120") that a driver loads on a card of this compute
-// capability: 75, 80, ...; 0 when there is none.
+// Return the architecture of the machine code or PTX in `architectures` ("sm_75 ... compute_120") that a driver loads
+// on a GPU of this compute capability: 75, 80, ...; 0 if there is none.
 int loadable_architecture(int major, int minor, const char* architectures);
 
-// Find the driver: its version (0: none) and how many devices it has.
+// Find the driver: its version (0: none) and the number of devices.
 MztStatus find_driver(int& version, int& devices);
 
-// Find a device; kept once it was found, for this is asked at every call.
+// Find a device; cached, since every call needs it.
 MztStatus find_device(int ordinal, cuda::Attributes& attributes);
 
-// MZT_OK when the calling thread's current device is this one.
+// MZT_OK if this is the calling thread's current device.
 MztStatus require_current(int ordinal);
 
-// What choices of kernels depend on; `architecture` is 0 where this library has no code for the device.
+// Facts that the choice of kernels depends on; `architecture` is 0 if this library has no code for the device.
 DeviceFacts facts_of(const cuda::Attributes& attributes);
 
-// The status and message for what CUDA answered to `what`.
+// Convert CUDA's result of `what` to a status and message.
 MztStatus cuda_status(int error, const char* what);
 
 }  // namespace mezzotint

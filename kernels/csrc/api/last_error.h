@@ -1,17 +1,17 @@
-// What went wrong last, for each thread: the status that a function returns and the text behind mzt_last_error().
+// The last error of each thread: the status that a function returns and the text of mzt_last_error().
 #pragma once
 
 #include "../api.h"
 
 namespace mezzotint {
 
-// Room for one message: what happened, the value seen, what to do.
+// Size of a message: what happened, the value seen, what to do.
 constexpr int kMessageSize = 512;
 
-// Forget the thread's message; MZT_OK.
+// Clear the thread's message and return MZT_OK.
 MztStatus succeed();
 
-// Keep a message, written as by printf, and give the status back.
+// Store a message, formatted as by printf, and return the status.
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif

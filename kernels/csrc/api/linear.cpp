@@ -1,4 +1,4 @@
-// The C ABI of the integer product: what it is given is checked, the device is asked, and the kernels get the rest.
+// The C ABI of the linear layer: validates the arguments, queries the device, and calls the kernels.
 #include "../api.h"
 #include "../gemm/gemm.h"
 #include "attention_arguments.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace mezzotint;
 
-// The device's facts, where this library has code for it.
+// Find the device's facts, if this library has code for it.
 MztStatus find_facts(int32_t device, DeviceFacts& facts) {
     cuda::Attributes attributes;
     if (const MztStatus status = find_device(device, attributes)) return status;

@@ -8,21 +8,21 @@ namespace mezzotint {
 
 namespace {
 
-constexpr int64_t kAlignment = 16;  // bytes, of matrices and their rows: the unit in which they are read and written
-// Of a size, so that kernels may count, and add two of them, in 32 bits; offsets have 64.
+constexpr int64_t kAlignment = 16;  // bytes; alignment of matrices and rows, which are accessed in this unit
+// Limit of sizes, so that kernels can use 32-bit sizes and add two of them; offsets are 64-bit.
 constexpr int64_t kLargest = 1000000000;
-constexpr int64_t kDeepest = INT32_MAX / (128 * 128);  // columns of x whose products' sum surely fits into 32 bits
+constexpr int64_t kDeepest = INT32_MAX / (128 * 128);  // columns of x whose sum of products surely fits into 32 bits
 constexpr int64_t kHighestRank = 256;
 constexpr int64_t kGroup = 64;  // columns that share a group scale
 
-// A matrix by its rows' stride; `columns` and the stride count elements of `element` bytes.
+// A matrix with its row stride; `columns` and the stride count elements of `element` bytes.
 struct Matrix {
     const char* name;
     const void* pointer;
     int64_t rows, columns, stride, element;
     const char* unit;
-    bool in_chunks;  // read or written 16 bytes at a time
-    bool optional;   // null: none
+    bool in_chunks;  // accessed 16 bytes at a time
+    bool optional;   // may be null
 };
 
 struct Matrices {
@@ -51,7 +51,7 @@ Matrices matrices_of(const MztLinearArgs& a) {
 
 bool is_aligned(const void* pointer, int64_t bytes) { return reinterpret_cast<uintptr_t>(pointer) % bytes == 0; }
 
-// Whether the last row's end, in bytes from the first, is past 63 bits; sizes and stride are not negative.
+// Whether the byte offset of the last row's end exceeds 63 bits; sizes and stride are not negative.
 bool overflows(const Matrix& matrix) {
     const int64_t room = INT64_MAX / matrix.element - matrix.columns;
     return room < 0 || (matrix.rows > 1 && matrix.stride > room / (matrix.rows - 1));
@@ -104,7 +104,7 @@ MztStatus check_matrix(const Matrix& matrix) {
     return MZT_OK;
 }
 
-// The vectors: one number for each row of x, or for each column of the output.
+// Check the vectors: one element per row of x, or per output column.
 MztStatus check_vectors(const MztLinearArgs& a) {
     const struct {
         const char* name;
@@ -144,7 +144,7 @@ MztStatus check_alignment(const Matrix& matrix) {
         return fail(MZT_UNSUPPORTED, "%s is %p, no multiple of 16 bytes: copy it, or use another implementation",
                     matrix.name, matrix.pointer);
     }
-    // The stride of a single row is never used; torch leaves anything there.
+    // The stride of a single row is unused, and torch may leave any value there.
     if (matrix.rows > 1 && matrix.stride % (kAlignment / matrix.element)) {
         return fail(MZT_UNSUPPORTED, "%s_stride is %" PRId64
                     " %s, no multiple of 16 bytes: copy it, or use another implementation", matrix.name, matrix.stride,

@@ -7,8 +7,8 @@ namespace mezzotint {
 
 namespace {
 
-constexpr int kSlots = 256;              // a model has a few tens of kinds of calls
-constexpr uintptr_t kLowBits = 128 - 1;  // more than any way of reading memory asks of an address
+constexpr int kSlots = 256;              // a model makes a few tens of kinds of calls
+constexpr uintptr_t kLowBits = 128 - 1;  // covers the alignment that any kernel may require
 constexpr int kWords = sizeof(PlanKey) / sizeof(uint64_t);
 
 static_assert(sizeof(PlanKey) % sizeof(uint64_t) == 0, "hashed by words");
@@ -28,7 +28,7 @@ void keep_low_bits(T*& pointer) {
     if (address) pointer = reinterpret_cast<T*>((address & kLowBits) | (kLowBits + 1));
 }
 
-// Where the plan for a key is, if it is anywhere.
+// Return the slot in which a key's plan would be.
 Slot& slot_of(const PlanKey& key) {
     uint64_t words[kWords], state = 0;
     std::memcpy(words, &key, sizeof key);
@@ -58,7 +58,7 @@ PlanKey plan_key(const MztAttentionArgs& args, const cuda::Attributes& attribute
     keep_low_bits(key.args.key_lengths);
     keep_low_bits(key.args.key_mask);
     keep_low_bits(key.args.bias);
-    key.args.workspace = nullptr;  // what a plan asks for
+    key.args.workspace = nullptr;  // the plan determines these
     key.args.workspace_bytes = 0;
     return key;
 }

@@ -1,4 +1,4 @@
-// Plans that were made before: choosing among all instances takes longer than all else that a call costs the host.
+// Cache of plans: choosing among all instances takes longer than everything else that a call does on the host.
 #pragma once
 
 #include "../api.h"
@@ -6,7 +6,7 @@
 
 namespace mezzotint {
 
-// What a plan depends on: the arguments and the device. Of addresses: whether they are null, and their low bits.
+// What a plan depends on: arguments and device. Of addresses only whether they are null, and their low bits.
 struct PlanKey {
     MztAttentionArgs args;
     cuda::Attributes attributes;
@@ -14,7 +14,7 @@ struct PlanKey {
 
 PlanKey plan_key(const MztAttentionArgs& args, const cuda::Attributes& attributes);
 
-// Whether a plan is remembered, which is in `plan` then. Threads may ask and remember at once.
+// Look up a cached plan and copy it to `plan`; false if absent. Both functions are thread-safe.
 bool recall(const PlanKey& key, MztAttentionPlan& plan);
 void remember(const PlanKey& key, const MztAttentionPlan& plan);
 

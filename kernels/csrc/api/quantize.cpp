@@ -1,4 +1,4 @@
-// The C ABI of quantization: what it is given is checked, the device is asked, and the kernel gets the rest.
+// The C ABI of quantization: validates the arguments, queries the device, and calls the kernel.
 #include "../quantize/quantize.h"
 
 #include "../api.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace mezzotint;
 
-// A device that this library has code for.
+// Check that this library has code for the device.
 MztStatus check_device(int32_t device) {
     cuda::Attributes attributes;
     if (const MztStatus status = find_device(device, attributes)) return status;

@@ -9,10 +9,10 @@ namespace mezzotint {
 
 namespace {
 
-constexpr int64_t kColumnStep = 16;         // of columns, so that halves of rows and rows of integers are aligned
-constexpr int64_t kMostRows = 1000000000;   // so that kernels and grids may count them in 32 bits; offsets have 64
+constexpr int64_t kColumnStep = 16;         // columns are a multiple, so that half rows and integers are aligned
+constexpr int64_t kMostRows = 1000000000;   // so that kernels and grids can count rows in 32 bits; offsets are 64-bit
 
-// What is read or written, row by row; the stride and `columns` count elements of `element` bytes.
+// A buffer that is read or written by rows; the stride and `columns` count elements of `element` bytes.
 struct Matrix {
     const char *name, *stride_name, *unit;
     const void* pointer;
@@ -27,7 +27,7 @@ struct Matrices {
 
 bool is_norm(const MztQuantizeArgs& a) { return a.preparation == MZT_LAYER_NORM || a.preparation == MZT_RMS_NORM; }
 
-// Those that are there, or must be: of the others, rows is 0. The sizes are not negative.
+// Return the buffers; those that are absent have rows 0. The sizes are not negative.
 Matrices matrices_of(const MztQuantizeArgs& a) {
     const int64_t columns = a.columns, halves = a.preparation == MZT_GEGLU ? 2 : 1;
     const int64_t batches = a.gain && a.rows > 0 ? (a.rows - 1) / a.rows_per_batch + 1 : 0;
@@ -45,7 +45,7 @@ bool is_there(const Matrix& matrix) { return matrix.rows > 0 && matrix.columns >
 
 bool is_aligned(const void* pointer, int64_t bytes) { return reinterpret_cast<uintptr_t>(pointer) % bytes == 0; }
 
-// Whether the last row's end, in bytes from the first, is past 63 bits; sizes and stride are not negative.
+// Whether the byte offset of the last row's end exceeds 63 bits; sizes and stride are not negative.
 bool overflows(const Matrix& matrix) {
     const int64_t room = INT64_MAX / matrix.element - matrix.columns;
     return room < 0 || (matrix.rows > 1 && matrix.stride > room / (matrix.rows - 1));
@@ -85,7 +85,7 @@ MztStatus check_sizes(const MztQuantizeArgs& a) {
     return MZT_OK;
 }
 
-// What changes x: both of a modulation or none, and weights where there is a norm.
+// Check the preparation's parameters: both or none of a modulation, and weights only with a norm.
 MztStatus check_changes(const MztQuantizeArgs& a) {
     if (!a.shift != !a.gain) {
         return fail(MZT_INVALID_ARGUMENT, "%s is null: give both shift and gain, or none", a.shift ? "gain" : "shift");
@@ -95,7 +95,7 @@ MztStatus check_changes(const MztQuantizeArgs& a) {
                     a.norm_weight ? "norm_weight" : "norm_bias", a.norm_weight ? a.norm_weight : a.norm_bias,
                     a.preparation);
     }
-    // Written so that NaN is refused.
+    // Written so that NaN is rejected.
     if (is_norm(a) && !(a.epsilon >= 0 && a.epsilon <= 3.4e38f)) {
         return fail(MZT_INVALID_ARGUMENT, "epsilon is %g: give a number of 0 or more", static_cast<double>(a.epsilon));
     }
@@ -131,14 +131,14 @@ MztStatus check_results(const MztQuantizeArgs& a) {
     return MZT_OK;
 }
 
-// The kernels read 16 bytes at a time, and the product that follows does so with what they write.
+// The kernels read 16 bytes at a time, and so does the product that consumes their output.
 MztStatus check_alignment(const Matrix& matrix) {
     if (!is_there(matrix)) return MZT_OK;
     if (!is_aligned(matrix.pointer, 16)) {
         return fail(MZT_UNSUPPORTED, "%s is %p, no multiple of 16 bytes: copy it, or use another implementation",
                     matrix.name, matrix.pointer);
     }
-    // The stride of a single row is never used; torch leaves anything there.
+    // The stride of a single row is unused, and torch may leave any value there.
     if (matrix.rows > 1 && matrix.stride % (16 / matrix.element)) {
         return fail(MZT_UNSUPPORTED, "%s is %" PRId64
                     " %s, no multiple of 16 bytes: copy %s, or use another implementation", matrix.stride_name,

@@ -1,14 +1,14 @@
-// What the arguments of the quantization must be before any kernel sees them; host arithmetic only.
+// Validation of the quantization's arguments before any kernel sees them; host arithmetic only.
 #pragma once
 
 #include "../api.h"
 
 namespace mezzotint {
 
-// A caller's mistake: MZT_INVALID_ARGUMENT with its message.
+// Find a caller's mistake: MZT_INVALID_ARGUMENT with its message.
 MztStatus find_mistake(const MztQuantizeArgs& args);
 
-// Well formed, but not for any kernel of ours (strides, alignment, sizes): MZT_UNSUPPORTED with its message.
+// Find valid arguments that no kernel supports (strides, alignment, sizes): MZT_UNSUPPORTED with its message.
 MztStatus find_unsupported(const MztQuantizeArgs& args);
 
 }  // namespace mezzotint

@@ -10,7 +10,7 @@ namespace {
 
 bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.bias; }
 
-// Warps that a multiprocessor holds at once. Each block costs it 1 kB of its own, beside what a block may have.
+// Warps resident on a multiprocessor. Each block reserves 1 kB of shared memory in addition to its own.
 int resident_warps(const Instance& instance, const DeviceFacts& device) {
     const int by_memory = (device.shared_bytes + 1024) / (instance.shared_bytes + 1024);
     const int registers = instance.rows_per_warp > 16 ? 255 : instance.slice_dim > 96 ? 216 : 168;
@@ -19,13 +19,13 @@ int resident_warps(const Instance& instance, const DeviceFacts& device) {
     return (blocks < 1 ? 1 : blocks) * instance.threads / 32;
 }
 
-// How much of its time a multiprocessor multiplies. Cards whose products with 32-bit sums run at half rate are bound by
-// these whatever the shape; the others wait for shared memory when only 16 rows share what was read. Where each of its
-// four parts has one warp alone, nothing is multiplied while that warp works on its softmax; one that has none idles.
+// Estimated fraction of time in which a multiprocessor multiplies. GPUs with half-rate products into 32-bit sums are
+// bound by these for any shape; others are bound by shared memory if only 16 rows share what was read. With one warp
+// per quarter of the multiprocessor, nothing is multiplied during that warp's softmax; a quarter without a warp idles.
 double speed(const Instance& instance, const DeviceFacts& device) {
     const bool full_rate = device.architecture == 80 || device.architecture == 90;
     const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
-    if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, and softmax is taken once
+    if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, with a single softmax
     const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
     const int warps = resident_warps(instance, device);
     return rows * keys * (warps >= 8 ? 1.0 : warps >= 4 ? 0.8 : 0.2 * warps);
@@ -33,7 +33,7 @@ double speed(const Instance& instance, const DeviceFacts& device) {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Whether its blocks, and those of the passes before it, can be numbered on a card.
+// Whether its blocks, and those of the passes before it, fit into a grid.
 bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
     if (blocks_of(instance, args, tiles_per_block(instance, args)) > INT32_MAX) return false;
     if (instance.kind != Kind::int8) return true;
@@ -42,7 +42,7 @@ bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
     return summarize_blocks(params) <= INT32_MAX && quantize_blocks(params) <= INT32_MAX;
 }
 
-// Whether it is for this problem, wherever it runs.
+// Whether the instance supports the problem on any device.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
@@ -51,7 +51,7 @@ bool serves(const Instance& instance, const MztAttentionArgs& args) {
     return args.nq + args.nk + instance.tile_m <= INT32_MAX;
 }
 
-// Whether every pair of neighbours in its bias is aligned to its size.
+// Whether every pair of adjacent bias elements is aligned to the pair's size.
 bool bias_in_pairs(const MztAttentionArgs& args) {
     const uintptr_t pair_bytes = args.bias_dtype == MZT_FLOAT32 ? 8 : 4;
     const auto [batch, head, query, key] = args.bias_stride;
@@ -81,8 +81,8 @@ bool runs_on(const Instance& instance, const DeviceFacts& device) {
     return instance.dtype == MZT_FLOAT16 && instance.shared_bytes <= kTuringSharedBytes;
 }
 
-// Tiles of queries that a block works through. Where it holds all keys they should serve many, but blocks enough for
-// every multiprocessor come first.
+// Query tiles per block. If a block holds all keys, they should serve many tiles, but having enough blocks for every
+// multiprocessor takes precedence.
 int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args) {
     constexpr int64_t enough_blocks = 640, most_tiles = 16;
     if (instance.kind != Kind::short_keys) return 1;
@@ -107,7 +107,7 @@ bool is_about(const Swept& swept, const MztAttentionArgs& args, const DeviceFact
     return queries >= swept.queries && queries < 2 * swept.queries && args.nk >= swept.keys && args.nk < 2 * swept.keys;
 }
 
-// What was measured for problems of this class; null where nothing was.
+// Return the measured result for this class of problems, or null if there is none.
 const Swept* find_swept(const MztAttentionArgs& args, const DeviceFacts& device) {
     for (const Swept* each = kSwept; each->architecture; ++each) {
         if (is_about(*each, args, device)) return each;
@@ -122,7 +122,7 @@ bool names(const Swept& swept, const Instance& instance) {
 
 }  // namespace
 
-// The multiprocessor with the most blocks is the last to end.
+// The multiprocessor with the most blocks finishes last.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device) {
     const int64_t tiles = tiles_per_block(instance, args);
     const int64_t most = divide_up(blocks_of(instance, args, tiles), device.multiprocessors) * tiles;
@@ -136,7 +136,7 @@ struct Choice {
     const Instance* best = nullptr;
     uint32_t number = 0;
     double cost = 0;
-    bool too_large = false;  // some instance would do, were the grid of blocks not too large
+    bool too_large = false;  // an instance would fit if the grid were not too large
 };
 
 void consider(Choice& choice, const Instance& instance, uint32_t number, const MztAttentionArgs& args,
@@ -153,7 +153,7 @@ void consider(Choice& choice, const Instance& instance, uint32_t number, const M
     choice.cost = cost;
 }
 
-// Asked at every call, so it walks through the lists once and looks nothing up by number.
+// Called at every launch, so it scans the lists once, without lookups by number.
 Choice choose(const MztAttentionArgs& args, const DeviceFacts& device) {
     Choice choice;
     const Swept* swept = find_swept(args, device);

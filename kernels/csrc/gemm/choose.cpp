@@ -10,20 +10,19 @@ namespace gemm {
 namespace {
 
 constexpr double kSharedBytesPerCycle = 128;
-constexpr double kCacheBytesPerCycle = 22;  // of the second level's, for each multiprocessor
-constexpr double kCyclesToBegin = 1200;     // until the first tile is there, and the first output on its way
-constexpr double kBytesOfAnOutput = 4;      // itself, and what is added to it
+constexpr double kCacheBytesPerCycle = 22;  // of the L2 cache, per multiprocessor
+constexpr double kCyclesToBegin = 1200;     // until the first tile has arrived and the first output is being written
+constexpr double kBytesOfAnOutput = 4;      // the output itself, and what is added to it
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// 8-bit products of a multiprocessor in one cycle. Hopper's `mma.sync` reaches not two thirds of what its chip can do.
+// 8-bit products per multiprocessor and cycle. On Hopper, `mma.sync` reaches less than two thirds of the peak.
 double products_per_cycle(int architecture) {
     if (architecture == 90) return 2600;
     return architecture == 80 ? 2048 : 1024;
 }
 
-// Blocks that a multiprocessor holds at once. From sm_80 on each costs it 1 kB of its own, beside what a block may
-// have.
+// Blocks resident on a multiprocessor. From sm_80 on, each reserves 1 kB of shared memory in addition to its own.
 int resident_blocks(const Instance& instance, const DeviceFacts& device) {
     const int shared = shared_bytes_on(instance, device.architecture);
     const int own = device.architecture >= 80 ? 1024 : 0;
@@ -34,19 +33,19 @@ int resident_blocks(const Instance& instance, const DeviceFacts& device) {
     return blocks < 1 ? 1 : blocks;
 }
 
-// Cycles that a multiprocessor needs for one product: for the multiplication, for what warps read from shared memory
-// and for what blocks read from beyond it. The longest hides the others, though not wholly.
+// Cycles per product on a multiprocessor: for multiplying, for reading shared memory, and for reading beyond it. The
+// longest hides the others, though not completely.
 double cycles_per_product(const Instance& instance, int architecture) {
-    const auto bytes = [](int rows, int columns) { return 1.0 / rows + 1.0 / columns; };  // for each product of a tile
+    const auto bytes = [](int rows, int columns) { return 1.0 / rows + 1.0 / columns; };  // per product of a tile
     const double multiply = 1 / products_per_cycle(architecture);
     const double weight_bytes = instance.weight_bits / 8.0;
-    const double widen = instance.weight_bits == 8 ? 0 : 1.5 / instance.tile_m;  // read, and written twice as wide
+    const double widen = instance.weight_bits == 8 ? 0 : 1.5 / instance.tile_m;  // read, and written at twice the width
     const double shared = (bytes(instance.rows_per_warp, instance.columns_per_warp) + widen) / kSharedBytesPerCycle;
     const double beyond = (1.0 / instance.tile_n + weight_bytes / instance.tile_m) / kCacheBytesPerCycle;
     return std::sqrt(multiply * multiply + shared * shared + beyond * beyond);
 }
 
-// Whether it is for this product, wherever it runs.
+// Whether the instance supports the product on any device.
 bool serves(const Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
            static_cast<uint32_t>(instance.dtype) == args.dtype;
@@ -56,7 +55,7 @@ struct Choice {
     const Instance* best = nullptr;
     uint32_t number = 0;
     double cost = 0;
-    bool too_large = false;  // some instance would do, were the grid of blocks not too large
+    bool too_large = false;  // an instance would fit if the grid were not too large
 };
 
 void consider(Choice& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
@@ -73,7 +72,7 @@ void consider(Choice& choice, const Instance& instance, uint32_t number, const M
     choice.cost = cost;
 }
 
-// Asked at every call, so it walks through the lists once and looks nothing up by number.
+// Called at every launch, so it scans the lists once, without lookups by number.
 Choice choose(const MztLinearArgs& args, const DeviceFacts& device) {
     Choice choice;
     uint32_t number = 0;
@@ -112,9 +111,9 @@ int64_t blocks_of(const Instance& instance, const MztLinearArgs& args) {
     return divide_up(args.rows, instance.tile_m) * divide_up(args.out_columns, instance.tile_n);
 }
 
-// The multiprocessor with the most blocks is the last to end. Where each of its four parts has one warp alone, nothing
-// is multiplied while that warp waits; and a block that is alone waits for its first tiles, and for its output, while
-// those that are several do so in turns.
+// The multiprocessor with the most blocks finishes last. With one warp per quarter of the multiprocessor, nothing is
+// multiplied while that warp waits; a lone block waits for its first tiles and its output, while several blocks overlap
+// these waits.
 double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device) {
     const int64_t most = divide_up(blocks_of(instance, args), device.multiprocessors);
     const int64_t resident = resident_blocks(instance, device);

@@ -7,12 +7,12 @@ namespace mezzotint::quantize {
 namespace {
 
 constexpr int kTeamsPerWarp = 32 / kTeamLanes;
-constexpr int kUsualTeams = 16;   // of a block: enough warps that some work while others wait
-constexpr int kManyTeams = 48;    // more only where one row needs them
+constexpr int kUsualTeams = 16;   // per block: enough warps that some work while others wait
+constexpr int kManyTeams = 48;    // more only if a single row needs them
 
 static_assert(kMostQuantizedColumns == kMostTeams * kTeamColumns, "a row fits into a block");
 
-// As many rows as fill whole warps, so that no lanes idle, where that is not too large a block.
+// Return the number of rows that fills whole warps, so that no lanes idle, unless the block would be too large.
 int rows_per_block(int teams) {
     int rows = 1;
     while (rows * teams % kTeamsPerWarp) ++rows;

@@ -1,1 +1,1 @@
-"""What `make gpu-check` does on a card: parts in processes of their own, results that are kept, and what they mean."""
+"""Implementation of `make gpu-check`: parts run in separate processes, their results are stored and judged."""

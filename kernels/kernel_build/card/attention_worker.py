@@ -1,4 +1,4 @@
-"""Our attention beside torch's and Triton's, shape by shape."""
+"""Benchmark our attention against torch's and Triton's, shape by shape."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ from mezzotint.benchmarks.attention_shapes import Shape
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
-    """A row for each implementation on each shape of these groups."""
+    """Report a row per implementation and shape of the groups in `words`."""
     device = torch.device("cpu" if stub else "cuda:0")
     kernels, problem = (stubs.attention(), None) if stub else kernels_for(device)
     if kernels is None:
@@ -37,7 +37,7 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
         found = implementations(device, kernels)
         for shape in shapes:
             _measure(teller, shape, found, device, dtype, stub)
-        if triton is not None:  # last: it is compiled for each shape, which takes seconds
+        if triton is not None:  # last: it compiles for each shape, which takes seconds
             for shape in with_targets(shapes):
                 _measure(teller, shape, {TRITON: triton}, device, dtype, stub)
 
@@ -55,11 +55,11 @@ def _measure(
 
 
 def by_targets(shapes: Sequence[Shape]) -> list[Shape]:
-    """Those first that targets are about, should time not suffice for all."""
+    """Sort shapes that have targets first, in case time runs out."""
     return sorted(shapes, key=lambda shape: shape not in with_targets(shapes))
 
 
 def with_targets(shapes: Sequence[Shape]) -> list[Shape]:
-    """Those that targets are about."""
+    """Return the shapes that have targets."""
     wanted = {target.what.rpartition(": ")[0] for target in ATTENTION_TARGETS}
     return [shape for shape in shapes if shape.name in wanted]

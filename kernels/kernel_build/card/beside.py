@@ -1,4 +1,4 @@
-"""What rows say together: each beside its peers, whichever process measured them; and which are wrong."""
+"""Compare the rows of a part: ratios to peers, whichever process measured them, and wrong results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 from kernel_build.card.measured import OURS
 
 FLASH, INT8 = "mezzotint flash", "mezzotint int8"
-_EXACT, _ROUNDED = 0.02, 0.05  # errors that are allowed, of 16-bit attention and of all that has 8 or 4 bits
+_EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 def with_peers(rows: Rows) -> list[dict[str, Any]]:
-    """The rows of a part, with what follows from those beside them."""
+    """Return the rows of a part with the ratios to their peers added."""
     return [{**row, "measured": {**row["measured"], **_found(row["measured"], rows)}} for row in rows]
 
 
 def is_wrong(row: Mapping[str, Any]) -> str | None:
-    """Why a result of ours is no right one, however quickly it came."""
+    """Return why a result of ours is wrong, or None if it is within the allowed error."""
     measured = row["measured"]
     error, name = measured.get("error"), measured.get("implementation", "")
     if error is None or OURS not in name:
@@ -52,7 +52,7 @@ def _of_products(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | N
 
 
 def _times(measured: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Milliseconds of each implementation on the same shape."""
+    """Return the milliseconds of each implementation on the same shape."""
     beside = [row["measured"] for row in rows if row["measured"].get("shape") == measured["shape"]]
     return {each["implementation"]: each["milliseconds"] for each in beside if each["milliseconds"] is not None}
 

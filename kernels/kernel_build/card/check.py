@@ -1,6 +1,6 @@
-"""`make gpu-check`: build for the card that is here, then each part; what is found is kept as it comes.
+"""`make gpu-check`: build for the local GPU, then run each part; results are stored as they arrive.
 
-Works with the Python, torch and CUDA compiler of the system: nothing is fetched or installed.
+Uses the system's Python, torch and CUDA compiler; downloads and installs nothing.
 """
 
 import importlib.util
@@ -36,15 +36,15 @@ RESULTS, STUB_RESULTS = OUTPUT / "gpu-check", OUTPUT / "gpu-check-stub"
 SECONDS = 8 * 60 + 40
 BUILD_SECONDS = 300
 FAILED, UNFINISHED = 1, 3
-_LEAST = 15.0  # seconds in which a part could do something
-_PROBE_SECONDS = 120  # torch, when it is read for the first time
+_LEAST = 15.0  # seconds below which starting a part is pointless
+_PROBE_SECONDS = 120  # for the first import of torch
 _SANITIZER = "compute-sanitizer"
-_ERROR_STATUS = "9"  # of a sanitizer that found something
+_ERROR_STATUS = "9"  # exit status of a sanitizer that found something
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is to be checked, and how long it may take."""
+    """What to check, and how long it may take."""
 
     parts: tuple[str, ...] = ()  # empty: all
     results: Path | None = None
@@ -54,7 +54,7 @@ class Options:
 
 
 def gpu_check(options: Options) -> int:
-    """Do what is missing; 0 when nothing failed, no target was missed, and nothing is left."""
+    """Run what is missing; return 0 if nothing failed, every target was met and nothing is left to do."""
     wrong = unknown(options.parts)
     if wrong:
         names = ", ".join(part.name for part in chosen(()))
@@ -75,14 +75,14 @@ def gpu_check(options: Options) -> int:
 
 
 def status_of(record: Record, parts: list[Part]) -> int:
-    """1 for a failure or a missed target, 3 where only something is left to do."""
+    """Return 1 for a failure or a missed target, 3 if the only problem is unfinished work."""
     if failures(record) or any(verdict.state == "missed" for verdict in verdicts(record)):
         return FAILED
     return UNFINISHED if unfinished(record, parts) else 0
 
 
 def _build(capability: tuple[int, int] | None, end: float) -> Path | None:
-    """The library for the card, with its sweep; none for a stub."""
+    """Build the library for the GPU, sweep entry points included; return None for a stub."""
     if capability is None:
         return None
     architecture, left = architecture_for(capability), end - time.monotonic()
@@ -111,7 +111,7 @@ def _do(part: Part, record: Record, library: Path | None, end: float) -> None:
 def _run(part: Part, record: Record, library: Path | None, left: float) -> Ending:
     def take(row: Row) -> None:
         record.add(part.name, row)
-        if part.kind != "tests" or row.outcome not in ("ok", "skipped"):  # of hundreds it is counted
+        if part.kind != "tests" or row.outcome not in ("ok", "skipped"):  # of hundreds of tests only failures
             say(f"{part.name}: {text_of(record.of(part.name)[-1])}")
 
     say(part.name)
@@ -121,25 +121,25 @@ def _run(part: Part, record: Record, library: Path | None, left: float) -> Endin
 
 
 def without_sanitizer(part: Part, ending: Ending) -> Ending:
-    """The ending; a tool that does not know the card, or is not let at it, says nothing about the kernels."""
+    """Return the ending, or "not there" if the sanitizer does not support the GPU or may not access it."""
     refused = [line for line in ending.said if "Device not supported" in line]
     return Ending(state="not there", problem=refused[0]) if part.sanitizer and refused else ending
 
 
 def words_of(part: Part, stub: bool) -> list[str]:
-    """The command of a part's process."""
+    """Return the command line of a part's process."""
     words = [sys.executable, "-m", "kernel_build.card.worker", part.kind, *part.words]
     if stub:
         return [*words, "--stub"]
     if not part.sanitizer:
         return words
-    # Not torch's kernels, for it would take minutes; nor what it asks of CUDA, some of which it expects to be refused.
+    # Skip torch's kernels, which would take minutes, and API errors, since torch expects some calls to fail.
     looked_at = ["--kernel-name", "kns=mezzotint", "--report-api-errors", "no", "--print-limit", "20"]
     return [str(_sanitizer()), "--tool", part.sanitizer, "--error-exitcode", _ERROR_STATUS, *looked_at, *words]
 
 
 def absent(part: Part, stub: bool) -> str | None:
-    """What a part lacks here; a stub looks at the same calls without a sanitizer."""
+    """Return what a part needs and this machine lacks, or None; a stub runs the same calls without a sanitizer."""
     lacking = [package for package in part.needs if importlib.util.find_spec(package) is None]
     if lacking:
         return f"the package {lacking[0]} is not installed"
@@ -149,7 +149,7 @@ def absent(part: Part, stub: bool) -> str | None:
 
 
 def _sanitizer() -> Path | None:
-    """Where CUDA's tool is: on the search path, or beside its compiler."""
+    """Return the path of compute-sanitizer, from PATH or next to nvcc."""
     found = shutil.which(_SANITIZER)
     if found is None:
         beside = find_toolchain().nvcc.resolve().parent / _SANITIZER
@@ -158,6 +158,6 @@ def _sanitizer() -> Path | None:
 
 
 def say(line: str) -> None:
-    """Tell the person at the terminal."""
+    """Print a line to stderr."""
     sys.stderr.write(f"gpu-check: {line}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Instances of the kernels by their numbers (csrc/sweep.cpp): what there is, and libraries that run only one."""
+"""Run kernel instances by number (csrc/sweep.cpp): list them, and wrap the library so that it runs only one."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ DTYPES = ("float16", "bfloat16")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """A kernel that was compiled, of attention or, with `weight_bits`, of products."""
+    """A compiled kernel: attention, or a linear layer if `weight_bits` is set."""
 
     number: int
     kind: str
@@ -28,7 +28,7 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """As the library's own plans call it, and its number of threads, by which others of that name differ."""
+        """Name from the library's plans plus the thread count, which distinguishes instances of equal names."""
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
             return f"linear w{self.weight_bits}a8 {self.dtype} {tile}, {self.threads} threads"
@@ -37,19 +37,19 @@ class Instance:
 
 
 class Instances(Protocol):
-    """What can be run by number."""
+    """Kernels that can be run by number."""
 
     def attention(self) -> Sequence[Instance]:
-        """The kernels of attention."""
+        """Return the attention kernels."""
 
     def linear(self) -> Sequence[Instance]:
-        """The kernels of products."""
+        """Return the linear kernels."""
 
     def run_attention(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
-        """Queue one; KernelsError where it is not for these arguments."""
+        """Launch an instance. Raises KernelsError if it does not support these arguments."""
 
     def run_linear(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
-        """Queue one; KernelsError where it is not for these arguments."""
+        """Launch an instance. Raises KernelsError if it does not support these arguments."""
 
 
 class _Struct(ctypes.Structure):
@@ -60,7 +60,7 @@ class _Struct(ctypes.Structure):
 
 
 class CompiledInstances:
-    """Those of a library that was built with MZT_SWEEP."""
+    """The instances of a library built with MZT_SWEEP."""
 
     def __init__(self, library: Library) -> None:
         self._library, self._handle = library, ctypes.CDLL(str(library.path))
@@ -69,19 +69,19 @@ class CompiledInstances:
             run.argtypes = (ctypes.POINTER(arguments), ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p)
 
     def attention(self) -> list[Instance]:
-        """The kernels of attention."""
+        """Return the attention kernels."""
         return self._all(self._handle.mzt_sweep_attention_instance)
 
     def linear(self) -> list[Instance]:
-        """The kernels of products."""
+        """Return the linear kernels."""
         return self._all(self._handle.mzt_sweep_linear_instance)
 
     def run_attention(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
-        """Queue one; KernelsError where it is not for these arguments."""
+        """Launch an instance. Raises KernelsError if it does not support these arguments."""
         self._library.check(self._handle.mzt_sweep_attention(ctypes.byref(arguments), number, device, stream))
 
     def run_linear(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
-        """Queue one; KernelsError where it is not for these arguments."""
+        """Launch an instance. Raises KernelsError if it does not support these arguments."""
         self._library.check(self._handle.mzt_sweep_linear(ctypes.byref(arguments), number, device, stream))
 
     def _all(self, find: Callable[[int, Any], int]) -> list[Instance]:
@@ -93,7 +93,7 @@ class CompiledInstances:
 
 
 def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # noqa: ANN401
-    """What a struct of the library's tells."""
+    """Convert the library's struct to an Instance."""
     return Instance(
         number=number,
         kind=KINDS[getattr(struct, "kind", 0)],

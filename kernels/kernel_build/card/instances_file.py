@@ -1,4 +1,4 @@
-"""The best instance of each problem, of all that were swept: a file that says what the library should have chosen."""
+"""Write the fastest instance of each swept problem to a file: what the library should have chosen."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ CHOSEN = "mezzotint chooses"
 
 
 def write_instances(record: Record) -> list[dict[str, Any]]:
-    """Write it beside the results; gives what it says of each problem."""
+    """Write the file next to the results and return its problems."""
     found = [problem for part in SWEEPS for problem in best_instances(record, part)]
     if found:
         words = {"commit": record.commit, "device": record.device.name, "torch": record.device.torch}
@@ -23,7 +23,7 @@ def write_instances(record: Record) -> list[dict[str, Any]]:
 
 
 def best_instances(record: Record, part: str) -> Iterator[dict[str, Any]]:
-    """Of each shape and kind of product: the best, the chosen one's time, and all that were measured."""
+    """Yield for each shape and kind: the fastest instance, the time of the chosen one, and all measurements."""
     groups: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in record.of(part):
         measured = row["measured"]
@@ -38,7 +38,7 @@ def best_instances(record: Record, part: str) -> Iterator[dict[str, Any]]:
 
 
 def kind_of(name: str, part: str) -> str:
-    """Which of a shape's problems an implementation is for."""
+    """Return which of a shape's problems an implementation solves."""
     if part == "sweep-linear":
         return "4 bits" if "4 bits" in name or "w4a8" in name else "8 bits"
     return ("int8" if "int8" in name else "16 bits") + (", masked" if "masked" in name else "")

@@ -1,4 +1,4 @@
-"""Our quantized products and roundings beside torch's and others'."""
+"""Benchmark our quantized linear layers and activation quantization against torch's and others'."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _PEERS = {"bitsandbytes int8": "bitsandbytes", "torchao int8": "torchao"}
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
-    """A row for each implementation on each shape of these groups."""
+    """Report a row per implementation and shape of the groups in `words`."""
     device = torch.device("cpu" if stub else "cuda:0")
     kernels, problem = (stubs.products(), None) if stub else kernels_for(device)
     if kernels is None:

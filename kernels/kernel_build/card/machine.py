@@ -1,4 +1,4 @@
-"""The card that is here, the state of the project that is measured on it, and what parts run with."""
+"""The local GPU, the version of the project measured on it, and the environment of the parts."""
 
 import contextlib
 import hashlib
@@ -14,8 +14,8 @@ from kernel_build.errors import BuildError
 from kernel_build.sources import ARCHITECTURES, KERNELS
 
 ROOT = KERNELS.parent
-STUB = "stub"  # what the device is called where there is none
-_SEEN = ("engine", "kernels", "tests/plugins", "tests/kernels/csrc")  # what decides a measurement
+STUB = "stub"  # device name if there is no GPU
+_SEEN = ("engine", "kernels", "tests/plugins", "tests/kernels/csrc")  # files that affect a measurement
 _KINDS = {".py", ".cu", ".h", ".cpp", ".json", ".txt", ".map"}
 _CARD = """
 import json, torch
@@ -29,22 +29,22 @@ print(json.dumps(told | {"torch": torch.__version__, "cuda": torch.version.cuda}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """Where measurements are made; a stub is never a card."""
+    """The GPU that is measured, or a stub that stands in for one."""
 
     name: str
     capability: tuple[int, int] | None
     torch: str
     cuda: str | None
-    multiprocessors: int | None = None  # in results of older versions it is not
+    multiprocessors: int | None = None  # absent from results of older versions
 
     @property
     def is_stub(self) -> bool:
-        """Whether there is no card."""
+        """Whether this is a stub without a GPU."""
         return self.name == STUB
 
 
 def find_device(stub: bool, seconds: float) -> Device:
-    """What torch tells of its first card; BuildError without one, unless a stub is wanted."""
+    """Query torch for its first GPU. Raises BuildError if there is none, unless `stub` is set."""
     told = json.loads(run_python(["-c", _CARD], seconds))
     if stub:
         return Device(name=STUB, capability=None, torch=told["torch"], cuda=None)
@@ -61,14 +61,14 @@ def find_device(stub: bool, seconds: float) -> Device:
 
 
 def architecture_for(capability: tuple[int, int]) -> str:
-    """As CMake names it: one of ours where one is meant for the card, else the card's own."""
+    """Return CMake's name of the architecture: the one we compile for if there is one, else the GPU's own."""
     number = f"{capability[0]}{capability[1]}"
     ours = [name.removeprefix("sm_") for name in ARCHITECTURES if name.removeprefix("sm_").rstrip("a") == number]
     return f"{(ours or [number])[0]}-real"
 
 
 def find_commit(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> str:
-    """What was measured: git's word for it, or COMMIT; where that is not all, a digest of the sources as well."""
+    """Return the output of git describe, or COMMIT; adds a digest of the sources if that does not identify them."""
     words = ["git", "-c", "safe.directory=*", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=10"]
     said = environment.get("COMMIT", "")
     with contextlib.suppress(OSError):
@@ -80,7 +80,7 @@ def find_commit(environment: Mapping[str, str] = os.environ, root: Path = ROOT) 
 
 
 def sources_digest(root: Path = ROOT) -> str:
-    """A name for exactly these sources of the engine, the kernels and their tests."""
+    """Return a digest of the sources of the engine, the kernels and their tests."""
     state = hashlib.sha256()
     for folder in _SEEN:
         for path in sorted(root.joinpath(folder).rglob("*")):
@@ -90,14 +90,14 @@ def sources_digest(root: Path = ROOT) -> str:
 
 
 def environment_with(library: Path | None) -> dict[str, str]:
-    """The environment in which Python finds the engine, and the library that was built."""
+    """Return the environment in which Python finds the engine and the library just built."""
     path = os.pathsep.join(str(ROOT / name) for name in ("engine", "kernels", "tests/plugins"))
     named = {} if library is None else {"MEZZOTINT_KERNELS_LIBRARY": str(library)}
     return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1", **named}
 
 
 def built_library(folder: Path) -> Path:
-    """The library in a folder that CMake has built in."""
+    """Return the library in a CMake build folder. Raises BuildError if there is none."""
     found = next((each for each in folder.glob("*mezzotint_kernels.*") if each.suffix in {".so", ".dll"}), None)
     if found is None:
         raise BuildError(f"no library was built in {folder}")
@@ -105,7 +105,7 @@ def built_library(folder: Path) -> Path:
 
 
 def run_python(words: Sequence[str], seconds: float) -> str:
-    """Run a short program with this Python and give what it prints; BuildError with its words when it fails."""
+    """Run a short program with this Python and return its output. Raises BuildError with its last line if it fails."""
     try:
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:

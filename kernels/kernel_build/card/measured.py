@@ -1,4 +1,4 @@
-"""What the engine's benchmarks measure, as rows of a part."""
+"""Convert the engine's benchmark results to rows of a part."""
 
 import dataclasses
 from typing import Any
@@ -7,17 +7,17 @@ from kernel_build.card.machine import STUB
 from kernel_build.card.protocol import Row
 
 OURS = "mezzotint"
-# What the library refuses as it should, in the words of attention/choose.cpp and sweep.cpp.
+# Expected refusals, as worded in attention/choose.cpp and sweep.cpp.
 _REFUSED = ("no int8 kernel", "is not for these arguments on this device")
 
 
 def item_of(shape: str, implementation: str) -> str:
-    """What an implementation on a shape is called."""
+    """Return the item name of an implementation on a shape."""
     return f"{shape}: {implementation}"
 
 
 def row_of(found: Any, stub: bool) -> Row:  # noqa: ANN401  a BenchRow or a ProductRow
-    """The row of a measurement; ours has to run, others may not, nor has every head size scores in 8 bits."""
+    """Return a measurement's row. Ours must run (int8 scores do not exist for every head size); peers may fail."""
     measured = dataclasses.asdict(found) | ({"device": STUB} if stub else {})
     outcome = "ok"
     if found.problem:
@@ -29,5 +29,5 @@ def row_of(found: Any, stub: bool) -> Row:  # noqa: ANN401  a BenchRow or a Prod
 
 
 def absent(name: str, package: str) -> Row:
-    """A peer that is not there."""
+    """Return the row of a peer that is not installed."""
     return Row(item=name, outcome="unavailable", problem=f"not there: the package {package} is not installed")

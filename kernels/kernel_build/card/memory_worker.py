@@ -1,4 +1,4 @@
-"""Whole jobs: SDXL of full size with random weights, resident, streamed under caps, quantized, and as a cascade."""
+"""Full jobs: full-size SDXL with random weights, resident, streamed under VRAM limits, quantized, and with refiner."""
 
 import sys
 import tempfile
@@ -17,7 +17,7 @@ GB = 2**30
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
-    """A row for each limit of each job."""
+    """Report a row per limit of each job."""
     del words
     with tempfile.TemporaryDirectory(dir=roomy()) as made:
         folder = Path(made)

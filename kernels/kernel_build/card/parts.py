@@ -1,4 +1,4 @@
-"""What gpu-check does, in this order: each part in processes of its own, within limits of its own."""
+"""The parts of gpu-check, in order; each runs in its own processes with its own time limits."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ _TIMES = Limits(item=60, part=240)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Some items, done by one kind of worker."""
+    """A set of items, run by one kind of worker."""
 
     name: str
     kind: str  # of worker.KINDS
     words: tuple[str, ...] = ()
     limits: Limits
-    sanitizer: str = ""  # the tool of compute-sanitizer that looks on
+    sanitizer: str = ""  # the compute-sanitizer tool to run under
     needs: tuple[str, ...] = ()  # packages
 
 
@@ -50,12 +50,12 @@ GROUPS = tuple(dict.fromkeys(part.name.partition("-")[0] for part in PARTS))
 
 
 def chosen(words: tuple[str, ...]) -> list[Part]:
-    """The parts that the words name, all without any: a part's whole name, or one of its two words."""
+    """Return the parts named by `words`, or all if empty; a word is a part's full name or either half of it."""
     return [part for part in PARTS if not words or any(_is_named(part.name, word) for word in words)]
 
 
 def unknown(words: tuple[str, ...]) -> list[str]:
-    """The words that name no part."""
+    """Return the words that name no part."""
     return [word for word in words if not any(_is_named(part.name, word) for part in PARTS)]
 
 

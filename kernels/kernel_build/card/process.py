@@ -1,4 +1,4 @@
-"""A part's processes: lines as they come, a limit for each item; what ends one early costs the item it was at."""
+"""Run a part's processes: read their lines, limit the time per item; a crash costs only the current item."""
 
 import contextlib
 import json
@@ -18,17 +18,17 @@ from typing import TypeAlias
 from kernel_build.card.protocol import AGAIN, Row, told
 
 Take: TypeAlias = Callable[[Row], None]
-_GLANCE = 0.5  # seconds
-_LAST_WORDS = 12  # lines that are kept of what a process said
+_GLANCE = 0.5  # polling interval in seconds
+_LAST_WORDS = 12  # lines of output kept for reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Seconds."""
+    """Time limits in seconds."""
 
-    item: float  # for one
-    part: float  # for all
-    start: float = 180  # of a process, which reads torch
+    item: float  # per item
+    part: float  # for the whole part
+    start: float = 180  # of a process, which imports torch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Ending:
 
     state: str  # complete, failed, unfinished
     problem: str | None = None
-    said: tuple[str, ...] = ()  # last
+    said: tuple[str, ...] = ()  # last lines of output
 
 
 def run_part(
@@ -48,7 +48,7 @@ def run_part(
     done: Collection[str],
     take: Take,
 ) -> Ending:
-    """Run processes until all items have a row; the next begins where one was lost."""
+    """Run processes until every item has a row; after a crash, a new process continues with the remaining items."""
     end, seen = time.monotonic() + limits.part, set(done)
     while True:
         before = len(seen)
@@ -87,13 +87,13 @@ class _Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it, and all that it has started."""
+        """Kill the process and everything it started."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL) if hasattr(os, "killpg") else self._process.kill()
         self._process.wait()
 
     def follow(self, end: float, limits: Limits, take: Take) -> Ending | None:
-        """Until its end; None: another process should go on."""
+        """Read the process's lines until it ends; return None if another process should continue."""
         began, limit = time.monotonic(), limits.start
         while True:
             try:
@@ -110,7 +110,7 @@ class _Process:
             self._note(found, take)
 
     def _next(self, end: float) -> str | None:
-        """The next line; None at its end, even where a process that it has started keeps the pipe open."""
+        """Return the next line, or None at the end, even if a child process keeps the pipe open."""
         while True:
             try:
                 return self._lines.get(timeout=max(0.0, min(_GLANCE, end - time.monotonic())))
@@ -121,11 +121,11 @@ class _Process:
                     raise
 
     def failed(self, when: str) -> Ending:
-        """The part's end by a process that did not do what it is for."""
+        """Return the Ending for a process that failed to do its job."""
         return Ending(state="failed", problem=self.why(when), said=tuple(self._last))
 
     def why(self, when: str) -> str:
-        """Why it ended, in a line."""
+        """Return a one-line reason why the process ended."""
         status = self._process.returncode
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
         return f"the process ended with {how} {when}: {self._last[-1]}".rstrip(": ")

@@ -1,4 +1,4 @@
-"""How the process of a part tells what it does: a line when an item begins, and one for each row."""
+"""Protocol between a part's process and gpu-check: one line when an item begins, one per row."""
 
 import json
 import sys
@@ -6,39 +6,39 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-MARK = "@gpu-check "  # what such lines begin with; all others are for people
-AGAIN = 75  # the status of a process whose card is of no more use to it: what is left is for another
+MARK = "@gpu-check "  # prefix of protocol lines; all other lines are for people
+AGAIN = 75  # exit status of a process that can no longer use the GPU: another one should do the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What became of an item, or one of several figures about it."""
+    """Result of an item, or one of several figures about it."""
 
     item: str
-    outcome: str = "ok"  # ok, failed, crashed, hung, unavailable (of others), skipped
+    outcome: str = "ok"  # ok, failed, crashed, hung, unavailable (peers only), skipped
     problem: str | None = None
     measured: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Teller:
-    """Tells, and knows what other processes have done already."""
+    """Writes protocol lines, and knows which items earlier processes completed."""
 
     def __init__(self, done: Collection[str] = (), out: TextIO | None = None) -> None:
         self._done, self._out = frozenset(done), out or sys.stdout
 
     def has(self, item: str) -> bool:
-        """Whether it is done."""
+        """Whether the item is already done."""
         return item in self._done
 
     def wants(self, item: str) -> bool:
-        """Whether it is still to be done; it begins now, if so."""
+        """Whether the item is still to be done; if so, announces that it begins."""
         if self.has(item):
             return False
         self._tell({"begin": item})
         return True
 
     def row(self, row: Row) -> None:
-        """A row; the one that has the item's own name ends it."""
+        """Report a row; a row with the item's own name completes the item."""
         named = {"item": row.item, "outcome": row.outcome, "problem": row.problem}
         self._tell({"row": named | {"measured": dict(row.measured)}})
 
@@ -48,7 +48,7 @@ class Teller:
 
 
 def told(line: str) -> str | Row | None:
-    """The item that begins, or the row; None for a line that is for people."""
+    """Parse a line: the item that begins, a row, or None if it is not a protocol line."""
     if not line.startswith(MARK):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The file of results: what was found on one device for one commit; written anew, whole, with every row."""
+"""The results file: everything measured on one device for one commit, rewritten atomically with every row."""
 
 import datetime
 import json
@@ -13,13 +13,13 @@ from kernel_build.errors import BuildError
 from kernel_build.results import write_whole
 
 NAME = "results.json"
-FORM = 1  # of the file
+FORM = 1  # file format version
 _AFRESH = "give another --results DIR, or --again to put it aside and start afresh"
 
 
 @dataclass(kw_only=True)
 class Record:
-    """Rows of each part, in the order in which they came, and how each part ended."""
+    """Rows of each part, in order of arrival, and how each part ended."""
 
     path: Path
     commit: str
@@ -28,34 +28,34 @@ class Record:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, part: str, row: Row) -> None:
-        """Keep a row."""
+        """Add a row and save."""
         date = datetime.datetime.now(datetime.UTC).date().isoformat()
         made = {"part": part, "device": self.device.name, "date": date, **asdict(row)}
         self.rows = [old for old in self.rows if (old["part"], old["item"]) != (part, row.item)] + [made]
         self.write()
 
     def end(self, part: str, state: str, problem: str | None, seconds: float) -> None:
-        """Keep how a part ended; seconds add up over runs."""
+        """Record how a part ended and save; seconds accumulate over runs."""
         before = self.parts.get(part, {}).get("seconds", 0)
         self.parts[part] = {"state": state, "problem": problem, "seconds": round(before + seconds, 1)}
         self.write()
 
     def of(self, part: str) -> list[dict[str, Any]]:
-        """The rows of a part."""
+        """Return the rows of a part."""
         return [row for row in self.rows if row["part"] == part]
 
     def is_complete(self, part: str) -> bool:
-        """Whether nothing of it is left to do."""
+        """Whether the part is finished."""
         return bool(self.parts.get(part, {}).get("state") == "complete")
 
     def write(self) -> None:
-        """Write the file, at once or not at all."""
+        """Write the file atomically."""
         words = {"form": FORM, "commit": self.commit, "device": asdict(self.device)}
         write_whole(self.path, json.dumps(words | {"parts": self.parts, "rows": self.rows}, indent=1) + "\n")
 
 
 def open_record(folder: Path, commit: str, device: Device, *, again: bool) -> Record:
-    """The folder's record, to go on with; BuildError where it is of another commit or device."""
+    """Open the folder's record to continue it. Raises BuildError if it is for another commit or device."""
     path = folder / NAME
     folder.mkdir(parents=True, exist_ok=True)
     fresh = Record(path=path, commit=commit, device=device)
@@ -74,7 +74,7 @@ def open_record(folder: Path, commit: str, device: Device, *, again: bool) -> Re
 
 
 def read_record(folder: Path) -> Record:
-    """A record that is there; BuildError for a file that holds something else."""
+    """Read an existing record. Raises BuildError if the file is not one."""
     path = folder / NAME
     try:
         words: Mapping[str, Any] = json.loads(path.read_text("utf-8"))

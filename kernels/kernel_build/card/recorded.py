@@ -1,4 +1,4 @@
-"""From a folder of results to the project: figures into its table, and the fastest instances for those who choose."""
+"""Import a results folder into the project: figures into the results table, fastest instances into swept.cpp."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from kernel_build.results import RESULTS, Place, record
 
 
 def record_results(folder: Path, table: Path = RESULTS, swept: Path = SWEPT) -> int:
-    """Write a card's rows into the table, and what its sweep found; gives how many rows. BuildError for a stub's."""
+    """Record a GPU's rows and its sweep; return the number of rows. Raises BuildError for results of a stub."""
     found = read_record(folder)
     if found.device.is_stub:
         raise BuildError(f"the results in {folder} are of a stub: only those of a card are recorded")

@@ -1,4 +1,4 @@
-"""A row of the results in words."""
+"""Format a result row as text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,13 +20,13 @@ NOWHERE = Place(gpu="", commit="", date="", command="")
 
 
 def table_row(row: Mapping[str, Any], place: Place = NOWHERE) -> Row | None:
-    """The row of the table of results; None for what is none, such as a test."""
+    """Return the row for the results table, or None if it has none, such as a test."""
     make = _ROWS.get(row["part"])
     return make(row["measured"], place) if make is not None and row["measured"] else None
 
 
 def text_of(row: Mapping[str, Any]) -> str:
-    """One line: what, how it ended, and its figures."""
+    """Return one line: the item, its outcome and its figures."""
     told = table_row(row)
     words = [row["item"] if told is None else f"{told.what}: {told.figure}"]
     if row["outcome"] != "ok":
@@ -36,12 +36,12 @@ def text_of(row: Mapping[str, Any]) -> str:
 
 
 def _is_peer(row: Mapping[str, Any]) -> bool:
-    """Whether it is about what others do."""
+    """Whether the row is about an implementation that is not ours."""
     return row["part"].startswith("times-") and OURS not in row["item"]
 
 
 def failure_of(row: Mapping[str, Any]) -> str | None:
-    """Why a row is a failure; None: it is none."""
+    """Return why a row counts as a failure, or None if it does not."""
     if row["outcome"] == "failed" or (row["outcome"] in ("crashed", "hung") and not _is_peer(row)):
         return f"{row['item']}: {row['outcome']}: {row['problem']}"
     wrong = is_wrong(row)

@@ -1,4 +1,4 @@
-"""A few small calls of every kind of kernel, for a sanitizer to look at: each is checked against plain torch."""
+"""A few small calls of every kind of kernel, to run under a sanitizer; each is checked against plain torch."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -17,18 +17,18 @@ from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear
 
-_ALLOWED = 0.05  # of the exact values' root mean square
+_ALLOWED = 0.05  # relative to the RMS of the exact values
 _SIZES = {  # queries, keys, head size
     "many keys": (200, 333, 64),
     "few keys": (200, 77, 64),
     "a wide head": (130, 190, 512),
     "an odd head": (100, 150, 72),
 }
-Call = Callable[[], tuple[Tensor, Tensor]]  # what was found, and what is exact
+Call = Callable[[], tuple[Tensor, Tensor]]  # returns the result and the exact values
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
-    """A row for each call."""
+    """Report a row per call."""
     del words
     device = torch.device("cpu" if stub else "cuda:0")
     attention, problem = (stubs.attention(), None) if stub else attention_for(device)
@@ -91,7 +91,7 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
 
 
 def _rows(kernels: CompiledLinear, x: Tensor, columns: int, preparation: Preparation) -> tuple[Tensor, Tensor]:
-    """Rows whose length is kept by the rotation: it is what is compared."""
+    """Return row norms of the result and of the exact values: the rotation preserves them, so they are comparable."""
     rows = kernels.quantize(x, columns, 16, preparation)
     exact = x.float()
     if preparation is Preparation.GELU_TANH:

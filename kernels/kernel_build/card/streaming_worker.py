@@ -1,4 +1,4 @@
-"""A network of FLUX.1's shape whose weights pass through a card that may hold a part of them."""
+"""Benchmark a network of FLUX.1's shape whose weights are streamed to a GPU that may hold only part of them."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _SMALL, _SMALL_LIMIT = Shape(width=64, heads=4, doubles=2, singles=4, image=24, 
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
-    """A row for each rate of copies."""
+    """Report a row per copy rate."""
     del words
     if not teller.wants(ITEM):
         return

@@ -1,6 +1,6 @@
-"""What stands in for a card where there is none: tests/plugins' kernels on the processor, and small sizes.
+"""Stand-ins for a GPU: the CPU kernels of tests/plugins, and small sizes.
 
-Their times are of nothing; what they show is that gpu-check does all that it would do on a card.
+Their timings are meaningless; a stub run only shows that gpu-check performs every step it would on a GPU.
 """
 
 import importlib
@@ -17,39 +17,39 @@ from mezzotint.benchmarks.product_shapes import LinearShape
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 Found = TypeVar("Found")
-_EVERY = 12  # of shapes one is measured
+_EVERY = 12  # one shape in this many is measured
 _TOKENS = 40
 
 
 def attention() -> CompiledAttention:
-    """Attention by the reference."""
+    """Return attention computed by the reference implementation."""
     return CompiledAttention(importlib.import_module("fake_kernels").FakeKernels())
 
 
 def products() -> CompiledLinear:
-    """Products in 32 bits."""
+    """Return linear layers computed in float32."""
     return CompiledLinear(importlib.import_module("fake_products").FakeProducts())
 
 
 def emulated_attention() -> tuple[Any, Instances]:
-    """The kernels on the emulator: the library, and its instances."""
+    """Return the emulated attention library and its instances."""
     found: tuple[Any, Instances] = importlib.import_module("emulated_instances").emulated_attention()
     return found
 
 
 def emulated_products() -> tuple[Any, Instances]:
-    """The same of products."""
+    """Return the emulated linear library and its instances."""
     found: tuple[Any, Instances] = importlib.import_module("emulated_instances").emulated_products()
     return found
 
 
 def some(shapes: Sequence[Found]) -> list[Found]:
-    """A few of them."""
+    """Return every `_EVERY`th shape."""
     return list(shapes[::_EVERY])
 
 
 def smallest_attention() -> list[Shape]:
-    """For the emulator, which takes its time: with many keys, and with few."""
+    """Return small shapes for the slow emulator: one with many keys, one with few."""
     sizes = {"batch": 1, "heads": 1, "kv_heads": 1, "nq": _TOKENS}
     wanted = ("SDXL, 64x64", "SDXL to words, 64x64")
     found = [shape for shape in attention_shapes.SHAPES if shape.name in wanted]
@@ -57,11 +57,11 @@ def smallest_attention() -> list[Shape]:
 
 
 def smallest_products() -> list[LinearShape]:
-    """For the emulator."""
+    """Return a small shape for the slow emulator."""
     first = next(shape for shape in product_shapes.SHAPES if isinstance(shape, LinearShape))
     return [replace(first, rows=_TOKENS, columns=128, outputs=64)]
 
 
 def write_small_sdxl(folder: Path) -> None:
-    """A model of SDXL's kind with hardly any weights."""
+    """Write an SDXL model with tiny weights."""
     importlib.import_module("small_recipes").write_small_sdxl(folder)

@@ -1,4 +1,4 @@
-"""The end of a run, in at most 60 lines."""
+"""Summary at the end of a run, in at most 60 lines."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from kernel_build.card.record_file import Record
 from kernel_build.card.verdicts import failures, unfinished, verdicts
 
 MOST_LINES, _WIDTH = 60, 180
-_MOST = 10  # of each kind of line
-_WORTH_TELLING = 1.05  # how much slower than the best a choice may be
+_MOST = 10  # lines of each kind
+_WORTH_TELLING = 1.05  # slowdown against the best instance above which a choice is listed
 
 
 def summary(record: Record, chosen: Sequence[Part], problems: Sequence[dict[str, Any]]) -> list[str]:
-    """What was done, what failed, which targets are missed, where another instance is faster."""
+    """Return lines on what ran, what failed, which targets were missed, and where another instance is faster."""
     found = verdicts(record)
     states = Counter(verdict.state for verdict in found)
     lines = [f"{record.device.name}, torch {record.device.torch}, commit {record.commit}: {record.path}"]

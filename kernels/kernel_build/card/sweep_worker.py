@@ -1,4 +1,4 @@
-"""Every instance that can do it, on every shape, beside the one that would be chosen."""
+"""Benchmark every instance that supports a shape, next to the one that the library would choose."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,27 +22,27 @@ from mezzotint.quantization.products.compiled import CompiledLinear
 
 
 class OneAttention:
-    """Attention's library with one instance; it plans as the library does, and runs that instance."""
+    """The attention library restricted to one instance: plans like the library, runs that instance."""
 
-    def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  a AttentionLibrary
+    def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  an AttentionLibrary
         self.device_type, self.new_arguments = library.device_type, library.new_arguments
         self._library, self._instances, self._number = library, instances, number
 
     def plan(self, arguments: Any, device: int) -> KernelPlan:  # noqa: ANN401
-        """The library's own: its workspace is the same for all instances."""
+        """Return the library's own plan: all instances use the same workspace."""
         plan: KernelPlan = self._library.plan(arguments, device)
         return plan
 
     def attention_calls(self) -> None:
-        """They would run what the library chooses."""
+        """Return None: the extension would run the library's own choice."""
 
     def launch(self, arguments: Any, device: int, stream: int) -> None:  # noqa: ANN401
-        """Queue the instance."""
+        """Launch the instance."""
         _run(self._instances.run_attention, arguments, self._number, device, stream)
 
 
 class OneProduct:
-    """The products' library with one instance."""
+    """The linear library restricted to one instance."""
 
     def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  a ProductLibrary
         self.device_type, self.quantize = library.device_type, library.quantize
@@ -51,12 +51,12 @@ class OneProduct:
         self._instances, self._number = instances, number
 
     def multiply(self, arguments: Any, device: int, stream: int) -> None:  # noqa: ANN401
-        """Queue the instance."""
+        """Launch the instance."""
         _run(self._instances.run_linear, arguments, self._number, device, stream)
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
-    """A row for each instance on each shape, of attention or of products."""
+    """Report a row per instance and shape, for attention or linear layers."""
     device = torch.device("cpu" if stub else "cuda:0")
     dtype = torch.bfloat16 if stub else dtype_for(device)
     with quiet():
@@ -69,7 +69,7 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
 def _attention(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
     library, instances = stubs.emulated_attention() if stub else _installed_attention()
     shapes = stubs.smallest_attention() if stub else attention_benchmark.choose((), device)
-    masked = {shape.head_dim: shape for shape in reversed(shapes) if not shape.words}  # one of each head size
+    masked = {shape.head_dim: shape for shape in reversed(shapes) if not shape.words}  # one per head size
     for shape in shapes:
         for hidden in (False, True) if shape in masked.values() else (False,):
             found = dict(_serving(shape, library, instances, str(dtype).removeprefix("torch."), hidden))
@@ -79,7 +79,7 @@ def _attention(teller: Teller, device: torch.device, dtype: torch.dtype, stub: b
 
 def _serving(
     shape: Shape,
-    library: Any,  # noqa: ANN401  a AttentionLibrary
+    library: Any,  # noqa: ANN401  an AttentionLibrary
     instances: Instances,
     dtype: str,
     masked: bool,
@@ -93,7 +93,7 @@ def _serving(
 
 
 def serves(instance: Instance, shape: Shape, dtype: str, int8: bool, masked: bool) -> bool:
-    """Whether an instance is for the shape."""
+    """Whether an instance supports the shape."""
     if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, masked):
         return False
     if (instance.kind == "int8") != int8:
@@ -102,12 +102,12 @@ def serves(instance: Instance, shape: Shape, dtype: str, int8: bool, masked: boo
 
 
 def chosen_name(int8: bool, masked: bool) -> str:
-    """Of what the library would run."""
+    """Return the name under which the library's own choice is listed."""
     return CHOSEN + (", int8" if int8 else "") + (", masked" if masked else "")
 
 
 def instance_name(instance: Instance) -> str:
-    """Of an instance among implementations."""
+    """Return the name under which an instance is listed."""
     return f"mezzotint {instance.name} #{instance.number}"
 
 

@@ -1,4 +1,4 @@
-"""What sweeps of attention found, as csrc/attention/swept.cpp: the fastest instance for each class of problems."""
+"""Write the results of attention sweeps to csrc/attention/swept.cpp: the fastest instance per class of problems."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _INSTANCE = re.compile(r"mezzotint (forward|short keys|int8) \w+ d\d+ (\d+)x(\d+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Class:
-    """Problems that are alike; csrc/attention/choose.h says what each number means."""
+    """A class of similar problems; csrc/attention/choose.h explains each number."""
 
     head_dim: int
     masked: bool
@@ -40,7 +40,7 @@ class Class:
 
     @classmethod
     def of(cls, measured: Mapping[str, Any], kind: str, masked: bool, multiprocessors: int) -> Self:
-        """That of a problem."""
+        """Return the class of a measured problem."""
         queries = prod(measured[name] for name in ("batch", "heads", "nq")) // multiprocessors
         sizes = {"queries": _power_of_two(queries), "keys": _power_of_two(measured["nk"])}
         return cls(head_dim=measured["head_dim"], masked=masked, int8=kind == "int8", **sizes)
@@ -48,7 +48,7 @@ class Class:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """An instance among those of a class."""
+    """An instance within a class."""
 
     kind: str
     tile_m: int
@@ -57,7 +57,7 @@ class Tile:
 
 
 def write_swept(record: Record, path: Path = SWEPT) -> int:
-    """Write what a card's sweep found in the place of what is there of its architecture; gives how many classes."""
+    """Replace the entries of the GPU's architecture with the results of its sweep; return the number of classes."""
     architecture = _architecture(record)
     if architecture is None or record.device.multiprocessors is None:
         return 0
@@ -71,13 +71,13 @@ def write_swept(record: Record, path: Path = SWEPT) -> int:
 
 
 def swept_text(lines: list[str]) -> str:
-    """The file with these entries."""
+    """Return the file's text with these entries."""
     entries = "".join(f"{line}\n" for line in sorted(lines))
     return _HEAD.format(state="" if lines else _NOTHING) + entries + _END
 
 
 def _architecture(record: Record) -> int | None:
-    """Of the machine code that the card loads."""
+    """Return the architecture whose machine code the GPU loads."""
     if record.device.capability is None:
         return None
     major, minor = record.device.capability
@@ -86,7 +86,7 @@ def _architecture(record: Record) -> int | None:
 
 
 def _fastest(record: Record, multiprocessors: int) -> Iterator[tuple[Class, Tile]]:
-    """For each class the instance whose time over the best one's, multiplied over its problems, is least."""
+    """Yield for each class the instance with the least product, over its problems, of time relative to the fastest."""
     problems: dict[Class, dict[str, dict[Tile, float]]] = {}
     for row in record.of("sweep-attention"):
         measured = row["measured"]
@@ -110,5 +110,5 @@ def _line(architecture: int, each: Class, tile: Tile, record: Record) -> str:
 
 
 def _power_of_two(number: int) -> int:
-    """The largest that is no larger, and at least 1."""
+    """Return the largest power of two up to `number`, at least 1."""
     return 1 << max(number, 1).bit_length() - 1

@@ -1,4 +1,4 @@
-"""The tests that need a card: a row for each as it ends, and none that another process has run."""
+"""Run the tests that need a GPU: report a row as each ends, skip those that an earlier process ran."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -8,11 +8,11 @@ import pytest
 from kernel_build.card.machine import ROOT
 from kernel_build.card.protocol import Row, Teller
 
-_SAID = 40  # lines of a failure that are kept
+_SAID = 40  # lines of a failure to keep
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> int:
-    """Run the tests of these files, with no plugin and no setting of the project's others."""
+    """Run the tests in the files named by `words`, without the project's pytest plugins and settings."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     options = ["-m", "gpu", "-p", "no:cacheprovider", "-p", "no:terminal", "-s", "-W", "ignore", "-c", os.devnull]
     options += ["--rootdir", str(ROOT), "--confcutdir", str(ROOT / "tests/kernels/csrc"), "--import-mode", "importlib"]
@@ -29,17 +29,17 @@ class _Rows:
         self._teller, self._stub, self._row = teller, stub, Row(item="")
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Make the project's markers known."""
+        """Register the project's markers."""
         for name in ("gpu", "slow", "slow_after(n)"):
             config.addinivalue_line("markers", f"{name}: see pyproject.toml")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what is done."""
+        """Deselect tests that are already done."""
         items[:] = [item for item in items if not self._teller.has(_name(item))]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Around a test."""
+        """Announce a test and report its row."""
         self._teller.wants(_name(item))
         self._row = Row(item=_name(item))
         try:
@@ -48,12 +48,12 @@ class _Rows:
             self._teller.row(self._row)
 
     def pytest_runtest_setup(self) -> None:
-        """Without a card nothing is run: that tests are found, and can be imported, is all that shows."""
+        """Skip every test of a stub run, which only shows that tests can be collected and imported."""
         if self._stub:
             pytest.skip("there is no card")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Of the setup, the call and the teardown."""
+        """Record the outcome of setup, call and teardown."""
         if report.skipped:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
             self._row = Row(item=self._row.item, outcome="skipped", problem=reason.removeprefix("Skipped: "))
@@ -68,7 +68,7 @@ class _Rows:
             )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A file that cannot be imported."""
+        """Report a file that cannot be imported."""
         if report.failed and self._teller.wants(report.nodeid):
             said = report.longreprtext.strip().splitlines()
             self._teller.row(Row(item=report.nodeid, outcome="failed", problem=(said or ["?"])[-1][:300]))

@@ -1,4 +1,4 @@
-"""python -m kernel_build.card.worker PART [--stub] [WORD ...]: the process of a part; what is done stands on stdin."""
+"""python -m kernel_build.card.worker PART [--stub] [WORD ...]: a part's process; items already done come on stdin."""
 
 import argparse
 import importlib
@@ -13,18 +13,18 @@ KINDS = ("tests", "small_set", "attention", "linear", "sweep", "streaming", "mem
 
 
 class CardTeller(Teller):
-    """Leaves what is left to another process once the card is of no use to this one."""
+    """A Teller that exits for another process to continue once the GPU is unusable in this one."""
 
     def row(self, row: Row) -> None:
-        """A row; after one that went wrong the card is asked whether it still computes."""
+        """Report a row; after a failure, check that the GPU still computes."""
         super().row(row)
         if row.outcome == "failed" and card_is_lost():
             sys.stdout.flush()
-            os._exit(AGAIN)  # nothing that would be ended in order can be
+            os._exit(AGAIN)  # an orderly shutdown is impossible now
 
 
 def card_is_lost() -> bool:
-    """Whether CUDA answers everything with an error, as it does in a process after some of them."""
+    """Whether every CUDA call fails, as happens in a process after some errors."""
     import torch
 
     if not torch.cuda.is_available():
@@ -36,7 +36,7 @@ def card_is_lost() -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do a part's items, but for those that are done."""
+    """Run a part's items, except those already done."""
     parser = argparse.ArgumentParser(prog="python -m kernel_build.card.worker", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("words", nargs="*")

@@ -1,9 +1,9 @@
-"""Streams and events with vector clocks, and the copies that streams have yet to make.
+"""Streams and events with vector clocks, and the deferred copies of streams.
 
-A clock says, for each stream, up to which of its times another stream (or the host) has waited for it. An operation
-that touches bytes which another stream touched at a time not yet waited for is in no order with it: a hazard, in
-whichever order the two happened to run. Copies of streams other than the default one are made as late as events
-allow, so that what reads them too early also computes something else.
+A clock maps each stream to the latest of its times that another stream (or the host) has waited for. An operation that
+touches bytes which another stream touched at a time not yet waited for is unordered: a hazard, in whichever order the
+two happened to run. Copies on non-default streams are executed as late as events allow, so that reading too early also
+yields wrong values.
 """
 
 from collections import deque
@@ -18,14 +18,14 @@ Clock = dict[int, int]  # stream number: time
 
 
 def merge(into: Clock, other: Clock) -> None:
-    """Have seen also what another has."""
+    """Merge another clock into `into`."""
     for number, time in other.items():
         if into.get(number, 0) < time:
             into[number] = time
 
 
 class Stream(torch.Stream):
-    """torch.cuda.Stream: its clock and what it has not done yet."""
+    """torch.cuda.Stream, with its clock and pending work."""
 
     number: int
     clock: Clock
@@ -41,15 +41,15 @@ class Stream(torch.Stream):
         return made
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        """All is done in __new__, as torch has it."""
+        """Do nothing: __new__ does all initialization, as in torch."""
 
     @property
     def cuda_stream(self) -> int:
-        """The number that launches take."""
+        """The stream handle for launches."""
         return self.number
 
     def tick(self) -> int:
-        """The time of something that is queued now: after all that the host has waited for."""
+        """Return the time of an operation queued now, ordered after everything the host has waited for."""
         if self._host_seen != card.host_version:
             merge(self.clock, card.host_clock)
             self._host_seen = card.host_version
@@ -57,18 +57,18 @@ class Stream(torch.Stream):
         return self.clock[self.number]
 
     def queue(self, work: Callable[[], None]) -> None:
-        """Do it as late as can be."""
+        """Queue work to run as late as possible."""
         with card.lock:
             self.waiting.append((self.clock[self.number], work))
 
     def run(self, until: float = float("inf")) -> None:
-        """Do what was queued up to a time."""
+        """Run pending work up to a time."""
         with card.lock:
             while self.waiting and self.waiting[0][0] <= until:
                 self.waiting.popleft()[1]()
 
     def wait_event(self, event: "Event") -> None:
-        """What comes next waits for the event; one never recorded is waited for in no time."""
+        """Order subsequent work after the event; no effect if it was never recorded."""
         card.check()
         if event.stream is not None:
             if event.capture is not card.capture:
@@ -77,23 +77,23 @@ class Stream(torch.Stream):
             merge(self.clock, event.clock)
 
     def wait_stream(self, other: "Stream") -> None:
-        """What comes next waits for all that the other has been given."""
+        """Order subsequent work after everything queued on the other stream."""
         self.wait_event(other.record_event())
 
     def record_event(self, event: "Event | None" = None) -> "Event":
-        """A new event, or this one again, at the end of what it has been given."""
+        """Record a new or given event at the end of the queued work."""
         event = event or Event()
         event.record(self)
         return event
 
     def synchronize(self) -> None:
-        """The host waits for it."""
+        """Make the host wait for the stream."""
         card.check()
         self.run()
         card.host_waits(self.clock, "Stream.synchronize")
 
     def query(self) -> bool:
-        """Whether all is done: it is as soon as somebody asks."""
+        """Return True, after running all pending work."""
         self.run()
         return True
 
@@ -112,35 +112,35 @@ class Event:
         self.stream: Stream | None = None
         self.clock: Clock = {}
         self.time = 0
-        self.capture: Any = None  # in which it was recorded
+        self.capture: Any = None  # the capture in which it was recorded
 
     def record(self, stream: Stream | None = None) -> None:
-        """A place at the end of what the stream was given."""
+        """Record the event at the end of the stream's queued work."""
         card.check()
         self.stream, self.capture = stream or card.current_stream(), card.capture
         self.time = self.stream.tick()
         self.clock = dict(self.stream.clock)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """The stream waits for it."""
+        """Make the stream wait for the event."""
         (stream or card.current_stream()).wait_event(self)
 
     def synchronize(self) -> None:
-        """The host waits for it."""
+        """Make the host wait for the event."""
         card.check()
         if self.stream is not None:
             self.stream.run(self.time)
             card.host_waits(self.clock, "Event.synchronize")
 
     def query(self) -> bool:
-        """Whether it was reached; asking lets its stream do one thing more."""
+        """Whether it was reached; each call lets its stream execute one more item."""
         if self.stream is None or not any(time <= self.time for time, _ in self.stream.waiting):
             return True
         self.stream.run(self.stream.waiting[0][0])
         return False
 
     def elapsed_time(self, other: "Event") -> float:
-        """Milliseconds; there is no clock on the wall here, so a step of each stream takes one."""
+        """Return milliseconds, counting one per step of the stream, as there is no real clock."""
         if not (self.timed and other.timed):
             raise RuntimeError("Both events must be created with argument 'enable_timing=True'.")
         return float(max(1, other.time - self.time))

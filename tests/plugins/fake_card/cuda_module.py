@@ -1,4 +1,4 @@
-"""What of torch.cuda, and of what torch does with CUDA's page-locked memory, is there with the card."""
+"""The parts of torch.cuda, and of torch's pinned memory, that the simulated GPU replaces."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _Plain: Any = torch.Generator
 
 
 class Generator(_Plain):
-    """torch.Generator of a card: the processor's numbers, not those that CUDA would draw."""
+    """torch.Generator of a GPU: produces the CPU's numbers, not those of CUDA."""
 
     def __new__(cls, device: Any = "cpu") -> Any:
         made = _Plain.__new__(cls)
@@ -25,25 +25,25 @@ class Generator(_Plain):
         return made
 
     def __init__(self, device: Any = "cpu") -> None:
-        """All is done in __new__."""
+        """Do nothing: __new__ does all initialization."""
 
     @property
     def device(self) -> torch.device:
-        """Whose numbers it draws."""
+        """The device of the generator."""
         return self._device
 
 
 class Runtime:
-    """torch.cuda.cudart(): numbers are CUDA's errors, 0 is success."""
+    """torch.cuda.cudart(): functions return CUDA error codes, 0 is success."""
 
     @staticmethod
     def cudaHostRegister(address: int, size: int, flags: int) -> int:
-        """Lock pages; 2 is out of memory."""
+        """Pin pages; 2 is out of memory."""
         return 0 if card.pin(address, size) else 2
 
     @staticmethod
     def cudaHostUnregister(address: int) -> int:
-        """Unlock."""
+        """Unpin pages."""
         card.unpin(address)
         return 0
 
@@ -61,7 +61,7 @@ def on_device(device: Any = None) -> Iterator[None]:
 
 
 def properties(device: Any = None) -> SimpleNamespace:
-    """As those of an RTX 3060."""
+    """Return the properties of an RTX 3060."""
     return SimpleNamespace(
         name="a card that is not there",
         total_memory=card.device(device).total,
@@ -73,26 +73,26 @@ def properties(device: Any = None) -> SimpleNamespace:
 
 
 def synchronize(device: Any = None) -> None:
-    """The host waits for all streams."""
+    """Make the host wait for all streams."""
     card.check()
     for stream in card.streams:
         card.wait_for(stream, "synchronize")
 
 
 def set_fraction(fraction: float, device: Any = None) -> None:
-    """A cap, as a share of the total."""
+    """Set a cap as a fraction of the total memory."""
     memory = card.device(device)
     memory.cap = int(memory.total * fraction)
 
 
 def reset_peak(device: Any = None) -> None:
-    """Begin anew with what is in use."""
+    """Reset the peak to the memory in use."""
     memory = card.device(device)
     memory.peak = memory.allocated
 
 
 def memory_info(device: Any = None) -> tuple[int, int]:
-    """Free and total bytes, other programs counted."""
+    """Return free and total bytes, accounting for other programs."""
     memory = card.device(device)
     return memory.free, memory.total
 
@@ -133,7 +133,7 @@ MODULE: dict[str, Any] = {
 }
 
 
-METAL: dict[str, Any] = {  # all that torch.mps tells of memory: there are no statistics
+METAL: dict[str, Any] = {  # everything torch.mps reports about memory: it has no statistics
     "is_available": lambda: True,
     "device_count": lambda: 1,
     "current_allocated_memory": lambda: card.device().allocated,
@@ -146,12 +146,12 @@ METAL: dict[str, Any] = {  # all that torch.mps tells of memory: there are no st
 
 
 def pinning(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """torch.empty and its like, which can lock pages."""
+    """Wrap torch.empty and similar functions to support pin_memory."""
 
     def made(*args: Any, pin_memory: bool = False, **kwargs: Any) -> Tensor:
         tensor = plain(*args, **kwargs)
         if pin_memory and not card.pin(tensor.data_ptr(), tensor.untyped_storage().nbytes()):
-            card.last_error = None  # torch asks for it, and raises it
+            card.last_error = None  # torch reads the error and raises it
             raise torch.AcceleratorError("CUDA error: out of memory")
         return tensor
 
@@ -159,12 +159,12 @@ def pinning(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def pin_memory(tensor: Tensor, *_: Any) -> Tensor:
-    """Tensor.pin_memory: a copy."""
+    """Tensor.pin_memory: return a pinned copy."""
     return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(tensor)
 
 
 def replacements() -> list[tuple[Any, str, Any]]:
-    """Owner, name and value of all that is another while the card is here."""
+    """Return owner, name and value of everything to patch while the GPU is active."""
     if card.kind.type == "mps":
         return [
             (torch, "Generator", Generator),

@@ -1,9 +1,8 @@
-"""CUDA graphs: what is queued between begin and end of a capture, done again at each replay on the same bytes.
+"""CUDA graphs: work queued during a capture is executed again at each replay, on the same bytes.
 
-Nothing of Python but the operations themselves runs in a replay. What a capture may not do fails as CUDA has it: the
-host waits for nothing, and copies nothing from pages that are not locked. What a graph reads or writes and was not made
-inside is looked for at each replay: memory that is another's by then is a hazard. What it makes inside has no numbers
-until it is replayed.
+A replay runs only the operations, no other Python. Operations that are illegal in a capture fail as in CUDA: the host
+may not wait, or copy from pageable memory. Memory that a graph uses but did not allocate is checked at each replay: if
+it was reallocated by then, that is a hazard. Tensors created inside have no values until the graph is replayed.
 """
 
 from collections import Counter
@@ -17,14 +16,14 @@ from fake_card.state import card
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-_NO_NUMBER = 0xFF  # each byte
+_NO_NUMBER = 0xFF  # fill byte for memory without values
 
 _numbers = count(1)
-_users: Counter[tuple[int, int]] = Counter()  # graphs of each pool
+_users: Counter[tuple[int, int]] = Counter()  # graphs per pool
 
 
 def new_pool() -> tuple[int, int]:
-    """torch.cuda.graph_pool_handle: of a pool that is not there yet."""
+    """torch.cuda.graph_pool_handle: return the handle of a new pool."""
     return (0, next(_numbers))
 
 
@@ -41,7 +40,7 @@ class CUDAGraph:
         self.invalid = ""
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", **_: Any) -> None:
-        """From here on this thread's work is recorded."""
+        """Start recording this thread's work."""
         stream = card.current_stream()
         if stream.number < len(card.devices):
             raise RuntimeError("CUDA graphs must be captured on a non-default stream.")
@@ -55,7 +54,7 @@ class CUDAGraph:
         card.capture = self
 
     def capture_end(self) -> None:
-        """The graph is whole."""
+        """Finish the capture."""
         card.capture = None
         highest = self._device.peak
         self._device.peak = max(self._before, highest)
@@ -67,24 +66,24 @@ class CUDAGraph:
         self._device.pools += self._pool
 
     def adopted(self, allocation: Allocation) -> None:
-        """Memory that was taken inside stays the graph's."""
+        """Keep memory allocated during the capture."""
         self._made.append(allocation)
 
     def record(self, work: Callable[[], None]) -> None:
-        """Do it at each replay."""
+        """Add work to execute at each replay."""
         self._work.append(work)
 
     def touched(self, tensor: Tensor, writes: bool, what: str) -> None:
-        """An operation reads or writes it."""
+        """Record that an operation reads or writes the tensor."""
         self.touched_bytes(allocation_of(tensor), *span(tensor), writes, what)
 
     def touched_bytes(self, allocation: Allocation, low: int, high: int, writes: bool, what: str) -> None:
-        """The same of bytes of an allocation."""
+        """Record that bytes of an allocation are read or written."""
         if not any(made is allocation for made in self._made[-64:]) and allocation not in self._made:
             self._outside[allocation.address, low, high, writes] = (allocation, what)
 
     def operation(self, operation: Any, there: Sequence[Any], named: Mapping[str, Any], given: Any) -> None:
-        """One that was computed: what it gives comes to lie where it lay."""
+        """Record an operation; replays write its outputs to the same memory."""
         ours = {each.untyped_storage().data_ptr() for each in tree_leaves((there, named)) if isinstance(each, Tensor)}
         outputs = [each for each in tree_leaves(given) if isinstance(each, Tensor)]
         fresh = [n for n, each in enumerate(outputs) if each.untyped_storage().data_ptr() not in ours]
@@ -100,7 +99,7 @@ class CUDAGraph:
         self.record(again)
 
     def replay(self) -> None:
-        """All of it once more, on the current stream."""
+        """Execute everything again on the current stream."""
         card.check("graph")
         if card.capture is not None:
             raise RuntimeError("a graph is replayed while another is captured")
@@ -123,7 +122,7 @@ class CUDAGraph:
         self.replays += 1
 
     def reset(self) -> None:
-        """Let go of its memory."""
+        """Release the graph's memory."""
         if self._pool:
             self._device.pools -= self._pool
         if self._handle is not None:
@@ -133,5 +132,5 @@ class CUDAGraph:
         self._outside = {}
 
     def pool(self) -> tuple[int, int] | None:
-        """Where its memory is from."""
+        """Return the handle of its memory pool."""
         return self._handle

@@ -1,6 +1,6 @@
-"""A CUDA device in a torch that is built for processors: bringing it in, and taking it out again.
+"""Install a simulated CUDA device in a CPU build of torch, and remove it again.
 
-Use: `with fake_card(total=2**31) as card:`. What it tells and what it lacks: docs/fake_card.md.
+Use: `with fake_card(total=2**31) as card:`. docs/fake_card.md describes what it simulates and what it lacks.
 """
 
 import ctypes
@@ -36,11 +36,11 @@ def fake_card(
     wddm: bool = False,
     device_type: str = "cuda",
 ) -> Iterator[Card]:
-    """The card is here inside: `count` devices of `total` bytes each.
+    """Activate the simulated GPU: `count` devices of `total` bytes each.
 
-    device_type: `mps` for Apple's, which has no streams, no page locking, no statistics and no numbers of 64 bits.
-    strict: what is in no order raises Hazard; else it is noted. wddm: as under Windows' display driver, which locks no
-    pages for us, and has what does not fit spill into the host's memory.
+    device_type: `mps` for Apple's, without streams, pinned memory, memory statistics or 64-bit floats.
+    strict: unordered accesses raise Hazard; otherwise they are recorded. wddm: as with Windows' display driver, which
+    does not let us pin pages, and spills allocations that do not fit into host memory.
     """
     if torch.version.cuda is not None:
         raise RuntimeError("a fake card is only for a torch that is built for processors")
@@ -49,7 +49,7 @@ def fake_card(
     card.kind = KINDS[device_type]
     if device_type not in _registered:
         _registered[device_type] = [_put_guard(), *operations.register(device_type.upper())]
-    _device_constructors()  # torch keeps the functions that it finds when it is first asked: its own, not ours
+    _device_constructors()  # torch caches the functions it finds at the first call: make it find its own, not ours
     card.session += 1
     card.devices = [Device(index) for index in range(count)]
     for device in card.devices:
@@ -77,7 +77,7 @@ def fake_card(
 
 
 def _put_guard() -> Any:
-    """Such a torch has no guard of CUDA devices: PrivateUse1's, which may be Python's, is put in its place."""
+    """Install the device guard: a CPU build has none for CUDA, so use PrivateUse1's, which Python can implement."""
     guard = _Guard()
     torch._C._acc.register_python_privateuseone_device_guard(guard)
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))

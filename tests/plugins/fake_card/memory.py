@@ -1,6 +1,6 @@
-"""The memory of a card: the host's, handed to torch as a DLPack capsule of another device.
+"""GPU memory: host memory that is handed to torch as a DLPack capsule of another device.
 
-So its tensors are real ones, no subclass, with real addresses, and say when their memory is freed.
+So its tensors are real tensors, not a subclass, with real addresses and a callback when memory is freed.
 DLPack: https://dmlc.github.io/dlpack/latest/c_api.html
 """
 
@@ -11,7 +11,7 @@ import torch
 from fake_card.state import card
 from torch import Tensor
 
-GRAIN = 512  # bytes that torch's allocator on cards rounds up to
+GRAIN = 512  # bytes; rounding of torch's CUDA allocator
 
 
 class _Tensor(ctypes.Structure):
@@ -38,7 +38,7 @@ class _Managed(ctypes.Structure):
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_alive: dict[int, tuple[_Managed, Any, "Allocation"]] = {}  # by the address of what DLPack was handed
+_alive: dict[int, tuple[_Managed, Any, "Allocation"]] = {}  # by the address passed to DLPack
 
 
 class Access(NamedTuple):
@@ -53,7 +53,7 @@ class Access(NamedTuple):
 
 
 class Allocation:
-    """Bytes of a device: the host's memory behind them, and who touched what of it when."""
+    """Bytes of a device: the host memory behind them, and their recent accesses."""
 
     __slots__ = (
         "address",
@@ -74,13 +74,13 @@ class Allocation:
         self.counted = -(-len(host) // GRAIN) * GRAIN
         self.typed = {torch.uint8: host}
         self.session, self.stream = card.session, card.current_stream(device)
-        self.recorded: set[int] = set()  # streams that torch was told of by record_stream
-        self.pooled = card.capture is not None  # of a graph: no other stream is given it before the driver frees it
+        self.recorded: set[int] = set()  # streams passed to record_stream
+        self.pooled = card.capture is not None  # a graph's: not reused by other streams until freed by the driver
         self.touched: list[Access] = []
         self.touched_in = card.session
 
     def flat(self, dtype: torch.dtype) -> Tensor:
-        """All of it, as numbers."""
+        """Return the entire allocation as a flat tensor."""
         found = self.typed.get(dtype)
         if found is None:
             whole = len(self.host) // dtype.itemsize * dtype.itemsize
@@ -88,7 +88,7 @@ class Allocation:
         return found
 
     def touch(self, low: int, high: int, writes: bool, what: str) -> None:
-        """The current stream, which has ticked, reads or writes these bytes."""
+        """Record that the current stream, already ticked, reads or writes these bytes."""
         stream = card.current_stream(self.device)
         number, clock = stream.number, stream.clock
         with card.lock:
@@ -109,11 +109,11 @@ class Allocation:
             self.touched = kept
 
     def freed(self) -> None:
-        """Nothing holds it any more; its memory is the next one's on the stream that it was made on."""
+        """Called when nothing refers to the memory: it can be reused on the stream where it was allocated."""
         if card.allocations.get(self.address) is self:
             del card.allocations[self.address]
         if self.session != card.session:
-            return  # of a card that is gone
+            return  # the simulated GPU has been removed
         card.devices[self.device].allocated -= self.counted
         if self.pooled:
             return
@@ -131,7 +131,7 @@ def _on_freed(address: int) -> None:
 
 
 def adopt(host: Tensor, device: int) -> Tensor:
-    """A flat tensor of the host's bytes, become a card's; OutOfMemoryError past its cap."""
+    """Turn a flat host tensor into GPU memory. Raises OutOfMemoryError beyond the cap."""
     card.check()
     allocation, memory = Allocation(host, device), card.devices[device]
     take(memory, allocation.counted)
@@ -148,7 +148,7 @@ def adopt(host: Tensor, device: int) -> Tensor:
 
 
 def take(memory: Any, size: int) -> None:
-    """Whether there is room for so many bytes more, which are not counted yet; the peak is."""
+    """Reserve room for `size` more bytes: update the peak, not the allocated count. Raises OutOfMemoryError."""
     room = min(memory.cap, memory.total - memory.others) - memory.pools
     if memory.allocated + size > room:
         if not card.wddm or memory.allocated + memory.pools + size > memory.cap:
@@ -161,31 +161,31 @@ def take(memory: Any, size: int) -> None:
 
 
 def allocation_of(tensor: Tensor) -> Allocation:
-    """Where a card's tensor lies."""
+    """Return the allocation of a GPU tensor."""
     return card.allocations[tensor.untyped_storage().data_ptr()]
 
 
 def on_host(tensor: Tensor) -> Tensor:
-    """The same bytes as a tensor of the host."""
+    """Return a host tensor of the same bytes."""
     flat = allocation_of(tensor).flat(tensor.dtype)
     return flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
 def shaped(base: Tensor, like: Tensor) -> Tensor:
-    """A view of a card's memory as a tensor of the host looks."""
+    """Return a view of GPU memory with the layout of a host tensor."""
     made = torch.ops.aten.alias(base) if base.dtype == like.dtype else base.view(like.dtype)
     return made.as_strided_(like.shape, like.stride(), like.storage_offset())
 
 
 def refuse_wide(dtype: torch.dtype | None) -> None:
-    """TypeError for numbers of 64 bits where a device has none, as Metal."""
+    """Raise TypeError for 64-bit floats on devices without them, such as Metal."""
     if dtype in (torch.float64, torch.complex128) and not card.kind.has_float64:
         name = card.kind.type.upper()
         raise TypeError(f"Cannot convert a {name} Tensor to {dtype} as the framework doesn't support it.")
 
 
 def on_card(made: Tensor, device: int) -> Tensor:
-    """What an operation made on the host, adopted without a copy."""
+    """Turn an operation's host result into a GPU tensor without copying."""
     refuse_wide(made.dtype)
     storage = made.untyped_storage()
     if storage.nbytes():
@@ -196,7 +196,7 @@ def on_card(made: Tensor, device: int) -> Tensor:
 
 
 def span(tensor: Tensor) -> tuple[int, int]:
-    """The first byte that it touches of its storage, and the one after the last."""
+    """Return the first byte of its storage that a tensor touches, and one past the last."""
     if tensor.numel() == 0:
         return 0, 0
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
@@ -205,7 +205,7 @@ def span(tensor: Tensor) -> tuple[int, int]:
 
 
 def touch(tensor: Tensor, writes: bool, what: str) -> None:
-    """The current stream reads or writes a tensor, or is going to at each replay of a graph."""
+    """Record that the current stream reads or writes a tensor, or will at each replay of a graph."""
     if card.capture is not None:
         card.capture.touched(tensor, writes, what)
         return

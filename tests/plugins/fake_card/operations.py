@@ -1,7 +1,7 @@
-"""Operations on a card's tensors: each computes with the processor's kernel on the same bytes, so results are the same.
+"""Operations on GPU tensors: each runs the CPU kernel on the same bytes, so results are identical to the CPU's.
 
-A fallback of the dispatcher serves every operation that has a kernel of the processor's. Those that would be made of
-others differently on a card (convolutions, products, attention) take the processor's whole path, too.
+A dispatcher fallback handles every operation with a CPU kernel. Operations that a GPU would decompose differently
+(convolutions, matmuls, attention) also take the entire CPU path.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ WAITING = {
 }
 ANSWERS_HOST = {"_local_scalar_dense", "equal"}
 VIEWS = {"as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex"}
-HOST_INDICES = {"index", "index_put_", "_index_put_impl_", "index_put", "_unsafe_index"}  # which CUDA moves by itself
+HOST_INDICES = {"index", "index_put_", "_index_put_impl_", "index_put", "_unsafe_index"}  # CUDA accepts host indices
 POINTWISE_TAG = torch.Tag.pointwise
 
 
@@ -29,19 +29,19 @@ NOT_ON_METAL = {"_int_mm"}
 
 
 class Writes(NamedTuple):
-    """Which arguments an operation writes to, whether these are what it gives, and which are tensors."""
+    """The arguments an operation writes to, whether it returns them, and which arguments are tensors."""
 
     positions: tuple[int, ...]
     names: frozenset[str]
     returned: bool
-    numbers: tuple[int, ...]  # positions of tensors for which a number may stand
+    numbers: tuple[int, ...]  # positions of tensors for which a number is allowed
 
 
 _writes: dict[Any, Writes] = {}
 
 
 def writes_of(operation: Any) -> Writes:
-    """By its schema."""
+    """Analyse the operation's schema, cached."""
     known = _writes.get(operation)
     if known is None:
         schema = operation._schema
@@ -54,7 +54,7 @@ def writes_of(operation: Any) -> Writes:
 
 
 class Call:
-    """One operation's arguments on their way to the processor, and what it gives on its way back."""
+    """Converts one operation's arguments to host tensors, and its results back."""
 
     def __init__(self, operation: Any) -> None:
         self.operation = operation
@@ -64,7 +64,7 @@ class Call:
         self._cards: dict[int, Tensor] = {}  # by the address of their storage
 
     def to_host(self, value: Any) -> Any:
-        """An argument as the processor's kernel takes it."""
+        """Convert an argument for the CPU kernel."""
         if isinstance(value, Tensor):
             if value.device.type != card.kind.type:
                 self.strays.append(value)
@@ -83,7 +83,7 @@ class Call:
         return value
 
     def to_card(self, value: Any) -> Any:
-        """What it gave, as the card's: views of the same memory, or new memory."""
+        """Convert a result to the GPU: a view of the same memory, or new memory."""
         if isinstance(value, Tensor):
             base = self._cards.get(value.untyped_storage().data_ptr())
             return on_card(value, self.device or 0) if base is None else shaped(base, value)
@@ -92,7 +92,7 @@ class Call:
         return value
 
     def check(self, written: Iterator[Any]) -> None:
-        """Refuse tensors of different devices, as CUDA's kernels do."""
+        """Raise for tensors on different devices, as CUDA's kernels do."""
         if not self._cards:
             return
         for stray in self.strays:
@@ -104,7 +104,7 @@ class Call:
             raise _elsewhere(f"{card.kind.type}:{self.device} and cpu", f"{self.name}, which writes")
 
 
-# Not tagged as pointwise, and yet CUDA takes a scalar of the host's: through `wrapped_scalar` or as a fill value.
+# Not tagged as pointwise, but CUDA accepts host scalars: through `wrapped_scalar` or as a fill value.
 _TAKES_SCALARS = {"fill_", "fill", "where", "masked_fill", "masked_fill_", "lerp", "index_put_", "index_fill_", "full"}
 
 
@@ -116,13 +116,13 @@ def _elsewhere(devices: str, what: str) -> RuntimeError:
 
 
 def run(operation: Any, *args: Any, **kwargs: Any) -> Any:
-    """An operation of which some tensor, or the device that was asked for, is a card's."""
+    """Run an operation in which a tensor, or the requested device, is on the GPU."""
     call, writes = Call(operation), writes_of(operation)
     if card.kind.type == "mps" and call.name in NOT_ON_METAL:
         raise RuntimeError(f"aten::{call.name} has no kernel for MPS")
     card.operations[call.name] += 1
     there = [call.to_host(each) for each in args]
-    for position in writes.numbers:  # torch hands a number in a tensor's place as the number
+    for position in writes.numbers:  # torch passes a number in place of a tensor as the number
         if position < len(there) and isinstance(there[position], (int, float, complex)):
             there[position] = torch.tensor(there[position])
     named = {name: call.to_host(each) for name, each in kwargs.items() if name != "pin_memory"}
@@ -147,7 +147,7 @@ def run(operation: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _queue(call: Call, writes: Writes, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Put it on the current stream, and have the host wait if it must; whether there are streams to be ordered."""
+    """Queue on the current stream, and make the host wait if necessary; return whether there are streams to order."""
     card.check(call.name)
     stream = card.current_stream(call.device)
     stream.run()
@@ -161,7 +161,7 @@ def _queue(call: Call, writes: Writes, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _has_masks(indices: Sequence[Any]) -> bool:
-    """Whether an index is of booleans, which are counted first."""
+    """Whether an index is boolean, which requires counting first."""
     return any(isinstance(each, Tensor) and each.dtype in (torch.bool, torch.uint8) for each in indices)
 
 
@@ -182,7 +182,7 @@ def _written(
     named: Mapping[str, Any],
     device: int,
 ) -> Any:
-    """The arguments that were written to; an output that was given empty has its size now."""
+    """Return the arguments written to, resized if an output was passed empty."""
     targets = []
     for position in writes.positions:
         name = operation._schema.arguments[position].name
@@ -196,7 +196,7 @@ def _written(
     return targets[0] if len(targets) == 1 else tuple(targets)
 
 
-# ---- the few that are about memory itself
+# ---- operations on memory itself
 
 
 def _new(size: Any, dtype: Any, device: Any, stride: Any = None, memory_format: Any = None) -> Tensor:
@@ -205,7 +205,7 @@ def _new(size: Any, dtype: Any, device: Any, stride: Any = None, memory_format: 
         like = torch.empty_strided(size, stride, dtype=dtype, device="meta")
     refuse_wide(like.dtype)
     count = max(like.untyped_storage().nbytes(), like.dtype.itemsize)
-    take(card.device(device), count)  # refused before the host's memory is taken
+    take(card.device(device), count)  # fails before host memory is allocated
     return shaped(adopt(torch.empty(count, dtype=torch.uint8), card.index_of(device)), like)
 
 
@@ -225,7 +225,7 @@ def empty_strided(
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """aten::copy_: between devices, and within one; the host waits for what is not page-locked."""
+    """aten::copy_: between devices or within one; the host waits for pageable memory."""
     ours = [each for each in (self, src) if each.device.type == card.kind.type]
     host = next((each for each in (self, src) if each.device.type != card.kind.type), None)
     name = "copy_" if host is None else "copy from host" if host is src else "copy to host"
@@ -272,7 +272,7 @@ def resize_(self: Tensor, size: Any, *, memory_format: Any = None) -> Tensor:
 
 
 def record_stream(self: Tensor, stream: torch.Stream) -> None:
-    """aten::record_stream: its memory is not given to others before that stream is done with it."""
+    """aten::record_stream: the memory is not reused until that stream is done with it."""
     from fake_card.memory import allocation_of
 
     allocation_of(self).recorded.add(int(stream.stream_id))
@@ -289,7 +289,7 @@ OWN: dict[str, Callable[..., Any]] = {
 
 
 def register(key: str) -> list[torch.library.Library]:
-    """Have torch call these for tensors of a type of devices, as the dispatcher names it; they are to be kept."""
+    """Register these with torch's dispatcher under a device's key; the returned libraries must be kept alive."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     every = torch.library.Library("_", "IMPL")
     every.fallback(run, key)

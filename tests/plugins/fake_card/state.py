@@ -1,4 +1,4 @@
-"""What a card that is not there knows: its bytes, its streams, what the host waited for, and what is wrong with it."""
+"""State of the simulated GPU: its memory, streams, the host's waits, and injected faults."""
 
 import sys
 import threading
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 
 HERE = str(Path(__file__).parent)
 TORCH = str(Path(torch.__file__).parent)
-Workspace = Callable[[Sequence[Any], Any], int]  # an operation's arguments and what it gave: bytes
+Workspace = Callable[[Sequence[Any], Any], int]  # an operation's arguments and result: bytes
 
 
 class Hazard(RuntimeError):
-    """Two streams touch the same bytes in no order."""
+    """Unordered accesses of two streams to the same bytes."""
 
 
 class Device:
-    """The memory of one card."""
+    """The memory of one device."""
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.total = self.cap = 2**34
         self.allocated = self.peak = self.requested = 0
-        self.others = 0  # bytes that other programs hold
-        self.pools = 0  # bytes that graphs hold beside what tensors do
-        self.pieces = 0  # bytes that the allocator holds and nobody can use
-        self.spilled = 0  # the most that did not fit, and went to shared memory
+        self.others = 0  # bytes held by other programs
+        self.pools = 0  # bytes held by graphs besides those of tensors
+        self.pieces = 0  # bytes that the allocator holds and that are unusable
+        self.spilled = 0  # the largest amount spilled to shared memory
 
     @property
     def held(self) -> int:
-        """Bytes that the allocator holds beside those of tensors."""
+        """Bytes that the allocator holds besides those of tensors."""
         return self.pools + self.pieces
 
     @property
     def free(self) -> int:
-        """Bytes that nobody holds."""
+        """Bytes that are free."""
         return max(0, self.total - self.others - self.allocated - self.pools - self.pieces)
 
 
 class Kind(NamedTuple):
-    """A type of devices: torch's name, its number there and in DLPack, and whether it has numbers of 64 bits."""
+    """A device type: its name in torch, its numbers in torch and DLPack, and whether it has 64-bit floats."""
 
     type: str
     number: int  # torch._C._autograd.DeviceType
@@ -60,21 +60,21 @@ KINDS = {"cuda": Kind("cuda", 1, 2, True), "mps": Kind("mps", 13, 8, False)}
 
 
 class Card:
-    """The one that is here, while `fake_card` is active; of several devices where that says so."""
+    """The simulated GPU while `fake_card` is active; may consist of several devices."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._of_thread = threading.local()
         self.active = False
         self.kind = KINDS["cuda"]
-        self.session = 0  # each is another card; what is kept of one that is gone counts for nothing
+        self.session = 0  # each session is a new GPU; objects of earlier sessions are ignored
         self.devices: list[Device] = [Device(0)]
         self.streams: list[Stream] = []
         self.allocations: dict[int, Allocation] = {}
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was counted, and all faults; what is allocated stays."""
+        """Reset counters and faults; allocations are kept."""
         self.waits: Counter[tuple[str, str]] = Counter()
         self.operations: Counter[str] = Counter()
         self.hazards: list[str] = []
@@ -96,7 +96,7 @@ class Card:
     # ---- devices and streams
 
     def index_of(self, device: Any) -> int:
-        """The number of a device, however it is named; of the current one for None."""
+        """Return a device's index, however it is specified; the current one for None."""
         if device is None:
             return getattr(self._of_thread, "device", 0)
         if isinstance(device, int):
@@ -105,24 +105,24 @@ class Card:
         return getattr(self._of_thread, "device", 0) if index is None else index
 
     def device(self, device: Any = None) -> Device:
-        """The memory of a device."""
+        """Return the memory of a device."""
         index = self.index_of(device)
         if not 0 <= index < len(self.devices):
             raise torch.AcceleratorError("CUDA error: invalid device ordinal")
         return self.devices[index]
 
     def set_device(self, device: Any) -> None:
-        """Of this thread, as CUDA has it."""
+        """Set the current device of this thread, as in CUDA."""
         self._of_thread.device = self.device(device).index
 
     def current_stream(self, device: Any = None) -> "Stream":
-        """Of this thread and a device."""
+        """Return this thread's current stream on a device."""
         index = self.index_of(device)
         chosen = getattr(self._of_thread, "streams", {}).get(index)
         return chosen if chosen is not None and chosen in self.streams else self.streams[index]
 
     def set_stream(self, stream: "Stream") -> None:
-        """Queue on that stream from now on, in this thread."""
+        """Make this the current stream of this thread."""
         if not hasattr(self._of_thread, "streams"):
             self._of_thread.streams = {}
         self._of_thread.streams[stream.device_index] = stream
@@ -131,7 +131,7 @@ class Card:
 
     @property
     def capture(self) -> "CUDAGraph | None":
-        """What this thread captures."""
+        """The graph that this thread is capturing."""
         return getattr(self._of_thread, "capture", None)
 
     @capture.setter
@@ -139,15 +139,15 @@ class Card:
         self._of_thread.capture = graph
 
     def refuse_in_capture(self, what: str) -> None:
-        """Fail what a capture cannot hold, and the capture with it."""
+        """Raise for an operation that is illegal in a capture, and invalidate the capture."""
         if self.capture is not None:
             self.capture.invalid = what
             raise torch.AcceleratorError(f"CUDA error: operation not permitted when stream is capturing ({what})")
 
-    # ---- what the host waits for
+    # ---- waits of the host
 
     def host_waits(self, clock: "Clock", what: str) -> None:
-        """The host has waited until all that the clock saw was done."""
+        """Record that the host waited until everything in `clock` was done."""
         from fake_card.clocks import merge
 
         self.refuse_in_capture(what)
@@ -158,19 +158,19 @@ class Card:
         self.waits[what, where] += 1
 
     def wait_for(self, stream: "Stream", what: str) -> None:
-        """The host waits for a stream."""
+        """Make the host wait for a stream."""
         stream.run()
         self.host_waits(stream.clock, what)
 
     @property
     def waits_of_main_thread(self) -> int:
-        """How often the thread that computes waited."""
+        """How often the computing thread waited."""
         return sum(times for (_, where), times in self.waits.items() if " in " not in where)
 
-    # ---- page-locked memory of the host
+    # ---- pinned memory of the host
 
     def pin(self, address: int, size: int) -> bool:
-        """Lock pages; False where it refuses, and then an error stays behind until something asks for it."""
+        """Pin pages; if refused, return False and leave an error that the next check raises."""
         if self.refuses_pinning or self.wddm:
             self.last_error = "out of memory"
             return False
@@ -178,11 +178,11 @@ class Card:
         return True
 
     def unpin(self, address: int) -> None:
-        """Unlock."""
+        """Unpin pages."""
         self.pinned[:] = [each for each in self.pinned if each[0] != address]
 
     def is_pinned(self, tensor: torch.Tensor) -> bool:
-        """Whether a card could fetch all of it by itself."""
+        """Whether the tensor is entirely in pinned memory."""
         start = tensor.data_ptr()
         end = start + tensor.numel() * tensor.element_size()
         return any(low <= start and end <= high for low, high in self.pinned)
@@ -192,15 +192,15 @@ class Card:
     def fail(
         self, operation: str, after: int = 0, error: str = "unspecified launch failure", lost: bool = True
     ) -> None:
-        """Have an operation fail, after some that do not. Where the device is lost, so does all that comes after."""
+        """Make an operation fail after `after` successes. If the device is lost, everything afterwards fails too."""
         self._fault = (operation, after, error, lost)
 
     def revive(self) -> None:
-        """As a new process would find it."""
+        """Clear all faults, as a new process would find the device."""
         self._fault = self._sticky = self.last_error = None
 
     def check(self, operation: str | None = None) -> None:
-        """Raise what is wrong: a lost device at once, what a refusal left behind at the next launch."""
+        """Raise pending errors: a lost device immediately, an error left by a refusal at the next launch."""
         if self._sticky is not None:
             raise torch.AcceleratorError(f"CUDA error: {self._sticky}")
         if operation is None:
@@ -218,14 +218,14 @@ class Card:
             raise torch.AcceleratorError(f"CUDA error: {error}")
 
     def hazard(self, text: str) -> None:
-        """Note it, and raise where that is wanted."""
+        """Record a hazard, and raise it if strict."""
         self.hazards.append(f"{text} ({caller()})")
         if self.strict:
             raise Hazard(self.hazards[-1])
 
 
 def caller() -> str:
-    """The line that is neither torch's nor this plugin's."""
+    """Return the innermost line of code outside torch and this plugin."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((HERE, TORCH)):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Instructions that compute, each thread for itself; operations on 32-bit numbers are rounded once."""
+"""Arithmetic instructions, executed per thread; 32-bit operations are rounded once."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ Step = Callable[["Machine", Instruction], None]
 
 
 def _of_all(compute: Callable[..., Array]) -> Step:
-    """An instruction whose operands and result are of one type."""
+    """Return a step whose operands and result have the same type."""
 
     def step(machine: "Machine", instruction: Instruction) -> None:
         result, *operands = instruction.operands
@@ -25,7 +25,7 @@ def _of_all(compute: Callable[..., Array]) -> Step:
 
 
 def _shift(compute: Callable[[Array, Array], Array]) -> Step:
-    """An instruction whose last operand is a number of bits."""
+    """Return a step whose last operand is a bit count."""
 
     def step(machine: "Machine", instruction: Instruction) -> None:
         result, value, bits = instruction.operands
@@ -35,12 +35,12 @@ def _shift(compute: Callable[[Array, Array], Array]) -> Step:
 
 
 def _wide(machine: "Machine", instruction: Instruction) -> None:
-    """A product of twice the width."""
+    """Widening multiplication."""
     machine.write(instruction.operands[0], _whole_product(machine, instruction))
 
 
 def _high(machine: "Machine", instruction: Instruction) -> None:
-    """The upper half of a product."""
+    """Upper half of a product."""
     whole = _whole_product(machine, instruction)
     bits = 4 * whole.dtype.itemsize
     machine.write(instruction.operands[0], (whole >> bits).astype(f"{whole.dtype.kind}{bits // 8}"))
@@ -70,7 +70,7 @@ def _select(machine: "Machine", instruction: Instruction) -> None:
 
 
 def _pick_bytes(machine: "Machine", instruction: Instruction) -> None:
-    """prmt: four of eight bytes, by digits of which the highest bit would repeat the sign."""
+    """prmt: select four of eight bytes; selectors with the sign-replication bit are not supported."""
     result, low, high, digits = instruction.operands
     places = np.arange(0, 32, 8, dtype=np.uint32)
     eight = np.concatenate([machine.read(each, "u32")[:, None] >> places & 255 for each in (low, high)], axis=1)
@@ -95,7 +95,7 @@ def _shifted_right(value: Array, bits: Array) -> Array:
 
 
 def _quotient(first: Array, second: Array) -> Array:
-    """Of integers towards zero."""
+    """Division, truncating for integers."""
     if first.dtype.kind == "f":
         return first / second
     if (second == 0).any():
@@ -110,7 +110,7 @@ def _rest(first: Array, second: Array) -> Array:
 
 
 def multiplied_and_added(x: Array, y: Array, z: Array) -> Array:
-    """x y + z, rounded once: products are exact in 64 bits, and a sum's last bit is made to tell of what it lost."""
+    """Return x y + z, rounded once: float64 products are exact, and the sum's last bit is sticky (round to odd)."""
     product, addend = x.astype(np.float64) * y, z.astype(np.float64)
     total = product + addend
     part = total - product
@@ -121,7 +121,7 @@ def multiplied_and_added(x: Array, y: Array, z: Array) -> Array:
 
 
 def multiplied_and_added_toward_zero(x: Array, y: Array, z: Array) -> Array:
-    """The same, rounded towards zero."""
+    """Likewise, rounded towards zero."""
     exact = x.astype(np.float64) * y + z
     nearest = exact.astype(np.float32)
     return np.where(np.abs(nearest) > np.abs(exact), np.nextafter(nearest, np.float32(0)), nearest)
@@ -132,7 +132,7 @@ def _without_subnormals(value: Array) -> Array:
 
 
 def _flushing(compute: Callable[[Array], Array]) -> Step:
-    """An instruction that takes subnormal numbers for zeros, and makes none."""
+    """Return a step that flushes subnormal inputs and results to zero."""
 
     def exact(value: Array) -> Array:
         result = compute(_without_subnormals(value).astype(np.float64)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""An instance of attention: what its line in a file of instances says of it."""
+"""An attention instance, as described by its line in an instance file."""
 
 import re
 from collections.abc import Callable
@@ -11,25 +11,25 @@ from ptx.program import Program, kernel_of
 
 KINDS = {"instance": FORWARD, "short_instance": SHORT_KEYS, "int8_instance": INT8}
 ENTRIES = {FORWARD: "attention_forward", SHORT_KEYS: "attention_short_keys", INT8: "attention_int8"}
-PASSES = "attention/int8/passes.cu"  # what comes before scores of 8 bits
-TURING_SHARED_BYTES = 64 * 1024  # that a block may have there
+PASSES = "attention/int8/passes.cu"  # the passes before 8-bit scores
+TURING_SHARED_BYTES = 64 * 1024  # limit per block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionKernel:
-    """An instance as PTX for one architecture."""
+    """An instance in PTX for one architecture."""
 
     instance: str  # int8_instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, false>
     architecture: str = "sm_80"
 
     @property
     def kind(self) -> int:
-        """Of any number of keys, of few, or with scores of 8 bits."""
+        """The kind: any number of keys, few keys, or 8-bit scores."""
         return KINDS[self.instance.partition("<")[0]]
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the tensors."""
+        """Dtype of the tensors."""
         name = re.split("[<,]", self.instance)[1]
         return next(dtype for dtype, each in FORMATS.items() if each == name)
 
@@ -45,17 +45,17 @@ class AttentionKernel:
 
     @property
     def slice_dim(self) -> int:
-        """Columns of the output that a block makes."""
+        """Output columns per block."""
         return self._numbers[7] if len(self._numbers) > 7 else self.head_dim
 
     @property
     def masked(self) -> bool:
-        """Whether it looks at masks."""
+        """Whether it supports masks."""
         return self.kind != SHORT_KEYS and bool(self._numbers[6])
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
-        """Queries of a warp by 16, warps, keys at a time, tiles of keys at once, whether registers hold queries."""
+        """Query tiles of 16 per warp, warps, keys per tile, stages of keys, whether queries are in registers."""
         if self.kind == SHORT_KEYS:
             return 1, self._numbers[1], self._numbers[2], 1, 0
         queries, warps, keys, stages, in_registers = self._numbers[1:6]
@@ -63,27 +63,27 @@ class AttentionKernel:
 
     @property
     def tile_m(self) -> int:
-        """Queries of a block."""
+        """Queries per block."""
         return 16 * self.shape[0] * self.shape[1]
 
     @property
     def tile_n(self) -> int:
-        """Keys at a time; of those for few the most."""
+        """Keys per tile; for few keys the maximum number."""
         return self.shape[2]
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads per block."""
         return 32 * self.shape[1]
 
     @property
     def source(self) -> str:
-        """Its file of instances."""
+        """Its instance file."""
         return f"attention/instances/{FORMATS[self.dtype]}_{self.head_dim}.cu"
 
     @property
     def name(self) -> str:
-        """How the PTX's name of it begins."""
+        """Prefix of its name in PTX."""
         words = [ENTRIES[self.kind], NAMES[self.dtype], self.head_dim]
         if self.kind == SHORT_KEYS:
             words += self._numbers[1:]
@@ -95,7 +95,7 @@ class AttentionKernel:
 
     @property
     def shared_bytes(self) -> int:
-        """What traits.h, short_keys.h and int8/mainloop.h count."""
+        """Shared memory as computed by traits.h, short_keys.h and int8/mainloop.h."""
         _, _, tile_n, stages, in_registers = self.shape
         padded = -(-self.head_dim // 32) * 32
         row = padded if self.kind == INT8 else 2 * self.head_dim
@@ -106,7 +106,7 @@ class AttentionKernel:
 
     @property
     def runs(self) -> bool:
-        """Whether its architecture has what it needs; others are compiled to nothing."""
+        """Whether its architecture supports it; otherwise the kernel is empty."""
         fits = self.dtype is torch.float16 and self.shared_bytes <= TURING_SHARED_BYTES
         return self.architecture != "sm_75" or fits
 
@@ -117,7 +117,7 @@ def programs(
     instances: tuple[str, ...] = (),
     edit: Callable[[str], str] = lambda text: text,
 ) -> tuple[Program, tuple[Program, ...]]:
-    """A kernel and the passes before it, from PTX that also holds others, and where a test may plant a mistake."""
+    """Return a kernel and its preceding passes from PTX, which `edit` may modify to inject a bug."""
     text = ptx(kernel.source, kernel.architecture, instances or (kernel.instance,))
     program = kernel_of(edit(text), kernel.name)
     if kernel.kind != INT8:

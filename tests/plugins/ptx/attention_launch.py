@@ -1,4 +1,4 @@
-"""Attention from its PTX: a problem's tensors, the struct that the kernels are told, and the launches."""
+"""Run attention from its PTX: a problem's tensors, the parameter struct, and the launches."""
 
 import ctypes
 import math
@@ -14,7 +14,7 @@ from ptx.program import Program
 LOG2_E = 1.4426950408889634
 PASS_THREADS = 128
 QUERY_ROWS, KEY_ROWS, SUMMED_ROWS = 16, 64, 256  # int8/params.h
-PIECE = 256  # bytes that pieces of the workspace begin at multiples of
+PIECE = 256  # alignment of the workspace's parts in bytes
 
 
 class _Strides(ctypes.Structure):
@@ -53,7 +53,7 @@ class Int8Params(ctypes.Structure):
 
 
 def attend(kernel: AttentionKernel, program: Program, problem: Problem, passes: tuple[Program, ...] = ()) -> "Attended":
-    """Run a kernel on a problem; `passes` are what comes before scores of 8 bits."""
+    """Run a kernel on a problem; `passes` precede 8-bit scores."""
     tensors = Tensors(problem)
     forward = _forward_params(kernel, tensors)
     given = [tensors.q, tensors.k, tensors.v, tensors.lengths, tensors.mask, tensors.bias]
@@ -82,10 +82,10 @@ def attend(kernel: AttentionKernel, program: Program, problem: Problem, passes: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attended:
-    """What a run left behind."""
+    """Result of a run."""
 
     tensors: Tensors
-    overlapping: int  # copies that were on their way at each product, all together
+    overlapping: int  # copies in flight at each product, summed
 
 
 def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
@@ -135,7 +135,7 @@ def _int8_params(forward: ForwardParams, problem: Problem) -> Int8Params:
 
 
 def _place(params: Int8Params, problem: Problem, begin: int) -> int:
-    """Say where in the workspace everything lies, as workspace.cpp does; gives the bytes of all."""
+    """Set the workspace addresses as workspace.cpp does; return the total bytes."""
     queries, keys = problem.batch * problem.heads, problem.batch * problem.kv_heads
     sizes = {
         "q": queries * params.q_rows * params.padded_dim,
@@ -156,7 +156,7 @@ def _place(params: Int8Params, problem: Problem, begin: int) -> int:
 
 
 def _run_passes(passes: tuple[Program, ...], memory: GlobalMemory, params: Int8Params) -> None:
-    """Sums and maxima, then the quantized copies."""
+    """Run the pass for sums and maxima, then the quantized copies."""
     summarize, quantize = passes
     keys = params.batch * params.kv_heads
     query_blocks = params.batch * params.forward.heads * math.ceil(params.q_rows / KEY_ROWS)

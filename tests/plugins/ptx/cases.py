@@ -1,4 +1,4 @@
-"""Kernels whose PTX is run by `make test`, and problems for them: every line of PTX in the sources is among it."""
+"""Kernels whose PTX is run by `make test`, and problems for them, which cover all inline PTX in the sources."""
 
 import torch
 from emulated_kernels import Problem as Attention
@@ -14,7 +14,7 @@ WIDE = "Shape<1, 4, 64, 2, true>"
 
 
 def of(instance: str, architecture: str = "sm_80") -> AttentionKernel:
-    """An instance of attention."""
+    """Return an attention instance."""
     return AttentionKernel(instance=instance, architecture=architecture)
 
 

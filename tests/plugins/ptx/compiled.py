@@ -1,4 +1,4 @@
-"""The kernels' PTX, as nvcc writes it for one architecture; remembered by what it is made of."""
+"""The kernels' PTX, compiled by nvcc for one architecture; cached by contents."""
 
 import tempfile
 from pathlib import Path
@@ -11,14 +11,14 @@ from kernel_build.sources import CSRC, OUTPUT, digest
 from kernel_build.toolchain import Toolchain, run
 
 CACHE = OUTPUT / "ptx"
-# As CMake compiles a release.
+# The flags of CMake's release build.
 FLAGS = ("-std=c++17", "-O3", "-DNDEBUG", "-ptx")
 FORMATS = {torch.float16: "float16", torch.bfloat16: "bfloat16"}  # in the sources
 NAMES = {torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}  # in the PTX
 
 
 def ptx_of(toolchain: Toolchain, source: str, architecture: str, instances: tuple[str, ...] = ()) -> str:
-    """The PTX of a source below csrc; where it is a file of instances, of those lines alone that hold one of these."""
+    """Return the PTX of a source in csrc; of an instance file, only the lines that contain one of `instances`."""
     words = (toolchain.version, *FLAGS, architecture, *instances)
     name = f"{Path(source).stem}.{architecture}.{digest(CSRC / source, words)[:24]}.ptx"
     return kept(CACHE / name, lambda fresh: _compile(toolchain, source, architecture, instances, fresh)).read_text(
@@ -33,7 +33,7 @@ def _compile(toolchain: Toolchain, source: str, architecture: str, instances: tu
 
 
 def _trimmed(folder: Path, source: str, instances: tuple[str, ...]) -> Path:
-    """The source in a copy that has none but the wanted instances."""
+    """Return a copy of the source with only the requested instances."""
     part, name = Path(source).parts[0], Path(source).stem
     copy_sources(folder, [f"{part}/{name}"], lambda line: any(f" {each}(" in line for each in instances))
     return folder / "csrc" / source

@@ -1,4 +1,4 @@
-"""Instructions that turn numbers of one type into another, and addresses of one space."""
+"""Conversion instructions between number types, and between address spaces."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from ptx.machine import Machine
 
 Step = Callable[["Machine", Instruction], None]
-WINDOW = 1 << 40  # where among generic addresses the shared ones are
+WINDOW = 1 << 40  # where shared memory lies in the generic address space
 
 
 def from_bfloat16(bits: np.ndarray) -> np.ndarray:
-    """The numbers that these bits are."""
+    """Convert bfloat16 bits to float32."""
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:
-    """The bits of the nearest numbers, of two the even one."""
+    """Convert to bfloat16 bits, rounding to nearest even."""
     bits = values.astype(np.float32).view(np.uint32)
     rounded = bits + 0x7FFF + (bits >> 16 & 1)
     return np.where(np.isnan(values), 0x7FFF, rounded >> 16).astype(np.uint16)
 
 
 def _plain(machine: "Machine", instruction: Instruction) -> None:
-    """Between integers, and to a wider format."""
+    """Convert between integers, or to a wider format."""
     result, value = instruction.operands
     kind, given = instruction.types
     read = machine.read(value, given)
@@ -39,14 +39,14 @@ def _plain(machine: "Machine", instruction: Instruction) -> None:
 
 
 def _to_nearest(machine: "Machine", instruction: Instruction) -> None:
-    """To a narrower format, or from integers."""
+    """Convert to a narrower format, or from integers."""
     kind, given = instruction.types
     result, value = instruction.operands
     machine.write(result, _nearest(machine.read(value, given), kind))
 
 
 def _pair(machine: "Machine", instruction: Instruction) -> None:
-    """Two numbers to a register of two; the last becomes the low one."""
+    """Pack two numbers into a register; the last becomes the low half."""
     kind, given = instruction.types
     result, *values = instruction.operands
     both = [_nearest(machine.read(value, given), kind.removesuffix("x2")).view(np.uint16) for value in values]
@@ -63,7 +63,7 @@ def _nearest(number: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _to_integer(round_: Callable[[np.ndarray], np.ndarray]) -> Step:
-    """To whole numbers, those beyond the type's range to its ends."""
+    """Return a step that converts to integers, saturating."""
 
     def step(machine: "Machine", instruction: Instruction) -> None:
         result, value = instruction.operands

@@ -1,4 +1,4 @@
-"""The integer product from its PTX: a problem's matrices, the struct that the kernel is told, and the launch."""
+"""Run the integer product from its PTX: a problem's matrices, the parameter struct, and the launch."""
 
 import ctypes
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class LinearParams(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearKernel:
-    """The instance that makes 64 x 64 of the output."""
+    """The instance with output tiles of 64 x 64."""
 
     bits: int
     dtype: torch.dtype
@@ -42,22 +42,22 @@ class LinearKernel:
 
     @property
     def source(self) -> str:
-        """Its file of instances."""
+        """Its instance file."""
         return f"gemm/instances/{FORMATS[self.dtype]}_int{self.bits}.cu"
 
     @property
     def instance(self) -> str:
-        """How it stands there."""
+        """The instance as written there."""
         return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64>"
 
     @property
     def name(self) -> str:
-        """How the PTX's name of it begins."""
+        """Prefix of its name in PTX."""
         return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
 
     @property
     def shared_bytes(self) -> int:
-        """What traits.h counts."""
+        """Shared memory as computed by traits.h."""
         asynchronous, tile = self.architecture != "sm_75", self.tile * TILE_DEPTH
         stages = 4 if asynchronous else 2
         if self.bits == 8:
@@ -68,10 +68,10 @@ class LinearKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Multiplied:
-    """What a run left behind."""
+    """Result of a run."""
 
     operands: Operands
-    overlapping: int  # copies that were on their way at each product, all together
+    overlapping: int  # copies in flight at each product, summed
 
 
 def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multiplied:
@@ -93,13 +93,13 @@ def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multip
 
 
 def _is_told(value: object, params: LinearParams) -> bool:
-    """Whether it is a tensor that the kernel knows the address of."""
+    """Whether it is a tensor whose address is passed to the kernel."""
     addresses = {getattr(params, name) for name, kind, *_ in params._fields_ if kind is ctypes.c_void_p}
     return isinstance(value, torch.Tensor) and value.data_ptr() in addresses
 
 
 def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
-    """What choose.cpp makes of the library's arguments, whose strides count numbers."""
+    """Return the parameters that choose.cpp computes from the library's arguments, whose strides count elements."""
     problem, args = operands.problem, operands.arguments()
     same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "in_columns", "out_columns")
     more = ("bias", "branch_x", "branch_up", "rank", "rows_per_batch", "gate", "residual", "out")

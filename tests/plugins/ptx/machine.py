@@ -1,6 +1,6 @@
-"""All threads of a grid, one instruction after the other: those that are furthest behind go on.
+"""A PTX interpreter that runs all threads of a grid in lockstep: the threads furthest behind execute next.
 
-Threads go in lockstep, so a barrier that is missing goes unnoticed; the emulator of fibres is for those.
+Because of the lockstep, a missing barrier goes unnoticed; the fibre emulator detects those.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ WARP = 32
 
 
 class Machine:
-    """A launch of one kernel; what instructions do is told by the modules beside this one."""
+    """A launch of one kernel; the other modules of this package implement the instructions."""
 
     def __init__(
         self, program: Program, memory: GlobalMemory, *, blocks: int, threads: int, shared_bytes: int, parameters: bytes
@@ -29,12 +29,12 @@ class Machine:
         self.parameters = np.frombuffer(parameters, np.uint8)
         self.registers = Registers(program, blocks, threads)
         self.shared = SharedMemory(blocks, threads, program.static_bytes + shared_bytes)
-        self.lanes = self._all = np.arange(blocks * threads)  # that the current instruction is for
-        self.places = np.zeros(blocks * threads, np.int64)  # of each thread in the program
-        self.overlapping = 0  # copies that were on their way at each product, all together
+        self.lanes = self._all = np.arange(blocks * threads)  # executing the current instruction
+        self.places = np.zeros(blocks * threads, np.int64)  # program counter of each thread
+        self.overlapping = 0  # copies in flight at each product, summed
 
     def run(self) -> None:
-        """Go on until all threads have ended."""
+        """Run until all threads have ended."""
         steps = [_HANDLERS.get(each.name) for each in self.program.code]
         with np.errstate(all="ignore"):
             while (place := int(self.places.min())) < len(self.program.code):
@@ -57,35 +57,35 @@ class Machine:
             step(self, instruction)
 
     def read(self, operand: Operand, kind: str) -> np.ndarray:
-        """What an operand is for the threads at work."""
+        """Return an operand's values for the active threads."""
         return self.registers.read(operand, self.lanes, kind)
 
     def write(self, operand: Operand, values: np.ndarray) -> None:
-        """Set a register of the threads at work."""
+        """Set a register of the active threads."""
         self.registers.write(operand, self.lanes, values)
 
     def address(self, operand: Operand) -> np.ndarray:
-        """The addresses in brackets."""
+        """Return the addresses of a memory operand."""
         if not isinstance(operand, Address):
             raise PtxError(f"{operand} is no address")
         wide = isinstance(operand.base, Symbol) or self.program.width(operand.base.name) == 64
         return self.read(operand.base, "s64" if wide else "u32").astype(np.int64) + operand.offset
 
     def whole_warps(self) -> int:
-        """How many warps are at work, which must be all of their threads."""
+        """Return the number of active warps. Raises PtxError if one is only partly active."""
         warps = self.lanes[::WARP] // WARP
         if not np.array_equal(self.lanes, (warps[:, None] * WARP + np.arange(WARP)).ravel()):
             raise PtxError("only some threads of a warp are here")
         return len(warps)
 
     def jump(self, label: Operand) -> None:
-        """Have the threads at work go on at a label."""
+        """Let the active threads continue at a label."""
         if not isinstance(label, Symbol) or label.name not in self.program.labels:
             raise PtxError(f"{label} is no label")
         self.places[self.lanes] = self.program.labels[label.name]
 
     def end(self) -> None:
-        """Have the threads at work end."""
+        """End the active threads."""
         self.places[self.lanes] = len(self.program.code)
 
 

@@ -1,20 +1,20 @@
-"""The two memories that kernels use: nothing but what they were given can be touched."""
+"""Global and shared memory of kernels; accesses outside of what they were given raise MemoryFault."""
 
 from collections.abc import Iterable
 
 import numpy as np
 import torch
 
-POISON = 0x7FFF  # what lies where nothing was written: no number in either 16-bit format, nor in 32 bits
-ALIGNMENT = 16  # of copies, and of rows of matrices
+POISON = 0x7FFF  # content of unwritten memory: NaN in both 16-bit formats and in 32 bits
+ALIGNMENT = 16  # of copies, and of matrix rows
 
 
 class MemoryFault(Exception):
-    """An access to what is nobody's, to what may only be read, or across a boundary."""
+    """An access out of bounds, a write to read-only memory, or a misaligned access."""
 
 
 class GlobalMemory:
-    """Tensors at their own addresses: all that there is. What a kernel writes is theirs after `give_back`."""
+    """Tensors at their own addresses, and nothing else. Writes reach the tensors in `give_back`."""
 
     def __init__(self, read: Iterable[torch.Tensor], written: Iterable[torch.Tensor]) -> None:
         self._tensors = {tensor.data_ptr(): (_bytes_of(tensor), False) for tensor in read if tensor.numel()}
@@ -28,7 +28,7 @@ class GlobalMemory:
         self._bytes = np.concatenate([np.zeros(0, np.uint8), *(content for content, _ in self._tensors.values())])
 
     def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """So many bytes from each address, (addresses, size)."""
+        """Return `size` bytes from each address, (addresses, size)."""
         return self._bytes[self._find(addresses, size, writing=False)[:, None] + np.arange(size)]
 
     def store(self, addresses: np.ndarray, values: np.ndarray) -> None:
@@ -37,7 +37,7 @@ class GlobalMemory:
         self._bytes[self._find(addresses, size, writing=True)[:, None] + np.arange(size)] = values
 
     def give_back(self) -> None:
-        """Put what was written into the tensors."""
+        """Copy what was written to the tensors."""
         for (content, writable), place in zip(self._tensors.values(), self._places[1:], strict=True):
             if writable:
                 content[:] = self._bytes[place : place + len(content)]
@@ -55,17 +55,17 @@ class GlobalMemory:
 
 
 class SharedMemory:
-    """That of all blocks, and copies that are on their way there."""
+    """Shared memory of all blocks, with pending asynchronous copies."""
 
     def __init__(self, blocks: int, threads: int, size: int) -> None:
         self._size = size
         self._bytes = np.full(blocks * -(-size // 2), POISON, np.uint16).view(np.uint8)
         self._begin = np.arange(blocks * threads) // threads * (-(-size // 2) * 2)
-        self._committed = np.zeros(blocks * threads, np.int64)  # groups of each thread
+        self._committed = np.zeros(blocks * threads, np.int64)  # groups committed per thread
         self._pending: list[_Copies] = []
 
     def load(self, lanes: np.ndarray, addresses: np.ndarray, size: int) -> np.ndarray:
-        """So many bytes from each address, (addresses, size)."""
+        """Return `size` bytes from each address, (addresses, size)."""
         return self._bytes[self._find(lanes, addresses, size)[:, None] + np.arange(size)]
 
     def store(self, lanes: np.ndarray, addresses: np.ndarray, values: np.ndarray) -> None:
@@ -75,21 +75,21 @@ class SharedMemory:
 
     @property
     def copies_on_their_way(self) -> int:
-        """Of all threads, 16 bytes each."""
+        """Pending copies of all threads, 16 bytes each."""
         return sum(len(copies.lanes) for copies in self._pending)
 
     def begin_copies(self, lanes: np.ndarray, addresses: np.ndarray, values: np.ndarray) -> None:
-        """Have rows of 16 bytes arrive when their group is waited for; until then nobody knows what is there."""
+        """Start copies of 16-byte rows that arrive when their group is waited for; until then the target has poison."""
         places = self._find(lanes, addresses, ALIGNMENT)
         self._put(places, np.full(values.shape[1] // 2, POISON, np.uint16).view(np.uint8))
         self._pending.append(_Copies(lanes, places, values, self._committed[lanes]))
 
     def commit(self, lanes: np.ndarray) -> None:
-        """Make a group of what these threads copied since their last one."""
+        """Commit a group of these threads' copies since their last one."""
         self._committed[lanes] += 1
 
     def wait(self, lanes: np.ndarray, pending: int) -> None:
-        """Let all but the newest groups of these threads arrive."""
+        """Complete all but the newest `pending` groups of these threads."""
         waits = np.zeros(len(self._committed), bool)
         waits[lanes] = True
         left = []
@@ -111,7 +111,7 @@ class SharedMemory:
 
 
 class _Copies:
-    """Copies that one instruction began."""
+    """The copies started by one instruction."""
 
     def __init__(self, lanes: np.ndarray, places: np.ndarray, values: np.ndarray, groups: np.ndarray) -> None:
         self.lanes, self.places, self.values, self.groups = lanes, places, values, groups
@@ -121,7 +121,7 @@ class _Copies:
 
 
 def _bytes_of(tensor: torch.Tensor) -> np.ndarray:
-    """From a tensor's first number to its last, and what lies between them."""
+    """Return the bytes from a tensor's first to its last element, including gaps."""
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     flat = tensor.as_strided((last + 1,), (1,))
     return flat.view(torch.uint8).numpy()

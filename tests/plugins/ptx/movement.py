@@ -1,4 +1,4 @@
-"""Instructions that move numbers: between registers, to and from memory, and copies beside the threads."""
+"""Instructions that move data: between registers, to and from memory, and asynchronous copies."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ Step = Callable[["Machine", Instruction], None]
 
 
 def parts_of(operand: Operand) -> tuple[Operand, ...]:
-    """The registers in braces, or the one that has none."""
+    """Return the registers of a vector operand, or the single operand."""
     return operand.parts if isinstance(operand, Several) else (operand,)
 
 
 def _move(machine: "Machine", instruction: Instruction) -> None:
-    """Also of a register into pieces, and of pieces into one; the first is the lowest."""
+    """Move, also splitting a register into parts or joining parts; the first is the lowest."""
     targets, sources = (parts_of(operand) for operand in instruction.operands)
     whole = 1 if instruction.type == "pred" else 8 * dtype_of(instruction.type).itemsize
     if len(targets) == len(sources) == 1:
@@ -34,7 +34,7 @@ def _move(machine: "Machine", instruction: Instruction) -> None:
 
 
 def so_many(operand: Operand, count: int) -> tuple[Operand, ...]:
-    """The registers in braces, of which there must be a certain number."""
+    """Return the registers of a vector operand. Raises PtxError unless there are `count`."""
     if len(parts_of(operand)) != count:
         raise PtxError(f"not {count} registers")
     return parts_of(operand)
@@ -75,7 +75,7 @@ def _store(space: str, count: int) -> Step:
 
 
 def _begin_copy(machine: "Machine", instruction: Instruction) -> None:
-    """cp.async: 16 bytes, of which so many as a last operand says come from memory, and the others are zeros."""
+    """cp.async: copy 16 bytes; an optional last operand gives how many come from memory, the rest are zeros."""
     to, source, size, *wanted = instruction.operands
     if size != Number(ALIGNMENT):
         raise PtxError("a copy of another size")
@@ -99,7 +99,7 @@ def _commit(machine: "Machine", _instruction: Instruction) -> None:
 
 
 def _by_width(name: str, make: Callable[[str, int], Step], spaces: tuple[str, ...]) -> dict[str, Step]:
-    """An instruction for one number, and for two and four at once."""
+    """Return an instruction for scalars and for vectors of two and four."""
     return {
         f"{name}.{space}{f'.v{count}' * (count > 1)}": make(space, count) for space in spaces for count in (1, 2, 4)
     }
@@ -109,7 +109,7 @@ STEPS: dict[str, Step] = {
     "mov": _move,
     **_by_width("ld", _load, ("param", "global", "shared")),
     **_by_width("st", _store, ("global", "shared")),
-    # Where no space is said: no kernel loads so from another than the global one.
+    # Generic loads: no kernel uses them except for global memory.
     "ld": _load("global", 1),
     "ld.v2": _load("global", 2),
     "ld.v4": _load("global", 4),

@@ -1,6 +1,6 @@
-"""Products of matrices, which the threads of a warp hold together (PTX ISA, "Matrix Fragments for mma").
+"""Matrix products held by the threads of a warp (PTX ISA, "Matrix Fragments for mma").
 
-Thread l has rows l/4, and +8 where there are 16, and numbers of the depth from (l%4) times as many as a register holds.
+Thread l holds row l/4, and row l/4+8 if there are 16, at depths starting at (l%4) times the numbers per register.
 """
 
 import re
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ptx.machine import Machine
 
 Step = Callable[["Machine", Instruction], None]
-NUMBERS = {"f16": 2, "bf16": 2, "s8": 4}  # in a register
-SHAPES = {  # and what can be multiplied so
+NUMBERS = {"f16": 2, "bf16": 2, "s8": 4}  # per register
+SHAPES = {  # with the supported types of accumulator and factors
     "m16n8k16": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
     "m16n8k8": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
     "m16n8k32": {("s32", "s8")},
@@ -47,13 +47,13 @@ def _multiply(shape: str) -> Step:
 
 
 def _words(machine: "Machine", operand: Operand) -> np.ndarray:
-    """The registers of each warp: (warps, 32, registers)."""
+    """Return the registers of each warp: (warps, 32, registers)."""
     words = np.stack([machine.read(each, "b32") for each in parts_of(operand)], axis=1)
     return words.reshape(machine.whole_warps(), 32, -1)
 
 
 def _numbers(words: np.ndarray, kind: str) -> np.ndarray:
-    """What the registers hold, in 64 bits: (warps, 32, numbers)."""
+    """Return the values in the registers as float64: (warps, 32, numbers)."""
     if kind == "bf16":
         return from_bfloat16(words.view(np.uint16)).astype(np.float64)
     dtypes = {"f16": np.float16, "s8": np.int8, "f32": np.float32, "s32": np.int32}
@@ -61,7 +61,7 @@ def _numbers(words: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _fragments(machine: "Machine", operand: Operand, kind: str, rows: int, depth: int) -> np.ndarray:
-    """A matrix of each warp: (warps, rows, depth)."""
+    """Return a matrix per warp: (warps, rows, depth)."""
     numbers = _numbers(_words(machine, operand), kind)
     if numbers.shape[2] * 32 != rows * depth:
         raise PtxError("another number of registers than the matrix has")
@@ -70,8 +70,8 @@ def _fragments(machine: "Machine", operand: Operand, kind: str, rows: int, depth
 
 @cache
 def _order(rows: int, depth: int, each: int) -> np.ndarray:
-    """Where among what the threads hold the numbers of a matrix are: (rows, depth)."""
-    held = rows * depth // 32  # by a thread
+    """Return the position of each matrix element among the threads' values: (rows, depth)."""
+    held = rows * depth // 32  # per thread
     row, column = np.arange(rows)[:, None], np.arange(depth)
     lane = row % 8 * 4 + column // each % 4
     register = row // 8 + column // (4 * each) * (rows // 8)
@@ -80,7 +80,7 @@ def _order(rows: int, depth: int, each: int) -> np.ndarray:
 
 @cache
 def _sum_order(rows: int) -> np.ndarray:
-    """Where in a product the numbers of each thread are: (32, numbers)."""
+    """Return the position in the product of each thread's values: (32, numbers)."""
     row = LANES[:, None] // 4 + np.repeat(np.arange(0, rows, 8), 2)
     return row * COLUMNS + LANES[:, None] % 4 * 2 + np.arange(rows // 4) % 2
 

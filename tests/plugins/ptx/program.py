@@ -1,4 +1,4 @@
-"""PTX as nvcc writes it, taken apart: kernels, their parameters, registers, labels and instructions."""
+"""Parser of PTX as nvcc writes it: kernels, their parameters, registers, labels and instructions."""
 
 import re
 from collections.abc import Container, Iterator
@@ -23,33 +23,33 @@ _FLOAT = re.compile(r"0f[0-9a-fA-F]{8}$")
 
 
 class PtxError(Exception):
-    """What PTX must not do, or what is not known of it; says the line."""
+    """Illegal or unsupported PTX; the message includes the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register by its name."""
+    """A register, by name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it is written, by its bits."""
+    """A literal, by its bits."""
 
     bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """The address of something declared, or a label."""
+    """The address of a declaration, or a label."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A place in memory: a register or symbol, and bytes beyond it."""
+    """A memory operand: a register or symbol plus an offset in bytes."""
 
     base: "Register | Symbol"
     offset: int
@@ -57,7 +57,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Registers in braces, or two with a bar between them."""
+    """Registers in braces, or two separated by a bar."""
 
     parts: "tuple[Operand, ...]"
 
@@ -67,12 +67,12 @@ Operand = Register | Number | Symbol | Address | Several
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
-    """One line of a kernel."""
+    """One instruction."""
 
-    name: str  # without its types: mma.sync.aligned.m16n8k16.row.col
+    name: str  # without types: mma.sync.aligned.m16n8k16.row.col
     types: tuple[str, ...]
     operands: tuple[Operand, ...]
-    guard: Register | None  # it is only for threads whose predicate is set
+    guard: Register | None  # predicate that must be set
     guard_unset: bool  # or not set
     line: int
     text: str
@@ -91,15 +91,15 @@ class Program:
     target: str  # sm_80
     parameter: str
     parameter_bytes: int
-    threads: int  # that a block may have; 0: not said
-    statics: dict[str, int]  # addresses of what is declared in shared memory
+    threads: int  # maximum per block; 0: unspecified
+    statics: dict[str, int]  # addresses of declarations in shared memory
     static_bytes: int
-    widths: dict[str, int] = field(default_factory=dict)  # bits of each register; 1: a predicate
+    widths: dict[str, int] = field(default_factory=dict)  # bits per register; 1: a predicate
     labels: dict[str, int] = field(default_factory=dict)
     code: list[Instruction] = field(default_factory=list)
 
     def width(self, register: str) -> int:
-        """The bits of a register."""
+        """Return a register's width in bits."""
         found = self.widths.get(register) or self.widths.get(register.rstrip("0123456789") + "<")
         if found is None:
             raise PtxError(f"the register {register} is not declared")
@@ -108,7 +108,7 @@ class Program:
 
 @lru_cache(maxsize=16)
 def kernel_of(text: str, wanted: str) -> Program:
-    """The only kernel of a text whose name, made readable, begins so."""
+    """Return the only kernel whose demangled name starts with `wanted`."""
     shown = _COMMENT.sub("", text)
     found = [entry for entry in _ENTRY.finditer(shown) if readable(entry[1]).startswith(wanted)]
     target = _TARGET.search(text)
@@ -138,7 +138,7 @@ def _kernel(found: re.Match[str], target: str, text: str) -> Program:
 
 
 def _placed(text: str) -> tuple[dict[str, int], int]:
-    """Where in shared memory what is declared lies: that of a size which the launch says comes last."""
+    """Lay out shared memory declarations; the dynamically sized one comes last."""
     statics, end, last = {}, 0, []
     for alignment, name, size in _STATIC.findall(text):
         if not size:
@@ -152,7 +152,7 @@ def _placed(text: str) -> tuple[dict[str, int], int]:
 
 
 def _statements(body: str, line: int) -> Iterator[tuple[int, str]]:
-    """Labels, and what ends with a semicolon; braces hold nothing together but registers of other names."""
+    """Yield labels and statements; braces only scope register names."""
     counted = 0
     for piece in _PIECE.finditer(body):
         start = piece.start(piece.lastgroup or 0)
@@ -197,7 +197,7 @@ def _instruction(statement: str, line: int, declared: Container[str]) -> Instruc
 
 
 def _split(text: str) -> list[str]:
-    """Operands, which commas divide where these are not inside braces."""
+    """Split operands at commas outside of braces."""
     pieces = re.findall(r"(?:\{[^}]*\}|[^,{}])+", text)
     return [piece.strip() for piece in pieces if piece.strip()]
 

@@ -1,4 +1,4 @@
-"""The quantization of rows from its PTX: a problem's tensors, the struct that the kernel is told, and the launch."""
+"""Run row quantization from its PTX: a problem's tensors, the parameter struct, and the launch."""
 
 import ctypes
 from collections.abc import Callable
@@ -34,14 +34,14 @@ class QuantizeParams(ctypes.Structure):
 
 
 def name_of(problem: Problem) -> str:
-    """How the PTX's name of a problem's kernel begins."""
+    """Return the prefix of the kernel's name in PTX."""
     return f"quantize.quantize_rows.{NAMES[problem.dtype]}.{int(problem.preparation)}."
 
 
 def quantize(
     program: Program, problem: Problem, spoil: Callable[[Operands], object] = lambda _operands: None
 ) -> Operands:
-    """Run the kernel on a problem; gives the tensors, of which integers and scales are made."""
+    """Run the kernel on a problem; return its tensors, including the resulting integers and scales."""
     operands = Operands(problem)
     spoil(operands)
     params = _params(operands)
@@ -61,7 +61,7 @@ def quantize(
 
 
 def _params(operands: Operands) -> QuantizeParams:
-    """What blocks.cpp makes of the library's arguments, whose strides count numbers; few rows to a block."""
+    """Return the parameters that blocks.cpp computes from the library's arguments; few rows per block."""
     problem, args = operands.problem, operands.arguments()
     teams = max(1, -(-problem.columns // TEAM_COLUMNS))
     rows_per_block = next(rows for rows in (1, 2, 4) if rows * teams % TEAMS_OF_A_WARP == 0)

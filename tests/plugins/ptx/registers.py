@@ -1,4 +1,4 @@
-"""Registers: for each name an array with a number for every thread, seen as the type that an instruction says."""
+"""Registers: an array with a value per thread for each name, viewed as the type that an instruction specifies."""
 
 import numpy as np
 from ptx.program import Number, Operand, Program, PtxError, Register, Symbol
@@ -13,18 +13,18 @@ OTHERS = {
     "bf16x2": np.dtype("u4"),
     "f32": np.dtype("f4"),
 }
-UNSET = {2: 0x7FFF, 4: 0x7FFF7FFF, 8: 0x7FFF7FFF7FFF7FFF}  # no numbers: what nobody wrote must not look like a zero
+UNSET = {2: 0x7FFF, 4: 0x7FFF7FFF, 8: 0x7FFF7FFF7FFF7FFF}  # NaN patterns: unwritten registers must not look like zeros
 
 
 def dtype_of(name: str) -> np.dtype:
-    """How numpy calls a type; bfloat16 it knows only by its bits."""
+    """Return the numpy dtype of a type; bfloat16 as its bits."""
     if name in OTHERS:
         return OTHERS[name]
     return (SIGNED if name[0] == "s" else UNSIGNED)[int(name[1:])]
 
 
 class Registers:
-    """Those of all threads."""
+    """The registers of all threads."""
 
     def __init__(self, program: Program, blocks: int, threads: int) -> None:
         self._program = program
@@ -33,7 +33,7 @@ class Registers:
         self._values = {"%tid.x": numbers % threads, "%ctaid.x": numbers // threads}
 
     def read(self, operand: Operand, lanes: np.ndarray, kind: str) -> np.ndarray:
-        """What an operand is for these threads; more bits than the type has are left away."""
+        """Return an operand's values for these threads, truncated to the type's width."""
         wanted = dtype_of(kind)
         match operand:
             case Register(name):
@@ -50,7 +50,7 @@ class Registers:
         return _seen_as(bits, wanted)
 
     def write(self, operand: Operand, lanes: np.ndarray, values: np.ndarray) -> None:
-        """Set a register of these threads; what is narrower is widened with its sign, if it has one."""
+        """Set a register of these threads; narrower values are widened, with sign if they have one."""
         if not isinstance(operand, Register):
             raise PtxError(f"{operand} cannot be set")
         if operand.name == "_":
@@ -61,7 +61,7 @@ class Registers:
         target[... if len(lanes) == self._count else lanes] = _widened(values, target.dtype)
 
     def predicate(self, register: Register, lanes: np.ndarray) -> np.ndarray:
-        """Whether it is set."""
+        """Whether a predicate is set."""
         return self.read(register, lanes, "pred")
 
     def _of(self, values: np.ndarray, lanes: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Whether a struct of ours is the one that a kernel reads: field by field, in the loads of its PTX."""
+"""Check that our ctypes struct matches the one a kernel reads, by the parameter loads in its PTX."""
 
 import ctypes
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from ptx.registers import dtype_of
 
 
 def misread(program: Program, struct: type[ctypes.Structure]) -> list[str]:
-    """What a kernel loads from its parameter that is no field, or one of another size."""
+    """Return the kernel's parameter loads that do not match a field in offset and size."""
     fields = dict(_fields(struct, 0))
     loads = list(_loads(program))
     assert loads, f"{program.name} loads nothing from its parameter"
@@ -17,7 +17,7 @@ def misread(program: Program, struct: type[ctypes.Structure]) -> list[str]:
 
 
 def _fields(kind: type, offset: int) -> Iterator[tuple[int, int]]:
-    """Where each number of a struct lies, and its size."""
+    """Yield the offset and size of each scalar in a struct."""
     if issubclass(kind, ctypes.Structure):
         for name, inner, *_ in kind._fields_:
             yield from _fields(inner, offset + getattr(kind, name).offset)
@@ -29,7 +29,7 @@ def _fields(kind: type, offset: int) -> Iterator[tuple[int, int]]:
 
 
 def _loads(program: Program) -> Iterator[tuple[int, int, str]]:
-    """Where in the parameter a kernel loads numbers, by addresses that stand in the text."""
+    """Yield the parameter loads at constant offsets: offset, size and text."""
     for each in program.code:
         if not each.name.startswith("ld.param"):
             continue

@@ -1,4 +1,4 @@
-"""Instructions that the threads of a warp, or of a block, do together."""
+"""Instructions that the threads of a warp or block execute together."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ LAST_LANE, ALL_LANES = 31, 0xFFFFFFFF
 
 
 def _shuffle(machine: "Machine", instruction: Instruction) -> None:
-    """shfl.sync.bfly: each has what the thread has whose number differs by these bits."""
+    """shfl.sync.bfly: each thread reads the value of the thread whose number is XORed with the distance."""
     result, value, distance, last, mask = instruction.operands
     if not (_is(machine, last, LAST_LANE) and _is(machine, mask, ALL_LANES)):
         raise PtxError("a shuffle of a part of a warp")
@@ -24,7 +24,7 @@ def _shuffle(machine: "Machine", instruction: Instruction) -> None:
 
 
 def _ballot(machine: "Machine", instruction: Instruction) -> None:
-    """vote.sync.ballot: a bit for each thread of the warp that has the predicate."""
+    """vote.sync.ballot: return a bit for each thread of the warp whose predicate is set."""
     result, value, mask = instruction.operands
     if not _is(machine, mask, ALL_LANES):
         raise PtxError("a vote of a part of a warp")
@@ -38,7 +38,7 @@ def _is(machine: "Machine", operand: Operand, value: int) -> bool:
 
 
 def _barrier(machine: "Machine", instruction: Instruction) -> None:
-    """All threads of a block that have not ended must be here."""
+    """bar.sync: all threads of a block that have not ended must be here."""
     here = np.zeros(len(machine.places), bool)
     here[machine.lanes] = True
     alive = here | (machine.places < len(machine.program.code))
@@ -48,13 +48,13 @@ def _barrier(machine: "Machine", instruction: Instruction) -> None:
 
 
 def _load_matrices(count: int, *, transposed: bool) -> Step:
-    """ldmatrix: of 8 x 8 numbers each, rows of which begin where threads say, 8 for each matrix."""
+    """ldmatrix: load 8 x 8 matrices; the threads supply the row addresses, 8 per matrix."""
 
     def step(machine: "Machine", instruction: Instruction) -> None:
         targets, address = instruction.operands
         rows = machine.address(address).reshape(machine.whole_warps(), 32)
         lanes = machine.lanes.reshape(-1, 32)
-        asked = 4 if machine.program.target == "sm_75" else count  # there all threads must say an address
+        asked = 4 if machine.program.target == "sm_75" else count  # Turing requires valid addresses from all threads
         read = machine.shared.load(lanes[:, : 8 * asked].ravel(), rows[:, : 8 * asked].ravel(), 16)
         matrices = read.view(np.uint16).reshape(-1, asked, 8, 8)
         if transposed:

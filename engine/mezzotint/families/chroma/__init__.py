@@ -1,1 +1,1 @@
-"""Chroma: FLUX.1's blocks, modulated by one small network, with T5 alone to read (huggingface.co/lodestones/Chroma)."""
+"""Chroma: FLUX.1's blocks modulated by a single small network, with T5 only (huggingface.co/lodestones/Chroma)."""

@@ -1,4 +1,4 @@
-"""Chroma: FLUX.1's blocks over image tokens and T5's text tokens, of which one is padding."""
+"""Chroma: FLUX.1's blocks over image tokens and T5's text tokens, including a single padding token."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ class Chroma(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """By the folder's name: the shapes of all are the same."""
+        """The variant by folder name, since all have the same shapes."""
         name = published_name(folder.path).lower()
         return next((variant for variant in ("flash", "base") if variant in name), "hd")
 
@@ -53,7 +53,7 @@ class Chroma(FlowFamily):
         """T5's last hidden states of the prompt, its end token and one token of padding.
 
         The network was trained with all other padding masked, so it is left out. diffusers' pipelines add the mask
-        as it is to the attention scores, which masks nothing (huggingface/diffusers#13619).
+        unchanged to the attention scores, which masks nothing (huggingface/diffusers#13619).
         """
         import torch
 
@@ -66,7 +66,7 @@ class Chroma(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Prompts of unequal length go one after another: the network takes no key padding mask."""
+        """Predict the velocity, one by one for prompts of unequal length: the network takes no key padding mask."""
         import torch
 
         text = conditioning.tensors["text"]
@@ -97,7 +97,7 @@ class Chroma(FlowFamily):
         return unpacked(seen, rows.shape[2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of T5's width."""
+        """Text with T5's width."""
         width = config.get("joint_attention_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 4096)}
 

@@ -1,4 +1,4 @@
-"""Chroma's transformer as it was first published: FLUX.1's blocks, modulated by one network for all."""
+"""Tensor names of Chroma's transformer in its original release: FLUX.1's blocks, and one shared modulation network."""
 
 from collections.abc import Mapping
 

@@ -1,1 +1,1 @@
-"""What all flow-matching transformers share (arXiv 2210.02747, 2403.03206)."""
+"""Code shared by all flow-matching transformers (arXiv 2210.02747, 2403.03206)."""

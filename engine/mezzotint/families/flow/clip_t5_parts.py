@@ -45,7 +45,7 @@ CLIP = OriginalNetwork(
 
 
 def _t5_config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as google/t5-v1_1-xxl's config.json has it."""
+    """T5's configuration; values that shapes do not show are those of google/t5-v1_1-xxl's config.json."""
     vocabulary, width = shapes["shared.weight"]
     attention = "encoder.block.0.layer.0.SelfAttention."
     buckets, heads = shapes[f"{attention}relative_attention_bias.weight"]
@@ -63,7 +63,7 @@ def _t5_config(shapes: Shapes) -> Mapping[str, object]:
         "layer_norm_epsilon": 1e-6,
         "feed_forward_proj": "gated-gelu",
         "is_encoder_decoder": False,
-        "tie_word_embeddings": True,  # which is what has the encoder take `shared`
+        "tie_word_embeddings": True,  # makes the encoder use `shared`
     }
 
 
@@ -112,7 +112,7 @@ T5_GGUF = OriginalNetwork(
     dropped=("dec.", "output."),
 )
 
-# ---- what families need
+# ---- components for families
 
 CLIP_L = PartNeeded(
     component="text_encoder",

@@ -1,4 +1,4 @@
-"""The base of families of flow-matching transformers: a description, and three methods of their own."""
+"""Base class of the flow-matching transformer families: each adds a spec and three methods."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mezzotint.families.flow.parts import PartNeeded
 
 MAX_REFERENCE = 1024 * 1024  # pixels
-MULTIPLE = 16  # of whose sides
+MULTIPLE = 16  # pixels, of the sides of a reference image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +33,12 @@ class Words:
     """A prompt as encoded by the text encoders."""
 
     text: "torch.Tensor"  # (1, n, d)
-    length: int | None = None  # tokens without padding, where the network takes the length
+    length: int | None = None  # tokens without padding, if the network takes the length
     others: "Mapping[str, torch.Tensor]" = field(default_factory=dict)  # (1, ...) each
 
 
 class FlowFamily(ABC):
-    """Implements `Family`; subclasses add `words`, `ask` and `blank`, and override where they differ."""
+    """Implements `Family`; subclasses add `words`, `ask` and `blank`, and override what differs."""
 
     spec: FlowSpec
     denoiser_component = "transformer"
@@ -49,10 +49,10 @@ class FlowFamily(ABC):
 
     @property
     def name(self) -> str:
-        """The name that detection uses."""
+        """The family's name, as used by detection."""
         return self.spec.name
 
-    # ---- what a family implements
+    # ---- abstract methods
 
     @abstractmethod
     def words(self, model: LoadedModel, prompt: str) -> Words:
@@ -66,17 +66,17 @@ class FlowFamily(ABC):
 
     @abstractmethod
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of the conditioning of so many text tokens, for tracing the network without a prompt."""
+        """Shapes of the conditioning for `rows` prompts of `tokens` tokens, to trace the network without a prompt."""
 
-    # ---- what most share
+    # ---- defaults
 
-    original: "OriginalNetwork | None" = None  # the transformer in single files; None: only folders are read
-    needs: "tuple[PartNeeded, ...]" = ()  # the other parts of a model in single files
+    original: "OriginalNetwork | None" = None  # the transformer in single files; None: folders only
+    needs: "tuple[PartNeeded, ...]" = ()  # the other components of a model in single files
     bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, for single files
-    pad_tokens: Mapping[str, str] = MappingProxyType({})  # of those of CLIP
+    pad_tokens: Mapping[str, str] = MappingProxyType({})  # of CLIP tokenizers
 
     def detect(self, checkpoint: Checkpoint) -> Detected:
-        """The variant of a folder or file, and its defaults."""
+        """Detect the variant of a folder or file, and its defaults."""
         if isinstance(checkpoint, FileCheckpoint):
             variant = self.variant_of_file(checkpoint)
         else:
@@ -94,11 +94,11 @@ class FlowFamily(ABC):
         )
 
     def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:  # noqa: ARG002  for families of one shape
-        """Whether a file with tensors of these names holds the transformer."""
+        """Whether a file with these tensor names contains the transformer."""
         return self.original is not None and self.original.prefix_in(names) is not None
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """The variant by the file's name: the shapes of all are the same."""
+        """The variant by file name, since all have the same shapes."""
         words = file.path.stem.lower()
         return next((name for name in self.spec.variants if name in words), next(iter(self.spec.variants)))
 
@@ -107,7 +107,7 @@ class FlowFamily(ABC):
         return next(iter(self.spec.variants))
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing."""
         if isinstance(checkpoint, FileCheckpoint):
             found = file_sources(self, checkpoint, detected)
         else:
@@ -118,7 +118,7 @@ class FlowFamily(ABC):
         return with_layers(found, self.spec.text_layers)
 
     def multiple(self, sources: ModelSources) -> int:
-        """The number of pixels that width and height must be multiples of."""
+        """Width and height must be multiples of this many pixels."""
         return sources.vae_factor * self.spec.patch
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
@@ -138,23 +138,23 @@ class FlowFamily(ABC):
         return tokens * slope + (least - slope * low)
 
     def text_tokens(self, sources: ModelSources) -> int:  # noqa: ARG002  for families of several
-        """The maximum number of text tokens that the network takes."""
+        """Maximum number of text tokens that the network takes."""
         return self.spec.max_tokens
 
     def read_tokens(self, sources: ModelSources, encoder: str) -> int:
-        """The maximum tokens of a prompt with its template for a text encoder, without special tokens."""
+        """Maximum number of tokens of a prompt in its template for a text encoder, without special tokens."""
         return self.spec.limits.get(encoder, self.text_tokens(sources))
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
-        """Whether there is an unconditional pass, too."""
+        """Whether there is an unconditional pass."""
         return self.spec.guidance == "cfg" and guidance_scale > 1
 
     def reference_size(self, width: int, height: int) -> tuple[int, int]:
-        """The size, in pixels, at which a reference image of this size goes in."""
+        """Size in pixels to which a reference image of this size is resized and cropped."""
         return cropped(*scaled(width, height, MAX_REFERENCE), MULTIPLE)
 
     def fit_reference(self, image: "Image.Image") -> "Image.Image":
-        """A reference image, resized and cropped as it goes in."""
+        """Resize and crop a reference image for the model."""
         return within(image, MAX_REFERENCE, MULTIPLE)
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
@@ -168,7 +168,7 @@ class FlowFamily(ABC):
         words: Callable[[str], Words],
         negative_words: Callable[[str], Words] | None = None,
     ) -> Conditioning:
-        """The conditioning from the encoded prompt, and from the negative one where there is guidance."""
+        """Conditioning from the encoded prompt, and from the negative prompt if there is guidance."""
         import torch
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
@@ -204,11 +204,11 @@ class FlowFamily(ABC):
         return self.words(model, prompt)
 
     def number_format(self, name: str, tensor: "torch.Tensor", model: LoadedModel) -> "torch.dtype":  # noqa: ARG002
-        """The dtype of a tensor of the conditioning: the model's, but for masks."""
+        """Dtype of a conditioning tensor: the model's, except for masks."""
         return model.dtype if tensor.is_floating_point() else tensor.dtype
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """Join the conditionings of images that are denoised together; their shapes agree."""
+        """Join conditionings of the same shape for images that are denoised together."""
         from mezzotint.families.text.conditionings import joined
 
         return joined(conditionings)
@@ -228,7 +228,7 @@ class FlowFamily(ABC):
         return guided_output(asked, sample, conditioning, passes, model.at_once, self.guide)
 
     def traced_call(self, config: Mapping[str, object], channels: int) -> "Callable[[Network, int, int, int], object]":
-        """A call for tracing the network without a prompt, by a side in latents, rows and text tokens."""
+        """Return `call(network, side, rows, tokens)` for tracing without a prompt; side in latents, tokens of text."""
         import torch
 
         def call(network: Network, side: int, rows: int, tokens: int) -> object:
@@ -246,7 +246,7 @@ class FlowFamily(ABC):
         return call
 
     def seen_beside(self, config: Mapping[str, object], channels: int) -> Mapping[str, int]:  # noqa: ARG002  for some
-        """Channels of what the network sees beside latents of so many channels."""
+        """Channels of further inputs that the network takes beside latents with `channels` channels."""
         return {}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
@@ -265,7 +265,7 @@ def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> 
 
 
 def with_layers(sources: ModelSources, layers: int) -> ModelSources:
-    """Leave out the text encoder's layers above the last one used, and its final norm."""
+    """Drop the text encoder's layers above the last one used, and its final norm."""
     encoder = sources.components["text_encoder"]
     said = encoder.config.get("num_hidden_layers")
     if not isinstance(said, int) or said < layers:

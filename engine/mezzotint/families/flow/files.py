@@ -1,4 +1,4 @@
-"""The parts of a flow model in single files: one for each network, or all in one."""
+"""The components of a flow model in single files: one per network, or all in one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FiledFamily(Protocol):
-    """What is asked of a family here."""
+    """The attributes of a family used here."""
 
     spec: "FlowSpec"
     denoiser_component: str
@@ -32,7 +32,7 @@ class FiledFamily(Protocol):
 
 
 def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
-    """The parts of a model, from its transformer's file; ModelRefused names what is missing and where to get it."""
+    """Components of a model by its transformer's file; raises ModelRefused, naming what is missing and its source."""
     if family.original is None:
         raise ModelRefused(f"{checkpoint.path}: {family.spec.title} is read from diffusers folders, not from one file")
     denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
@@ -66,7 +66,7 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
 
 
 def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> ComponentSource | None:
-    """A network in a file; None: it is not there. ModelRefused where its shapes make no sense."""
+    """A network in a file, or None if absent; raises ModelRefused if its shapes are invalid."""
     whole = logical_header(header)
     prefix = network.prefix_in(whole.tensors)
     if prefix is None or not _is_of(header, network.architectures):
@@ -92,13 +92,13 @@ def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> 
 
 
 def part_needed(needed: "PartNeeded", header: Header) -> ComponentSource | None:
-    """The needed network in any naming; None: the file does not have it."""
+    """The needed network in any naming; None if the file does not contain it."""
     found = (part_of_file(needed.component, network, header) for network in needed.networks)
     return next((part for part in found if part is not None), None)
 
 
 def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource) -> bool:
-    """Whether a part's width is the one that the transformer takes."""
+    """Whether a component's width is the one that the transformer takes."""
     if part.library == "transformers":
         return not needed.width or _own_width(part) == _width(needed, denoiser)
     channels = latent_layout({**part.config, "_class_name": part.class_name}).channels
@@ -107,7 +107,7 @@ def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource)
 
 
 def usual_name(needed: "PartNeeded", denoiser: ComponentSource) -> str:
-    """What the file of a part is usually called, for this transformer."""
+    """Usual file name of a component for this transformer."""
     width = denoiser.config.get(needed.width) if needed.width else None
     return next((name for wanted, name in needed.usual if wanted in (width, None)), needed.usual[0][1])
 
@@ -134,12 +134,12 @@ def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: Componen
 
 
 def _own_width(part: ComponentSource) -> object:
-    """A text encoder's, which T5 has under a name of its own."""
+    """Width of a text encoder, which T5 stores under a different name."""
     return part.config.get("d_model", part.config.get("hidden_size"))
 
 
 def _width(needed: "PartNeeded", denoiser: ComponentSource) -> object:
-    """The text encoder's width that the transformer takes; None: its configuration does not say."""
+    """Text encoder width that the transformer takes; None if its configuration does not say."""
     whole = denoiser.config.get(needed.width)
     return int(whole * needed.share) if isinstance(whole, int) else None
 

@@ -1,4 +1,4 @@
-"""Networks in the naming of their first publication, which ComfyUI's files keep: told apart, configured, renamed."""
+"""Networks with the tensor names of their original release, as in ComfyUI's files: detection, config, renaming."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from mezzotint.families.loading.original_names import THIRDS, Form
 
-Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # of the tensors of one network, without their prefix
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # by tensor name of one network, without the prefix
 Config: TypeAlias = Mapping[str, object]
-Parameters: TypeAlias = tuple[tuple[str, Form], ...]  # of the network: names, and what part of the tensor each is
+Parameters: TypeAlias = tuple[tuple[str, Form], ...]  # names in the network, and the part of the tensor that each takes
 
 MOST_BLOCKS = 1000
 DENOISER_PREFIXES = (r"model\.diffusion_model\.", r"diffusion_model\.", r"model\.model\.", r"net\.", "")
@@ -18,30 +18,30 @@ DENOISER_PREFIXES = (r"model\.diffusion_model\.", r"diffusion_model\.", r"model\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalNetwork:
-    """One kind of network: how it is recognised in a file, and how its tensors are renamed."""
+    """A kind of network: how it is recognised in a file, and how its tensors are renamed."""
 
-    name: str  # as messages have it
+    name: str  # in messages
     library: str
     class_name: str
-    marks: tuple[str, ...]  # patterns of tensors that every file of it has
-    beside: tuple[str, ...] = ()  # patterns of tensors of its file that are not its own, or at another place
-    absent: tuple[str, ...] = ()  # patterns of tensors, with their prefix, of networks that have the marks, too
+    marks: tuple[str, ...]  # patterns of tensors that every such file has
+    beside: tuple[str, ...] = ()  # patterns of tensors in its file, of other networks or elsewhere
+    absent: tuple[str, ...] = ()  # patterns of tensors, with prefix, of other networks that share the marks
     architectures: tuple[str, ...] = ()  # general.architecture of a GGUF; empty: any or none
-    config: Callable[[Shapes], Config]  # by shapes; KeyError, IndexError or ValueError: another kind
-    renames: Sequence[tuple[str, str]] = ()  # patterns of its names and what they become, one after the other
-    joined: Mapping[str, Parameters] = field(default_factory=dict)  # parts of names that hold several in one
-    forms: Mapping[str, Form] = field(default_factory=dict)  # patterns of names then that are not whole
-    forms_of: Callable[[Config], Mapping[str, Form]] | None = None  # more of them, by the configuration
-    dropped: tuple[str, ...] = ()  # beginnings of names that are not used
-    placed: Callable[[str], Parameters] | None = None  # in the place of these three, where patterns say too little
-    prefixes: tuple[str, ...] = ("",)  # patterns of prefixes, where it shares a file with other networks
+    config: Callable[[Shapes], Config]  # from shapes; raises KeyError, IndexError or ValueError for another kind
+    renames: Sequence[tuple[str, str]] = ()  # patterns and replacements for names, applied in order
+    joined: Mapping[str, Parameters] = field(default_factory=dict)  # by part of the name: fused tensors
+    forms: Mapping[str, Form] = field(default_factory=dict)  # by pattern of the new name: forms other than whole
+    forms_of: Callable[[Config], Mapping[str, Form]] | None = None  # further forms, by configuration
+    dropped: tuple[str, ...] = ()  # prefixes of unused names
+    placed: Callable[[str], Parameters] | None = None  # replaces renames, joined and forms if patterns do not suffice
+    prefixes: tuple[str, ...] = ("",)  # patterns, for files shared with other networks
 
     def of(self, config: Config) -> "OriginalNetwork":
-        """The network of that configuration."""
+        """The network for a given configuration."""
         return self if self.forms_of is None else replace(self, forms={**self.forms, **self.forms_of(config)})
 
     def place(self, name: str) -> Parameters:
-        """What a tensor fills, by its name without the prefix; nothing: it is not used."""
+        """The parameters that a tensor fills, by its name without the prefix; empty if it is not used."""
         if self.placed is not None:
             return self.placed(name)
         if name.startswith(self.dropped):
@@ -49,7 +49,7 @@ class OriginalNetwork:
         return formed(renamed(name, self.renames, self.joined), self.forms)
 
     def place_flat(self, layer: str) -> Parameters:
-        """The same for a layer whose path is written with underscores, as those of some LoRAs are."""
+        """Like `place`, for a layer path written with underscores, as in some LoRAs."""
         renames = [(pattern.replace(r"\.", "_"), new.replace(".", "_")) for pattern, new in self.renames]
         joined = {flat(old): tuple((flat(part), form) for part, form in parts) for old, parts in self.joined.items()}
         forms = {pattern.replace(r"\.", "_"): form for pattern, form in self.forms.items()}
@@ -57,7 +57,7 @@ class OriginalNetwork:
         return tuple((name.rstrip("_"), form) for name, form in placed)
 
     def prefix_in(self, names: Collection[str]) -> str | None:
-        """What its tensors' names begin with in a file; None: it is not there."""
+        """Prefix of its tensor names in a file; None if the file does not contain it."""
         if any(_has(names, pattern) for pattern in self.absent):
             return None
         if not all(_has(names, pattern) for pattern in self.beside):
@@ -75,14 +75,14 @@ def _has(names: Collection[str], pattern: str) -> bool:
 
 
 def flat(path: str) -> str:
-    """A path with underscores."""
+    """The path with underscores instead of dots."""
     return path.replace(".", "_")
 
 
 def renamed(
     name: str, renames: Sequence[tuple[str, str]], joined: Mapping[str, Parameters] = MappingProxyType({})
 ) -> Parameters:
-    """A tensor's name by patterns and what they become, one after the other; `joined` hold several in one."""
+    """Apply patterns and replacements to a tensor name in order; `joined` lists the parts of fused tensors."""
     for pattern, new in renames:
         name = re.sub(pattern, new, name)
     for old, parts in joined.items():
@@ -92,12 +92,12 @@ def renamed(
 
 
 def thirds(query: str, key: str, value: str) -> Parameters:
-    """What holds queries, keys and values on top of one another."""
+    """The parts of a fused QKV tensor, stacked along the first axis."""
     return tuple(zip((query, key, value), THIRDS, strict=True))
 
 
 def formed(placed: Parameters, forms: Mapping[str, Form]) -> Parameters:
-    """With the form of the first pattern that finds a name."""
+    """Give each name the form of the first pattern that matches it."""
     return tuple(
         (name, next((each for pattern, each in forms.items() if re.search(pattern, name)), form))
         for name, form in placed
@@ -105,7 +105,7 @@ def formed(placed: Parameters, forms: Mapping[str, Form]) -> Parameters:
 
 
 def count(shapes: Shapes, pattern: str) -> int:
-    """How many blocks there are, whose numbers the pattern finds; ValueError where they have gaps or are too many."""
+    """Number of blocks, whose indices `pattern` captures; raises ValueError if they have gaps or are too many."""
     found = {int(match[1]) for match in map(re.compile(pattern).match, shapes) if match}
     if found != set(range(len(found))) or len(found) > MOST_BLOCKS:
         raise ValueError(f"the numbers of {pattern} have gaps")

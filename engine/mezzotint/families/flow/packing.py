@@ -1,4 +1,4 @@
-"""Packing of latents into tokens: each is a patch of two by two latents."""
+"""Packing of latents into tokens, each a 2x2 patch of latents."""
 
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,12 @@ SIDE = 2  # latents
 
 
 def packed(latents: "torch.Tensor") -> "torch.Tensor":
-    """Tokens `(n, h/2 w/2, 4c)` of latents `(n, c, h, w)`, row by row; the four values of a channel are adjacent."""
+    """Pack latents `(n, c, h, w)` into tokens `(n, h/2 w/2, 4c)`, row by row; a channel's four values are adjacent."""
     return latents.unfold(2, SIDE, SIDE).unfold(3, SIDE, SIDE).permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)
 
 
 def unpacked(tokens: "torch.Tensor", height: int) -> "torch.Tensor":
-    """Latents `(n, c, height, w)` of tokens `(n, height/2 w/2, 4c)`."""
+    """Unpack tokens `(n, height/2 w/2, 4c)` into latents `(n, c, height, w)`."""
     rows, count, width = tokens.shape
     across = count * SIDE // height
     squares = tokens.reshape(rows, height // SIDE, across, width // SIDE**2, SIDE, SIDE)

@@ -1,4 +1,4 @@
-"""Text encoders and autoencoders in files of their own, or in one file with the transformer."""
+"""Text encoders and autoencoders in separate files, or in the transformer's file."""
 
 import re
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from mezzotint.families.loading.original_names import VAE, Layout, place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartNeeded:
-    """A part that a transformer needs, and the usual names of its files."""
+    """A component that a transformer needs, and its usual file names."""
 
     component: str
-    networks: tuple[OriginalNetwork, ...]  # one for each naming; the usual one first
-    width: str = ""  # the transformer's setting that this part's width has to equal
-    share: Fraction = Fraction(1)  # or to so much of it
+    networks: tuple[OriginalNetwork, ...]  # one per naming, the usual one first
+    width: str = ""  # the transformer's setting that this component's width must equal
+    share: Fraction = Fraction(1)  # fraction of that setting
     optional: bool = False
-    unlike: str = ""  # a pattern in the names of files of the same shapes that are another's
-    usual: tuple[tuple[object, str], ...]  # file names by that width; None: any
-    where: str  # to get it
+    unlike: str = ""  # pattern of file names that have the same shapes but belong to another model
+    usual: tuple[tuple[object, str], ...]  # file names by that setting; None: any
+    where: str  # where to download it
 
 
 # ---- text encoders
@@ -29,7 +29,7 @@ LANGUAGE_PREFIXES = (r"model\.", "", r"text_encoders\.\w+\.transformer\.(?:model
 
 
 def _qwen3_config(shapes: Shapes) -> Mapping[str, object]:
-    """Qwen3's configuration; what shapes do not show is the same for all sizes (arXiv 2505.09388)."""
+    """Qwen3's configuration; values that shapes do not show are the same for all sizes (arXiv 2505.09388)."""
     vocabulary, width = shapes["embed_tokens.weight"]
     head = shapes["layers.0.self_attn.q_norm.weight"][0]
     return {
@@ -108,7 +108,7 @@ def _ae_diffusers_config(shapes: Shapes) -> Mapping[str, object]:
 
 
 def _kl_vae(shapes: Shapes, widths: list[int], layers: int) -> Mapping[str, object]:
-    """Of FLUX.1's autoencoder; scale and shift, which no tensor shows, are those of its config.json."""
+    """FLUX.1's autoencoder configuration; scale and shift, which no tensor shows, are those of its config.json."""
     return {
         "_class_name": "AutoencoderKL",
         "in_channels": shapes["encoder.conv_in.weight"][1],
@@ -128,7 +128,7 @@ def _kl_vae(shapes: Shapes, widths: list[int], layers: int) -> Mapping[str, obje
 
 
 def _ldm_place(name: str) -> Parameters:
-    """The naming of latent diffusion, with four levels."""
+    """Latent diffusion naming, with four levels."""
     return tuple((each.name, each.form) for each in place(VAE + name, Layout(unet_layers=1, vae_levels=4)))
 
 
@@ -160,7 +160,7 @@ KL_VAE_DIFFUSERS = OriginalNetwork(
 
 
 def _flux2_vae_config(shapes: Shapes) -> Mapping[str, object]:
-    """Of FLUX.2's autoencoder, whose decoder may have other widths than its encoder (FLUX.2-small-decoder)."""
+    """FLUX.2's autoencoder configuration; decoder and encoder widths may differ (FLUX.2-small-decoder)."""
     levels = count(shapes, r"encoder\.down\.(\d+)\.")
     widths = [shapes[f"encoder.down.{level}.block.0.conv2.weight"][0] for level in range(levels)]
     decoder = [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)]
@@ -175,7 +175,7 @@ def _flux2_vae_diffusers_config(shapes: Shapes) -> Mapping[str, object]:
 
 
 def _flux2_vae(shapes: Shapes, widths: list[int], decoder: list[int], layers: int) -> Mapping[str, object]:
-    """The rest is as FLUX.2-klein-4B's vae/config.json has it."""
+    """Values that shapes do not show are those of FLUX.2-klein-4B's vae/config.json."""
     return {
         "_class_name": "AutoencoderKLFlux2",
         "in_channels": shapes["encoder.conv_in.weight"][1],
@@ -218,7 +218,7 @@ FLUX2_VAE_DIFFUSERS = OriginalNetwork(
     config=_flux2_vae_diffusers_config,
 )
 
-# ---- what families need
+# ---- components for families
 
 QWEN3_4B = PartNeeded(
     component="text_encoder",
@@ -230,7 +230,7 @@ QWEN3_4B = PartNeeded(
 AE = PartNeeded(
     component="vae",
     networks=(FLUX_VAE, KL_VAE_DIFFUSERS),
-    unlike=r"sd3|sd_3",  # Stable Diffusion 3's, of the very same shapes
+    unlike=r"sd3|sd_3",  # Stable Diffusion 3's, with the same shapes
     usual=((None, "ae.safetensors"),),
     where="https://huggingface.co/Comfy-Org/z_image_turbo, folder split_files/vae",
 )

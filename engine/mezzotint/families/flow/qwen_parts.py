@@ -1,4 +1,4 @@
-"""Parts that Krea 2 and Qwen-Image share: Qwen's vision-language models as text encoders, and the autoencoder."""
+"""Components shared by Krea 2 and Qwen-Image: Qwen's vision-language models as text encoders, and the autoencoder."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from mezzotint.families.flow.parts import GGUF_NAMES, LANGUAGE_PREFIXES, VAE_PRE
 _HEAD = 128  # head dimension of Qwen2.5-VL in all sizes, which no shape shows
 _HALF = (16, 24, 24)  # of its rotary frequencies for time, row and column
 _VISION_HEAD = 80  # of its vision tower
-_BLOCKS = 2  # of residuals in each level of the autoencoder's encoder, and one more in its decoder's
+_BLOCKS = 2  # residual blocks per level of the autoencoder's encoder; its decoder has one more
 
 
 # ---- text encoders
@@ -32,7 +32,7 @@ def _reader(shapes: Shapes, head: int, rope: Mapping[str, object]) -> Mapping[st
 
 
 def _qwen3_vl_config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Qwen3-VL-4B-Instruct's config.json has it."""
+    """Values that shapes do not show are those of Qwen3-VL-4B-Instruct's config.json."""
     (head,) = shapes["layers.0.self_attn.q_norm.weight"]
     side = head * 5 // 32
     rope = {"rope_theta": 5000000.0, "mrope_section": [head // 2 - 2 * side, side, side], "mrope_interleaved": True}
@@ -40,7 +40,7 @@ def _qwen3_vl_config(shapes: Shapes) -> Mapping[str, object]:
 
 
 def _qwen2_5_vl_config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Qwen2.5-VL-7B-Instruct's config.json has it."""
+    """Values that shapes do not show are those of Qwen2.5-VL-7B-Instruct's config.json."""
     return _reader(shapes, _HEAD, {"rope_theta": 1000000.0, "mrope_section": list(_HALF)})
 
 
@@ -52,7 +52,7 @@ QWEN3_VL = OriginalNetwork(
     library="transformers",
     class_name="Qwen3VLTextModel",
     marks=(r"layers\.0\.self_attn\.q_norm\.weight$", *_LAYER),
-    beside=(r"visual\.deepstack_merger_list\.0\.",),  # which tells it from Qwen3
+    beside=(r"visual\.deepstack_merger_list\.0\.",),  # distinguishes it from Qwen3
     prefixes=_READER_PREFIXES,
     config=_qwen3_vl_config,
     dropped=("lm_head.", "visual."),
@@ -62,7 +62,7 @@ QWEN2_5_VL = OriginalNetwork(
     library="transformers",
     class_name="Qwen2_5_VLTextModel",
     marks=(r"layers\.0\.self_attn\.k_proj\.bias$", *_LAYER),
-    beside=(r"visual\.",),  # which tells it from Qwen2.5
+    beside=(r"visual\.",),  # distinguishes it from Qwen2.5
     prefixes=_READER_PREFIXES,
     config=_qwen2_5_vl_config,
     dropped=("lm_head.", "visual."),
@@ -76,7 +76,7 @@ _SEEING_NAMES = (
 
 
 def _seeing_config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Qwen2.5-VL-7B-Instruct's config.json has it."""
+    """Values that shapes do not show are those of Qwen2.5-VL-7B-Instruct's config.json."""
     named = {renamed(name, _SEEING_NAMES)[0][0].removeprefix("language_model."): each for name, each in shapes.items()}
     width, channels, frames, side, _ = named["visual.patch_embed.proj.weight"]
     vision = {
@@ -111,7 +111,7 @@ QWEN2_5_VL_SEEING = OriginalNetwork(
 
 
 def _in_gguf(network: OriginalNetwork, mark: str, architecture: str) -> OriginalNetwork:
-    """The same in llama.cpp's naming, where the vision tower is a file of its own."""
+    """The same network in llama.cpp's naming, where the vision tower is a separate file."""
 
     def config(shapes: Shapes) -> Mapping[str, object]:
         return network.config({renamed(name, GGUF_NAMES)[0][0]: shape for name, shape in shapes.items()})
@@ -133,7 +133,7 @@ def _in_gguf(network: OriginalNetwork, mark: str, architecture: str) -> Original
 
 
 def _vae_config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Qwen-Image's vae/config.json has it, which are also the values that the class has by itself."""
+    """Values that shapes do not show are those of Qwen-Image's vae/config.json, which are also the class's defaults."""
     base = shapes["encoder.conv1.weight"][0]
     first = [name for name in shapes if re.fullmatch(r"encoder\.downsamples\.\d+\.residual\.6\.weight", name)]
     blocks = sorted(first, key=lambda name: int(name.split(".")[2]))
@@ -191,7 +191,7 @@ QWEN_VAE = OriginalNetwork(
 )
 
 
-# ---- what families need
+# ---- components for families
 
 QWEN3_VL_4B = PartNeeded(
     component="text_encoder",

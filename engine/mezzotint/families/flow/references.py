@@ -1,7 +1,7 @@
 """Reference images: clean latents, whose tokens are appended to those of the noisy latents.
 
-They are tensors of the conditioning like its words, once for each of its rows, and are joined, parted and moved as
-those are; only images that were shown references of the same sizes can be denoised together.
+They are tensors of the conditioning like its text, repeated for each of its rows, and are joined, split and moved like
+it; only images with references of the same sizes can be denoised together.
 """
 
 import math
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-Tokens = Callable[["torch.Tensor"], "torch.Tensor"]  # `(n, t, d)` of latents `(n, c, h, w)`
-Places = Callable[["torch.Tensor", int], "torch.Tensor"]  # `(t, a)` of the tokens of latents; 0: of the noise, then 1..
+Tokens = Callable[["torch.Tensor"], "torch.Tensor"]  # latents `(n, c, h, w)` -> `(n, t, d)`
+Places = Callable[["torch.Tensor", int], "torch.Tensor"]  # latents, image number (0: noise) -> `(t, a)`
 
 
 def with_references(conditioning: Conditioning, latents: "Sequence[torch.Tensor]") -> Conditioning:
-    """A conditioning that shows clean latents `(1, c, h, w)`, in their order, to both halves of the guidance."""
+    """Add clean latents `(1, c, h, w)` to a conditioning in this order, for both guidance halves."""
     text = conditioning.tensors["text"]
     shown = {_name(i): each.to(text).expand(len(text), -1, -1, -1) for i, each in enumerate(latents)}
     return replace(conditioning, tensors={**conditioning.tensors, **shown})
 
 
 def references_of(conditioning: Conditioning) -> "list[torch.Tensor]":
-    """The latents `(n, c, h, w)` that are shown, in their order."""
+    """The reference latents `(n, c, h, w)` of a conditioning, in order."""
     tensors = conditioning.tensors
     return [tensors[name] for name in takewhile(tensors.__contains__, map(_name, count()))]
 
@@ -36,7 +36,7 @@ def references_of(conditioning: Conditioning) -> "list[torch.Tensor]":
 def with_tokens(
     rows: "torch.Tensor", conditioning: Conditioning, tokens: Tokens, places: Places
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Tokens of the noise `(n, c, h, w)` and of what is shown, and the places of both."""
+    """Tokens of the noisy latents `(n, c, h, w)` and of the references, and the position ids of both."""
     import torch
 
     images = [rows, *references_of(conditioning)]
@@ -46,14 +46,14 @@ def with_tokens(
 
 
 def resized(image: "Image.Image", size: tuple[int, int]) -> "Image.Image":
-    """An image of another size, by Lanczos."""
+    """Resize an image with Lanczos."""
     from PIL import Image
 
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def within(image: "Image.Image", area: int, multiple: int) -> "Image.Image":
-    """An image of no more pixels, cut at its edges to sides of multiples."""
+    """Shrink an image to at most `area` pixels, then center-crop its sides to multiples of `multiple`."""
     size = scaled(*image.size, area)
     if image.size != size:
         image = resized(image, size)
@@ -63,7 +63,7 @@ def within(image: "Image.Image", area: int, multiple: int) -> "Image.Image":
 
 
 def scaled(width: int, height: int, area: int) -> tuple[int, int]:
-    """A size of the same proportions and no more pixels."""
+    """Scale a size down to at most `area` pixels, keeping its aspect ratio."""
     if width * height <= area:
         return width, height
     scale = math.sqrt(area / (width * height))
@@ -71,12 +71,12 @@ def scaled(width: int, height: int, area: int) -> tuple[int, int]:
 
 
 def cropped(width: int, height: int, multiple: int) -> tuple[int, int]:
-    """A size whose sides are multiples, at least one of them."""
+    """Round both sides down to multiples of `multiple`, at least one."""
     return max(width // multiple, 1) * multiple, max(height // multiple, 1) * multiple
 
 
 def closest(width: int, height: int, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The size whose proportions are nearest to those of another."""
+    """The size of `sizes` with the closest aspect ratio."""
     _, *size = min((abs(width / height - each[0] / each[1]), *each) for each in sizes)
     return size[0], size[1]
 

@@ -9,29 +9,29 @@ from mezzotint.protocol import GuidancePasses, ModelDefaults
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSpec:
-    """What makes up a family, and the defaults of its models."""
+    """Properties of a family, and the defaults of its models."""
 
-    name: str  # as detection and files have it
-    title: str  # as people know it
+    name: str  # in detection and in files
+    title: str  # shown to users
     pipelines: tuple[str, ...]  # class names that model_index.json may give
     components: tuple[str, ...]  # required by its pipelines
     optional: tuple[str, ...] = ()  # that a model may have in addition
     variants: Mapping[str, ModelDefaults]  # defaults of each
     max_tokens: int  # of a prompt in its template
-    instruction_tokens: int = 0  # of the template before a prompt, cut off after encoding
-    limits: Mapping[str, int] = field(default_factory=dict)  # tokens by text encoder, where one takes fewer
-    template: str = "{prompt}"  # the prompt's; a chat template in a model's files is a program, and is never run
+    instruction_tokens: int = 0  # of the template before the prompt, dropped after encoding
+    limits: Mapping[str, int] = field(default_factory=dict)  # tokens by text encoder, if it takes fewer
+    template: str = "{prompt}"  # chat templates in model files are programs, and never run
     patch: int = 2  # side of a patch in latents
-    guidance: Guidance = "cfg"  # or a scale that is embedded by the network
+    guidance: Guidance = "cfg"  # or a scale that the network embeds
     masks_padding: bool = True  # whether the text encoders get an attention mask
-    halves: tuple[GuidancePasses, ...] = ("batched", "sequential")  # supported; that of its pipeline first
+    halves: tuple[GuidancePasses, ...] = ("batched", "sequential")  # supported; that of the reference pipeline first
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # by variant, for single files
-    references: Mapping[str, int] = field(default_factory=dict)  # the most reference images by variant; else none
-    text_layers: int | None = None  # of the text encoder that are used; None: all
+    references: Mapping[str, int] = field(default_factory=dict)  # maximum by variant; else none
+    text_layers: int | None = None  # used layers of the text encoder; None: all
 
 
 def flow_scheduler(**others: object) -> Mapping[str, object]:
-    """A scheduler's configuration whose timestep shift grows with the image, and where a model's own differs."""
+    """Scheduler configuration with a timestep shift that grows with the image; `others` override it."""
     return {
         "_class_name": "FlowMatchEulerDiscreteScheduler",
         "num_train_timesteps": 1000,

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 MAX_TOKENS = {"dev": 512, "kontext": 512, "fill": 512, "schnell": 256}  # of T5
 _CLIP_TOKENS = 77
 _WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
-# Those that Kontext (arXiv 2506.15742) was trained in, in pixels: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
+# Sizes in pixels that Kontext (arXiv 2506.15742) was trained on: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
 _KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _WIDE))
 _SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
-_CHANNELS = 64  # of the tokens that the transformer takes: 16 latents times two by two
-_FILL_CHANNELS = 384  # those, the masked image's, and a mask of 8 x 8 pixels for each latent
+_CHANNELS = 64  # of the transformer's input tokens: 16 latent channels times 2x2
+_FILL_CHANNELS = 384  # those, the masked image's, and an 8x8-pixel mask for each latent
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
 
 class Flux1(FlowFamily):
-    """Dev, guidance-distilled; Kontext, that edits a reference image; Fill, that inpaints; schnell, for four steps."""
+    """Dev (guidance-distilled), Kontext (edits a reference image), Fill (inpaints), and schnell (four steps)."""
 
     original = TRANSFORMER
     needs = (CLIP_L, SECOND_T5_XXL, AE)
@@ -67,7 +67,7 @@ class Flux1(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """Schnell has no guidance embedder; Kontext has the shapes of dev."""
+        """The variant of a folder: schnell has no guidance embedder; Kontext has the same shapes as dev."""
         if folder.components["transformer"].config.get("in_channels") == _FILL_CHANNELS:
             return "fill"
         if folder.pipeline_class == "FluxKontextPipeline":
@@ -75,7 +75,7 @@ class Flux1(FlowFamily):
         return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """By layers for guidance, and Kontext by the file's name; ModelRefused for models with further channels."""
+        """The variant by guidance layers, Kontext by file name; raises ModelRefused for other numbers of channels."""
         tensors = logical_header(file.header).tensors
         channels = next(spec.shape[-1] for name, spec in tensors.items() if name.endswith("img_in.weight"))
         if channels == _FILL_CHANNELS:
@@ -91,20 +91,20 @@ class Flux1(FlowFamily):
         return "kontext" if "kontext" in file.path.stem.lower() else "dev"
 
     def text_tokens(self, sources: ModelSources) -> int:
-        """The maximum number of text tokens: T5's."""
+        """Maximum number of text tokens: T5's."""
         return MAX_TOKENS[sources.detected.variant]
 
     def read_tokens(self, sources: ModelSources, encoder: str) -> int:
-        """The maximum tokens of a prompt for a text encoder, without special tokens."""
+        """Maximum number of tokens of a prompt for a text encoder, without special tokens."""
         most = _CLIP_TOKENS if encoder == "text_encoder" else self.text_tokens(sources)
         return most - _MARKS[encoder]
 
     def reference_size(self, width: int, height: int) -> tuple[int, int]:
-        """The size of a reference image in pixels: the nearest of the sizes that Kontext was trained on."""
+        """Size of a reference image in pixels: that of Kontext's training sizes with the closest aspect ratio."""
         return closest(width, height, _KONTEXT_SIZES)
 
     def fit_reference(self, image: "Image.Image") -> "Image.Image":
-        """A reference image, resized to that size."""
+        """Resize a reference image to its `reference_size`."""
         return resized(image, self.reference_size(*image.size))
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
@@ -122,7 +122,7 @@ class Flux1(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Latents are packed into tokens of two by two, beside which Fill sees the masked image and the mask."""
+        """Predict the velocity from latents packed into 2x2 tokens; Fill also takes the masked image and the mask."""
         import torch
 
         tensors = conditioning.tensors
@@ -142,7 +142,7 @@ class Flux1(FlowFamily):
         return unpacked(seen[:, : rows.shape[-2:].numel() // 4], rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of T5's width, CLIP's pooled embedding, and the guidance scale."""
+        """Text with T5's width, CLIP's pooled embedding, and the guidance scale."""
         width, pooled = config.get("joint_attention_dim"), config.get("pooled_projection_dim")
         return {
             "text": (rows, tokens, width if isinstance(width, int) else 4096),
@@ -157,14 +157,14 @@ class Flux1(FlowFamily):
 
 
 def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":
-    """A prompt's tokens `(1, most)`, cut or padded."""
+    """Tokens of a prompt `(1, most)`, truncated or padded."""
     read = tokenizer([prompt], padding="max_length", max_length=most, truncation=True, return_tensors="pt")
     ids: torch.Tensor = read.input_ids
     return ids
 
 
 def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
-    """Position ids (image, row, column) of the tokens `(h/2 w/2, 3)` of latents `(n, c, h, w)`."""
+    """Position ids `(h/2 w/2, 3)` (image, row, column) of the tokens of latents `(n, c, h, w)`."""
     import torch
 
     (height, width), device = (side // 2 for side in latents.shape[-2:]), latents.device

@@ -1,4 +1,4 @@
-"""FLUX.1's transformer as it was first published, and as ComfyUI's files have it; Chroma's is one of its kind."""
+"""Tensor names of FLUX.1's transformer in its original release and ComfyUI's files, partly shared with Chroma."""
 
 from collections.abc import Mapping
 
@@ -47,11 +47,11 @@ JOINED = {
         (".proj_mlp.", Rows(3, 4, 7)),
     ),
 }
-GUIDANCE = "guidance_in.in_layer.weight"  # which schnell is without
+GUIDANCE = "guidance_in.in_layer.weight"  # absent in schnell
 
 
 def block_config(shapes: Shapes) -> Mapping[str, object]:
-    """What FLUX.1 and Chroma have in common."""
+    """The configuration that FLUX.1 and Chroma have in common."""
     width, channels = shapes["img_in.weight"]
     norm = "double_blocks.0.img_attn.norm.query_norm"
     (head,) = shapes[f"{norm}.scale"] if f"{norm}.scale" in shapes else shapes[f"{norm}.weight"]
@@ -70,7 +70,7 @@ def block_config(shapes: Shapes) -> Mapping[str, object]:
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as FLUX.1-dev's transformer/config.json has it."""
+    """Values that shapes do not show are those of FLUX.1-dev's transformer/config.json."""
     return {
         "_class_name": "FluxTransformer2DModel",
         **block_config(shapes),
@@ -88,5 +88,5 @@ TRANSFORMER = OriginalNetwork(
     config=_config,
     renames=_RENAMES,
     joined=JOINED,
-    forms={r"^norm_out\.linear\.": "swapped"},  # its shift and scale stand in the other order
+    forms={r"^norm_out\.linear\.": "swapped"},  # with shift and scale in the other order
 )

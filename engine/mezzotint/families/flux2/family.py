@@ -1,4 +1,4 @@
-"""FLUX.2 Klein: hidden states of three layers of Qwen3, and latents that are already patches of two by two."""
+"""FLUX.2 Klein: hidden states of three layers of Qwen3, and latents that are already 2x2 patches."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,9 +19,9 @@ from mezzotint.protocol import ModelDefaults
 if TYPE_CHECKING:
     import torch
 
-TAPS = (9, 18, 27)  # layers of Qwen3 whose hidden states are taken, of 36 in both sizes
-_APART = 10  # between images, on the first axis of position ids
-_LONG = 4300  # image tokens from which on the number of steps no longer matters
+TAPS = (9, 18, 27)  # layers of Qwen3 whose hidden states are used, of 36 in both sizes
+_APART = 10  # offset between images, on the first axis of position ids
+_LONG = 4300  # image tokens above which the number of steps no longer matters
 _SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
 
 
@@ -52,14 +52,14 @@ class Flux2Klein(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """By `is_distilled` of the pipeline, else by its name: the shapes of both are the same."""
+        """The variant by the pipeline's `is_distilled`, else by folder name, since both have the same shapes."""
         distilled = folder.options.get("is_distilled")
         if not isinstance(distilled, bool):
             distilled = "base" not in published_name(folder.path).lower()
         return "distilled" if distilled else "base"
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """By the file's name; ModelRefused where it is of another model of its class."""
+        """The variant by file name; raises ModelRefused for FLUX.2 dev, which has the same class."""
         if any(name.endswith("guidance_in.in_layer.weight") for name in file.header.tensors):
             raise ModelRefused(
                 f"{file.path}: a transformer with guidance_in, which FLUX.2 dev has, cannot be run; get FLUX.2 Klein"
@@ -67,7 +67,7 @@ class Flux2Klein(FlowFamily):
         return super().variant_of_file(file)
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing or its encoder is too shallow."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing or the encoder is too shallow."""
         found = super().sources(checkpoint, detected)
         layers = found.components["text_encoder"].config.get("num_hidden_layers")
         if isinstance(layers, int) and layers < TAPS[-1]:
@@ -80,7 +80,7 @@ class Flux2Klein(FlowFamily):
     def mu(self, scheduler: Mapping[str, object], tokens: int, steps: int) -> float:  # noqa: ARG002  it is Klein's own
         """Log of the timestep shift, fitted to tokens and steps: interpolated between the lines for 10 and 200 steps.
 
-        The numbers are those of `compute_empirical_mu` of diffusers, in its order, for the same last bits.
+        Computed in the same order as diffusers' `compute_empirical_mu`, so that the last bits match.
         """
         many = 0.00016927 * tokens + 0.45666666
         if tokens > _LONG:
@@ -103,7 +103,7 @@ class Flux2Klein(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Each latent is one token."""
+        """Predict the velocity; each latent is one token."""
         text = conditioning.tensors["text"]
         tokens, places = with_tokens(rows, conditioning, _tokens, _places)
         seen = network(
@@ -119,18 +119,18 @@ class Flux2Klein(FlowFamily):
         return velocity
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of three times Qwen3's width."""
+        """Text with three times Qwen3's width."""
         width = config.get("joint_attention_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 7680)}
 
 
 def _tokens(latents: "torch.Tensor") -> "torch.Tensor":
-    """`(n, h w, c)` of latents `(n, c, h, w)`."""
+    """Tokens `(n, h w, c)` of latents `(n, c, h, w)`."""
     return latents.flatten(2).transpose(1, 2)
 
 
 def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
-    """Position ids (image, row, column, text position) of the tokens `(h w, 4)` of latents `(n, c, h, w)`."""
+    """Position ids `(h w, 4)` (image, row, column, text position) of the tokens of latents `(n, c, h, w)`."""
     import torch
 
     (height, width), device = latents.shape[-2:], latents.device

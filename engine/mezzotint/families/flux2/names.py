@@ -1,4 +1,4 @@
-"""FLUX.2's transformer as it was first published, and as ComfyUI's files have it."""
+"""Tensor names of FLUX.2's transformer in its original release and ComfyUI's files."""
 
 from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ GUIDANCE = "guidance_embeds"
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as FLUX.2-klein-4B's transformer/config.json has it."""
+    """Values that shapes do not show are those of FLUX.2-klein-4B's transformer/config.json."""
     width, channels = shapes["img_in.weight"]
     norm = "double_blocks.0.img_attn.norm.query_norm"
     (head,) = shapes[f"{norm}.scale"] if f"{norm}.scale" in shapes else shapes[f"{norm}.weight"]
@@ -70,5 +70,5 @@ TRANSFORMER = OriginalNetwork(
     config=_config,
     renames=_RENAMES,
     joined=_JOINED,
-    forms={r"^norm_out\.linear\.": "swapped"},  # its shift and scale stand in the other order
+    forms={r"^norm_out\.linear\.": "swapped"},  # with shift and scale in the other order
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TAIL = 5  # tokens of the template after the prompt
 TURBO_MU = 1.15  # log of Turbo's timestep shift, at all sizes
-LAYERS = (2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35)  # whose outputs are used, where the model names no others
+LAYERS = (2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35)  # whose outputs are used by default
 _DISTILLED = "is_distilled"
 _SELECTED = "text_encoder_select_layers"
 _SCHEDULER = flow_scheduler(max_image_seq_len=6400)
@@ -53,11 +53,11 @@ class Krea2(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """As its pipeline says: the shapes of both are the same."""
+        """The variant by pipeline options, since both have the same shapes."""
         return "turbo" if folder.options.get(_DISTILLED) is True else "raw"
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing or the text encoder lacks the layers."""
+        """List the components of a checkpoint; raises ModelRefused if one, or a text encoder layer, is missing."""
         found = super().sources(checkpoint, detected)
         if isinstance(checkpoint, FileCheckpoint):
             found = replace(found, settings={_DISTILLED: detected.variant == "turbo"})
@@ -67,16 +67,16 @@ class Krea2(FlowFamily):
         return with_layers(found, max(_layers(found)))
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
-        """Turbo has one shift for all sizes."""
+        """Like the base class, but Turbo has the same shift for all sizes."""
         found = super().flow_steps(sources, width, height, steps)
         return replace(found, mu=TURBO_MU) if found and sources.settings.get(_DISTILLED) is True else found
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """Hidden states of the layers, `(1, n, layers, d)`; padding comes before the template's last tokens."""
+        """Hidden states of the used layers, `(1, n, layers, d)`; padding comes before the template's last tokens."""
         import torch
 
         encoder, read, mask = model.networks["text_encoder"], *self._read(model, prompt)
-        places = (mask.long().cumsum(dim=-1) - 1).clamp(min=0)  # padding takes no position
+        places = (mask.long().cumsum(dim=-1) - 1).clamp(min=0)  # padding does not advance positions
         seen = list(_layers(model.sources))
         with torch.no_grad():
             states = encoder(
@@ -91,7 +91,7 @@ class Krea2(FlowFamily):
         )
 
     def _read(self, model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Tokens `(1, n)` of a prompt in its template, and which of them are not padding."""
+        """Tokens `(1, n)` of a prompt in its template, and the mask of those that are not padding."""
         import torch
 
         lead, tail = self.spec.template.split("{prompt}")
@@ -105,7 +105,7 @@ class Krea2(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Latents are packed into tokens of two by two, with position ids."""
+        """Predict the velocity from latents packed into 2x2 tokens with position ids."""
         text = conditioning.tensors["text"]
         height, width = (side // self.spec.patch for side in rows.shape[-2:])
         seen = network(
@@ -119,24 +119,24 @@ class Krea2(FlowFamily):
         return unpacked(seen, rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of the language model's width for each layer, and a mask."""
+        """Text with the language model's width for each layer, and a mask."""
         layers, width = config.get("num_text_layers"), config.get("text_hidden_dim")
         seen = (layers if isinstance(layers, int) else len(LAYERS), width if isinstance(width, int) else 2560)
         return {"text": (rows, tokens, *seen), "mask": (rows, tokens)}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
-        """As p + (scale - 1) (p - n), as its pipeline does."""
+        """Guidance as p + (scale - 1) (p - n), as in the reference pipeline."""
         return guided_from_prompt(output, scale, rescale)
 
 
 def _layers(sources: ModelSources) -> tuple[int, ...]:
-    """Layers whose outputs are used; 0 is the embedding."""
+    """Text encoder layers whose outputs are used; 0 is the embedding."""
     said = sources.settings.get(_SELECTED)
     return tuple(said) if isinstance(said, list) else LAYERS
 
 
 def _refuse_layers(sources: ModelSources) -> None:
-    """ModelRefused where the text encoder lacks a layer, or the transformer takes another number of them."""
+    """Raise ModelRefused if the text encoder lacks a layer, or the transformer takes another number of them."""
     seen, parts = _layers(sources), sources.components
     most = parts["text_encoder"].config.get("num_hidden_layers")
     wanted = parts["transformer"].config.get("num_text_layers", len(LAYERS))

@@ -1,4 +1,4 @@
-"""Krea 2's transformer as it was first published, and as ComfyUI's files have it."""
+"""Tensor names of Krea 2's transformer in its original release and ComfyUI's files."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ _RENAMES = (
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Krea-2-Turbo's transformer/config.json has it."""
+    """Values that shapes do not show are those of Krea-2-Turbo's transformer/config.json."""
     width, channels = shapes["first.weight"]
     (head,) = shapes["blocks.0.attn.qknorm.qnorm.scale"]
     fusion = "txtfusion.layerwise_blocks.0."

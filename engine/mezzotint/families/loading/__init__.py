@@ -1,1 +1,1 @@
-"""Weights from files into networks, whatever the layout on disk, quantized as they come or as they are stored."""
+"""Loads weights from files into networks, whatever the layout on disk, quantized on load or as stored."""

@@ -1,4 +1,4 @@
-"""Networks built without numbers: their weights come from files anyway."""
+"""Builds networks without allocating weights, which come from files anyway."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +10,11 @@ from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 _DRAWING = {Tensor.normal_, Tensor.uniform_}
-_SETTING = {init.__name__, "transformers.initialization"}  # modules of nothing but functions that set values
+_SETTING = {init.__name__, "transformers.initialization"}  # modules that contain only init functions
 
 
 class SkipInit(TorchFunctionMode):
-    """Setting the values of tensors that hold none does nothing, for which torch would else import its compiler."""
+    """Skips initialization of meta tensors, for which torch would otherwise import its compiler."""
 
     def __torch_function__(
         self,
@@ -23,7 +23,7 @@ class SkipInit(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401  whatever the operation gives
-        """Give a tensor without numbers back as it is; otherwise do what was asked."""
+        """Return a meta tensor unchanged instead of initializing it; otherwise call `func`."""
         kwargs = kwargs or {}
         if func in _DRAWING or getattr(func, "__module__", None) in _SETTING:
             tensor = args[0] if args else kwargs.get("tensor")
@@ -32,7 +32,7 @@ class SkipInit(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-_here = threading.local()  # `empty`: whether this thread builds a network
+_here = threading.local()  # `empty`: whether this thread is building a network
 _lock = threading.Lock()
 _register = nn.Module.register_parameter
 _building = 0  # threads
@@ -40,9 +40,9 @@ _building = 0  # threads
 
 @contextmanager
 def empty_weights() -> Iterator[None]:
-    """Parameters that this thread registers have shapes and no memory; buffers are real, and so are other threads'.
+    """Put parameters that this thread registers on the meta device; buffers and other threads are not affected.
 
-    accelerate's `init_empty_weights` empties what any thread registers meanwhile, weights that are loaded there too.
+    accelerate's `init_empty_weights` affects every thread, including those that are loading weights.
     """
     global _building
     with _lock:

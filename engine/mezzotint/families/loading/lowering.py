@@ -1,4 +1,4 @@
-"""A network that is in memory, quantized further where it lies: the last resort when a device is too small."""
+"""Quantizes a loaded network further in place: the last resort if a device is too small."""
 
 import torch
 
@@ -13,14 +13,14 @@ _LADDER: tuple[Scheme, ...] = ("int8", "int4-lowrank")
 
 
 def lower_precision(model: LoadedModel, component: str) -> str | None:
-    """Quantize a network to the next scheme down, and name that; None: there is none, or it reads from files."""
+    """Quantize a network to the next scheme down and return it; None if there is none, or it is streamed from files."""
     network = model.networks[component]
     scheme = _next(network)
     class_name = model.sources.components[component].class_name
     if scheme is None or not can_quantize(class_name) or any(tensor.is_meta for tensor in network.parameters()):
         return None
     if model.loras is not None:
-        set_branches(network, {})  # beside weights that are about to go
+        set_branches(network, {})  # their weights are about to be replaced
     layers = {layer.name: layer for layer in layers_of(network)}
     layers |= {
         name: LayerShape(name=name, shape=tuple(layer.shape))
@@ -48,7 +48,7 @@ def lower_precision(model: LoadedModel, component: str) -> str | None:
 
 
 def _next(network: Network) -> Scheme | None:
-    """The scheme after the lowest that the network has."""
+    """The scheme below the lowest that the network has."""
     schemes = {layer.format.scheme for _, layer in quantized_layers(network) if isinstance(layer, QuantizedLinear)}
     if "int4" in schemes or _LADDER[-1] in schemes:
         return None

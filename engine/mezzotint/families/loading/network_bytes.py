@@ -7,11 +7,11 @@ from mezzotint.families.loading.networks import empty_network
 from mezzotint.quantization.policy import Choice, formats_for
 from mezzotint.quantization.swap import layers_of
 
-_HALF = 2  # bytes of a number in 16 bits
+_HALF = 2  # bytes of a 16-bit number
 
 
 def network_bytes(source: ComponentSource, choice: Choice | None) -> int:
-    """Bytes of a network's parameters, quantized as chosen, and the rest of them in 16 bits."""
+    """Bytes of a network's parameters, quantized as chosen, with the rest in 16 bits."""
     network = empty_network(source)
     whole: int = sum(parameter.numel() for parameter in network.parameters()) * _HALF
     if choice is None:

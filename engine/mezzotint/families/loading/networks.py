@@ -1,4 +1,4 @@
-"""Weights from files into networks: built empty, filled tensor by tensor, so that only one is ever in memory twice."""
+"""Loads weights into networks that are built empty, tensor by tensor, so that only one is ever in memory twice."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from mezzotint.families.loading.stored_layers import StoredLayers
 from mezzotint.families.loading.weight_loader import WeightLoader
 from mezzotint.memory.shortage import is_ram_shortage
 
-_LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
+_LARGEST_NUMBER = 10_000_000  # in a configuration: above any real size, below what exhausts memory
 _LARGEST_TOKENIZER = 64 * 2**20  # bytes of a file
-_MOST_TOKENIZERS = 8  # that are kept for other models of the same family
-_MOST_LAYERS = 4096  # of what is built one by one, or squared
+_MOST_TOKENIZERS = 8  # cached for other models of the same family
+_MOST_LAYERS = 4096  # for settings that multiply modules or are squared
 _COUNTS = {"num_layers", "num_hidden_layers", "layers_per_block", "transformer_layers_per_block", "sample_size"}
 _OVERFLOWING = {"AutoencoderDC", "Gemma2Model", "T5EncoderModel"}  # in float16
 
-_tokenizers: dict[str, Tokenizer] = {}  # those used last, by their contents
+_tokenizers: dict[str, Tokenizer] = {}  # most recently used, by hash of their contents
 
 
 def load_components(
@@ -38,11 +38,11 @@ def load_components(
     cancelled: Callable[[], bool],
     cache: QuantizedCache | None = None,
 ) -> None:
-    """Bring the named networks and tokenizers in, unless they are there; `on_bytes(component, n)` as bytes arrive.
+    """Load the named networks and tokenizers unless present; `on_bytes(component, n)` is called as bytes arrive.
 
-    What is quantized on the way is kept in the cache, if there is one, and taken from there the next time.
+    Networks that are quantized on load are saved in the cache, if there is one, and read from it the next time.
 
-    Raises ModelRefused when a file lacks a tensor or holds one of another shape, Cancelled between tensors.
+    Raises ModelRefused if a file lacks a tensor or has one of another shape, Cancelled between tensors.
     """
     missing = [n for n in names if n not in model.networks and n not in model.tokenizers]
     sources = [model.sources.components[name] for name in missing]
@@ -58,7 +58,7 @@ def load_components(
 
 
 class _Group:
-    """Networks whose weights lie in the same files."""
+    """Networks whose weights are in the same files."""
 
     def __init__(self, model: LoadedModel, group: Sequence[ComponentSource], files: tuple[Path, ...]) -> None:
         self._model, self._sources, self._files = model, {source.name: source for source in group}, files
@@ -73,7 +73,7 @@ class _Group:
     def load(
         self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None
     ) -> list[WeightLoader]:
-        """Fill all of them, in the order in which they were named."""
+        """Fill all networks; returns them in the order given."""
         for name in self._fillings.keys() & self._model.from_disk:
             self._leave_on_disk(name, cache, on_bytes, cancelled)
         places = {} if cache is None else dict(self._places(cache))
@@ -94,7 +94,7 @@ class _Group:
         on_bytes: Callable[[str, int], None],
         cancelled: Callable[[], bool],
     ) -> None:
-        """Have a network's weights stay in their files, as far as they lie there in the form that is wanted."""
+        """Leave a network's weights in their files, as far as they are stored there in the required form."""
         filling, disk = self._fillings[name], OnDisk(self._files)
         sizes = self._bytes_by_parameter(name)
         left = disk.place(filling, self._wanted) | disk.place_stored(filling, self._wanted)
@@ -104,7 +104,7 @@ class _Group:
         self._forget(name, left)
 
     def _forget(self, name: str, taken: Collection[str]) -> None:
-        """Parameters of a network that need not be read any more."""
+        """Drop parameters of a network that no longer need to be read."""
         left = {
             tensor: tuple(placed for placed in placements if placed.component != name or placed.name not in taken)
             for tensor, placements in self._wanted.items()
@@ -116,7 +116,7 @@ class _Group:
         return WeightLoader(source, empty_network(source), dtype, self._model.device, choice, self._model.home)
 
     def _places(self, cache: QuantizedCache) -> Iterator[tuple[str, Path]]:
-        """Where the cache has, or would have, each network; none of those that are quantized in their files."""
+        """Cache path of each network, whether it exists or not; skips those quantized in their files."""
         for name, filling in self._fillings.items():
             if filling.entry is not None and not self._stored.names and not filling.on_disk:
                 place = cache.place_of(filling.entry)
@@ -126,7 +126,7 @@ class _Group:
     def _take_kept(
         self, name: str, place: Path, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool]
     ) -> bool:
-        """Take a network's quantized layers out of the cache; False: it has none, or had damaged ones."""
+        """Load a network's quantized layers from the cache; False if it has none, or damaged ones."""
         filling, sizes = self._fillings[name], self._bytes_by_parameter(name)
         taken: set[str] = set()
         try:
@@ -142,7 +142,7 @@ class _Group:
         return bool(taken)
 
     def _bytes_by_parameter(self, component: str) -> dict[str, int]:
-        """Bytes of the tensors that a network's parameters come from, each counted once."""
+        """Bytes in the files for each of a network's parameters, with every tensor counted once."""
         first = ((tensor, placements[0]) for tensor, placements in self._wanted.items())
         return {placed.name: self._sizes[tensor] for tensor, placed in first if placed.component == component}
 
@@ -166,11 +166,11 @@ class _Group:
 
 
 def _uncounted(_: int) -> None:
-    """Bytes are counted once they are in their network."""
+    """Ignore bytes here: they are counted once they are in their network."""
 
 
 def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
-    """The format that a component can bear: some overflow in float16."""
+    """Dtype that a component can use: some overflow in float16."""
     if dtype == torch.float16 and (
         source.config.get("force_upcast", source.class_name == "AutoencoderKL") or source.class_name in _OVERFLOWING
     ):
@@ -179,7 +179,7 @@ def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
 
 
 def empty_network(source: ComponentSource) -> Network:
-    """A network without weights, of a component's configuration; ModelRefused when that describes none."""
+    """Build a network without weights from a component's configuration; raises ModelRefused if that is invalid."""
     tell_transformers()
     _check_numbers(source.config, source.name)
     try:
@@ -228,7 +228,7 @@ def _most(where: str) -> int:
 
 
 def _tokenizer(source: ComponentSource) -> Tokenizer:
-    """The tokenizer of a source: the very same one where it was read before, for that takes half a second."""
+    """The tokenizer of a source, cached because loading it takes half a second."""
     try:
         key = _contents(source)
     except OSError as error:
@@ -241,7 +241,7 @@ def _tokenizer(source: ComponentSource) -> Tokenizer:
 
 
 def _contents(source: ComponentSource) -> str:
-    """A name for a tokenizer's class and all its files, wherever they are; none of them is read whole if it is huge."""
+    """Hash of a tokenizer's class and files, wherever these are; huge files are not read."""
     state = hashlib.sha256(repr((source.class_name, source.config.get("pad_token"))).encode())
     for path in sorted(source.folder.iterdir()) if source.folder is not None else ():
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""Weights that stay in their files: named, checked by their headers, and read whenever they are needed."""
+"""Weights that stay in their files: checked by their headers, and read whenever they are needed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,11 +19,11 @@ from mezzotint.quantization.formats import Format
 from mezzotint.quantization.layouts.gguf import specs_on_disk
 
 _WEIGHT = ".weight"
-_LEAST = 2**16  # bytes: what is smaller is no burden for the RAM
+_LEAST = 2**16  # bytes; smaller tensors are kept in RAM
 
 
 class OnDisk:
-    """Files whose tensors some networks read in passing."""
+    """Files from which networks stream tensors."""
 
     def __init__(self, files: tuple[Path, ...]) -> None:
         self._files = files
@@ -32,7 +32,7 @@ class OnDisk:
         self._specs = {name: (path, spec) for path, each in specs.items() for name, spec in each.items()}
 
     def place(self, filling: WeightLoader, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:
-        """Have a network's tensors stay here, and name the parameters: those that are whole, and not quantized."""
+        """Leave a network's unquantized tensors in these files; returns the names of the parameters."""
         done = set()
         stored = {part for layer in find_layers(self._files).values() for part in layer.names.values()}
         for name, placements in wanted.items():
@@ -45,7 +45,7 @@ class OnDisk:
         return done
 
     def place_stored(self, filling: WeightLoader, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:
-        """The same for layers that are quantized in these files, and name their weights."""
+        """Leave a network's layers that are quantized in these files there; returns the names of their weights."""
         done = set()
         for layer in find_layers(self._files).values():
             for placed in wanted.get(layer.name + _WEIGHT, ()):
@@ -63,7 +63,7 @@ class OnDisk:
         cache: QuantizedCache,
         cancelled: Callable[[], bool],
     ) -> set[str]:
-        """Have what is to be quantized lie quantized in the cache, made tensor by tensor, and stay there."""
+        """Stream layers to be quantized from the cache, writing its entry tensor by tensor if absent."""
         entry = filling.entry
         place = None if entry is None else cache.place_of(entry)
         if entry is None or place is None:
@@ -80,7 +80,7 @@ class OnDisk:
                 return set()
             cache.keep(entry, place, quantized, cancelled)
         if not is_file(place):
-            return set()  # which was reported
+            return set()  # already reported
         kept = {layer + _WEIGHT: (Placement(component=filling.source.name, name=layer + _WEIGHT, form="whole"),)
                 for layer in entry.layers}  # fmt: skip
         return OnDisk((place,)).place_stored(filling, kept)
@@ -102,7 +102,7 @@ class OnDisk:
     def _parts(
         self, format_: Format, shape: tuple[int, ...], names: Mapping[str, str]
     ) -> Iterator[tuple[str, DiskTensor]]:
-        """The format's tensors that lie in a file as they are."""
+        """The format's tensors that a file stores unchanged."""
         for part, described in format_.described(shape).items():
             found = self._specs.get(names.get(part, ""))
             if found is not None and _is(found[1], described.shape, described.dtype):

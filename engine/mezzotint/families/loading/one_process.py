@@ -1,13 +1,13 @@
-"""Transformers without what it imports of torch to spread a network over processes."""
+"""Keeps transformers from importing torch's modules for distributed networks."""
 
 from functools import cache
 
 
 @cache
 def tell_transformers() -> None:
-    """Have it take this torch for one that was built without; call before one of its networks is imported.
+    """Make transformers treat torch as built without distributed; call before importing one of its networks.
 
-    It asks once and keeps the answer. What it would import is longer than all the rest of it.
+    It checks once and caches the answer. These imports would take longer than all its others.
     """
     import torch.distributed
     from transformers.utils import import_utils

@@ -1,4 +1,4 @@
-"""Where each tensor of a single-file checkpoint (SDXL, SD 1.5) belongs in the networks, by its name alone."""
+"""Maps each tensor of a single-file checkpoint (SDXL, SD 1.5) to network parameters, by its name alone."""
 
 import math
 import re
@@ -19,7 +19,7 @@ SD15_ENCODER = "cond_stage_model.transformer."
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows of a tensor that holds several parameters on top of one another, as shares of the whole."""
+    """The rows of one parameter in a fused tensor, as shares of the whole."""
 
     first: int  # share
     count: int  # shares
@@ -33,22 +33,22 @@ class Rows:
         return tensor[rows * self.first // self.of : rows * (self.first + self.count) // self.of]
 
     def share(self, rows: int) -> int:
-        """How many of so many rows these are."""
+        """Number of these rows, given that of the whole tensor."""
         return rows * self.count // self.of
 
     def whole(self, rows: int) -> int:
-        """The rows of the tensor, where these are so many."""
+        """Number of rows of the whole tensor, given that of these."""
         return rows * self.of // self.count
 
 
 @dataclass(frozen=True, slots=True)
 class Reshaped:
-    """A table that some files have with fewer axes."""
+    """A table that some files store with fewer axes."""
 
     shape: tuple[int, ...]  # with one -1
 
     def of(self, tensor: "torch.Tensor") -> "torch.Tensor":
-        """The table as a view; the tensor itself where it has the axes, or other numbers."""
+        """The table as a view; the tensor itself if it already has the axes, or another size."""
         fits = tensor.ndim < len(self.shape) and tensor.numel() % math.prod(self.shape) == 0
         return tensor.reshape(self.shape) if fits else tensor
 
@@ -101,22 +101,22 @@ _JOINED = tuple(zip(THIRDS, ("q_proj", "k_proj", "v_proj"), strict=True))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How many blocks a checkpoint's networks have, on which the numbers in the names hang."""
+    """Block counts of a checkpoint's networks, which the indices in tensor names depend on."""
 
-    unet_layers: int  # residual blocks of each level on the way down
+    unet_layers: int  # residual blocks per level of the down path
     vae_levels: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """One network's parameter, and which form of the file's tensor it is."""
+    """A network's parameter, and which form of the file's tensor it is."""
 
     component: str
     name: str
     form: Form
 
     def take(self, tensor: "torch.Tensor") -> "torch.Tensor":
-        """The parameter out of the file's tensor: some of its rows, its halves swapped, its transpose, two axes."""
+        """Extract the parameter from the file's tensor: some rows, swapped halves, a transpose, or two axes."""
         match self.form:
             case Rows():
                 return self.form.take(tensor)
@@ -126,22 +126,22 @@ class Placement:
                 return self.form.of(tensor)
             case "transposed":
                 return tensor.T.contiguous()
-            case "matrix":  # a 1x1 convolution that is a linear layer today
+            case "matrix":  # a 1x1 convolution that is now a linear layer
                 return tensor.flatten(1) if tensor.ndim > 1 else tensor
         return tensor
 
 
 def swapped(tensor: "torch.Tensor") -> "torch.Tensor":
-    """With the second half of the rows first: scale and shift come in either order."""
+    """Put the second half of the rows first: files store scale and shift in either order."""
     return tensor.roll(tensor.shape[0] // 2, 0) if tensor.ndim else tensor
 
 
 def layout_of(names: Collection[str]) -> Layout:
-    """Count the blocks by the names of a whole checkpoint."""
+    """Count the blocks by the tensor names of a complete checkpoint."""
     blocks = _numbers(names, re.compile(re.escape(UNET) + r"input_blocks\.(\d+)\."))
     downs = _numbers(names, re.compile(re.escape(UNET) + r"input_blocks\.(\d+)\.0\.op\."))
     levels = _numbers(names, re.compile(re.escape(VAE) + r"encoder\.down\.(\d+)\."))
-    # Block 0 is the first convolution; a level's last block makes the image smaller.
+    # Block 0 is the first convolution; a level's last block downsamples.
     layers = min(downs) - 1 if downs else max(blocks, default=0)
     return Layout(unet_layers=max(1, layers), vae_levels=len(levels))
 
@@ -151,10 +151,10 @@ def _numbers(names: Collection[str], pattern: re.Pattern[str]) -> set[int]:
 
 
 def place(name: str, layout: Layout) -> tuple[Placement, ...]:
-    """The parameters that a tensor fills: one, three for joined queries, keys and values, or none when it is not used.
+    """The parameters that a tensor fills: one, three for fused QKV, or none if it is not used.
 
-    The names are those of diffusers' networks and of transformers' CLIP; `text_model.` is left out of the first text
-    encoder's, as transformers does from 5.6 on.
+    The names are those of diffusers' networks and of transformers' CLIP; the first text encoder's are without
+    `text_model.`, as in transformers from 5.6 on.
     """
     if name.startswith(UNET):
         return _whole("unet", _unet(name.removeprefix(UNET), layout))

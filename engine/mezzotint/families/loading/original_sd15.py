@@ -1,7 +1,6 @@
-"""The configurations of a single-file Stable Diffusion 1.5 checkpoint's networks, from the shapes of its tensors.
+"""Configurations of the networks in a single-file Stable Diffusion 1.5 checkpoint, from its tensor shapes.
 
-What shapes cannot show is written down as it was published: the scale of the latents, eight heads in every level, the
-sampler.
+Values that shapes do not show are those published: the latent scaling factor, eight heads per level, the sampler.
 """
 
 from collections.abc import Mapping
@@ -29,9 +28,9 @@ _PREFIX = "text_model."
 def component_configs(
     header: Header, *, prediction_type: PredictionType = "epsilon", zero_terminal_snr: bool = False
 ) -> dict[str, Config]:
-    """The configurations of unet, vae, text_encoder and scheduler.
+    """Configurations of unet, vae, text_encoder and scheduler.
 
-    Raises ModelRefused, by name of the tensor, where the checkpoint is not laid out as Stable Diffusion 1.5 is.
+    Raises ModelRefused, naming the tensor, if the checkpoint is not laid out as Stable Diffusion 1.5.
     """
     prefixed = any(name.startswith(SD15_ENCODER + _PREFIX) for name in header.tensors)
     configs = {
@@ -45,7 +44,7 @@ def component_configs(
 
 
 def sd15_scheduler(prediction_type: PredictionType, zero_terminal_snr: bool) -> Config:
-    """The one that it was published with, or another for finetunes that end in pure noise, which that cannot walk."""
+    """The published scheduler, or another one for finetunes with zero terminal SNR, which it does not support."""
     config = scheduler_config(prediction_type, zero_terminal_snr)
     if zero_terminal_snr:
         return config

@@ -1,7 +1,6 @@
-"""The configurations of a single-file SDXL checkpoint's networks, derived from the shapes of its tensors.
+"""Configurations of the networks in a single-file SDXL checkpoint, from its tensor shapes.
 
-What shapes cannot show is written down as Stability AI published it with SDXL 1.0: the scale of the latents, heads of
-64 channels.
+Values that shapes do not show are those of Stability AI's SDXL 1.0: the latent scaling factor, 64-channel heads.
 """
 
 import re
@@ -26,7 +25,7 @@ from mezzotint.families.loading.original_unet import (
 from mezzotint.families.tokenizers import END
 from mezzotint.protocol import PredictionType
 
-SIDE = 1024  # pixels, what every SDXL model was trained for
+SIDE = 1024  # pixels; training size of every SDXL model
 SCALING_FACTOR = 0.13025
 
 PIPELINE_SETTINGS: Mapping[bool, Mapping[str, object]] = {  # by whether it is a refiner
@@ -37,7 +36,7 @@ TOKENIZERS: Mapping[str, Mapping[str, str]] = {"tokenizer": {"pad_token": END}, 
 
 
 def is_refiner(header: Header) -> bool:
-    """Whether a whole checkpoint has the refiner's one text encoder instead of the base model's two."""
+    """Whether a complete checkpoint has the refiner's single text encoder instead of the base model's two."""
     return REFINER_ENCODER + "text_projection" in header.tensors
 
 
@@ -48,10 +47,10 @@ def component_configs(
     zero_terminal_snr: bool = False,
     overrides: Overrides | None = None,
 ) -> dict[str, Config]:
-    """The configurations of unet, vae, text_encoder (not of a refiner), text_encoder_2 and scheduler.
+    """Configurations of unet, vae, text_encoder (not for a refiner), text_encoder_2 and scheduler.
 
-    `overrides` puts values over those derived, by component: a model whose heads are not of 64 channels needs it.
-    Raises ModelRefused, by name of the tensor, where the checkpoint is not laid out as SDXL is.
+    `overrides` replaces derived values, by component: models without 64-channel heads need it.
+    Raises ModelRefused, naming the tensor, if the checkpoint is not laid out as SDXL.
     """
     refiner = is_refiner(header)
     prefix = REFINER_ENCODER if refiner else SECOND_ENCODER

@@ -1,7 +1,7 @@
-"""Configurations of U-Net, VAE and CLIP in a single file in the original naming, from the shapes of its tensors.
+"""Configurations of U-Net, VAE and CLIP in a single file with original names, from its tensor shapes.
 
-What shapes cannot show is written down as it was published with Stable Diffusion: the schedule of the noise, the
-activations of the text encoders.
+Values that shapes do not show are those published with Stable Diffusion: the noise schedule, the activations of the
+text encoders.
 """
 
 import re
@@ -23,7 +23,7 @@ MAX_VAE_LEVELS = 8
 
 
 def scheduler_config(prediction_type: PredictionType, zero_terminal_snr: bool) -> Config:
-    """The noise that all of these were trained on; what ends in pure noise must be walked from its very end."""
+    """The noise schedule that all of these were trained with; zero terminal SNR needs trailing timesteps."""
     return {
         "_class_name": "EulerDiscreteScheduler",
         "num_train_timesteps": 1000,
@@ -44,7 +44,7 @@ def scheduler_config(prediction_type: PredictionType, zero_terminal_snr: bool) -
 
 
 def unet_config(header: Header, side: int) -> Config:
-    """Of a U-Net for images of that side; `attention_head_dim` is for the family to say."""
+    """Configuration of a U-Net for images of that side; the family adds `attention_head_dim`."""
     levels = _levels(header)
     depths = [depth for _, depth in levels]
     middle = count(header, UNET + r"middle_block\.1\.transformer_blocks\.(\d+)\.")
@@ -61,7 +61,7 @@ def unet_config(header: Header, side: int) -> Config:
         "layers_per_block": layout_of(header.tensors).unet_layers,
         "down_block_types": ["CrossAttnDownBlock2D" if depth else "DownBlock2D" for depth in depths],
         "up_block_types": ["CrossAttnUpBlock2D" if depth else "UpBlock2D" for depth in reversed(depths)],
-        # Where a level has no attention the number is not used, but the last one is also the middle block's.
+        # Unused for levels without attention, but the last value also applies to the middle block.
         "transformer_layers_per_block": [*(depth or 1 for depth in depths[:-1]), middle],
         "cross_attention_dim": shape(header, UNET + "middle_block.1.transformer_blocks.0.attn2.to_k.weight", 2)[1],
         "use_linear_projection": len(shape(header, UNET + "middle_block.1.proj_in.weight")) == 2,
@@ -73,7 +73,7 @@ def unet_config(header: Header, side: int) -> Config:
 
 
 def check_text_width(header: Header, configs: Mapping[str, Config]) -> None:
-    """ModelRefused where the text encoders do not give what the U-Net takes."""
+    """Raise ModelRefused if the text encoders' total width is not what the U-Net takes."""
     widths = [configs[name]["hidden_size"] for name in ("text_encoder", "text_encoder_2") if name in configs]
     wanted = configs["unet"]["cross_attention_dim"]
     if sum(width for width in widths if isinstance(width, int)) != wanted:
@@ -81,7 +81,7 @@ def check_text_width(header: Header, configs: Mapping[str, Config]) -> None:
 
 
 def _levels(header: Header) -> list[tuple[int, int]]:
-    """Each level's width and transformer layers; refused when the way up is not the way down mirrored."""
+    """Width and transformer layers of each level; raises ModelRefused if the up path does not mirror the down path."""
     layers = layout_of(header.tensors).unet_layers
     blocks = count(header, UNET + r"input_blocks\.(\d+)\.")
     ups = count(header, UNET + r"output_blocks\.(\d+)\.")
@@ -107,7 +107,7 @@ def _depth(header: Header, side: str, block: int) -> int:
 
 
 def vae_config(header: Header, side: int, scaling_factor: float) -> Config:
-    """Of an autoencoder for images of that side."""
+    """Configuration of an autoencoder for images of that side."""
     levels = _vae_levels(header)
     down = VAE + "encoder.down"
     widths = [shape(header, f"{down}.{level}.block.0.conv2.weight", 4)[0] for level in range(levels)]
@@ -134,7 +134,7 @@ def _vae_levels(header: Header) -> int:
 
 
 def clip_config(header: Header, prefix: str) -> Config:
-    """Of a CLIP text model whose tensors begin with the prefix."""
+    """Configuration of a CLIP text model whose tensor names begin with `prefix`."""
     layer = prefix + "encoder.layers."
     vocabulary, width = shape(header, prefix + "embeddings.token_embedding.weight", 2)
     positions, _ = shape(header, prefix + "embeddings.position_embedding.weight", 2)
@@ -146,7 +146,7 @@ def clip_config(header: Header, prefix: str) -> Config:
 def text_config(
     class_name: str, vocabulary: int, width: int, positions: int, inner: int, layers: int, projection: int
 ) -> Config:
-    """Of a CLIP text model of these sizes."""
+    """Configuration of a CLIP text model of these sizes."""
     return {
         "architectures": [class_name],
         "model_type": "clip_text_model",
@@ -160,7 +160,7 @@ def text_config(
         "hidden_act": "quick_gelu" if class_name == "CLIPTextModel" else "gelu",
         "layer_norm_eps": 1e-5,
         "bos_token_id": START_ID,
-        # The published 2 stands for "the highest id is the end", which a textual inversion's ids would break.
+        # The published 2 means "the highest id is the end token", which the ids of a textual inversion would break.
         "eos_token_id": END_ID,
         "pad_token_id": 1,
     }
@@ -170,12 +170,12 @@ def text_config(
 
 
 def heads(width: int) -> int:
-    """How many heads of 64 channels there are, or one."""
+    """Number of 64-channel heads, at least 1."""
     return max(1, width // HEAD)
 
 
 def shape(header: Header, name: str, rank: int | None = None) -> tuple[int, ...]:
-    """A tensor's; ModelRefused where it is missing or has another rank."""
+    """Shape of a tensor; raises ModelRefused if it is missing or has another rank."""
     spec = header.tensors.get(name)
     if spec is None:
         raise odd(header, f"the tensor {name} is missing")
@@ -185,7 +185,7 @@ def shape(header: Header, name: str, rank: int | None = None) -> tuple[int, ...]
 
 
 def count(header: Header, pattern: str) -> int:
-    """How many numbers the pattern finds, which must run from 0 on."""
+    """Number of blocks, whose indices `pattern` captures; raises ModelRefused if they have gaps or are too many."""
     expression = re.compile(pattern)
     found = {int(match[1]) for match in map(expression.match, header.tensors) if match}
     if found != set(range(len(found))) or len(found) > MAX_BLOCKS:
@@ -194,7 +194,7 @@ def count(header: Header, pattern: str) -> int:
 
 
 def odd(header: Header, what: str) -> ModelRefused:
-    """A refusal that says what was met."""
+    """The error to raise for an unexpected layout, saying what was found."""
     if any(name.startswith(SD15_ENCODER) for name in header.tensors):
         return ModelRefused(f"{plain(header.path, 300)}: not laid out as Stable Diffusion 1.5 is: {what}.")
     return ModelRefused(

@@ -1,4 +1,4 @@
-"""The bits of a model's weights, by its files' headers."""
+"""Precision of a model's weights, from its files' headers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _WEIGHT = "weight"
 
 
 def scheme_of(checkpoint: Checkpoint) -> str:
-    """The scheme of the network that makes images, empty where it is not quantized; no file is read for it."""
+    """Quantization scheme of the denoiser, empty if it is not quantized; reads no files."""
     if isinstance(checkpoint, FileCheckpoint):
         kinds = {name[name.rfind(".") :] for name in checkpoint.header.tensors}
         found = next((scheme for mark, scheme in _MARKS.items() if mark in kinds), "")
@@ -56,7 +56,7 @@ def _scheme_of_part(folder: FolderCheckpoint, name: str) -> str:
 
 
 def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
-    """Each network's bytes, and how many of its layers have weights of which precision; only headers are read."""
+    """Bytes of each network, and its layers counted by weight precision; reads only headers."""
     counted: dict[str, Counter[str]] = {name: Counter() for name, part in sources.components.items() if part.files}
     sizes: Counter[str] = Counter()
     for files in dict.fromkeys(sources.components[name].files for name in counted):
@@ -70,7 +70,7 @@ def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
 
 
 def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str, TensorSpec]) -> dict[str, set[str]]:
-    """The components that each tensor is part of."""
+    """The components that each tensor belongs to."""
     originals = {name: part.original for name, part in sources.components.items() if part.files == files}
     if any(originals.values()):
         return {
@@ -85,7 +85,7 @@ def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str
 
 
 def _layers(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> Iterator[tuple[str, str, int]]:
-    """What the files hold: a tensor's name, the precision where it is a layer's weight, and bytes."""
+    """Yield name, precision (empty unless it is a layer's weight) and bytes of each tensor in the files."""
     stored = find_layers(files)
     parts = {part: layer.name for layer in stored.values() for part in layer.names.values()}
     for name, layer in stored.items():

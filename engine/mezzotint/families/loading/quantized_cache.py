@@ -1,7 +1,7 @@
-"""Networks that were quantized as they were loaded, kept on disk: the next time they are only read.
+"""Disk cache of networks that were quantized on load, so that the next load only reads them.
 
-The cache saves time and decides nothing: what cannot be kept is told and resumedout, what is damaged is removed
-and made again, and what was not used for longest is removed where room is needed.
+The cache only saves time: failures to write are reported and otherwise ignored, damaged entries are deleted and
+rebuilt, and the least recently used ones are evicted for space.
 """
 
 import contextlib
@@ -22,22 +22,22 @@ from mezzotint.quantization.formats import Tensors
 LEAST_BYTES = 64 * 2**20  # smaller networks are quantized as fast as they are read
 MOST_BYTES = 20 * 10**9
 SHARE_OF_FREE = 0.1
-_ABANDONED_SECONDS = 24 * 3600.0  # what a program that was ended left half-written
+_ABANDONED_SECONDS = 24 * 3600.0  # age of partial files left by a killed process
 _TEMPORARY = ".new-"
 
 
 def free_bytes(folder: Path) -> int:
-    """Room on the folder's disk."""
+    """Free bytes on the folder's disk."""
     return shutil.disk_usage(folder).free
 
 
 def take_entry(entry: QuantizedEntry | None, place: Path, cancelled: Callable[[], bool]) -> Iterator[WholeLayer]:
-    """The layers of an entry, none when it is not there; ModelRefused or StorageError when it is damaged."""
+    """Yield the layers of an entry, if it exists; raises ModelRefused or StorageError if it is damaged."""
     if entry is None or not is_file(place):
         return
     yield from entry.read(place, cancelled)
     with contextlib.suppress(OSError):
-        place.touch()  # when it was used last
+        place.touch()  # records the last use
 
 
 def discard_entry(place: Path) -> None:
@@ -53,28 +53,28 @@ class QuantizedCache:
     folder: Path
     on_trouble: Callable[[str], None]
     least_bytes: int = LEAST_BYTES
-    most_bytes: int = MOST_BYTES  # and never more than a tenth of what would be free without it
+    most_bytes: int = MOST_BYTES  # and at most a tenth of what would be free without the cache
     free: Callable[[Path], int] = field(default=free_bytes)
 
     def place_of(self, entry: QuantizedEntry) -> Path | None:
-        """Where the entry is, or would be; None: it is not worth keeping."""
+        """Path of the entry, whether it exists or not; None if it is not worth caching."""
         if entry.bytes < self.least_bytes:
             return None
         try:
             return self.folder / f"{entry.key()}{SUFFIX}"
         except OSError:
-            return None  # the model's files are gone, which those who read them tell
+            return None  # the model's files are gone, which reading them reports
 
     def keep(
         self, entry: QuantizedEntry, place: Path, tensors_of: Callable[[str], Tensors], cancelled: Callable[[], bool]
     ) -> None:
-        """Write an entry, whole or not at all, and tell when that cannot be. Raises Cancelled, and nothing else."""
+        """Write an entry atomically, and report failures. Raises Cancelled, and nothing else."""
         temporary = self.folder / f"{_TEMPORARY}{secrets.token_hex(8)}{SUFFIX}"  # others may write the same entry
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if entry.is_settled() and self._make_room(entry.bytes):
                 entry.write(temporary, tensors_of, cancelled)
-                if self.place_of(entry) == place:  # else the model changed while it was read
+                if self.place_of(entry) == place:  # otherwise the model changed while it was read
                     temporary.replace(place)
         except StorageError as error:
             self._tell(entry, str(error))
@@ -87,7 +87,7 @@ class QuantizedCache:
         self.on_trouble(f"the quantized {entry.source.name} is not kept, and will be made again next time: {why}")
 
     def _make_room(self, needed: int) -> bool:
-        """Remove what was not used for longest; False: it would take more than the cache may have."""
+        """Evict the least recently used entries; False if `needed` exceeds the cache's limit."""
         files = [(path.stat(), path) for path in self.folder.iterdir() if path.is_file()]
         for stat, path in files:
             if path.name.startswith(".") and time.time() - stat.st_mtime > _ABANDONED_SECONDS:

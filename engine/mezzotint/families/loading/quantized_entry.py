@@ -1,8 +1,8 @@
-"""One network's quantized layers in a file of the cache: what decides whether they are the same, and their bytes.
+"""A network's quantized layers in a cache file: the key that identifies them, and their contents.
 
-The layers lie there as `mezzotint quantize` writes them, under their names in the network; all else comes from the
-model's own files. Every number must be what quantizing again would give: so the libraries, the device and the number
-of threads, on which the last bits of sums hang, belong to what is the same.
+Layers are stored as `mezzotint quantize` writes them, under their names in the network; all else comes from the
+model's own files. Every value must be what quantizing again would give, so the key includes the library versions, the
+device and the number of threads, which affect the last bits of sums.
 """
 
 import hashlib
@@ -27,30 +27,30 @@ from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.layouts.stored import encode_layer, file_metadata
 from mezzotint.quantization.policy import Choice, LayerShape
 
-VERSION = 1  # of the layout, and of how numbers are rounded
+VERSION = 1  # of the layout and the rounding
 SUFFIX = ".safetensors"
 _TENSORS_OF_A_LAYER = 8
 _WEIGHT = ".weight"
 _SUM = "mezzotint_crc32"
-_SETTLED_NS = 2 * 10**9  # the coarsest file time in use (FAT): a younger file may change without it showing
+_SETTLED_NS = 2 * 10**9  # the coarsest file timestamp in use (FAT): a newer file may change without it showing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLayer:
-    """A layer that is to be quantized."""
+    """A layer to be quantized."""
 
     shape: LayerShape
     format: Format
 
     @property
     def bytes(self) -> int:
-        """What its weight takes, quantized."""
+        """Bytes of its quantized weight."""
         return sum(each.bytes for each in self.format.described(self.shape.shape).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedEntry:
-    """What is to be the same for an entry of the cache to be used."""
+    """Everything that must match for a cache entry to be used."""
 
     source: ComponentSource
     choice: Choice
@@ -63,7 +63,7 @@ class QuantizedEntry:
         return sum(layer.bytes for layer in self.layers.values())
 
     def key(self) -> str:
-        """The name of the entry; OSError when a file of the model is gone."""
+        """Name of the entry; raises OSError if a file of the model is gone."""
         told = {
             "version": [VERSION, __version__, torch.__version__],
             "device": [_device_name(self.device), torch.get_num_threads()],
@@ -75,11 +75,11 @@ class QuantizedEntry:
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def is_settled(self) -> bool:
-        """Whether the model's files are so old that a change would show."""
+        """Whether the model's files are old enough that any change would show in their modification times."""
         return all(time.time_ns() - path.stat().st_mtime_ns > _SETTLED_NS for path in self.source.files)
 
     def read(self, path: Path, cancelled: Callable[[], bool]) -> Iterator[WholeLayer]:
-        """The layers; ModelRefused, at the latest after the last of them, when they are not what was written."""
+        """Yield the layers; raises ModelRefused, at the latest after the last, if they are not what was written."""
         stored, left, checksum = StoredLayers([path]), dict(self.layers), 0
         for name, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=cancelled):
             checksum = _checksum(tensor, checksum)
@@ -94,7 +94,7 @@ class QuantizedEntry:
             raise ModelRefused(f"{plain(path, 300)} is damaged")
 
     def write(self, path: Path, tensors_of: Callable[[str], Tensors], cancelled: Callable[[], bool]) -> None:
-        """Write the layers; StorageError when the disk is full."""
+        """Write the layers; raises StorageError if the disk is full."""
         formats = {name: layer.format for name, layer in self.layers.items()}
         metadata = {**file_metadata(formats), _SUM: _shown(0)}
         counts = dict.fromkeys(self.layers, _TENSORS_OF_A_LAYER)

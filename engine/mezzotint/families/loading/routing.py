@@ -1,4 +1,4 @@
-"""Where each tensor of a file belongs: names that older versions of the libraries wrote are understood."""
+"""Maps each tensor of a file to parameters, including names written by older library versions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,12 +13,12 @@ from mezzotint.families.loading.original_names import UNET, Placement, layout_of
 Names = Mapping[str, Collection[str]]  # of the parameters of each component
 
 _OLD_ATTENTION = {".query.": ".to_q.", ".key.": ".to_k.", ".value.": ".to_v.", ".proj_attn.": ".to_out.0."}
-_LANGUAGE_MODELS = ("model.language_model.", "language_model.", "model.")  # of one saved with its head, or its eyes
-_PREFIX = "text_model."  # transformers has had it in CLIP's names, and not
+_LANGUAGE_MODELS = ("model.language_model.", "language_model.", "model.")  # if saved with its head or vision tower
+_PREFIX = "text_model."  # in CLIP's names in some versions of transformers
 
 
 def route(sources: ModelSources, components: Sequence[str], names: Names) -> dict[str, tuple[Placement, ...]]:
-    """From each tensor name in the components' files to the parameters it fills; tensors of no use are left out."""
+    """Map each tensor name in the components' files to the parameters it fills; unused tensors are left out."""
     if len(components) == 1 and sources.components[components[0]].replaced:
         return _route_replaced(sources.components[components[0]].files, components[0], names)
     if any(sources.components[name].original for name in components):
@@ -36,7 +36,7 @@ def route(sources: ModelSources, components: Sequence[str], names: Names) -> dic
 
 
 def _route_replaced(files: Sequence[Path], component: str, names: Names) -> dict[str, tuple[Placement, ...]]:
-    """A network alone in a file, with diffusers' names or the original ones, with or without their prefix."""
+    """Route a single network in a file with diffusers or original names, with or without their prefix."""
     tensors = [name for path in files for name in weight_specs(path)]
     layout = layout_of([UNET + name.removeprefix(UNET) for name in tensors])
     routed: dict[str, tuple[Placement, ...]] = {}
@@ -53,7 +53,7 @@ def _route_replaced(files: Sequence[Path], component: str, names: Names) -> dict
 
 
 def _route_original(components: Sequence[ComponentSource], names: Names) -> dict[str, tuple[Placement, ...]]:
-    """Networks in files with the names of their first publication, each behind a prefix of its own."""
+    """Route networks in files with original names, each with its own prefix."""
     routed: dict[str, tuple[Placement, ...]] = {}
     for source in components:
         found = source.original
@@ -87,7 +87,7 @@ def _aliases(name: str) -> Iterator[str]:
     yield name
     yield _PREFIX + name
     yield from (name.removeprefix(prefix) for prefix in _LANGUAGE_MODELS)
-    yield f"language_model.{name.removeprefix('model.')}"  # beside eyes
+    yield f"language_model.{name.removeprefix('model.')}"  # beside a vision tower
     yield name.removeprefix(_PREFIX)
     for old, new in _OLD_ATTENTION.items():
         if old in name:

@@ -1,4 +1,4 @@
-"""The parts of a checkpoint as a family names them, whatever the layout on disk."""
+"""The components of a checkpoint as a family names them, whatever the layout on disk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.original_unet import Config
 
 _RENAMED_CLASSES = {
-    "Transformer2DModel": "PixArtTransformer2DModel",  # what PixArt's first files still say
-    "Gemma2ForCausalLM": "Gemma2Model",  # no next word is wanted
+    "Transformer2DModel": "PixArtTransformer2DModel",  # in PixArt's first files
+    "Gemma2ForCausalLM": "Gemma2Model",  # the language model head is not needed
     "Qwen3ForCausalLM": "Qwen3Model",
 }
-_READERS = {  # of what also sees images, the part that reads
+_READERS = {  # language models inside vision-language models
     "Qwen2_5_VLForConditionalGeneration": "Qwen2_5_VLTextModel",
     "Qwen3VLForConditionalGeneration": "Qwen3VLTextModel",
     "Qwen3VLModel": "Qwen3VLTextModel",
@@ -31,7 +31,7 @@ _NOT_OF_READERS = {"vision_config", "text_config", "architectures", "model_type"
 
 
 def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Sequence[str]) -> ModelSources:
-    """The parts of a diffusers folder; ModelRefused when one that is needed is missing."""
+    """The components of a diffusers folder; raises ModelRefused if a needed one is missing."""
     absent = [name for name in (*needed, "scheduler") if name not in checkpoint.components]
     if absent:
         raise ModelRefused(f"{checkpoint.path}: the folder lacks {', '.join(absent)}; the download is incomplete")
@@ -51,13 +51,13 @@ def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Seq
 
 
 def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentSource]) -> None:
-    """Parts of unlike models would fail only after minutes of work."""
+    """Raise ModelRefused for components of different models, which would otherwise fail only after minutes of work."""
     vae = components["vae"]
     layout = latent_layout({**vae.config, "_class_name": vae.class_name})
     channels = layout.channels
     for name in ("unet", "transformer"):
         found = components[name].config.get("in_channels", 4) if name in components else channels
-        # Latents may come in patches of two by two, or with a mask and the latents of a masked image beside them.
+        # Latents may be in 2x2 patches, or have a mask and the latents of a masked image beside them.
         if found not in (channels, 4 * channels, 2 * channels + 1, 4 * (2 * channels + layout.factor**2)):
             raise ModelRefused(
                 f"{checkpoint.path}: {name} takes {found} channels, its vae makes {channels}; the parts belong to "
@@ -73,7 +73,7 @@ def single_file_sources(
     tokenizers: Mapping[str, Mapping[str, str]],
     settings: Mapping[str, object],
 ) -> ModelSources:
-    """The parts of a single-file checkpoint of these configurations; tokenizers are bundled, for no file holds them."""
+    """The components of a single-file checkpoint with these configurations; tokenizers, absent there, are bundled."""
     sizes = _bytes_by_component(checkpoint.header)
     components = {
         name: ComponentSource(
@@ -124,12 +124,12 @@ def _bytes_by_component(header: Header) -> dict[str, int]:
 
 
 def tensor_bytes(header: Header) -> int:
-    """Bytes of a file's tensors, its header not counted."""
+    """Bytes of a file's tensors, without the header."""
     return sum(tensor.end - tensor.start for tensor in header.tensors.values())
 
 
 def with_weights(sources: ModelSources, component: str, path: Path) -> ModelSources:
-    """The parts of a model with one network's weights from another file; ModelRefused when it holds none."""
+    """Replace one network's weights by another file; raises ModelRefused if that is not a weight file."""
     if is_pickle_name(path):
         raise ModelRefused(f"{plain(path, 300)}: {pickle_advice()}")
     size = sum(tensor.bytes for tensor in weight_specs(path).values())
@@ -151,10 +151,10 @@ def _component(component: Component) -> ComponentSource:
 
 
 def _class_and_config(component: Component) -> tuple[str, Mapping[str, object]]:
-    """Those of the network that is built: of one that also sees images the part that reads, where that is known."""
+    """Class and config of the network to build: for a known vision-language model, its language model."""
     reader = _READERS.get(component.class_name)
     if reader is None:
         return _RENAMED_CLASSES.get(component.class_name, component.class_name), component.config
     own = component.config.get("text_config")
-    settings = own if isinstance(own, Mapping) else component.config  # older files have one level
+    settings = own if isinstance(own, Mapping) else component.config  # older files are not nested
     return reader, {key: value for key, value in settings.items() if key not in _NOT_OF_READERS}

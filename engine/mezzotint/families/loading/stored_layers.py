@@ -1,4 +1,4 @@
-"""Layers that are quantized in their files, put together as their tensors come by."""
+"""Assembles layers that are quantized in their files, as their tensors arrive."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ _WEIGHT = ".weight"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeLayer:
-    """A quantized layer of which all tensors have come."""
+    """A quantized layer with all its tensors."""
 
-    weight_name: str  # of the weight, as if it were not quantized
+    weight_name: str  # as if it were not quantized
     format: "Format"
     shape: tuple[int, ...]  # of the weight
     tensors: "Tensors"
@@ -32,7 +32,7 @@ class WholeLayer:
 
 
 def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
-    """A layer's rows in that form: some, or halves swapped; ModelRefused where the format shares between rows."""
+    """A layer's rows in that form: some, or swapped halves; raises ModelRefused if the format couples rows."""
     from mezzotint.errors import ModelRefused
     from mezzotint.families.loading.original_names import Placement, Rows
     from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
@@ -64,7 +64,7 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
 
 
 def _by_rows(whole: WholeLayer) -> WholeLayer:
-    """A layer of 4-bit blocks, none of which lies in two rows, with its codes and magnitudes row by row."""
+    """A layer of 4-bit blocks, none of which spans two rows, with its codes and absmax row by row."""
     from mezzotint.quantization.formats import Nf4, largest_of
     from mezzotint.quantization.fp4 import Fp4
 
@@ -75,7 +75,7 @@ def _by_rows(whole: WholeLayer) -> WholeLayer:
 
 
 class StoredLayers:
-    """The quantized layers of some files; `names` are all tensors that they take."""
+    """The quantized layers of some files; `names` are all tensors that belong to them."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._layers = find_layers(files)
@@ -84,15 +84,15 @@ class StoredLayers:
 
     @property
     def names(self) -> frozenset[str]:
-        """Of tensors that belong to quantized layers."""
+        """Names of the tensors that belong to quantized layers."""
         return frozenset(self._layer_of)
 
     def weight_of(self, name: str) -> str:
-        """The weight, as if it were not quantized, of the layer that a tensor belongs to."""
+        """Name of the weight, as if it were not quantized, of the layer that a tensor belongs to."""
         return self._layer_of[name].name + _WEIGHT
 
     def take(self, name: str, tensor: "torch.Tensor") -> WholeLayer | None:
-        """Keep a tensor; gives its layer once that is whole."""
+        """Store a tensor; returns its layer once that is complete."""
         from mezzotint.quantization.layouts.stored import decode_layer
 
         layer = self._layer_of.get(name)
@@ -110,7 +110,7 @@ class StoredLayers:
 
 
 def logical_header(header: Header) -> Header:
-    """A file's header as if nothing in it were quantized: whole shapes, and no tensors that only help to turn back."""
+    """A file's header as if nothing were quantized: full shapes, and no tensors that only serve dequantization."""
     if not _has_quantized(header.tensors, header.metadata):
         _check_readable([header.path], header.tensors)
         return header
@@ -124,7 +124,7 @@ def logical_header(header: Header) -> Header:
 
 
 def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
-    """The quantized layers of some files, by name; ModelRefused names one that makes no sense."""
+    """The quantized layers of some files, by name; raises ModelRefused naming an invalid one."""
     if any(map(is_gguf, files)):
         from mezzotint.quantization.layouts.gguf import find_packed_layers
 
@@ -144,7 +144,7 @@ def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
 
 
 def _check_readable(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> None:
-    """ModelRefused for layers that lie as kernels of another program want them."""
+    """Raise ModelRefused for layers in the kernel layout of another program."""
     from mezzotint.errors import ModelRefused
 
     packed = next((name for name in tensors if name.endswith(".qweight")), None)
@@ -168,7 +168,7 @@ def _says_quantized(name: str) -> bool:
 
 
 def _descriptions(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> "dict[str, torch.Tensor]":
-    """What describes layers, read at once: a file has hundreds of them, and each reading begins with its header."""
+    """Tensors that describe layers, read together: a file has hundreds, and each read starts with its header."""
     from mezzotint.quantization.layouts.stored import LARGEST_DESCRIPTION
 
     small = {name for name, spec in tensors.items() if spec.end - spec.start <= LARGEST_DESCRIPTION}

@@ -1,4 +1,4 @@
-"""A network's weights as they arrive: each put where it belongs, and quantized there and then where that was chosen."""
+"""Assigns a network's weights as they arrive, quantizing on load where that was chosen."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ _WEIGHT = ".weight"
 
 
 class WeightLoader:
-    """One network, empty at first."""
+    """Fills one network, which is empty at first."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class WeightLoader:
         choice: Choice | None,
         home: torch.device | None = None,
     ) -> None:
-        """`device` does the quantizing; at `home`, without one there too, weights stay."""
+        """`device` does the quantizing; weights are kept on `home`, or on `device` if None."""
         self.source, self.dtype = source, dtype
         self.network, self._device, self._home = network, device, home or device
-        self.on_disk: dict[str, Source] = {}  # by the names in the network: what is read from files each time
+        self.on_disk: dict[str, Source] = {}  # by parameter: what is streamed from files
         self._formats: dict[str, Format] = {}
         self._filled: dict[str, torch.Tensor] = {}
         self.shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
@@ -47,13 +47,13 @@ class WeightLoader:
         self._layers = {name: layer.shape for name, layer in layers.items()}
         if choice is not None:
             self._formats = dict(formats_for(source.class_name, tuple(layers.values()), choice))
-        self.entry: QuantizedEntry | None = None  # what the cache may have of it
+        self.entry: QuantizedEntry | None = None  # its entry in the cache
         if choice is not None:
             planned = {name: PlannedLayer(shape=layers[name], format=each) for name, each in self._formats.items()}
             self.entry = QuantizedEntry(source=source, choice=choice, layers=planned, device=device)
 
     def put(self, placed: Placement, tensor: torch.Tensor, file: Path) -> None:
-        """Take in a tensor of a file; ModelRefused when its shape or its numbers cannot be."""
+        """Add a tensor of a file; raises ModelRefused if its shape or values are invalid."""
         if self.is_quantized(placed.name):
             self._keep(placed.name.removesuffix(_WEIGHT), self.quantize(placed, tensor, file))
         else:
@@ -61,15 +61,15 @@ class WeightLoader:
             self._filled[placed.name] = moved(part, self.dtype_of(placed.name), self._home)
 
     def dtype_of(self, name: str) -> torch.dtype:
-        """The format that a parameter is kept in, if it is of numbers with a fraction."""
+        """Dtype in which a floating-point parameter is kept."""
         return torch.float32 if stays_wide(self.source.class_name, name) else self.dtype
 
     def is_quantized(self, name: str) -> bool:
-        """Whether a parameter is to be quantized as it comes."""
+        """Whether a parameter is quantized on load."""
         return name.endswith(_WEIGHT) and name.removesuffix(_WEIGHT) in self._formats
 
     def quantize(self, placed: Placement, tensor: torch.Tensor, file: Path) -> Tensors:
-        """A weight quantized; ModelRefused when its shape or its numbers cannot be."""
+        """Quantize a weight; raises ModelRefused if its shape or values are invalid."""
         part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
         try:
             return self._formats[placed.name.removesuffix(_WEIGHT)].quantize(part.to(self._device))
@@ -77,20 +77,20 @@ class WeightLoader:
             raise ModelRefused(f"{file}: {placed.name}: {error}") from None
 
     def checked_shape(self, placed: Placement, shape: tuple[int, ...], file: Path) -> tuple[int, ...]:
-        """What becomes of a file's tensor of a shape; ModelRefused when that cannot be."""
+        """Parameter shape for a file's tensor of `shape`; raises ModelRefused if they do not match."""
         wanted = self.shapes[placed.name]
         _checked(placed.take(torch.empty(shape, device="meta")), wanted, placed, file)
         return tuple(wanted)
 
     def put_on_disk(self, name: str, source: Source) -> None:
-        """Have a parameter or buffer read from its file whenever it is needed."""
+        """Read a parameter or buffer from its file whenever it is needed."""
         self.on_disk[name] = source
         self._filled[name] = torch.empty(source.form.shape, dtype=source.form.dtype, device="meta")
 
     def put_quantized_on_disk(
         self, layer: str, format_: Format, shape: tuple[int, ...], sources: Mapping[str, Source]
     ) -> bool:
-        """The same for a quantized layer; False: the network has no such layer, or its file has it in another form."""
+        """Same for a quantized layer; False if the network has no such layer, or the file has it in another form."""
         wanted = self._layers.get(layer)
         fits = wanted == shape and format_.fits(shape) is None and set(sources) == set(format_.described(shape))
         if not fits or keeps(self.source.class_name, layer):
@@ -101,12 +101,12 @@ class WeightLoader:
         return True
 
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
-        """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
+        """Add a layer that is quantized in its file; raises ModelRefused if the network has no such layer."""
         if placed.form == "swapped" or isinstance(placed.form, Rows):
             whole, placed = rows_of(whole, placed.form), replace(placed, form="whole")
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
-        loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or what networks look into
+        loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or a weight accessed directly
         if isinstance(whole.format, GgufBlocks):
             loose |= placed.form != "whole" or whole.shape != shape or whole.format.fits(whole.shape) is not None
         if loose and isinstance(whole.format, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks):
@@ -123,12 +123,12 @@ class WeightLoader:
         self._keep(layer, whole.tensors)
 
     def tensors_of(self, layer: str) -> Tensors:
-        """Those of a quantized layer that has come."""
+        """Tensors of a quantized layer that was added."""
         names = self._formats[layer].described(self._layers[layer])
         return {name: self._filled[buffer_name(layer, name)] for name in names}
 
     def finish(self) -> Network:
-        """The network with all that came; ModelRefused when something did not."""
+        """Return the network with all weights; raises ModelRefused if some are missing."""
         network = self.network
         missing = [name for name in self._formats if buffer_name(name, "weight") not in self._filled]
         swap_in(network, {name: self._formats[name] for name in self._formats if name not in missing})
@@ -148,16 +148,16 @@ class WeightLoader:
         for module in network.modules():
             for name, buffer in module.named_buffers(recurse=False):
                 if id(module) not in exact and not buffer.is_meta:
-                    setattr(module, name, self._cast(buffer))  # what no file holds
+                    setattr(module, name, self._cast(buffer))  # absent from files
         return network
 
     def _cast(self, buffer: torch.Tensor) -> torch.Tensor:
-        """In the network's format, as diffusers has it; transformers never rounds the frequencies of positions."""
+        """Cast to the network's dtype, as diffusers does; transformers never rounds position frequencies."""
         keeps = self.source.library == "transformers"
         return buffer.to(self._home) if keeps else moved(buffer, self.dtype, self._home)
 
     def _share_sources(self) -> None:
-        """Parameters that are one, under two names, come from one place."""
+        """Give tied parameters, which have several names, the same source."""
         names: dict[int, list[str]] = {}
         for name, parameter in self.network.named_parameters(remove_duplicate=False):
             names.setdefault(id(parameter), []).append(name)
@@ -172,7 +172,7 @@ class WeightLoader:
 
 
 def moved(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """On a device; numbers with a fraction in a format."""
+    """Move a tensor to a device, casting floating-point values to `dtype`."""
     return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
 
 
@@ -180,7 +180,7 @@ def _checked(part: torch.Tensor, shape: torch.Size, placed: Placement, file: Pat
     if part.shape == shape:
         return part
     if [side for side in part.shape if side != 1] == [side for side in shape if side != 1]:
-        return part.reshape(shape)  # a linear layer written as a 1x1 convolution, a row without its first side
+        return part.reshape(shape)  # a linear layer stored as a 1x1 convolution, or a row without its first axis
     raise ModelRefused(
         f"{file}: tensor {placed.name} of {placed.component} has shape {tuple(part.shape)}, "
         f"its configuration says {tuple(shape)}; the file belongs to another model"

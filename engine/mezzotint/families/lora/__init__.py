@@ -1,1 +1,1 @@
-"""LoRA files: read, matched to the layers of a model, and put beside its weights."""
+"""Reads LoRA files, matches them to the layers of a model, and applies them."""

@@ -1,7 +1,7 @@
-"""LoRAs in the networks of a model that is in memory: beside quantized weights, merged into others where they compute.
+"""LoRAs in the networks of a loaded model: beside quantized weights, merged into other weights where they compute.
 
-Beside a quantized weight several are one pair of factors, joined when the LoRAs or their weights change and not when
-the layer is called. What is merged is never written over: a model without its LoRAs is what it was, bit for bit.
+Beside a quantized weight, several LoRAs are joined into one pair of factors when the LoRAs or their weights change, not
+when the layer is called. Original weights are never overwritten: without LoRAs the model is as before, bit for bit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,28 +29,28 @@ _Branches = Mapping[str, Mapping[str, Delta]]  # by component and layer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittingLora:
-    """A LoRA, and the layers of a model that it is for."""
+    """A LoRA, and the layers of a model that it applies to."""
 
     file: LoraFile
     fit: Fit
 
 
 class Adapters:
-    """What is in the networks of one model, and what is kept of the files."""
+    """The LoRAs in the networks of one model, and the factors held in memory."""
 
     def __init__(
         self, networks: Mapping[str, nn.Module], device: torch.device | None = None, *, at_rest: bool = True
     ) -> None:
-        """`device`: where the networks compute; None: where their weights are. `at_rest`: that is where they lie."""
+        """`device`: where the networks run; None: where their weights are. `at_rest`: whether weights stay there."""
         self._networks, self._device, self._at_rest = networks, device, at_rest
         self._latest: Sequence[tuple[FittingLora, float]] = ()
         self._held: dict[Stamp, _Branches] = {}
-        self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: a change was broken off
+        self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: unknown, as after an interrupted change
 
     def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool]) -> None:
-        """Have the factors of these in memory, and of no others; what is there already is not read again.
+        """Load the factors of these LoRAs and drop all others; those already in memory are not read again.
 
-        ModelRefused when a file's numbers are not finite, or not in the format of the network.
+        Raises ModelRefused if a file's values are not finite, or overflow the network's dtype.
         """
         wanted = {lora.file.stamp: lora for lora in loras}
         self._held = {stamp: branches for stamp, branches in self._held.items() if stamp in wanted}
@@ -59,7 +59,7 @@ class Adapters:
                 self._held[stamp] = self._read(lora, cancelled)
 
     def put_on(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
-        """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
+        """Apply these held LoRAs to the networks with their weights, and remove all others. Weight 0 means none."""
         self._latest = tuple(loras)
         wanted = tuple((lora.file.stamp, weight) for lora, weight in loras if weight)
         if wanted == self._on:
@@ -74,16 +74,16 @@ class Adapters:
         self._on = wanted
 
     def let_go(self) -> None:
-        """Have none in the networks nor in memory."""
+        """Remove all LoRAs from the networks and from memory."""
         self.put_on([])
         self._held = {}
 
     def forget(self) -> None:
-        """Know nothing of what is in the networks: somebody else may have put something there."""
+        """Discard the record of what is in the networks, which others may have changed."""
         self._on = None
 
     def put_back(self) -> None:
-        """Have the same as before, in layers that were taken out of the networks and replaced."""
+        """Reapply the same LoRAs after layers of the networks were replaced."""
         self.forget()
         self.put_on(self._latest)
 
@@ -108,14 +108,14 @@ class Adapters:
         return branches
 
     def _placed(self, delta: Delta, target: Target) -> Delta | None:
-        """Where it is used: in the network's numbers beside a quantized weight, else as exact as it is in the file.
+        """Move it to where it is used: in the network's dtype beside a quantized weight, else as exact as in the file.
 
-        None: its numbers are too large for the network's.
+        None if its values overflow the network's dtype.
         """
         network = self._networks[target.component]
         like = next(each for each in network.parameters() if each.is_floating_point())
         beside = isinstance(network.get_submodule(target.name), QuantizedLayer)
-        if beside and isinstance(delta, Hadamard):  # multiplied before it is rounded
+        if beside and isinstance(delta, Hadamard):  # multiply before rounding
             delta = delta.moved(Tensor.float).as_branch()
         rounded = delta.moved(lambda factor: factor.to(like.dtype))
         if not all(bool(torch.isfinite(factor).all()) for factor in rounded.factors):
@@ -125,7 +125,7 @@ class Adapters:
 
 
 def _delta(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Delta:
-    """What a layer adds, in the shape of the weight that it is beside."""
+    """What a layer adds to its target weight, in the shape of that weight."""
     parts = {part: tensors[name] for part, name in layer.names.items()}
     scale = _scale(file, layer, tensors)
     delta = added_by(parts, target.shape[2:], scale) if is_lycoris(parts) else _branch(layer, target, parts, scale)
@@ -136,7 +136,7 @@ def _delta(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[st
 
 def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:
     down, up = parts["down"], parts["up"]
-    if "mid" in parts:  # the window's own factor, of a CP decomposition (LyCORIS, arXiv 2309.14859)
+    if "mid" in parts:  # separate factor for the kernel window, of a CP decomposition (LyCORIS, arXiv 2309.14859)
         down = torch.einsum("orhw,rc->ochw", parts["mid"].float(), down.flatten(1).float())
     is_convolution = len(target.shape) == 4
     down = down.reshape(layer.rank, *target.shape[1:])
@@ -145,7 +145,7 @@ def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scal
 
 
 def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> float:
-    if not layer.rank:  # a LoKr of two whole matrices
+    if not layer.rank:  # a LoKr of two full matrices
         return 1.0
     if "alpha" in layer.names:
         return float(tensors[layer.names["alpha"]].double().item()) / layer.rank
@@ -154,7 +154,7 @@ def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> f
 
 
 def _uncounted(_: int) -> None:
-    """Progress that is not reported: a LoRA is read quickly."""
+    """Ignore progress, since LoRAs are read quickly."""
 
 
 def _damaged(path: Path, what: str) -> ModelRefused:

@@ -1,4 +1,4 @@
-"""How strongly the layers of a LoRA are scaled where peft and diffusers write that beside the tensors, as JSON."""
+"""LoRA alphas that peft and diffusers store as JSON in the metadata instead of as tensors."""
 
 import math
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ _PLACES: dict[str, Place] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenAlphas:
-    """The alpha of a network's layers, and of single ones by the end of their names; `by_root`: as rsLoRA scales."""
+    """The alpha of a network's layers, with exceptions by suffix of the layer name; `by_root`: scaled as in rsLoRA."""
 
     alpha: float
     layers: Mapping[str, float]
     by_root: bool
 
     def scale(self, layer: str, rank: int) -> float:
-        """What the product of a layer's factors is multiplied with."""
+        """Scale of the product of a layer's factors."""
         words = layer.split("_")
         ends = ("_".join(words[first:]) for first in range(len(words)))
         alpha = next((self.layers[end] for end in ends if end in self.layers), self.alpha)
@@ -38,7 +38,7 @@ class WrittenAlphas:
 
 
 def written_alphas(header: Header) -> dict[Place, WrittenAlphas]:
-    """By network; ModelRefused when what is written cannot be, or asks for what cannot be honoured."""
+    """Alphas by network; raises ModelRefused if the metadata is invalid, or asks for something unsupported."""
     if _ENTRY not in header.metadata:
         return {}
     data = parse_json_object(header.metadata[_ENTRY].encode("utf-8", "replace"), header.path)

@@ -1,6 +1,6 @@
-"""A LoRA file: its layers by name and shape, checked before a tensor is read (LoRA, arXiv 2106.09685).
+"""A LoRA file: its layers by name and shape, validated before any tensor is read (LoRA, arXiv 2106.09685).
 
-LoHas and LoKrs are files of the same kind (LyCORIS, arXiv 2309.14859).
+LoHa and LoKr files are of the same kind (LyCORIS, arXiv 2309.14859).
 """
 
 import math
@@ -19,20 +19,20 @@ from mezzotint.families.lora.keys import Part, Place, parse_key
 from mezzotint.families.lora.kinds import Base, base_of, refused_kind
 from mezzotint.families.lora.lycoris import is_lycoris, shape_of
 
-LARGEST_FILE = 8 * 2**30  # bytes; those of the largest models, with a rank of 256, are under four
+LARGEST_FILE = 8 * 2**30  # bytes; for the largest models at rank 256, files are under 4 GiB
 LARGEST_RANK = 4096
 _DTYPES = ("F16", "BF16", "F32", "F64")
 _ALPHA_DTYPES = (*_DTYPES, "I64", "I32")
 
 
-Stamp = tuple[str, int, int]  # path, size, time: other when the file is replaced
+Stamp = tuple[str, int, int]  # path, size, mtime: differs if the file is replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraLayer:
-    """What is added to one layer: tensors by part, and the shape `(n, k)` or `(n, c, kh, kw)` of the weight meant.
+    """What is added to one layer: tensors by part, and the shape `(n, k)` or `(n, c, kh, kw)` of the target weight.
 
-    `rank`: what alpha is divided by; 0 where nothing is scaled. `is_flat`: k holds the window of a convolution, too.
+    `rank`: divisor of alpha; 0 if nothing is scaled. `is_flat`: k includes the kernel window of a convolution.
     """
 
     place: Place
@@ -43,7 +43,7 @@ class LoraLayer:
     is_flat: bool = False
 
     def fits(self, shape: Sequence[int]) -> bool:
-        """Whether a weight of that shape can have it; a linear layer and a 1x1 convolution are written alike."""
+        """Whether it fits a weight of that shape; linear layers and 1x1 convolutions are stored alike."""
         if self.is_flat:
             return self.shape == (shape[0], math.prod(shape[1:]))
         return _without_window(self.shape) == _without_window(tuple(shape))
@@ -51,19 +51,19 @@ class LoraLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraFile:
-    """What a file adds to which layers, before a tensor is read."""
+    """The layers of a LoRA file, before any tensor is read."""
 
     path: Path
     stamp: Stamp
     header: Header
     layers: tuple[LoraLayer, ...]
     alphas: Mapping[Place, WrittenAlphas]
-    unknown: tuple[str, ...]  # tensors of no known meaning
-    base: Base | None  # what it seems to be for
+    unknown: tuple[str, ...]  # names of unrecognised tensors
+    base: Base | None  # kind of model that it seems to be for
 
 
 def open_lora(path: Path) -> LoraFile:
-    """Read a file's header; ModelRefused says what is wrong, or what else the file is."""
+    """Read a file's header; raises ModelRefused, saying what is wrong or what the file is instead."""
     stamp, header = _stamp(path), _header(path)
     if header.bytes > LARGEST_FILE:
         raise _refused(path, f"{size(header.bytes)}; a LoRA has at most {size(LARGEST_FILE)}")
@@ -146,7 +146,7 @@ def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) 
 
 
 def _lora_shape(shapes: Mapping[Part, tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
-    """The rank and the shape of the weight; KeyError names a missing part, ValueError: they do not fit together."""
+    """Rank and weight shape; raises KeyError naming a missing part, ValueError if the factors do not fit."""
     down, up, mid = shapes["down"], shapes["up"], shapes.get("mid")
     rank = down[0]
     fits = up[1] == rank and (len(up) == 2 or up[2:] == (1, 1))

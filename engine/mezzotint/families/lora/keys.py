@@ -1,7 +1,7 @@
-"""The names of a LoRA's tensors, by whatever program: which layer they are for, and which part of it they are.
+"""Parses the tensor names of LoRAs from any program: the layer that they are for, and the part that they are.
 
-kohya's names run a layer's path together with underscores; those of diffusers and peft keep its dots. Both are brought
-to one form, with underscores: no two layers of a network have the same.
+kohya joins a layer's path with underscores; diffusers and peft keep its dots. Both are normalized to underscores, which
+is still unique within a network.
 """
 
 import re
@@ -46,7 +46,7 @@ _BESIDE_NUMBERS = re.compile(r"(?<=\d)_|_(?=\d)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What a tensor is: a part of what is added to one layer."""
+    """What a tensor is: one part of what is added to a layer."""
 
     place: Place
     layer: str  # its path, with underscores
@@ -54,7 +54,7 @@ class Key:
 
 
 def parse_key(name: str) -> Key | None:
-    """What the tensor of that name is; None for an unknown name."""
+    """Parse the name of a tensor; None if unknown."""
     found = _FACTOR.fullmatch(name) or _LYCORIS.fullmatch(name)
     part: Part = "alpha"
     if found is not None:
@@ -68,12 +68,12 @@ def parse_key(name: str) -> Key | None:
 
 
 def flat(layer: str) -> str:
-    """A layer's path with underscores; `text_model.` is left out, which libraries write or not as they like."""
+    """A layer's path with underscores, without `text_model.`, which libraries write inconsistently."""
     return layer.replace(".", "_").removeprefix("text_model_")
 
 
 def from_original(layer: str, layers_per_block: int) -> str | None:
-    """The flat diffusers name of a layer whose flat name is of SDXL's original U-Net; None: it is no such name."""
+    """The flat diffusers name for a flat name of SDXL's original U-Net; None if it is not such a name."""
     dotted = _BESIDE_NUMBERS.sub(".", layer)
     placed = place(f"{UNET}{dotted}.weight", Layout(unet_layers=layers_per_block, vae_levels=0))
     return flat(placed[0].name.removesuffix(".weight")) if placed else None
@@ -91,7 +91,7 @@ def _split(layer: str) -> tuple[Place, str]:
 
 
 def _settled(layer: str, where: Place) -> str:
-    """The names of older diffusers as those of today."""
+    """Convert names of older diffusers versions to current ones."""
     layer = layer.replace("_processor_", "_")
     if where == "denoiser":
         return f"{layer}_0" if layer.endswith("_to_out") else layer

@@ -1,11 +1,11 @@
-"""What a LoRA file is where it is none that can be applied, and which model it was made for, by names and shapes."""
+"""Identifies unsupported adapter files, and the kind of model that a LoRA was made for, by names and shapes."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 _MERGE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
-# Names of tensors, and what a file that holds them is called.
+# Patterns of tensor names, and the kind of file that has them.
 _REFUSED: tuple[tuple[str, str], ...] = (
     (r"\.(dora_scale|lora_magnitude_vector)(\.|$)", "a DoRA"),
     (r"\.(oft_|boft_)", "an OFT"),
@@ -24,10 +24,10 @@ class Base:
     """A kind of model that LoRAs are made for."""
 
     words: str
-    families: tuple[str, ...] = ()  # that it may be of; none: it cannot be run
+    families: tuple[str, ...] = ()  # that it may belong to; empty if not supported
 
 
-_TWO_STREAMS = ("flux", "flux2-klein", "chroma", "sd3", "qwen-image")  # whose layers are named alike: shapes tell
+_TWO_STREAMS = ("flux", "flux2-klein", "chroma", "sd3", "qwen-image")  # have the same layer names: shapes decide
 _BY_NAME: tuple[tuple[str, Base], ...] = (
     (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", families=_TWO_STREAMS)),
     (
@@ -55,7 +55,7 @@ _BY_TEXT_WIDTH = {
 
 
 def refused_kind(names: Iterable[str]) -> str | None:
-    """What the file is, and what to do, where it adds to weights in another way than a LoRA; None: it does not."""
+    """What the file is and what to do about it, if it is an unsupported kind of adapter; else None."""
     known = sorted(names)
     for pattern, kind in _REFUSED:
         expression = re.compile(pattern)
@@ -66,7 +66,7 @@ def refused_kind(names: Iterable[str]) -> str | None:
 
 
 def base_of(widths: Mapping[str, int]) -> Base | None:
-    """What a LoRA seems to be for, by its denoiser's layers and the width of what goes into each; None: no telling."""
+    """The kind of model a LoRA seems to be for, by its denoiser layers and their input widths; None if unclear."""
     for pattern, base in _BY_NAME:
         if any(re.match(pattern, layer) for layer in widths):
             return base

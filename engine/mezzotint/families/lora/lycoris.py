@@ -1,4 +1,4 @@
-"""LoHa and LoKr layers of a LoRA file: the weight that they are for, and what they add (LyCORIS, arXiv 2309.14859)."""
+"""LoHa and LoKr layers of a LoRA file: target shape and what they add to the weight (LyCORIS, arXiv 2309.14859)."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -14,14 +14,14 @@ Shape = tuple[int, ...]
 
 
 def is_lycoris(parts: Iterable[Part]) -> bool:
-    """Whether these are the parts of such a layer."""
+    """Whether these are parts of a LoHa or LoKr layer."""
     return any(part.startswith(("hada_", "lokr_")) for part in parts)
 
 
 def shape_of(shapes: Mapping[Part, Shape]) -> tuple[int, Shape]:
-    """The rank that alpha is divided by (0: nothing is scaled), and the shape of the weight, of factors so shaped.
+    """Divisor of alpha (0 if nothing is scaled) and shape of the weight, from the shapes of the factors.
 
-    KeyError names a missing part; ValueError: they do not fit together.
+    Raises KeyError naming a missing part, ValueError if the factors do not fit together.
     """
     if any(part.startswith("hada_") for part in shapes):
         rank, shape = _product(shapes["hada_w1_a"], shapes["hada_w1_b"], shapes.get("hada_t1"))
@@ -41,7 +41,7 @@ def shape_of(shapes: Mapping[Part, Shape]) -> tuple[int, Shape]:
 
 
 def added_by(tensors: "Mapping[Part, Tensor]", window: Shape, scale: float) -> "Hadamard | Kronecker":
-    """What factors of shapes that fit add to a weight `(n, k, *window)`."""
+    """What factors, whose shapes fit, add to a weight `(n, k, *window)`."""
     from mezzotint.quantization.lycoris import Hadamard, Kronecker
 
     if "hada_w1_a" in tensors:
@@ -58,7 +58,7 @@ def added_by(tensors: "Mapping[Part, Tensor]", window: Shape, scale: float) -> "
 
 
 def _product(up: Shape, down: Shape, core: Shape | None = None) -> tuple[int, Shape]:
-    """The rank and the shape of `up down`; of a Tucker decomposition up is transposed, the core has the window."""
+    """Rank and shape of `up down`; in a Tucker decomposition up is transposed, and the core has the window."""
     if core is None and len(up) == len(down) == 2 and up[1] == down[0]:
         return down[0], (up[0], down[1])
     if core is not None and len(core) == 4 and len(up) == len(down) == 2 and core[:2] == (up[0], down[0]):
@@ -67,7 +67,7 @@ def _product(up: Shape, down: Shape, core: Shape | None = None) -> tuple[int, Sh
 
 
 def _factors(up: "Tensor", down: "Tensor", core: "Tensor | None", window: Shape) -> "tuple[Tensor, Tensor]":
-    """Up `(n, r)` and down `(r, k, *window)`."""
+    """Return up `(n, r)` and down `(r, k, *window)`."""
     import torch
 
     if core is None:

@@ -1,4 +1,4 @@
-"""Which layers of a model a LoRA is for, and whether it is for that model at all."""
+"""Matches a LoRA to the layers of a model, and decides whether it is for that model at all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,27 +13,27 @@ from mezzotint.families.lora.file import LoraFile, LoraLayer
 from mezzotint.families.lora.keys import Place, flat, from_original
 from mezzotint.quantization.branched import branchable_layers, weight_shape
 
-_FEWEST = 0.5  # of a LoRA's layers; with fewer it is for another model
+_FEWEST = 0.5  # of a LoRA's layers; with fewer matches it is for another model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A layer that can be added to."""
+    """A layer that a LoRA can be applied to."""
 
     component: str
     name: str
     shape: tuple[int, ...]
-    form: Form = "whole"  # which part of the rows of what a LoRA adds is for it
+    form: Form = "whole"  # which of a LoRA's rows are for it
 
     def is_meant(self, layer: LoraLayer) -> bool:
-        """Whether the LoRA's layer is for a weight of this shape, or for several on top of one another."""
+        """Whether the LoRA's layer is for a weight of this shape, or for a fused weight that contains it."""
         rows, *others = self.shape
         return layer.fits((self.form.whole(rows) if isinstance(self.form, Rows) else rows, *others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The layers of a LoRA that a model has, and those it has not, or of another shape."""
+    """The layers of a LoRA that a model has, those that it lacks, and those of another shape."""
 
     pairs: tuple[tuple[LoraLayer, Target], ...]
     missing: tuple[LoraLayer, ...]
@@ -41,12 +41,12 @@ class Fit:
 
 
 class LayerIndex:
-    """The layers of a model's networks, by the names that LoRA files give them."""
+    """The layers of a model's networks, by their names in LoRA files."""
 
     def __init__(
         self, networks: Mapping[str, nn.Module], denoiser: str, original: OriginalNetwork | None = None
     ) -> None:
-        """`original`: the denoiser's first naming, where it is no U-Net's."""
+        """`original`: the denoiser's original naming, unless it is a U-Net."""
         self._original = original
         self._targets: dict[tuple[Place, str], Target] = {}
         for component, network in networks.items():
@@ -58,9 +58,9 @@ class LayerIndex:
         self._layers_per_block = _layers_per_block(networks[denoiser])
 
     def find(self, place: Place, layer: str) -> tuple[Target, ...]:
-        """The layer of that flat name, in today's or the original naming, in which one may be several of today's."""
+        """Layers with that flat name in current or original naming; an original layer may be several current ones."""
         found = self._targets.get((place, layer)) or self._targets.get((place, layer.removesuffix("_0")))
-        if found is None and place == "text_encoder_3":  # kohya's for T5, which is FLUX.1's second
+        if found is None and place == "text_encoder_3":  # kohya's name for T5, FLUX.1's second encoder
             found = self._targets.get(("text_encoder_2", layer))
         if found is not None or place != "denoiser":
             return () if found is None else (found,)
@@ -73,7 +73,7 @@ class LayerIndex:
 
 
 def fit(file: LoraFile, index: LayerIndex) -> Fit:
-    """Look for every layer of the file in the model."""
+    """Match every layer of the file to the model."""
     pairs, missing, misshapen = [], [], []
     for layer in file.layers:
         targets = index.find(layer.place, layer.layer)
@@ -87,7 +87,7 @@ def fit(file: LoraFile, index: LayerIndex) -> Fit:
 
 
 def why_not(file: LoraFile, found: Fit, model: str) -> str | None:
-    """Why the LoRA is not for that model, in a clause; None: it is."""
+    """Why the LoRA is not for that model, as a clause; None if it is."""
     meant = f"seems to be for {file.base.words}" if file.base is not None else "is for another model"
     if found.misshapen:
         layer, target = found.misshapen[0]
@@ -111,7 +111,7 @@ def _place(component: str, denoiser: str) -> Place | None:
 
 
 def _layers_per_block(denoiser: nn.Module) -> int | None:
-    """Of a U-Net; None: it is none, and has no original names."""
+    """Residual blocks per level of a U-Net; None for other denoisers."""
     layers = getattr(getattr(denoiser, "config", None), "layers_per_block", None)
     if isinstance(layers, list | tuple):
         layers = layers[0]

@@ -13,13 +13,13 @@ from mezzotint.families.loading.sources import folder_sources
 if TYPE_CHECKING:
     import torch
 
-_GRAIN = 16  # tokens: masks of odd lengths are copied by some attentions
+_GRAIN = 16  # tokens; some attention implementations copy masks of odd lengths
 MAX_PATCH = 16
-MAX_TOKENS = {"alpha": 120, "sigma": 300}  # what each was trained with
+MAX_TOKENS = {"alpha": 120, "sigma": 300}  # as trained
 
 
 class PixArt:
-    """PixArt-alpha, PixArt-Sigma and models of their shape."""
+    """PixArt-alpha, PixArt-Sigma and models of the same shape."""
 
     name = "pixart"
     denoiser_component = "transformer"
@@ -28,13 +28,13 @@ class PixArt:
     honours_clip_skip = False
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing."""
         if isinstance(checkpoint, FileCheckpoint):
             raise ModelRefused(f"{checkpoint.path}: PixArt models are read from diffusers folders, not from one file")
         return folder_sources(checkpoint, detected, ("transformer", "vae", "text_encoder", "tokenizer"))
 
     def multiple(self, sources: ModelSources) -> int:
-        """The number of pixels that width and height must be multiples of."""
+        """Width and height must be multiples of this many pixels."""
         patch = sources.components["transformer"].config.get("patch_size")
         if patch is None:
             patch = 2
@@ -52,7 +52,7 @@ class PixArt:
         return guidance_scale > 1
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
-        """Encode prompts as `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""
+        """Encode prompts as `text` `(k, n, d)`, `mask` `(k, n)` and, if trained with them, sizes; k of 1 or 2."""
         import torch
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
@@ -75,9 +75,9 @@ class PixArt:
         )
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """Join the conditionings of images that are denoised together; their shapes agree.
+        """Join conditionings of the same shape for images that are denoised together.
 
-        Padding that none of them has words in is left out: masked, it has no part in any image.
+        Padding common to all of them is dropped: being masked, it has no effect on any image.
         """
         from mezzotint.families.text.conditionings import joined
 
@@ -115,7 +115,7 @@ class PixArt:
 
 
 def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
-    """T5's tokens `(1, n, d)` and their mask `(1, n)`."""
+    """T5's hidden states `(1, n, d)` for a prompt, and their mask `(1, n)`."""
     encoder = model.networks["text_encoder"]
     inputs = model.tokenizers["tokenizer"](
         prompt.lower().strip(),  # PixArt was trained on lower-case captions
@@ -130,7 +130,7 @@ def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.
 
 
 def _lengths(mask: "torch.Tensor") -> "torch.Tensor | None":
-    """Lengths `(k,)`, int32, of the masks `(k, n)`; None where a mask has gaps."""
+    """Lengths `(k,)`, int32, of the masks `(k, n)`; None if a mask has gaps."""
     import torch
 
     lengths = mask.sum(dim=1)

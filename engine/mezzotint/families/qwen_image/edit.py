@@ -1,4 +1,4 @@
-"""Qwen-Image-Edit: the text encoder sees the reference images, whose clean latents join the noisy ones."""
+"""Qwen-Image-Edit: the text encoder sees the reference images, whose clean latents are appended to the noisy ones."""
 
 import math
 import re
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 LEAD = 64  # tokens of the template before the images and the prompt
 MAX_TOKENS = 512  # of the prompt
-KEPT_AREA = 1024 * 1024  # pixels of an image as its latents are made
-SEEN_AREA = {"plus": 384 * 384, "first": 1024 * 1024}  # and as the encoder sees it
-SEEN_TOKENS = {"plus": 3 * 232, "first": 1448}  # at most, of all images with their labels
+KEPT_AREA = 1024 * 1024  # pixels of a reference image for the autoencoder
+SEEN_AREA = {"plus": 384 * 384, "first": 1024 * 1024}  # and for the text encoder
+SEEN_TOKENS = {"plus": 3 * 232, "first": 1448}  # maximum for all images with their labels
 _LABEL_TOKENS = 8  # of an image's label
-_MULTIPLE = 32  # of sides
-_MOST_DRAWN_OUT = 200  # times as long as wide; what Qwen2.5-VL's image processor takes
+_MULTIPLE = 32  # pixels, of sides
+_MOST_DRAWN_OUT = 200  # aspect ratio; limit of Qwen2.5-VL's image processor
 _LABELS = {"plus": "Picture {number}: ", "first": ""}
 _PLACE = "<|image_pad|>"
 _IMAGE = f"<|vision_start|>{_PLACE}<|vision_end|>"
@@ -42,7 +42,7 @@ _TEMPLATE = (
     "that meets the user's requirements while maintaining consistency with the original input where appropriate."
     "<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
 )
-_PLUS = re.compile(r"25\d\d|26\d\d|plus")  # in names of files: 2509, 2511
+_PLUS = re.compile(r"25\d\d|26\d\d|plus")  # in file names: 2509, 2511
 
 
 class QwenImageEdit(QwenImage):
@@ -68,19 +68,19 @@ class QwenImageEdit(QwenImage):
     )
 
     def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:
-        """Whether a file says that it edits: by its name, its title, or the mark of 2511; shapes are Qwen-Image's."""
+        """Whether name, title or the marker of 2511 say that a file is an edit model; shapes are Qwen-Image's."""
         return super().is_in(file, names) and ("edit" in _said(file) or _has_mark(names))
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """The first model has no number in its name."""
+        """The variant by marker, name and title; the first model has no number in its name."""
         return "plus" if _has_mark(file.header.tensors) or _PLUS.search(_said(file)) else "first"
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """As the pipeline's class says."""
+        """The variant by pipeline class."""
         return "first" if folder.pipeline_class == "QwenImageEditPipeline" else "plus"
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint, the text encoder with its vision tower."""
+        """List the components of a checkpoint, with the text encoder's vision tower."""
         found = super().sources(checkpoint, detected)
         if not isinstance(checkpoint, FolderCheckpoint):
             return found
@@ -90,15 +90,15 @@ class QwenImageEdit(QwenImage):
         return replace(found, components={**found.components, "text_encoder": encoder})
 
     def text_tokens(self, sources: ModelSources) -> int:
-        """The maximum number of tokens of the text, its template, and what the encoder makes of the images."""
+        """Maximum number of tokens of the text, its template, and the encoded images."""
         return self.spec.max_tokens + SEEN_TOKENS[sources.detected.variant]
 
     def read_tokens(self, sources: ModelSources, encoder: str) -> int:  # noqa: ARG002  there is one
-        """The maximum tokens of a prompt with its template."""
+        """Maximum number of tokens of a prompt in its template."""
         return self.spec.max_tokens
 
     def reference_size(self, width: int, height: int) -> tuple[int, int]:
-        """The size of a reference image in pixels: about a million; ImageRefused for one that is too drawn out."""
+        """Size of a reference image, about a million pixels; raises ImageRefused if its aspect ratio is too extreme."""
         if max(width, height) > _MOST_DRAWN_OUT * min(width, height):
             raise ImageRefused(
                 f"a reference image of {width}x{height} is over {_MOST_DRAWN_OUT} times as long as wide; cut it"
@@ -106,7 +106,7 @@ class QwenImageEdit(QwenImage):
         return _size(width / height, KEPT_AREA)
 
     def fit_reference(self, image: "Image.Image") -> "Image.Image":
-        """A reference image, resized to that size."""
+        """Resize a reference image to its `reference_size`."""
         return resized(image, self.reference_size(*image.size))
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
@@ -114,7 +114,7 @@ class QwenImageEdit(QwenImage):
         return self.conditioned(model, inputs, partial(self._words_beside, model, inputs.images))
 
     def _words_beside(self, model: LoadedModel, images: "Sequence[Image.Image]", prompt: str) -> Words:
-        """Qwen2.5-VL's last hidden states, which include the images; without the template's first tokens."""
+        """Qwen2.5-VL's last hidden states, including the images, without the template's first tokens."""
         variant = model.sources.detected.variant
         area = SEEN_AREA[variant]
         small = [resized(image, _size(image.width / image.height, area)) for image in images]
@@ -130,7 +130,7 @@ class QwenImageEdit(QwenImage):
 
 
 def _said(file: FileCheckpoint) -> str:
-    """What a file says of itself, in lower case: its name, and its title."""
+    """Name and titles of a file, in lower case."""
     titles = (file.header.metadata.get(key, "") for key in ("modelspec.title", "general.name"))
     return " ".join((file.path.stem, *titles)).lower()
 
@@ -140,7 +140,7 @@ def _has_mark(names: Collection[str]) -> bool:
 
 
 def _size(ratio: float, area: int) -> tuple[int, int]:
-    """Width and height of about this area and this width / height, in multiples."""
+    """Width and height with about this area and aspect ratio, rounded to multiples."""
     width = math.sqrt(area * ratio)
     across, down = (max(round(side / _MULTIPLE), 1) * _MULTIPLE for side in (width, width / ratio))
     return across, down

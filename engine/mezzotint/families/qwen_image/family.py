@@ -1,4 +1,4 @@
-"""Qwen-Image: Qwen2.5-VL's language model encodes the prompt in a template, whose tokens are cut off."""
+"""Qwen-Image: Qwen2.5-VL's language model encodes the prompt in a template, whose first tokens are dropped."""
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
@@ -29,13 +29,13 @@ TEMPLATE = (
     "relationships of the objects and background:<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n"
     "<|im_start|>assistant\n"
 )
-SIZES = 8  # of images, whose rotary embeddings a network keeps: 3.5 MB at 1328 x 1328
-_OF_OTHERS = ("guidance_embeds", "use_additional_t_cond", "use_layer3d_rope")  # settings of networks of its class
+SIZES = 8  # image sizes whose rotary embeddings a network caches: 3.5 MB at 1328 x 1328
+_OF_OTHERS = ("guidance_embeds", "use_additional_t_cond", "use_layer3d_rope")  # settings of other networks of its class
 SCHEDULER = flow_scheduler(max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02)
 
 
 class QwenImage(FlowFamily):
-    """The first model and 2512."""
+    """The first Qwen-Image model and 2512."""
 
     original: OriginalNetwork | None = TRANSFORMER
     needs = (QWEN2_5_VL_7B, QWEN_AE)
@@ -54,7 +54,7 @@ class QwenImage(FlowFamily):
     )
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing or its network takes further inputs."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing or the network has more inputs."""
         found = super().sources(checkpoint, detected)
         for setting in _OF_OTHERS:
             if found.components["transformer"].config.get(setting):
@@ -79,7 +79,7 @@ class QwenImage(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Tokens of two by two latents, those of references last; prompts of unequal length are padded and masked."""
+        """Predict the velocity from 2x2 tokens, those of references last; unequal prompts are padded and masked."""
         import torch
 
         _cache_positions(network)
@@ -97,7 +97,7 @@ class QwenImage(FlowFamily):
         return unpacked(seen[:, : tokens.shape[1]], rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of the language model's width."""
+        """Text with the language model's width."""
         width = config.get("joint_attention_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 3584)}
 
@@ -112,7 +112,7 @@ class QwenImage(FlowFamily):
 
 
 def _cache_positions(network: Network) -> None:
-    """Cache rotary embeddings by network: diffusers' cache is its class's, and keeps them when the network is gone."""
+    """Cache rotary embeddings per network: diffusers caches them per class, and keeps them when the network is gone."""
     rope = network.pos_embed
     for name, most in (("_get_device_freqs", None), ("_compute_video_freqs", SIZES)):
         if name not in vars(rope):
@@ -125,7 +125,7 @@ def _grid(latents: "torch.Tensor") -> tuple[int, int]:
 
 
 def _words_and_mask(conditioning: Conditioning) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """Text `(n, t, d)` cut to the longest prompt, and its mask `(n, t)`, where lengths differ."""
+    """Text `(n, t, d)` cut to the longest prompt, and its mask `(n, t)` if lengths differ, else None."""
     import torch
 
     text = conditioning.tensors["text"]

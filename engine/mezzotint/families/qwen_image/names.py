@@ -1,4 +1,4 @@
-"""Qwen-Image's transformer in one file: its first names are those of diffusers."""
+"""Qwen-Image's transformer in a single file: its original tensor names are those of diffusers."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ INDEX_TIMESTEP_ZERO = "__index_timestep_zero__"  # a tensor that ComfyUI's files
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Qwen-Image's transformer/config.json has it."""
+    """Values that shapes do not show are those of Qwen-Image's transformer/config.json."""
     width, channels = shapes["img_in.weight"]
     (head,) = shapes["transformer_blocks.0.attn.norm_q.weight"]
     return {

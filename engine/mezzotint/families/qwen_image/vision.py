@@ -1,4 +1,4 @@
-"""Qwen2.5-VL (arXiv 2502.13923) reads text in which images stand."""
+"""Encodes text that contains images with Qwen2.5-VL (arXiv 2502.13923)."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ _LEAST, _MOST = 56 * 56, 28 * 28 * 16384  # pixels of an image: Qwen2.5-VL-7B-In
 
 
 def encoded_with(encoder: Network, ids: Sequence[int], place: int, images: "Sequence[Image.Image]") -> "torch.Tensor":
-    """The last hidden states `(1, n, d)` of a text; of the token ids the first `place` are where the images stand.
+    """The last hidden states `(1, n, d)` of a text; in its token ids, the first ones equal to `place` are the images.
 
-    Each of these becomes as many tokens as its image has squares; further ones, which a prompt may hold, are left out.
+    Each of these is expanded to one token per merged patch of its image; surplus ones, as in a prompt, are dropped.
     """
     import torch
 
@@ -30,7 +30,7 @@ def encoded_with(encoder: Network, ids: Sequence[int], place: int, images: "Sequ
 
 
 def _looked(vision: Network, images: "Sequence[Image.Image]") -> Any:  # noqa: ANN401  transformers' BatchFeature
-    """The squares of all images, and how many each has; by the processor that needs no torchvision."""
+    """Patches of all images and their counts, from the processor that does not need torchvision."""
     from transformers import Qwen2VLImageProcessorPil
 
     processor = Qwen2VLImageProcessorPil(
@@ -52,12 +52,12 @@ def _with_places(ids: Sequence[int], place: int, counts: Sequence[int]) -> Itera
 
 
 def _seen(encoder: Network, read: "torch.Tensor", place: int, looked: Any) -> dict[str, Any]:  # noqa: ANN401
-    """What the encoder is told about images in a text, and where each token lies in its image.
+    """Encoder inputs for a text with images, including the position ids of their tokens.
 
-    Unless told the kinds of tokens, transformers 5 takes all for text; diffusers 0.42 does not tell it, which changes
+    Without token types, transformers 5 treats all tokens as text; diffusers 0.42 does not pass them, which changes
     images (https://github.com/huggingface/diffusers/issues/14194) and is not how the model was trained.
     """
-    encoder.config.image_token_id = place  # files do not say it
+    encoder.config.image_token_id = place  # not in the model's files
     is_image, mask = read == place, read.new_ones(read.shape)
     places, _ = encoder.get_rope_index(
         read, mm_token_type_ids=is_image.int(), image_grid_thw=looked.image_grid_thw, attention_mask=mask

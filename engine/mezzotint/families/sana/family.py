@@ -38,22 +38,22 @@ class Sana(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """By the size that its network was made for."""
+        """The variant by the network's sample size."""
         side = folder.components["transformer"].config.get("sample_size")
         return _BY_SIDE.get(side, "1024") if isinstance(side, int) else "1024"
 
-    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa: ARG002
-        """None: its scheduler lays out the steps alone."""
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa:ARG002
+        """None: the scheduler spaces the timesteps on its own."""
         return None
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """Gemma's last hidden states of the first token and of the last 299: the prompt and its padding."""
+        """Gemma's last hidden states of the first token and the last 299: the prompt and its padding."""
         before = len(model.tokenizers["tokenizer"].encode(INSTRUCTION))
         read = self._read(model, INSTRUCTION + _plain(prompt), before + self.spec.max_tokens - 2)
         return _chosen(read, [0, *range(1 - self.spec.max_tokens, 0)])
 
     def negative_words(self, model: LoadedModel, prompt: str) -> Words:
-        """The same without the instruction."""
+        """Encode a negative prompt, without the instruction."""
         return self._read(model, _plain(prompt), self.spec.max_tokens)
 
     def _read(self, model: LoadedModel, text: str, most: int) -> Words:
@@ -70,7 +70,7 @@ class Sana(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The velocity; a learned variance is dropped."""
+        """Predict the velocity; a learned variance is dropped."""
         seen: torch.Tensor = network(
             rows,
             encoder_hidden_states=conditioning.tensors["text"],
@@ -81,7 +81,7 @@ class Sana(FlowFamily):
         return seen[:, : rows.shape[1]]
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of Gemma's width, and its mask."""
+        """Text with Gemma's width, and its mask."""
         width = config.get("caption_channels")
         return {"text": (rows, tokens, width if isinstance(width, int) else 2304), "mask": (rows, tokens)}
 

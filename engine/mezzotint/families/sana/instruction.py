@@ -1,4 +1,4 @@
-"""The instruction for Gemma before a prompt, with which Sana was trained (arXiv 2410.10629, 3.3)."""
+"""The instruction to Gemma before the prompt that Sana was trained with (arXiv 2410.10629, 3.3)."""
 
 INSTRUCTION = "\n".join(
     (

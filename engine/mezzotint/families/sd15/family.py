@@ -1,4 +1,4 @@
-"""Stable Diffusion 1.5: a U-Net conditioned on the last hidden states of one CLIP text encoder."""
+"""Stable Diffusion 1.5: a U-Net conditioned on the last hidden states of a CLIP text encoder."""
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detected import Detected
@@ -15,7 +15,7 @@ class Sd15(UnetFamily):
     name = "sd15"
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing."""
         if not isinstance(checkpoint, FileCheckpoint):
             return folder_sources(checkpoint, detected, ["unet", "vae", "text_encoder", "tokenizer"])
         configs = component_configs(

@@ -1,4 +1,4 @@
-"""Stable Diffusion 3 and 3.5: two CLIP text encoders and, where a model has it, T5."""
+"""Stable Diffusion 3 and 3.5: two CLIP text encoders and an optional T5."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -53,7 +53,7 @@ class StableDiffusion3(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """By the shapes, and Turbo by the folder's name."""
+        """The variant by configuration, Turbo by folder name."""
         config = folder.components["transformer"].config
         if "turbo" in published_name(folder.path).lower():
             return "turbo"
@@ -62,7 +62,7 @@ class StableDiffusion3(FlowFamily):
         return "large" if config.get("num_layers") == _LARGE else "sd3"
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """By the layers, and Turbo by the file's name."""
+        """The variant by layers, Turbo by file name."""
         names = logical_header(file.header).tensors
         if "turbo" in file.path.stem.lower():
             return "turbo"
@@ -71,7 +71,7 @@ class StableDiffusion3(FlowFamily):
         return "large" if any(f"joint_blocks.{_LARGE - 1}." in name for name in names) else "sd3"
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
-        """The scheduler's; UsageError where an image has more rows than the network has position embeddings."""
+        """The scheduler's sigmas; raises UsageError if a side has more tokens than there are position embeddings."""
         side = self.multiple(sources)
         most = sources.components["transformer"].config.get("pos_embed_max_size")
         if isinstance(most, int) and most and max(width, height) // side > most:
@@ -79,7 +79,7 @@ class StableDiffusion3(FlowFamily):
         return FlowSteps(mu=self.mu(sources.scheduler, (width // side) * (height // side), steps))
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
-        """Penultimate hidden states of both CLIPs, concatenated, then T5's; zeros without a T5."""
+        """Penultimate hidden states of both CLIPs, concatenated, then T5's, or zeros if there is no T5."""
         import torch
 
         read = [_clip(model, prompt, tokenizer, encoder) for tokenizer, encoder in CLIPS]
@@ -91,7 +91,7 @@ class StableDiffusion3(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The velocity of the whole batch: all prompts have the same length."""
+        """Predict the velocity of the whole batch: all prompts have the same length."""
         tensors = conditioning.tensors
         seen: torch.Tensor = network(
             hidden_states=rows,
@@ -103,7 +103,7 @@ class StableDiffusion3(FlowFamily):
         return seen
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of T5's width, and the pooled embeddings of both CLIPs."""
+        """Text with T5's width, and the pooled embeddings of both CLIPs."""
         width, pooled = config.get("joint_attention_dim"), config.get("pooled_projection_dim")
         return {
             "text": (rows, tokens, width if isinstance(width, int) else 4096),

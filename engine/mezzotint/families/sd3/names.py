@@ -1,4 +1,4 @@
-"""Stable Diffusion 3's networks as they were first published: the transformer, both CLIPs and the autoencoder."""
+"""Original tensor names of Stable Diffusion 3's networks: the transformer, both CLIPs and the autoencoder."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,12 +41,12 @@ _JOINED = {
     ".x_block.attn2.qkv.": thirds(".attn2.to_q.", ".attn2.to_k.", ".attn2.to_v."),
     ".context_block.attn.qkv.": thirds(".attn.add_q_proj.", ".attn.add_k_proj.", ".attn.add_v_proj."),
 }
-_HEAD = 64  # where nothing in the file shows it
-SECOND_ATTENTION = ".x_block.attn2.qkv.weight"  # which 3.5 Medium has in its first blocks
+_HEAD = 64  # head dimension, if no tensor shows it
+SECOND_ATTENTION = ".x_block.attn2.qkv.weight"  # in the first blocks of 3.5 Medium
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as the transformer/config.json of stabilityai/stable-diffusion-3.5-medium has it."""
+    """Values that shapes do not show are those of stabilityai/stable-diffusion-3.5-medium's transformer/config.json."""
     width, channels, side, _ = shapes["x_embedder.proj.weight"]
     norm = "joint_blocks.0.x_block.attn.ln_q.weight"
     head = shapes[norm][0] if norm in shapes else _HEAD
@@ -70,7 +70,7 @@ def _config(shapes: Shapes) -> Mapping[str, object]:
 
 
 def _forms(config: Mapping[str, object]) -> Mapping[str, Form]:
-    """The shift and scale of the last text tokens stand in the other order, as those of the output do."""
+    """The last block's text shift and scale are in the other order, like those of the output norm."""
     layers, width = config.get("num_layers"), config.get("caption_projection_dim")
     if not isinstance(layers, int) or not isinstance(width, int):
         return {}
@@ -132,7 +132,7 @@ _CLIP_G = replace(
 )
 CLIP_L = PartNeeded(
     component="text_encoder",
-    networks=(_CLIP_L, CLIP),  # without a projection it is that of the words' last hidden state
+    networks=(_CLIP_L, CLIP),  # without a projection, the pooled last hidden state is used
     width="pooled_projection_dim",
     share=Fraction(768, 2048),
     usual=((None, "clip_l.safetensors"),),
@@ -165,6 +165,6 @@ SD3_VAE = PartNeeded(
     component="vae",
     networks=(_VAE, _VAE_DIFFUSERS),
     usual=((None, "sd3_vae.safetensors"),),
-    unlike=r"^ae\b|flux",  # FLUX.1's, of the very same shapes
+    unlike=r"^ae\b|flux",  # FLUX.1's, with the same shapes
     where="https://huggingface.co/stabilityai/stable-diffusion-3.5-medium, folder vae",
 )

@@ -26,7 +26,7 @@ class Sdxl(UnetFamily):
     name = "sdxl"
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
-        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        """List the components of a checkpoint; raises ModelRefused if one is missing."""
         if isinstance(checkpoint, FileCheckpoint):
             header = logical_header(checkpoint.header)
             return single_file_sources(

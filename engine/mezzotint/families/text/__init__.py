@@ -1,1 +1,1 @@
-"""Words into conditioning: prompt weights, CLIP, textual inversion."""
+"""Encodes prompts into conditioning: prompt weights, CLIP, textual inversion."""

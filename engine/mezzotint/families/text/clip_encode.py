@@ -1,14 +1,13 @@
-"""Words into the tensors that SDXL and SD 1.5 are conditioned on, through one or two CLIP text encoders.
+"""Encodes prompts into the conditioning of SDXL and SD 1.5, with one or two CLIP text encoders.
 
-What is read, of SDXL: `hidden_states[-(2 + clip_skip)]` of each encoder, side by side on the feature axis, and the
-projected pooled output of the last encoder's first chunk. Of SD 1.5: `hidden_states[-(1 + clip_skip)]` through the
-encoder's last norm. With no weights and at most 75 tokens the tensors are those of `encode_prompt` of diffusers'
-pipelines bit for bit, except that `clip_skip` holds for the negative prompt too (diffusers leaves that at the usual
-layer).
+SDXL uses `hidden_states[-(2 + clip_skip)]` of each encoder, concatenated on the feature axis, and the projected pooled
+output of the last encoder's first chunk; SD 1.5 uses `hidden_states[-(1 + clip_skip)]` through the encoder's final
+norm. Without weights and with at most 75 tokens, the tensors equal those of `encode_prompt` of diffusers' pipelines bit
+for bit, except that `clip_skip` also applies to the negative prompt (diffusers keeps the usual layer there).
 
 Weights follow A1111's original emphasis, `modules/sd_emphasis.py`, `EmphasisOriginal`: the encoder's output is
-multiplied token by token, then scaled as a whole so that its mean is what it was, for each chunk and encoder apart.
-The pooled output is not weighted. Chunks are encoded one by one and joined on the token axis.
+multiplied token by token, then rescaled as a whole to its original mean, separately for each chunk and encoder. The
+pooled output is not weighted. Chunks are encoded one by one and concatenated on the token axis.
 """
 
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ class ClipEncoder:
 
     tokenizer: Any
     model: Any
-    normed: bool = False  # whether the last layer is read, through the norm behind it; False: the one before it
+    normed: bool = False  # whether the last layer is used, through the final norm; False: the one before it
 
     @property
     def key(self) -> Literal["clip_l", "clip_g"]:
@@ -41,13 +40,13 @@ class ClipEncoder:
 
     @property
     def width(self) -> int:
-        """Numbers in a token's vector."""
+        """Hidden size of the encoder."""
         return int(self.model.config.hidden_size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdxlConditioning:
-    """`embeds` is `(1, 77 per chunk, width of all encoders)`, `pooled` is `(1, projection)`."""
+    """An encoded prompt: `embeds` `(1, 77 per chunk, width of all encoders)`, `pooled` `(1, projection)`."""
 
     embeds: "torch.Tensor"
     pooled: "torch.Tensor"
@@ -62,12 +61,12 @@ def encode_pair(
     zero_empty_negative: bool,
     embeddings: Sequence[Path] = (),
 ) -> tuple[SdxlConditioning, SdxlConditioning]:
-    """Prompt and negative prompt, padded with empty chunks to one length.
+    """Encode prompt and negative prompt, padded with empty chunks to the same length.
 
-    No negative prompt (None: guidance is off) leaves the prompt as long as it is; zeros stand in for the other.
-    An empty one becomes zeros where `zero_empty_negative` is set (`force_zeros_for_empty_prompt` of the
-    pipeline: base yes, refiner no), as diffusers does for `negative_prompt=None`; otherwise it is encoded as "".
-    `embeddings` are textual-inversion files, of which each serves the encoders whose width it has.
+    If `negative` is None (guidance is off), the prompt keeps its length, and the negative conditioning is zeros.
+    An empty one becomes zeros if `zero_empty_negative` is set (`force_zeros_for_empty_prompt` of the pipeline:
+    base yes, refiner no), as diffusers does for `negative_prompt=None`; otherwise it is encoded as "".
+    `embeddings` are textual-inversion files, each used for the encoders that match its width.
     """
     import torch
 
@@ -87,7 +86,7 @@ def encode_pair(
 
 
 def token_count(prompt: str, tokenizer: Any) -> int:  # noqa: ANN401  # a tokenizer of transformers has no public type
-    """How many CLIP tokens the prompt takes, without begin, end, padding and the weight grammar."""
+    """Number of CLIP tokens of the prompt, without begin, end, padding and weight syntax."""
     return sum(len(_token_ids(tokenizer, part.text)) for part in parse(prompt) if isinstance(part, Fragment))
 
 
@@ -101,7 +100,7 @@ def _token_ids(tokenizer: Any, text: str) -> list[int]:  # noqa: ANN401
 def _chunks(
     prompt: str, encoders: Sequence[ClipEncoder], inversions: Sequence[Inversion]
 ) -> tuple[tuple[Chunk, ...], ...]:
-    """For each encoder its chunks, as many for all: a learned word may be longer for one than for the other."""
+    """Chunks for each encoder, padded to the same count: a learned word may be longer for one of them."""
     fragments = parse(prompt)
     chunks = tuple(_encoder_chunks(fragments, encoder, inversions) for encoder in encoders)
     return _padded(chunks, max(map(len, chunks)))
@@ -149,7 +148,7 @@ def _encode(
 def _run(
     encoder: ClipEncoder, part: Chunk, vectors: "Sequence[torch.Tensor]", clip_skip: int
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """A chunk's hidden states `(1, 77, d)` and the encoder's first output: pooled `(1, p)` where it projects."""
+    """Hidden states `(1, 77, d)` of a chunk, and the encoder's first output: pooled `(1, p)` if it projects."""
     import torch
 
     tokenizer, model = encoder.tokenizer, encoder.model
@@ -166,7 +165,7 @@ def _run(
 
 
 def _emphasized(hidden: "torch.Tensor", weights: Sequence[float]) -> "torch.Tensor":
-    """Hidden states `(1, n, d)` times n weights, with the mean of before, unless the new mean is zero."""
+    """Multiply hidden states `(1, n, d)` by n weights and restore their mean, unless the new mean is zero."""
     import torch
 
     wide = hidden.float()

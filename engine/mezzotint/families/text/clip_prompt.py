@@ -1,8 +1,8 @@
-"""Weighted prompts for CLIP text encoders: the A1111 grammar, and chunks that fit the encoder. No torch.
+"""Weighted prompts for CLIP text encoders: A1111 syntax, and chunks that fit the encoder. No torch.
 
-`(abc)` is 1.1 times as strong, `(abc:1.3)` 1.3 times, `[abc]` 1.1 times weaker; brackets inside brackets multiply;
+`(abc)` is 1.1 times as strong, `(abc:1.3)` 1.3 times, `[abc]` 1.1 times weaker; nested brackets multiply;
 `\\(`, `\\)`, `\\[`, `\\]`, `\\\\` are the characters themselves; `BREAK`, a word in capitals, starts a new chunk.
-Round and square brackets are paired apart from each other, as in A1111. A bracket with no partner is plain text.
+Round and square brackets are matched independently, as in A1111. An unmatched bracket is plain text.
 """
 
 import re
@@ -15,11 +15,11 @@ from mezzotint.errors import UsageError
 PROMPT_LIMIT = 65_536  # characters
 CHUNK_CAPACITY = 75  # tokens; the encoder adds the begin and end tokens, 77 in all
 CHUNK_LIMIT = 64  # chunks of one prompt
-COMMA_BACKTRACK = 20  # how far before a chunk's end a comma is looked for, as A1111's default
-WEIGHT_LIMIT = 10.0  # a weight beyond -10..10 is clamped to it
+COMMA_BACKTRACK = 20  # tokens before a chunk's end in which to look for a comma; A1111's default
+WEIGHT_LIMIT = 10.0  # weights are clamped to -10..10
 _STEP = 1.1
 
-# Possessive (++, *+), so that hostile text cannot make the match backtrack: the scan is linear.
+# Possessive (++, *+), so that malicious text cannot cause backtracking: the scan is linear.
 _LEXEME = re.compile(
     r"\\[\\()\[\]]"  # an escaped character
     r"|:\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++))\s*+\)"  # a weight and the bracket that it closes
@@ -32,7 +32,7 @@ _BREAK = re.compile(r"\bBREAK\b")
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Text and how strongly it counts."""
+    """Text and its weight."""
 
     text: str
     weight: float
@@ -40,7 +40,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The end of a chunk that the person asked for."""
+    """A chunk boundary that the user requested with BREAK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Chunk:
 
 
 def parse(prompt: str) -> tuple[Fragment | Break, ...]:
-    """The prompt as weighted fragments, in time linear in its length.
+    """Parse the prompt into weighted fragments, in linear time.
 
-    `UsageError` beyond `PROMPT_LIMIT` characters, or for half a surrogate pair, which is no character.
+    Raises `UsageError` beyond `PROMPT_LIMIT` characters, or for an unpaired surrogate.
     """
     if len(prompt) > PROMPT_LIMIT:
         raise UsageError(f"The prompt has {len(prompt)} characters; at most {PROMPT_LIMIT} can be read. Shorten it.")
@@ -66,17 +66,17 @@ def parse(prompt: str) -> tuple[Fragment | Break, ...]:
 
 
 def has_weights(prompt: str) -> bool:
-    """Whether the prompt uses the weight grammar, which only CLIP families read; never fails."""
+    """Whether the prompt uses the weight syntax, which only CLIP families support; never raises."""
     return any(isinstance(part, Break) or part.weight != 1.0 for part in _parse(prompt))
 
 
 def chunk(
     fragments: Iterable[Fragment | Break], tokenize: Callable[[str], Sequence[int]], capacity: int = CHUNK_CAPACITY
 ) -> tuple[Chunk, ...]:
-    """At least one chunk; a full one is cut after the last comma of its last 20 tokens, if there is one.
+    """Split into at least one chunk; a full one is cut after the last comma of its last 20 tokens, if there is one.
 
-    `tokenize` gives token ids without begin and end. Ids below zero stand for learned vectors: neighbours of them are
-    kept in one chunk when they fit. `UsageError` beyond `CHUNK_LIMIT` chunks.
+    `tokenize` returns token ids without begin and end. Negative ids stand for learned vectors: adjacent ones are kept
+    in one chunk if they fit. Raises `UsageError` beyond `CHUNK_LIMIT` chunks.
     """
     comma = tokenize(",")
     packer = _Packer(capacity, comma[0] if len(comma) == 1 else None)
@@ -113,7 +113,7 @@ def _parse(prompt: str) -> tuple[Fragment | Break, ...]:
 
 
 def _pair_brackets(lexemes: Sequence[re.Match[str]]) -> dict[int, float | None]:
-    """The lexemes that are brackets with a partner: the factor of an opening one, None for a closing one."""
+    """Indices of matched brackets: the factor for an opening one, None for a closing one."""
     factors: dict[int, float | None] = {}
     rounds: list[int] = []
     squares: list[int] = []
@@ -131,7 +131,7 @@ def _pair_brackets(lexemes: Sequence[re.Match[str]]) -> dict[int, float | None]:
 
 
 def _clamped(weight: float) -> float:
-    """Within the limit. An overflow on the way (thousands of brackets) may have made it infinite or, times 0, NaN."""
+    """Clamp to the limit. Overflow (thousands of brackets) may have made the weight infinite or, times 0, NaN."""
     if weight != weight:
         return 0.0
     return max(-WEIGHT_LIMIT, min(WEIGHT_LIMIT, weight))
@@ -149,7 +149,7 @@ def _append_text(parts: list[Fragment | Break], text: str, weight: float) -> Non
 
 
 def _merged(parts: Iterable[Fragment | Break]) -> tuple[Fragment | Break, ...]:
-    """Neighbours of one weight as one fragment, so that words are not cut where a bracket was plain text."""
+    """Merge adjacent fragments of equal weight, so that words are not split at brackets that are plain text."""
     merged: list[Fragment | Break] = []
     for weight, run in groupby(parts, key=lambda part: None if isinstance(part, Break) else part.weight):
         if weight is None:
@@ -163,7 +163,7 @@ def _merged(parts: Iterable[Fragment | Break]) -> tuple[Fragment | Break, ...]:
 
 
 def _units(ids: Sequence[int], capacity: int) -> Iterable[tuple[int, ...]]:
-    """Tokens one by one; runs of learned vectors whole, or one by one where no chunk can hold them."""
+    """Yield tokens one by one, and runs of learned vectors as a whole unless no chunk can hold them."""
     for learned, run in groupby(ids, key=lambda token: token < 0):
         tokens = tuple(run)
         if learned and len(tokens) <= capacity:
@@ -173,17 +173,17 @@ def _units(ids: Sequence[int], capacity: int) -> Iterable[tuple[int, ...]]:
 
 
 class _Packer:
-    """The chunk that is being filled, and those that are done."""
+    """The chunk being filled, and the finished ones."""
 
     def __init__(self, capacity: int, comma: int | None) -> None:
         self.capacity, self.comma = capacity, comma
         self.chunks: list[Chunk] = []
         self.ids: list[int] = []
         self.weights: list[float] = []
-        self.after_comma = 0  # how many tokens of this chunk end with its last comma
+        self.after_comma = 0  # tokens of this chunk up to its last comma, inclusive
 
     def add(self, unit: tuple[int, ...], weight: float) -> None:
-        """Put tokens that belong together into this chunk, or into the next where it is full."""
+        """Add tokens that belong together to this chunk, or to the next if it is full."""
         if len(self.ids) + len(unit) > self.capacity:
             is_comma = unit == (self.comma,)
             near = self.after_comma > 0 and len(self.ids) - self.after_comma < COMMA_BACKTRACK
@@ -196,7 +196,7 @@ class _Packer:
             self.after_comma = len(self.ids)
 
     def close(self, kept: int | None = None) -> None:
-        """End the chunk after `kept` tokens (all of them when None); the others begin the next one."""
+        """End the chunk after `kept` tokens (None: all); the others begin the next one."""
         if len(self.chunks) == CHUNK_LIMIT:
             most = CHUNK_LIMIT * self.capacity
             raise UsageError(f"The prompt needs more than {CHUNK_LIMIT} chunks ({most} tokens). Shorten it.")

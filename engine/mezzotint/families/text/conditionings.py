@@ -1,4 +1,4 @@
-"""The conditioning of several images as one, and of some of them taken out again."""
+"""Joins the conditionings of several images, and extracts parts of the result."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -7,11 +7,11 @@ import torch
 
 from mezzotint.families.family import Conditioning
 
-TEXT = "text"  # the tensor of a conditioning whose rows may be of unlike lengths
+TEXT = "text"  # the conditioning tensor whose rows may differ in length
 
 
 def shape_of(conditioning: Conditioning) -> Hashable:
-    """Equal for conditionings that can be joined: other lengths or masks have other shapes."""
+    """A key that is equal for conditionings that can be joined: different lengths or masks have different shapes."""
     tensors = tuple(
         (name, _joinable(name, each, conditioning), each.dtype) for name, each in sorted(conditioning.tensors.items())
     )
@@ -19,7 +19,7 @@ def shape_of(conditioning: Conditioning) -> Hashable:
 
 
 def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
-    """That of n images, whose tensors are of one shape: all negative prompts first, then all prompts."""
+    """Join the conditionings of n images, with tensors of the same shape: negative prompts first, then prompts."""
     first = conditionings[0]
     if len(conditionings) == 1:
         return first
@@ -35,7 +35,7 @@ def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
 
 
 def part_of(conditioning: Conditioning, part: slice, images: int) -> Conditioning:
-    """That of some of the images that it was joined from."""
+    """The conditioning of some of the images that it was joined from."""
     halves = [slice(half, half + images) for half in ((0, images) if conditioning.guided else (0,))]
     tensors = {name: torch.cat([each[half][part] for half in halves]) for name, each in conditioning.tensors.items()}
     lengths = tuple(length for half in halves for length in conditioning.lengths[half][part])
@@ -43,7 +43,7 @@ def part_of(conditioning: Conditioning, part: slice, images: int) -> Conditionin
 
 
 def half_of(conditioning: Conditioning, half: int) -> Conditioning:
-    """That of all negative prompts, 0, or of all prompts, 1."""
+    """The conditioning of all negative prompts (0) or of all prompts (1)."""
     tensors = {name: each.chunk(2)[half] for name, each in conditioning.tensors.items()}
     return replace(conditioning, guided=False, tensors=tensors, lengths=_half(conditioning, half, 2))
 
@@ -54,7 +54,7 @@ def _half(conditioning: Conditioning, half: int, halves: int) -> tuple[int, ...]
 
 
 def _joinable(name: str, tensor: torch.Tensor, conditioning: Conditioning) -> tuple[int, ...]:
-    """The shape of a tensor, without the text length where padding can be masked."""
+    """Shape of a tensor, without the text length if padding can be masked."""
     shape = tuple(tensor.shape)
     return (shape[0], *shape[2:]) if conditioning.lengths and name == TEXT else shape
 
@@ -68,5 +68,5 @@ def _padded(conditioning: Conditioning, length: int) -> dict[str, torch.Tensor]:
 
 
 def moved(conditioning: Conditioning, device: torch.device) -> Conditioning:
-    """The same on another device."""
+    """The conditioning on another device."""
     return replace(conditioning, tensors={name: each.to(device) for name, each in conditioning.tensors.items()})

@@ -1,4 +1,4 @@
-"""Encoded prompts of a model, kept for later images: batches repeat the same ones."""
+"""Cache of a model's encoded prompts for later images, since batches repeat them."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mezzotint.families.family import Conditioning
 
-ROOM = 2**27  # bytes of RAM: twenty prompts of T5 at its longest, two hundred of CLIP
+ROOM = 2**27  # bytes of RAM: twenty T5 prompts of maximum length, two hundred CLIP prompts
 
 
 class PromptCache:
-    """Conditioning in RAM, wherever its model works; what was asked for longest ago goes first.
+    """Conditionings in RAM, whatever the model's device; evicts the least recently used first.
 
-    On a simulated card it counts as what it is: no part of the card.
+    On a simulated GPU, they do not count towards its memory.
     """
 
     def __init__(self, room: int = ROOM) -> None:
@@ -21,7 +21,7 @@ class PromptCache:
         self._kept: dict[Hashable, Conditioning] = {}
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of cached prompts."""
         return len(self._kept)
 
     @property
@@ -30,14 +30,14 @@ class PromptCache:
         return sum(map(_bytes, self._kept.values()))
 
     def get(self, key: Hashable) -> "Conditioning | None":
-        """That of a key, in RAM; None: it is not known."""
+        """The conditioning for a key, in RAM; None if not cached."""
         found = self._kept.pop(key, None)
         if found is not None:
             self._kept[key] = found
         return found
 
     def put(self, key: Hashable, conditioning: "Conditioning") -> None:
-        """Keep a copy, unless it would take all the room there is."""
+        """Store a copy, unless it is larger than the whole cache."""
         from mezzotint.memory.accounting import uncounted
 
         if _bytes(conditioning) > self._room:

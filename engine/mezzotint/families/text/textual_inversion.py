@@ -1,9 +1,9 @@
 """Textual inversion: added tokens, each a few vectors at the text encoder's input (arXiv 2208.01618).
 
-Files are safetensors only. SDXL files hold `clip_l` and `clip_g`; any other file with one tensor of vectors serves the
-one encoder whose width it has. The word is the file's name without its ending; in a prompt it is found as a whole word,
-large and small letters alike, and stands for its vectors in order. An encoder that a file has no vectors for reads the
-word as plain text. The model is not changed: the vectors take their places for the length of one call.
+Only safetensors files are read. SDXL files contain `clip_l` and `clip_g`; any other file with a single tensor of
+vectors is for the encoder that matches its width. The word is the file name without its suffix; prompts match it as a
+whole word, ignoring case, and it stands for its vectors in order. An encoder for which a file has no vectors reads the
+word as plain text. The model is not changed: the vectors are substituted during a single call.
 """
 
 import re
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _KEYS = ("clip_l", "clip_g")
 _DTYPES = ("F16", "BF16", "F32")
-_LARGEST_FILE = 16 * 2**20  # bytes; 75 vectors for both encoders are under one
+_LARGEST_FILE = 16 * 2**20  # bytes; 75 vectors for both encoders are under 1 MiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inversion:
-    """A learned word: for each encoder's key its vectors `(n, width)`."""
+    """A learned word: its vectors `(n, width)`, by encoder key."""
 
     word: str
     path: Path
@@ -37,7 +37,7 @@ class Inversion:
 
 
 def load_inversions(paths: Sequence[Path], widths: Mapping[str, int]) -> tuple[Inversion, ...]:
-    """Read the files for encoders of these widths; `ModelRefused` names a file that fits none."""
+    """Read the files for encoders of these widths; raises `ModelRefused` naming a file that fits none."""
     inversions = tuple(_load(Path(path), widths) for path in paths)
     by_word: dict[str, Inversion] = {}
     for inversion in inversions:
@@ -51,7 +51,7 @@ def load_inversions(paths: Sequence[Path], widths: Mapping[str, int]) -> tuple[I
 
 
 class Vocabulary:
-    """The learned tokens of one text encoder: an id below zero, -1 - i, stands for `vectors[i]`."""
+    """The learned tokens of one text encoder: the negative id -1 - i stands for `vectors[i]`."""
 
     def __init__(self, inversions: Sequence[Inversion], key: str) -> None:
         self.vectors: list[torch.Tensor] = []
@@ -66,7 +66,7 @@ class Vocabulary:
         self._pattern = re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE) if words else None
 
     def tokenize(self, text: str, tokenize: Callable[[str], Sequence[int]]) -> list[int]:
-        """Token ids of the text and of the learned tokens in it."""
+        """Token ids of the text, including the learned tokens in it."""
         if self._pattern is None:
             return list(tokenize(text))
         ids: list[int] = []
@@ -82,10 +82,10 @@ def vectors_in_place(
     ids: Sequence[int],
     vectors: "Sequence[torch.Tensor]",
 ) -> Iterator[list[int]]:
-    """Token ids that the model knows; while the block runs, its input layer gives `vectors` where ids were below zero.
+    """Yield token ids that the model knows; in this context its input layer returns `vectors` for negative ids.
 
-    For batches of one. The stand-in id is 0, the lowest, so that the end token stays the highest, which is how CLIP
-    finds the place of its pooled output.
+    For batches of one. The placeholder id is 0, the lowest, so that the end token stays the highest, which is how CLIP
+    locates its pooled output.
     """
     places = [place for place, token in enumerate(ids) if token < 0]
     plain_ids = [max(token, 0) for token in ids]
@@ -126,7 +126,7 @@ def _load(path: Path, widths: Mapping[str, int]) -> Inversion:
 
 
 def _names_by_key(path: Path, header: Header, widths: Mapping[str, int]) -> dict[str, str]:
-    """For each encoder's key the name of its tensor in the file."""
+    """Name of the tensor in the file, by encoder key."""
     named = {key: key for key in _KEYS if key in header.tensors}
     if named:
         fitting = {key: name for key, name in named.items() if key in widths}

@@ -1,4 +1,4 @@
-"""Tokenizers that checkpoints in one file leave out, made from bundled data without a network."""
+"""Tokenizers that single-file checkpoints lack, built from bundled data without network access."""
 
 import gzip
 from functools import cache
@@ -14,7 +14,7 @@ _T5_FILE = Path(__file__).parent / "t5" / "spiece.model.gz"
 T5_LONGEST = 512  # tokens
 _T5_EXTRA_IDS = 100
 QWEN_LONGEST = 131_072  # tokens
-# In the order of their ids from 151,643 on, as tokenizer_config.json of Qwen3-4B has them (Apache 2.0).
+# In order of their ids from 151,643 on, as in tokenizer_config.json of Qwen3-4B (Apache 2.0).
 QWEN_SPECIAL = (
     "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>",
     "<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
@@ -49,7 +49,7 @@ def clip_tokenizer(*, pad_token: str) -> "CLIPTokenizer":
 
 
 def qwen_tokenizer() -> "Qwen2Tokenizer":
-    """That of Qwen2, Qwen2.5 and Qwen3, which is one but for the special tokens that were added."""
+    """The tokenizer of Qwen2, Qwen2.5 and Qwen3, which differ only in added special tokens."""
     from transformers import Qwen2Tokenizer
 
     tokenizer = Qwen2Tokenizer(vocab=qwen_vocabulary(), merges=list(qwen_merges()), model_max_length=QWEN_LONGEST)
@@ -59,7 +59,7 @@ def qwen_tokenizer() -> "Qwen2Tokenizer":
 
 
 def t5_tokenizer() -> "T5Tokenizer":
-    """That of T5 v1.1, whose encoder FLUX.1, Chroma and Stable Diffusion 3 have."""
+    """The tokenizer of T5 v1.1, whose encoder FLUX.1, Chroma and Stable Diffusion 3 use."""
     from transformers import T5Tokenizer
 
     pieces, characters = t5_pieces()
@@ -67,7 +67,7 @@ def t5_tokenizer() -> "T5Tokenizer":
 
 
 def t5_pieces() -> tuple[list[tuple[str, float]], bytes]:
-    """T5's pieces and their scores, by their ids, and sentencepiece's table of characters."""
+    """T5's pieces and scores in order of their ids, and sentencepiece's character map."""
     from sentencepiece import sentencepiece_model_pb2
 
     found = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]
@@ -80,13 +80,13 @@ def t5_pieces() -> tuple[list[tuple[str, float]], bytes]:
 def qwen_merges() -> tuple[tuple[str, str], ...]:
     """Qwen's merges, the most frequent first."""
     with gzip.open(_QWEN_FILE, "rt", encoding="utf-8", newline="\n") as file:
-        next(file)  # the version
+        next(file)  # the version line
         pairs = (line.rstrip("\n").split(" ") for line in file)
         return tuple((first, second) for first, second in pairs)
 
 
 def qwen_vocabulary() -> dict[str, int]:
-    """Qwen's tokens and their ids: bytes, merges in their order, the token that ends a text."""
+    """Qwen's tokens and their ids: bytes, merges in order, the end-of-text token."""
     tokens = [*byte_letters(), *(first + second for first, second in qwen_merges()), QWEN_SPECIAL[0]]
     return {token: index for index, token in enumerate(tokens)}
 
@@ -94,15 +94,15 @@ def qwen_vocabulary() -> dict[str, int]:
 @cache
 def clip_merges() -> tuple[tuple[str, str], ...]:
     """CLIP's merges, the most frequent first."""
-    count = VOCABULARY_SIZE - 2 * 256 - 2  # what the bytes and the two special tokens leave
+    count = VOCABULARY_SIZE - 2 * 256 - 2  # without the bytes and the two special tokens
     with gzip.open(_MERGES_FILE, "rt", encoding="utf-8", newline="\n") as file:
-        next(file)  # the version
+        next(file)  # the version line
         pairs = (next(file).split() for _ in range(count))
         return tuple((first, second) for first, second in pairs)
 
 
 def clip_vocabulary() -> dict[str, int]:
-    """CLIP's tokens and their ids: bytes, bytes that end a word, merges in their order, the special tokens."""
+    """CLIP's tokens and their ids: bytes, bytes that end a word, merges in order, the special tokens."""
     letters = byte_letters()
     merged = [first + second for first, second in clip_merges()]
     tokens = [*letters, *(letter + _WORD_END for letter in letters), *merged, START, END]
@@ -110,10 +110,10 @@ def clip_vocabulary() -> dict[str, int]:
 
 
 def byte_letters() -> list[str]:
-    """A visible letter for each byte, in the order of CLIP's ids: first the bytes that are visible in Latin-1.
+    """A printable character for each byte, in order of CLIP's ids: first the bytes that are printable in Latin-1.
 
     The mapping is that of byte-level byte-pair encoding (Radford et al., "Language models are unsupervised multitask
-    learners", section 2.2), in which the other bytes become the letters from U+0100 on.
+    learners", section 2.2), in which the other bytes become the characters from U+0100 on.
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = 256 - len(visible)

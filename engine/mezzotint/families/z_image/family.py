@@ -45,12 +45,12 @@ class ZImage(FlowFamily):
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """By its shift: the shapes of both are the same."""
+        """The variant by shift, since both have the same shapes."""
         shift = folder.components["scheduler"].config.get("shift", TURBO_SHIFT)
         return "turbo" if isinstance(shift, int | float) and shift <= TURBO_SHIFT else "base"
 
-    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa: ARG002
-        """Sigmas as in its pipeline, to the last bit; one shift for all sizes."""
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa:ARG002
+        """Sigmas as in the reference pipeline, to the last bit; the shift is the same for all sizes."""
         import torch
 
         return FlowSteps(sigmas=tuple(torch.linspace(1.0, 1 / steps, steps).tolist()))
@@ -69,7 +69,7 @@ class ZImage(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network takes 1 - t as its time, and predicts the negative of the velocity."""
+        """Predict the velocity; the network takes 1 - t as its time, and predicts the negative."""
         import torch
 
         lengths = conditioning.lengths or (conditioning.tensors["text"].shape[1],) * rows.shape[0]
@@ -78,10 +78,10 @@ class ZImage(FlowFamily):
         return -torch.stack([each.float() for each in seen]).squeeze(2)
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
-        """Text of Qwen3's width."""
+        """Text with Qwen3's width."""
         width = config.get("cap_feat_dim")
         return {"text": (rows, tokens, width if isinstance(width, int) else 2560)}
 
     def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
-        """As p + (scale - 1) (p - n), as its pipeline does."""
+        """Guidance as p + (scale - 1) (p - n), as in the reference pipeline."""
         return guided_from_prompt(output, scale, rescale)

@@ -1,4 +1,4 @@
-"""Z-Image's transformer as it was first published, and as ComfyUI's files have it."""
+"""Tensor names of Z-Image's transformer in its original release and ComfyUI's files."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ _PATCH = 2
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
-    """The rest is as Z-Image-Turbo's transformer/config.json has it."""
+    """Values that shapes do not show are those of Z-Image-Turbo's transformer/config.json."""
     width, patch = shapes["x_embedder.weight"]
     head = shapes["layers.0.attention.q_norm.weight"][0]
     return {

@@ -8,7 +8,7 @@ namespace {
 
 int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
-// Hands out pieces of the workspace one after the other; without one it only counts.
+// Allocates consecutive parts of the workspace; without one it only computes the size.
 class Pieces {
 public:
     explicit Pieces(void* begin) : begin_(static_cast<char*>(begin)) {}
@@ -32,11 +32,11 @@ Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     params.kv_heads = static_cast<int32_t>(args.kv_heads);
     params.batch = static_cast<int32_t>(args.batch);
     params.q_rows = static_cast<int32_t>(round_up(args.nq, kQueryRows));
-    const int64_t tokens = args.nk > 0 ? args.nk : 1;  // no keys at all still have scales
+    const int64_t tokens = args.nk > 0 ? args.nk : 1;  // scales exist even without keys
     params.k_rows = static_cast<int32_t>(round_up(tokens, kKeyRows));
     params.chunks = static_cast<int32_t>(round_up(tokens, kSummedRows) / kSummedRows);
     const int64_t queries = args.batch * args.heads, keys = args.batch * args.kv_heads;
-    // More blocks than a grid takes: it is not launched, and what follows might not fit into 64 bits.
+    // More blocks than a grid allows: it is not launched, and what follows might overflow 64 bits.
     if (keys * params.chunks > INT32_MAX) return params;
     params.q = pieces.take<int8_t>(queries * params.q_rows * params.padded_dim);
     params.k = pieces.take<int8_t>(keys * params.k_rows * params.padded_dim);
