@@ -42,7 +42,7 @@ class GgufBlocks:
         block, block_bytes = _SIZES[self.kind]
         return {"weight": Described(shape=(shape[0], shape[1] // block * block_bytes), dtype=torch.uint8)}
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
         """Raises ModelRefused: weights of this format come from files only."""
         raise ModelRefused(f"{self.kind} is read from GGUF files and cannot be made; use int8 or int4")
 
