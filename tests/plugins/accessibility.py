@@ -31,7 +31,7 @@ LEAST_CONTRAST = 4.5  # WCAG 2 AA
 _FIELDS = (QAbstractButton, QComboBox, QLineEdit, QAbstractSpinBox, QAbstractSlider, QPlainTextEdit)
 _CLICKED = (*_FIELDS, QAbstractItemView, QTabBar)
 _SHARPNESS = 3  # times as large as on the screen, so that thin strokes have their colour somewhere
-_ELIDED = ("ElidedLabel", "ElidedButton", "FoldHead")  # shorten their words themselves, and tell the whole
+_ELIDED = ("ElidedLabel", "ElidedButton", "SectionHeading")  # shorten their words themselves, and tell the whole
 
 
 def controls(window):

@@ -49,8 +49,8 @@ def failures(words, count=3):
 
 def fill_look(model, words):
     """Some rows, and their sum."""
-    look = model.look
-    look.look({"version": 1}, "/")
+    look = model.dry_run
+    look.start({"version": 1}, "/")
     rows = tuple(
         dry_row(number, does=does, input=f"in/{words} {number}.jpg", why=f"so it is: {words}")
         for number, does in enumerate(("make", "rename", "overwrite", "done", "skip", "refuse"))

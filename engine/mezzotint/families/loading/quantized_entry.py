@@ -45,7 +45,7 @@ class PlannedLayer:
     @property
     def bytes(self) -> int:
         """What its weight takes, quantized."""
-        return sum(each.bytes for each in self.format.described(self.shape.shape).values())
+        return sum(each.bytes for each in self.format.part_specs(self.shape.shape).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
