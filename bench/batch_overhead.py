@@ -26,7 +26,7 @@ from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.manifest.manifest import Manifest
 from mezzotint.batch.run.listener import Silent
 from mezzotint.batch.run.owner import Owner
-from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.run import Run, RunOptions
 from mezzotint.batch.run.workers import EngineWorker, ProcessWorker
 from mezzotint.batch.tasks.tasks import tasks_of
 from mezzotint.protocol import (
@@ -97,14 +97,14 @@ def measure(name: str, job: JobFile, base: Path, devices: int = 0, together: int
     started = time.perf_counter()
     with Owner.take(folder, None) as owner, Manifest.open(folder, fsync=fsync) as manifest:
         serving = [sys.executable, __file__, "--serve"]
-        workers = [ProcessWorker(serving, dict(os.environ), most=together) for _ in range(devices)]
+        workers = [ProcessWorker(serving, dict(os.environ), batch_size=together) for _ in range(devices)]
         ended = Run(
             tasks_of(job, base=base),
             folder,
             manifest,
             workers or [EngineWorker(Nothing, together)],  # type: ignore[arg-type,list-item]  enough of an engine
             Silent(),
-            how=How(),
+            options=RunOptions(),
             stopping=lambda: False,
         ).run()
         del owner

@@ -22,7 +22,7 @@ from mezzotint.memory.footprints.component import component_footprint, role_of
 from mezzotint.memory.footprints.footprint import ComponentFootprint, ModelFootprint
 from mezzotint.memory.footprints.footprint_json import component_to_json, model_to_json
 from mezzotint.memory.footprints.forward_calls import Call
-from mezzotint.memory.footprints.graph_hash import does_matter, graph_hash
+from mezzotint.memory.footprints.graph_hash import affects_memory, graph_hash
 from mezzotint.paths import assets_folder
 from mezzotint.protocol import GuidancePasses
 
@@ -148,23 +148,25 @@ def defaults_of(recipes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         owner = class_of(part["class"])
         if is_of_diffusers(owner):
             signature = inspect.signature(owner.__init__).parameters.values()
-            told = {each.name: each.default for each in signature if each.default is not inspect.Parameter.empty}
+            settings = {each.name: each.default for each in signature if each.default is not inspect.Parameter.empty}
         else:
-            told = owner.config_class().to_dict()
-        if not any(isinstance(value, dict) for value in part["config"].values()):  # nested configs vary
+            settings = owner.config_class().to_dict()
+        if not any(isinstance(value, dict) for value in part["config"].values()):  # networks in networks differ in all
             found[part["class"]] = {
-                key: told[key] for key in sorted(told) if _is_setting(part["class"], key, told[key])
+                key: settings[key] for key in sorted(settings) if _is_setting(part["class"], key, settings[key])
             }
     return found
 
 
 def _is_setting(class_name: str, key: str, value: object) -> bool:
-    return does_matter(class_name, key) and not isinstance(value, dict)
+    return affects_memory(class_name, key) and not isinstance(value, dict)
 
 
-def write(path: Path, told: Mapping[str, Any]) -> None:
-    """Write compact JSON with one component per line."""
-    text = json.dumps(told, separators=(",", ":")).replace('],["', '],\n["').replace('},{"graph', '},\n{"graph') + "\n"
+def write(path: Path, settings: Mapping[str, Any]) -> None:
+    """As compact JSON; one component's block in a line."""
+    text = (
+        json.dumps(settings, separators=(",", ":")).replace('],["', '],\n["').replace('},{"graph', '},\n{"graph') + "\n"
+    )
     if len(text) > LARGEST:
         raise SystemExit(f"{path.name} would be {len(text)} bytes")
     path.write_text(text, "utf-8")

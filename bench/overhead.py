@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("model", nargs="?", default="starter-dit", help="a diffusers folder or a model's id")
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--size", help="such as 512x512; the model's own unless told")
+    parser.add_argument("--size", help="such as 512x512 (default: the model's default)")
     options = parser.parse_args()
     catalog = Catalog.standard()
     try:

@@ -26,10 +26,10 @@ _DRAWN = 4_000_000  # values, reused: drawing billions would take longer than qu
 def main() -> int:
     """Measure and print; return 1 if a call fails."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="where there are 10 GB to spare")
-    parser.add_argument("--schemes", default=",".join(SCHEMES), help="with commas (default: all)")
+    parser.add_argument("folder", type=Path, help="working folder with 10 GB of free space")
+    parser.add_argument("--schemes", default=",".join(SCHEMES), help="comma-separated schemes (default: all)")
     parser.add_argument("--diffusers", action="store_true", help="int4 as diffusers reads it, too")
-    parser.add_argument("--width", type=int, default=WIDTH, help="of the U-Net's first level, a multiple of 32")
+    parser.add_argument("--width", type=int, default=WIDTH, help="width of the U-Net's first level, a multiple of 32")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()

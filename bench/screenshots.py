@@ -69,13 +69,13 @@ def take(options: argparse.Namespace, folder: Path) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this one; can be given again")
-    parser.add_argument("--all", action="store_true", help="also those that are looked at and not kept")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this one (may be repeated)")
+    parser.add_argument("--all", action="store_true", help="also those that are not kept")
     parser.add_argument("--output", type=Path, default=ROOT / "assets" / "screenshots", help="where they are written")
-    parser.add_argument("--scale", type=float, default=1, help="of the display")
-    parser.add_argument("--size", default="1280x840", help="of the window")
+    parser.add_argument("--scale", type=float, default=1, help="scale of the display")
+    parser.add_argument("--size", default="1280x840", help="size of the window")
     parser.add_argument("--longer", action="store_true", help="every string is 40 %% longer, with accents")
-    parser.add_argument("--language", default="en", help="of the window, such as de")
+    parser.add_argument("--language", default="en", help="language of the window, such as de")
     parser.add_argument("--folder", help="keep images and settings here, and use them again")
     return parser
 

@@ -34,7 +34,7 @@ def main() -> int:
         found = {how: _child(arguments, how) for how in ("streamed", "whole", "unlimited")}
     print(f"{written / MIB:.0f} MiB of weights; at most {arguments.limit} MiB of private memory")
     for name, row in found.items():
-        print(f"{name}: " + (_told(row) if "peak_rss" in row else row.get("problem", "ended early")))
+        print(f"{name}: " + (_format_row(row) if "peak_rss" in row else row.get("problem", "ended early")))
     same = found["streamed"].get("sha256") == found["unlimited"].get("sha256", "")
     below = found["streamed"].get("peak_rss", 2**62) < arguments.limit * MIB
     print("the same pixels" if same else "NOT the same pixels")
@@ -42,10 +42,10 @@ def main() -> int:
     return 0 if same and below and "sha256" not in found["whole"] else 1
 
 
-def _told(row: Mapping[str, Any]) -> str:
-    told = f"peak RSS {row['peak_rss'] / MIB:.0f} MiB, of which imports {row['imports_rss'] / MIB:.0f}; "
-    told += f"{row['seconds']:.1f} s for the image, {row['denoise']:.2f} s a step"
-    return "\n  ".join([told, *row["plan"]])
+def _format_row(row: Mapping[str, Any]) -> str:
+    text = f"peak RSS {row['peak_rss'] / MIB:.0f} MiB, of which imports {row['imports_rss'] / MIB:.0f}; "
+    text += f"{row['seconds']:.1f} s for the image, {row['denoise']:.2f} s a step"
+    return "\n  ".join([text, *row["plan"]])
 
 
 def _child(arguments: argparse.Namespace, how: str) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=int, default=1500, help="MiB of weights")
     parser.add_argument("--limit", type=int, default=1000, help="MiB of private memory")
-    parser.add_argument("--width", type=int, default=640, help="of the network: a multiple of 128")
+    parser.add_argument("--width", type=int, default=640, help="width of the network, a multiple of 128")
     parser.add_argument("--size", type=int, default=128, help="pixels of the image's side")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--child", choices=["streamed", "whole", "unlimited"], help=argparse.SUPPRESS)

@@ -20,12 +20,12 @@ from mezzotint_app.widgets.images.grid_view import GridView
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.gallery.viewer import Viewer
-from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.log_dialog import LogDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
-from mezzotint_app.windows.models.places_dialog import PlacesDialog
+from mezzotint_app.windows.models.model_folders_dialog import ModelFoldersDialog
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
+from mezzotint_app.windows.quit_dialog import QuitDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
 from window_stage import Stage, use_folders
@@ -143,7 +143,7 @@ def leave_trouble(folder: Path) -> None:
         stage = ImageStage(model=ModelRef(id="starter-dit"), width=2048, height=2048)
         store.add([GenerateRequest(prompt="an endless forest", cascade=Cascade(stages=(stage,)))], front=True)
         while (task := store.claim("screenshots")) is not None:
-            store.died(task.id, because="The engine ran out of memory: needed 7.9 GB, 6.0 GB were free")
+            store.on_engine_death(task.id, because="The engine ran out of memory: needed 7.9 GB, 6.0 GB were free")
 
 
 # ---- first run and empty pages
@@ -167,33 +167,33 @@ def _create(stage: Stage) -> QWidget:
     stage.until_saved(before + 4)
     stage.wait("the image", lambda: stage.window.create_page.result.view.has_image())
     stage.program.create.chosen.change(count=1)
-    _open_folds(stage)
+    _open_sections(stage)
     return stage.window
 
 
 def _create_settings(stage: Stage) -> QWidget:
     stage.page(CREATE)
     create = stage.program.create
-    create.words.set_prompt(PROMPT)
+    create.prompts.set_prompt(PROMPT)
     create.chosen.change(sampler="dpmpp_2m", refiner="starter-xl-refiner", second_pass=True)
-    _open_folds(stage, "sampling", "cascade")
+    _open_sections(stage, "sampling", "cascade")
     QTest.qWait(100)
     scroll = stage.window.create_page.findChild(QScrollArea)
-    sampling = stage.window.create_page.folds.folds()["sampling"]
+    sampling = stage.window.create_page.sections.sections()["sampling"]
     scroll.verticalScrollBar().setValue(sampling.mapTo(scroll.widget(), QPoint(0, 0)).y() - 12)
     return stage.window
 
 
-def _open_folds(stage: Stage, *names: str) -> None:
-    for name, fold in stage.window.create_page.folds.folds().items():
-        fold.set_open(name in names)
+def _open_sections(stage: Stage, *names: str) -> None:
+    for name, section in stage.window.create_page.sections.sections().items():
+        section.set_open(name in names)
 
 
 def _working(stage: Stage) -> QWidget:
     _begin_long_work(stage)
     stage.page(CREATE)
-    _open_folds(stage)
-    stage.program.create.words.set_prompt(PROMPT)
+    _open_sections(stage)
+    stage.program.create.prompts.set_prompt(PROMPT)
     return stage.window
 
 
@@ -256,8 +256,8 @@ def _batch(stage: Stage) -> QWidget:
 
 def _batch_look(stage: Stage) -> QWidget:
     _fill_batch(stage)
-    stage.program.batch.look_first()
-    stage.wait("the look", lambda: stage.program.batch.look.totals())
+    stage.program.batch.start_dry_run()
+    stage.wait("the look", lambda: stage.program.batch.dry_run.totals())
     stage.window.batch_page.tabs.setCurrentIndex(1)
     return stage.window
 
@@ -285,7 +285,7 @@ def _fill_batch(stage: Stage) -> None:
 def _models(stage: Stage) -> QWidget:
     stage.page(MODELS)
     for model in stage.program.library.models:
-        stage.wait("the plans", lambda model=model: stage.program.library.need(model.id) is not None)
+        stage.wait("the plans", lambda model=model: stage.program.library.memory_plan(model.id) is not None)
     return stage.window
 
 
@@ -317,8 +317,8 @@ def _mask(stage: Stage) -> QWidget:
     stage.page(CREATE)
     stage.program.images.set_image(path)
     stage.wait("the image", lambda: stage.program.images.image() is not None)
-    _open_folds(stage, "image")
-    panel = stage.window.create_page.folds.image_input
+    _open_sections(stage, "image")
+    panel = stage.window.create_page.sections.image_input
     panel.edit_mask()
     editor = stage.opened(MaskEditor)
     stage.wait("the canvas", lambda: editor.canvas.isEnabled() and editor.tools.isEnabled())
@@ -334,7 +334,7 @@ def _mask(stage: Stage) -> QWidget:
 def _differences(stage: Stage) -> QWidget:
     path = _first_path(stage)
     stage.program.images.clear()
-    stage.program.create.words.set_prompt(PROMPT)
+    stage.program.create.prompts.set_prompt(PROMPT)
     stage.program.create.chosen.change(steps=30, sampler="dpmpp_2m")
     stage.window.dialogs.settings_of_image(path)
     return stage.opened(DifferencesDialog)
@@ -386,10 +386,10 @@ SCENES = {
     "quantize": Scene(
         bring=_dialog(QuantizeDialog, lambda stage: stage.window.dialogs.quantize("starter-xl")), kept=False
     ),
-    "places": Scene(bring=_dialog(PlacesDialog, lambda stage: stage.window.dialogs.places()), kept=False),
+    "places": Scene(bring=_dialog(ModelFoldersDialog, lambda stage: stage.window.dialogs.places()), kept=False),
     "keys": Scene(bring=_dialog(ShortcutsDialog, lambda stage: stage.window.dialogs.keys()), kept=False),
     "log": Scene(bring=_dialog(LogDialog, lambda stage: stage.window.dialogs.log()), kept=False),
     "queue": Scene(bring=_queue),
     "create-working": Scene(bring=_working),
-    "leaving": Scene(bring=_dialog(LeavingDialog, lambda stage: stage.window.dialogs.leave(lambda: None)), kept=False),
+    "leaving": Scene(bring=_dialog(QuitDialog, lambda stage: stage.window.dialogs.leave(lambda: None)), kept=False),
 }

@@ -37,7 +37,7 @@ class Stage:
         self.program.runner.saved.connect(self._saved)
         self.program.runner.progressed.connect(self._progressed)
         self.told: list[str] = []
-        self.program.told.connect(self.told.append)
+        self.program.message.connect(self.told.append)
         self.program.create.noticed.connect(self.told.append)
         self.window = open_window(self.program)
         self.window.resize(*size)
@@ -94,7 +94,7 @@ class Stage:
         create = self.program.create
         create.chosen.set_model(model)
         create.chosen.change(count=count, second_pass=True, second_scale=2.0, steps=steps or None)
-        create.words.set_prompt(prompt)
+        create.prompts.set_prompt(prompt)
         create.seed.set(seed)
         if not create.generate():
             raise RuntimeError(f"nothing could be made: {create.problems()}")

@@ -17,7 +17,7 @@ _log = logging.getLogger("mezzotint_app.awake")
 Mode = AbstractContextManager[object]
 
 
-class Works(Protocol):
+class WorkSource(Protocol):
     """Something that can be working, such as `QueueRunner`."""
 
     changed: SignalInstance
@@ -33,7 +33,7 @@ class KeepAwake(QObject):
 
     def __init__(
         self,
-        runner: Works,
+        runner: WorkSource,
         settings: Stored[Settings],
         make_mode: "Callable[[], Mode] | None" = None,
         parent: QObject | None = None,

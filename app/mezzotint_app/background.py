@@ -11,7 +11,7 @@ Then = Callable[[Any], None]
 Failed = Callable[[Exception], None]
 
 
-class Runs(Protocol):
+class Executor(Protocol):
     """Runs work on another thread; `then` and `failed` are called on the window's thread."""
 
     def run(self, work: Callable[[], T], then: Callable[[T], None] | None = None, failed: Failed | None = None) -> None:
@@ -33,7 +33,7 @@ class Background(QObject):
         self._pool.setMaxThreadCount(threads)
         self._pool.setExpiryTimeout(-1)  # a connection stays with the thread that opened it
         self._unhandled: Failed = _raise
-        self._ended.connect(self._tell, Qt.ConnectionType.QueuedConnection)
+        self._ended.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def on_unhandled(self, unhandled: Failed) -> None:
         """Set the handler for errors of work that has no `failed`."""
@@ -52,7 +52,7 @@ class Background(QObject):
     def _fail(self, error: Exception) -> None:
         self._unhandled(error)
 
-    def _tell(self, number: int, went_well: bool, value: Any) -> None:  # noqa: ANN401
+    def _deliver(self, number: int, went_well: bool, value: Any) -> None:  # noqa: ANN401
         _work, then, failed = self._begun.pop(number)
         if not went_well:
             failed(value)

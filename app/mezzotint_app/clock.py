@@ -11,7 +11,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QTimer
 
 
-class Wait(Protocol):
+class TimerHandle(Protocol):
     """A scheduled call that can be cancelled."""
 
     def stop(self) -> None:
@@ -26,7 +26,7 @@ class Clock(Protocol):
         """Seconds of a monotonic clock."""
         ...
 
-    def after(self, seconds: float, then: Callable[[], None]) -> Wait:
+    def after(self, seconds: float, then: Callable[[], None]) -> TimerHandle:
         """Call `then` once after `seconds`; with 0, on the next iteration of the event loop."""
         ...
 
@@ -40,13 +40,13 @@ class SystemClock(QObject):
         self._waiting: list[_Waiting] = []
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._do_what_is_due)
+        self._timer.timeout.connect(self._run_due)
 
     def now(self) -> float:
         """Seconds of the monotonic clock."""
         return time.monotonic()
 
-    def after(self, seconds: float, then: Callable[[], None]) -> Wait:
+    def after(self, seconds: float, then: Callable[[], None]) -> TimerHandle:
         """Call `then` after `seconds`, from a QTimer."""
         wait = _Waiting(self.now() + seconds, next(self._numbers), then)
         heapq.heappush(self._waiting, wait)
@@ -60,7 +60,7 @@ class SystemClock(QObject):
         if self._waiting:
             self._timer.start(max(0, math.ceil(1000 * (self._waiting[0].due - self.now()))))
 
-    def _do_what_is_due(self) -> None:
+    def _run_due(self) -> None:
         """Run one call per timeout, as it may take long or open a window."""
         due = self._waiting and self._waiting[0].due <= self.now()
         then = heapq.heappop(self._waiting).take() if due else None
@@ -83,12 +83,12 @@ class _Waiting:
         return then
 
 
-class Every:
+class RepeatingTimer:
     """Calls a function repeatedly until stopped."""
 
     def __init__(self, clock: Clock, seconds: float, then: Callable[[], None]) -> None:
         self._clock, self._seconds, self._then = clock, seconds, then
-        self._wait: Wait | None = None
+        self._wait: TimerHandle | None = None
 
     def start(self) -> None:
         """Start, unless running."""

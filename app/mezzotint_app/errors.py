@@ -24,8 +24,8 @@ class Explanation:
 
 def explained(failure: Failure) -> Explanation:
     """Explain a failure of any kind."""
-    told = _WORDS.get(failure.kind, _failed)
-    title, advice = told()
+    explain = _WORDS.get(failure.kind, _failed)
+    title, advice = explain()
     if is_for_want_of_space(failure):
         title, advice = _disk_full()
     return Explanation(title=title, detail=failure.message, advice=advice)

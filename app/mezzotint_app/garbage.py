@@ -2,7 +2,7 @@
 
 import gc
 
-from mezzotint_app.clock import Clock, Every
+from mezzotint_app.clock import Clock, RepeatingTimer
 
 _PAUSE = 0.5  # seconds between checks
 
@@ -11,7 +11,7 @@ class Collector:
     """Replaces automatic garbage collection until stopped; must be created and used on the window's thread."""
 
     def __init__(self, clock: Clock) -> None:
-        self._every = Every(clock, _PAUSE, self.look)
+        self._every = RepeatingTimer(clock, _PAUSE, self.look)
 
     def start(self) -> None:
         """Disable automatic collection and start collecting here."""

@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from mezzotint import __version__
 from mezzotint_app import language, resources, theme
-from mezzotint_app.asked_to_end import AskedToEnd
 from mezzotint_app.clock import SystemClock
 from mezzotint_app.garbage import Collector
 from mezzotint_app.notifications import Notifications
-from mezzotint_app.processes.handover import command, go_on_without_window
+from mezzotint_app.processes.handover import command, start_background_queue
 from mezzotint_app.program import Program
+from mezzotint_app.shutdown_signals import ShutdownSignals
 from mezzotint_app.single_instance import SingleInstance
 from mezzotint_app.windows.main_window import MainWindow
 
@@ -29,26 +29,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     instance = SingleInstance()
     if not instance.claim(paths):
         return _not_the_first(instance.answered)
-    asked = AskedToEnd()
+    shutdown_signals = ShutdownSignals()
     program = Program()
     window = open_window(program)
     sys.setswitchinterval(_SWITCH)
     collector = Collector(SystemClock(program))
     QTimer.singleShot(0, collector.start)
-    asked.asked.connect(window.leave)
+    shutdown_signals.received.connect(window.leave)
     application.commitDataRequest.connect(lambda _manager: program.keep())
     window.closing.connect(lambda: program.leave(application.quit))
     instance.raised.connect(window.raise_window)
-    instance.given.connect(program.dropped.take_paths)
+    instance.paths_received.connect(program.dropped.take_paths)
     if paths:
         QTimer.singleShot(0, lambda: program.dropped.take_paths(paths))
     code = application.exec()
     collector.stop()
     program.finish()
     instance.release()
-    asked.release()
-    if program.go_on_without_window:
-        go_on_without_window(command(program.settings.value()))
+    shutdown_signals.release()
+    if program.continue_in_background:
+        start_background_queue(command(program.settings.value()))
     return code
 
 
@@ -72,11 +72,11 @@ def open_window(program: Program) -> MainWindow:
     theme.apply(_application(), program.settings.value().theme)
     program.settings.changed.connect(lambda: _follow_theme(program))
     for notice in program.notices:
-        window.tell(notice)
+        window.show_notice(notice)
     program.access.open()  # on its own thread; later calls wait for it
     window.show()
     notifications = Notifications(window, program.runner, program.settings)
-    program.batch.over.connect(notifications.batch_ended)
+    program.batch.finished.connect(notifications.batch_ended)
     QTimer.singleShot(0, program.begin)
     return window
 

@@ -19,7 +19,7 @@ class Drains(Protocol):
     """Reports the end of the queue, such as `QueueRunner`."""
 
     drained: SignalInstance  # images generated, tasks failed
-    told: SignalInstance  # a message about something that stopped the queue
+    message: SignalInstance  # a message about something that stopped the queue
 
 
 class Notifications(QObject):
@@ -32,19 +32,19 @@ class Notifications(QObject):
         self._window, self._settings = window, settings
         self._show = show or Tray(window).show
         runner.drained.connect(self._on_drained)
-        runner.told.connect(lambda text: self._tell(self.tr("Mezzotint"), text))
+        runner.message.connect(lambda text: self._notify(self.tr("Mezzotint"), text))
 
     def _on_drained(self, made: int, failed: int) -> None:
         text = self.tr("Images generated: %n.", "", made)
         if failed:
             text += " " + self.tr("Failed: %n. See the queue for details.", "", failed)
-        self._tell(self.tr("Queue finished"), text)
+        self._notify(self.tr("Queue finished"), text)
 
     def batch_ended(self, title: str, text: str) -> None:
         """Report that a batch has finished, or was stopped by an error."""
-        self._tell(title, text)
+        self._notify(title, text)
 
-    def _tell(self, title: str, text: str) -> None:
+    def _notify(self, title: str, text: str) -> None:
         if self._settings.value().notify and not self._window.isActiveWindow():
             QApplication.alert(self._window)
             self._show(title, text)

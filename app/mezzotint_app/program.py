@@ -18,24 +18,24 @@ from mezzotint_app.processes.processes import ServerProcess
 from mezzotint_app.processes.supervisor import Supervisor
 from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
-from mezzotint_app.viewmodel.at_work import AtWork
+from mezzotint_app.viewmodel.activity_state import ActivityState
 from mezzotint_app.viewmodel.batch.batch import BatchModel
 from mezzotint_app.viewmodel.batch.batches import Batches
 from mezzotint_app.viewmodel.batch.state import BatchesState
-from mezzotint_app.viewmodel.batch.turn import BatchTurn
+from mezzotint_app.viewmodel.batch.turn import GpuTurn
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
-from mezzotint_app.viewmodel.create.own_images import forget, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.own_images import forget, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState
-from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
+from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.viewmodel.gallery.parts import Gallery
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.access import QueueAccess
-from mezzotint_app.viewmodel.queue.folder import QueueFolder
+from mezzotint_app.viewmodel.queue.full_disk_redirect import FullDiskRedirect
 from mezzotint_app.viewmodel.queue.parts import Queue
 from mezzotint_app.viewmodel.queue.runner import QueueRunner
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
@@ -53,8 +53,8 @@ LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
 class Program(QObject):
     """Created before the window is shown; `begin` then starts the processes."""
 
-    told = Signal(str)  # a message for the user
-    over = Signal(str)  # a message of `told` that no longer applies
+    message = Signal(str)  # a message for the user
+    resolved = Signal(str)  # a message of `message` that no longer applies
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Program(QObject):
     ) -> None:
         super().__init__()
         self._batch = batch
-        self.go_on_without_window = False  # decided when the window is closed while work is left
+        self.continue_in_background = False  # decided when the window is closed while work is left
         self.notices: list[str] = []  # from reading the stored documents; shown with the window
         self._librarian_was_lost = False
         self.files = Background(self)
@@ -103,7 +103,7 @@ class Program(QObject):
                 then()
 
         # The batch first, as it may still be generating an image with what the queue has lent it.
-        self.batches.let_go(lambda: self.runner.let_go(once))
+        self.batches.shut_down(lambda: self.runner.shut_down(once))
         QTimer.singleShot(_LEAVING, once)
 
     def keep(self) -> None:
@@ -138,12 +138,12 @@ class Program(QObject):
         self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self, past=self.window_state)
         self.thumbnails = Thumbnails(self.librarian, self.pool, self)
         self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
-        self.queue_folder = QueueFolder(self.access, self.settings, self)
+        self.full_disk_redirect = FullDiskRedirect(self.access, self.settings, self)
 
     def _make_models(self) -> None:
         self.create_state = self._stored(state_path("create"), CreateState)
         self.gallery_state = self._stored(state_path("gallery"), GalleryState)
-        self.image_places = ImagePlaces(self.settings, self.librarian, self)
+        self.output_folders = OutputFolders(self.settings, self.librarian, self)
         self.pixels = PixelLoader(self.librarian, self.pool, self)
         self.images = ImageInputModel(self.librarian, self.pool, self)
         self.library = ModelLibrary(self.librarian, self.engine, self, settings=self.settings.value)
@@ -174,7 +174,7 @@ class Program(QObject):
 
     def _make_batches(self) -> None:
         self.batches_state = self._stored(state_path("batches"), BatchesState)
-        turn = BatchTurn(self.runner, self.engine, self.access, parent=self)
+        turn = GpuTurn(self.runner, self.engine, self.access, parent=self)
         self.batches = Batches(
             self.librarian,
             self.files,
@@ -185,7 +185,7 @@ class Program(QObject):
             self,
             run_command=self._batch,
         )
-        self.awake = KeepAwake(AtWork(self.runner, self.batches, self), self.settings, parent=self)
+        self.awake = KeepAwake(ActivityState(self.runner, self.batches, self), self.settings, parent=self)
         self.batch = BatchModel(
             self.create,
             self.librarian,
@@ -202,24 +202,24 @@ class Program(QObject):
 
     def _wire(self) -> None:
         for document in self._documents():
-            document.failed.connect(self.told)
-            document.over.connect(self.over)
+            document.failed.connect(self.message)
+            document.resolved.connect(self.resolved)
         self.librarian.changed.connect(self._librarian_changed)
-        self.runner.told.connect(self.told)
-        self.runner.over.connect(self.over)
-        self.create.not_queued.connect(self.told)
-        self.queue_folder.told.connect(self.told)
-        self.gallery.scanner.told.connect(self.told)
+        self.runner.message.connect(self.message)
+        self.runner.resolved.connect(self.resolved)
+        self.create.not_queued.connect(self.message)
+        self.full_disk_redirect.message.connect(self.message)
+        self.gallery.scanner.message.connect(self.message)
         self.gallery.trash.moved.connect(self._trashed)
-        self.access.unusable.connect(self.told)
-        self.access.over.connect(self.over)
-        self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
+        self.access.unusable.connect(self.message)
+        self.access.resolved.connect(self.resolved)
+        self.access.opened.connect(lambda notice: self.message.emit(notice) if notice else None)
         self.library.changed.connect(self._models_changed)
-        self.settings.changed.connect(self.library.look_at_machine)
+        self.settings.changed.connect(self.library.invalidate_plans)
         self.engine.changed.connect(self._engine_changed)
         self.queue.watch.changed.connect(self._queue_changed)
-        self.batches.settled.connect(lambda _batch, _row: self.gallery.others_work())
-        self.batches.ended.connect(lambda _batch: self.gallery.others_work())
+        self.batches.settled.connect(lambda _batch, _row: self.gallery.rescan_if_needed())
+        self.batches.ended.connect(lambda _batch: self.gallery.rescan_if_needed())
 
     def _documents(self) -> tuple[Stored[Any], ...]:
         return self.settings, self.window_state, self.create_state, self.gallery_state, self.batches_state
@@ -247,9 +247,9 @@ class Program(QObject):
             self.gallery.begin()
             self.batches.refresh_all()
             self.queue.model.refresh()
-            self.images.look_again()
+            self.images.retry()
             self.create.references.retry()
-            self.create.words.count_again()
+            self.create.prompts.count_again()
 
     def _models_changed(self) -> None:
         if self.library.listed:
@@ -261,12 +261,12 @@ class Program(QObject):
 
     def _engine_changed(self) -> None:
         if self.engine.state() == "ready":
-            self.library.look_at_machine()
+            self.library.invalidate_plans()
             self.batch.changed.emit()  # the number of GPUs may have changed
 
     def _queue_changed(self) -> None:
         if self.runner.state == "elsewhere":
-            self.gallery.others_work()
+            self.gallery.rescan_if_needed()
 
     def _unhandled(self, error: Exception) -> None:
-        self.told.emit(str(error) or type(error).__name__)
+        self.message.emit(str(error) or type(error).__name__)

@@ -21,14 +21,14 @@ _ANSWERING = 80
 _MOST = 1 << 20  # bytes of a message
 _LONGEST = 2.0  # seconds that a message may take to arrive
 _LONGEST_PATH = 100  # bytes of a socket path that every system accepts
-_HEARD = b"ok\n"
+_ACKNOWLEDGED = b"ok\n"
 
 
 class SingleInstance(QObject):
     """The first instance to claim owns the window; later starts send it a message."""
 
     raised = Signal()  # Mezzotint was started again
-    given = Signal(object)  # list[str]: the paths passed to the new start
+    paths_received = Signal(object)  # list[str]: the paths passed to the new start
 
     def __init__(self, folder: Path | None = None, clock: Clock | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -55,7 +55,7 @@ class SingleInstance(QObject):
             return True
         if self._lock.error() != QLockFile.LockError.LockFailedError:
             return True
-        self.answered = _told(_socket_name(folder), arguments)
+        self.answered = _notify(_socket_name(folder), arguments)
         return False
 
     def release(self) -> None:
@@ -89,14 +89,14 @@ class SingleInstance(QObject):
             self._callers.append(caller)
             socket.readyRead.connect(self._read)
             socket.disconnected.connect(self._forget)
-            self._clock.after(_LONGEST, caller.put_off)
+            self._clock.after(_LONGEST, caller.disconnect)
         self._read()
 
     def _read(self) -> None:
         for caller in list(self._callers):
             if (line := caller.line()) is not None:
                 with contextlib.suppress(ValueError, RecursionError):
-                    self.hear(json.loads(line))
+                    self.receive(json.loads(line))
 
     def _forget(self) -> None:
         self._read()  # a client that does not wait for an answer may still have sent a message
@@ -104,16 +104,16 @@ class SingleInstance(QObject):
             self._callers.remove(caller)
             caller.delete()
 
-    def hear(self, message: object) -> None:
+    def receive(self, message: object) -> None:
         """Handle the message of another start."""
-        told = message if isinstance(message, dict) else {}
-        arguments = told.get("arguments")
-        token = told.get("activation")
+        fields = message if isinstance(message, dict) else {}
+        arguments = fields.get("arguments")
+        token = fields.get("activation")
         if isinstance(token, str) and token:
             os.environ["XDG_ACTIVATION_TOKEN"] = token  # allows the window to come to the front on Wayland
         self.raised.emit()
         if isinstance(arguments, list) and arguments and all(isinstance(one, str) for one in arguments):
-            self.given.emit(arguments)
+            self.paths_received.emit(arguments)
 
 
 class _Caller:
@@ -132,19 +132,19 @@ class _Caller:
         if b"\n" in self._data[:_MOST]:
             line, self._data = self._data.partition(b"\n")[0], b""
             if not self.has_gone():
-                socket.write(_HEARD)
+                socket.write(_ACKNOWLEDGED)
                 socket.flush()  # the client waits only briefly
                 socket.disconnectFromServer()
             return line
         if len(self._data) > _MOST:
-            self.put_off()
+            self.disconnect()
         return None
 
     def has_gone(self) -> bool:
         """Whether the client has disconnected."""
         return self._socket is None or self._socket.state() == QLocalSocket.LocalSocketState.UnconnectedState
 
-    def put_off(self) -> None:
+    def disconnect(self) -> None:
         """Disconnect the client at once."""
         if self._socket is not None:
             self._socket.abort()
@@ -156,7 +156,7 @@ class _Caller:
             self._socket = None
 
 
-def _told(name: str, arguments: Sequence[str]) -> bool:
+def _notify(name: str, arguments: Sequence[str]) -> bool:
     socket = QLocalSocket()
     socket.connectToServer(name)
     if not socket.waitForConnected(_CONNECTING):
@@ -166,7 +166,7 @@ def _told(name: str, arguments: Sequence[str]) -> bool:
     socket.write(json.dumps(message).encode("ascii") + b"\n")
     if not socket.waitForBytesWritten(_WRITING):
         return False
-    heard = socket.waitForReadyRead(_ANSWERING) and bytes(socket.readAll().data()) == _HEARD
+    heard = socket.waitForReadyRead(_ANSWERING) and bytes(socket.readAll().data()) == _ACKNOWLEDGED
     socket.abort()
     return heard
 

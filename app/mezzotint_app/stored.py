@@ -13,14 +13,14 @@ from mezzotint.atomic import atomic_write
 from mezzotint.codec import decode, from_json, parse_json, to_json
 from mezzotint.errors import MezzotintError, ProtocolError
 from mezzotint.trouble import meaning, shown, storage_error
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 
 translate = QCoreApplication.translate
 T = TypeVar("T")
 
-MOST = 8 << 20  # bytes of a document
+MAX_BYTES = 8 << 20  # bytes of a document
 _DELAY = 400  # milliseconds over which changes are collected
-_AGAIN = 10_000  # milliseconds until a failed write is retried
+_RETRY_DELAY = 10_000  # milliseconds until a failed write is retried
 
 
 class Stored(QObject, Generic[T]):
@@ -28,12 +28,12 @@ class Stored(QObject, Generic[T]):
 
     changed = Signal()
     failed = Signal(str)  # writing failed: what happened, and that nothing is lost
-    over = Signal(str)  # the message of an earlier `failed` no longer applies: writing succeeded
+    resolved = Signal(str)  # the message of an earlier `failed` no longer applies: writing succeeded
 
-    def __init__(self, path: Path, value: T, background: Runs, parent: QObject | None = None) -> None:
+    def __init__(self, path: Path, value: T, background: Executor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path, self._value, self._background = path, value, background
-        self._told = ""  # why the last write failed
+        self._reported = ""  # why the last write failed
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.timeout.connect(self.save)
@@ -61,17 +61,17 @@ class Stored(QObject, Generic[T]):
         return self._waiting.isActive()
 
     def _written(self) -> None:
-        told, self._told = self._told, ""
-        if told:
-            self.over.emit(told)
+        reported, self._reported = self._reported, ""
+        if reported:
+            self.resolved.emit(reported)
 
     def _not_written(self, error: Exception) -> None:
         """Report the error, but only once while it is repeated."""
         if not self._waiting.isActive():
-            self._waiting.start(_AGAIN)
+            self._waiting.start(_RETRY_DELAY)
         words = self.tr("{0}. Your changes are kept in this window, and saving is retried.").format(error)
-        if words != self._told:
-            self._told = words
+        if words != self._reported:
+            self._reported = words
             self.failed.emit(words)
 
 
@@ -89,9 +89,9 @@ def read(kind: type[T], path: Path, *, now: Callable[[], float] = time.time) -> 
     data = b""
     try:
         with path.open("rb") as file:
-            data = file.read(MOST + 1)
-        if len(data) > MOST:
-            raise ProtocolError(f"it is larger than {MOST >> 20} MB")
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ProtocolError(f"it is larger than {MAX_BYTES >> 20} MB")
         return from_json(kind, data), None
     except FileNotFoundError:
         return kind(), None
@@ -104,7 +104,7 @@ def _readable(kind: type[T], data: bytes) -> T:
     """Decode the fields one by one, so that an invalid or unknown field does not affect the others."""
     values: dict[str, object] = {}
     with contextlib.suppress(MezzotintError):
-        found = parse_json(data[:MOST])
+        found = parse_json(data[:MAX_BYTES])
         hints = get_type_hints(kind)
         for field in fields(cast(Any, kind)):
             if isinstance(found, dict) and field.name in found:
@@ -120,7 +120,7 @@ def _moved_aside(path: Path, reason: str, now: float) -> str:
         kept = translate("Stored", "it was renamed to {path}").format(path=shown(aside))
     except OSError:
         kept = translate("Stored", "it could not be renamed and will be replaced")
-    told = translate(
+    message = translate(
         "Stored", "{path} could not be read ({reason}); {kept}, and defaults are used for what is missing."
     )
-    return told.format(path=shown(path), reason=reason, kept=kept)
+    return message.format(path=shown(path), reason=reason, kept=kept)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader, QPainter
 
-MOST = 200_000  # pixels of a strip, which takes about a millisecond
+MAX_PIXELS = 200_000  # pixels of a strip, which takes about a millisecond
 
 _ONE_TO_ONE = Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
 
@@ -50,7 +50,7 @@ def scaled(image: QImage, size: QSize) -> QImage:
 def _strips(image: QImage) -> Iterator[tuple[int, QImage]]:
     """Strips from top to bottom that share the image's memory; other threads may run between them."""
     data, line = image.constBits(), image.bytesPerLine()
-    rows = max(1, MOST // max(1, image.width()))
+    rows = max(1, MAX_PIXELS // max(1, image.width()))
     for top in range(0, image.height(), rows):
         count = min(rows, image.height() - top)
         yield top, QImage(data[top * line : (top + count) * line], image.width(), count, line, image.format())
@@ -59,7 +59,7 @@ def _strips(image: QImage) -> Iterator[tuple[int, QImage]]:
 
 def _columns(image: QImage) -> Iterator[tuple[int, QImage]]:
     data, line, deep = image.constBits(), image.bytesPerLine(), image.depth() // 8
-    columns = max(1, MOST // max(1, image.height()))
+    columns = max(1, MAX_PIXELS // max(1, image.height()))
     for left in range(0, image.width(), columns):
         count = min(columns, image.width() - left)
         yield left, QImage(data[left * deep :], count, image.height(), line, image.format())

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python le
 
 from mutants import Mutant, mutants_of, sampled
 from mutation_results import Result, counted, read, table, write
-from mutation_runs import Outcome, Told, Trial, outcomes, preload, source_of, unmutated
+from mutation_runs import Outcome, RunReport, Trial, outcomes, preload, run_unmutated, source_of
 from mutation_tests import mirrors, tests_of, too_slow
 
 CORE = (
@@ -115,9 +115,9 @@ def tried(
     yield from ((mutant, "passed") for mutant in mutants)
 
 
-def passed(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> Told:
-    """Return an unmutated run. Raises Unsound unless it passes."""
-    told = unmutated(root, Trial(tests=tests, modules=modules, seconds=UNMUTATED))
+def passed(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> RunReport:
+    """A run without a mutant that can be built upon."""
+    told = run_unmutated(root, Trial(tests=tests, modules=modules, seconds=UNMUTATED))
     if told.outcome != "passed":
         raise Unsound(f"{told.output[-4000:]}\n{modules[0]}: without a mutant the tests {told.outcome}")
     return told

@@ -64,8 +64,8 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """Data from a run without a mutant."""
+class RunReport:
+    """What a run without a mutant says of itself."""
 
     outcome: Outcome
     seconds: dict[str, float]  # per test file
@@ -91,14 +91,14 @@ def source_of(root: Path, module: str) -> Path:
     raise SystemExit(f"{root} has no module {module}")
 
 
-def unmutated(root: Path, trial: Trial) -> Told:
-    """Run the tests without a mutant."""
+def run_unmutated(root: Path, trial: Trial) -> RunReport:
+    """Run the tests as they are, and load what they needed of installed packages into this process, for all others."""
     with tempfile.TemporaryDirectory(prefix="mutation-") as name:
         ((_, outcome),) = outcomes(root, [trial], 1, Path(name))
         written = Path(name, "told.json")
         told = json.loads(written.read_text("utf-8")) if written.exists() else {"seconds": {}, "loaded": []}
         output = Path(name, "output").read_text("utf-8", errors="replace")
-    return Told(outcome=outcome, seconds=told["seconds"], loaded=tuple(told["loaded"]), output=output)
+    return RunReport(outcome=outcome, seconds=told["seconds"], loaded=tuple(told["loaded"]), output=output)
 
 
 def preload(names: Iterable[str]) -> None:
@@ -121,11 +121,11 @@ def outcomes(
                 children[pid] = child
             for pid in [pid for pid, child in children.items() if _has_ended(pid, child)]:
                 child = children.pop(pid)
-                yield child.trial, _buried(pid, child, keep=kept is not None)
+                yield child.trial, _reap(pid, child, keep=kept is not None)
             time.sleep(_PAUSE)
     finally:
         for pid, child in children.items():
-            _buried(pid, child, keep=False)
+            _reap(pid, child, keep=False)
 
 
 def _started(root: Path, trial: Trial, kept: Path | None) -> tuple[int, _Child]:
@@ -148,8 +148,8 @@ def _has_ended(pid: int, child: _Child) -> bool:
     return True
 
 
-def _buried(pid: int, child: _Child, *, keep: bool) -> Outcome:
-    """Kill the child and everything it started, reap it, and return its outcome."""
+def _reap(pid: int, child: _Child, *, keep: bool) -> Outcome:
+    """End it with all that it started, and say how it went."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):

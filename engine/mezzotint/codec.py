@@ -60,17 +60,17 @@ def parse_json(text: str | bytes) -> object:
     except RecursionError:
         raise ProtocolError("The JSON is nested too deeply.") from None
     except ValueError as error:  # also UnicodeDecodeError, and integers with too many digits
-        raise ProtocolError(f"Not JSON: {error}.") from None
+        raise ProtocolError(f"Invalid JSON: {error}.") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ProtocolError(f"Not JSON: {name} is no JSON number.")
+    raise ProtocolError(f"Invalid JSON: {name} is not a JSON number.")
 
 
 def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ProtocolError("Not JSON that is taken here: a name is repeated in an object.")
+        raise ProtocolError("Invalid JSON: a name is repeated in an object.")
     return found
 
 
@@ -151,7 +151,7 @@ def _decode_scalar(hint: object, data: object, path: str) -> object:
         return data
     if isinstance(hint, type) and hint in (str, int, float, bool):
         _expected(path, hint.__name__, data)
-    raise TypeError(f"{path}: the boundary has a type that the codec does not know: {hint}")
+    raise TypeError(f"{path}: the protocol has a type that the codec does not support: {hint}")
 
 
 def _decode_float(data: float, path: str) -> float:

@@ -22,7 +22,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.error_translation import translate_errors
-from mezzotint.stages.images.finishing import finish
+from mezzotint.stages.images.decode_latents_file import decode_latents_file
 from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.many import Many
 from mezzotint.stages.planning import planned
@@ -56,7 +56,7 @@ class Engine:
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._model_cache: ModelCache | None = None
         self._facts = facts or machine_facts
-        self._told: set[str] = set()
+        self._reported_devices: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +91,7 @@ class Engine:
         step of `cancelled()` turning true. Images saved before that stay.
         """
         with translate_errors():
-            return Job(request, self._means(), on_event, cancelled).run()
+            return Job(request, self._resources(), on_event, cancelled).run()
 
     def generate_many(
         self, request: GenerateManyRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
@@ -102,24 +102,24 @@ class Engine:
         step, OutOfMemory if models do not fit, DeviceLost; UsageError for too many requests. Saved images stay.
         """
         with translate_errors():
-            return Many(request, self._means(), on_event, cancelled).run()
+            return Many(request, self._resources(), on_event, cancelled).run()
 
-    def _means(self) -> EngineResources:
+    def _resources(self) -> EngineResources:
         return EngineResources(
             find=self._catalog.find,
             default_model=self._catalog.default(),
-            model_cache=self._room(),
+            model_cache=self._loaded_models(),
             attention=self._attention,
             products=self._products,
             facts=self._facts,
-            told=self._told,
+            reported_devices=self._reported_devices,
         )
 
     def plan(self, request: PlanRequest) -> Plan:
         """Plan how models would use this machine's memory, or another's; loads nothing. Raises MezzotintError."""
         return planned(request, lambda: self._catalog)
 
-    def _room(self) -> "ModelCache":
+    def _loaded_models(self) -> "ModelCache":
         from mezzotint.stages.models.model_cache import ModelCache
 
         if self._model_cache is None:
@@ -131,11 +131,11 @@ class Engine:
     ) -> GeneratedImage:
         """Decode and save an image whose latents a job left behind. Raises MezzotintError."""
         with translate_errors():
-            return finish(
+            return decode_latents_file(
                 request,
                 find=self._catalog.find,
                 default_model=self._catalog.default(),
-                model_cache=self._room(),
+                model_cache=self._loaded_models(),
                 attention=self._attention,
                 on_event=on_event,
                 cancelled=cancelled,

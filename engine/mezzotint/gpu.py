@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 Torch: TypeAlias = Any  # the torch module, or a test double
 
 TYPES = ("cuda", "xpu", "mps")  # best first
-_OWN_KERNELS = "our own kernels"
+_OWN_KERNELS = "Mezzotint's own kernels"
 _PINNING = "page-locked memory"
-_STREAMS = "copies beside computing"
-_STATISTICS = "statistics of memory"
+_STREAMS = "asynchronous copies"
+_STATISTICS = "memory statistics"
 
 
 class Gpu:
@@ -39,7 +39,7 @@ class Gpu:
         return True
 
     @property
-    def lacks(self) -> tuple[str, ...]:
+    def missing_features(self) -> tuple[str, ...]:
         """Features of NVIDIA cards that are missing here."""
         own = () if self.is_nvidia else (_OWN_KERNELS,)
         return own if self.has_streams else (*own, _PINNING, _STREAMS)
@@ -111,7 +111,7 @@ class Gpu:
             limit(share, index)
 
     @contextmanager
-    def summing_in_float16(self) -> Iterator[None]:
+    def accumulating_in_float16(self) -> Iterator[None]:
         """Context manager: float16 matmuls accumulate in float16, which GeForce cards do in half the time."""
         products = self._torch.backends.cuda.matmul
         before, products.allow_fp16_accumulation = products.allow_fp16_accumulation, True
@@ -138,7 +138,7 @@ class AppleGpu(Gpu):
 
     has_streams = False
     measures = False
-    lacks = (_OWN_KERNELS, _PINNING, _STREAMS, _STATISTICS)
+    missing_features = (_OWN_KERNELS, _PINNING, _STREAMS, _STATISTICS)
 
     def count(self) -> int:
         """One or zero."""

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.batch.methods import batch_methods
-from mezzotint.library.image_methods import Desk, image_methods
+from mezzotint.library.image_methods import LibraryServices, image_methods
 from mezzotint.library.model_methods import model_methods
 from mezzotint.rpc.connection import Connection
 from mezzotint.rpc.process import (
     GRACE,
     claim_streams,
-    end_at_once,
-    give_way,
-    leave_interrupts_to_the_starter,
+    exit_now,
+    ignore_interrupts,
     log_to_stderr,
+    lower_priority,
 )
 from mezzotint.rpc.server import Method, RpcServer
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
 
-MOST_JOBS = 16
+MAX_JOBS = 16
 
 
 class Librarian:
@@ -33,9 +33,9 @@ class Librarian:
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, folders: Sequence[Path] = (), grace: float = GRACE) -> None:
         self._folders = tuple(folders)
-        self._desk = Desk(self._catalog)
+        self._desk = LibraryServices(self._catalog)
         self._rpc = RpcServer(
-            Connection(reader, writer), self.methods(), versions=_versions, most_jobs=MOST_JOBS, grace=grace
+            Connection(reader, writer), self.methods(), versions=_versions, max_jobs=MAX_JOBS, grace=grace
         )
 
     def methods(self) -> dict[str, Method]:
@@ -80,11 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     log_to_stderr()
     faulthandler.enable()  # if an image crashes the process, the log shows where
     if not Librarian(*claim_streams(), folders).run():
-        end_at_once()
+        exit_now()
     return 0
 
 
 if __name__ == "__main__":
-    leave_interrupts_to_the_starter()
-    give_way()
+    ignore_interrupts()
+    lower_priority()
     sys.exit(main())

@@ -28,8 +28,10 @@ _OFFLINE = {
 }
 COMPILER = "torch._dynamo"
 _MARKS = {COMPILER: ("allow_in_graph", "assume_constant_result"), "bitsandbytes": ()}
-_ALONE = {f"{COMPILER}._trace_wrapped_higher_order_op"}  # imported by transformers' masks; needs nothing else of it
-_ASKED_WHEN_MADE = {"__path__", "__file__", "__cached__"}  # by Python during import, which then sets them
+_INDEPENDENT = {
+    f"{COMPILER}._trace_wrapped_higher_order_op"
+}  # imported by transformers' masks; needs nothing else of it
+_SET_BY_IMPORT = {"__path__", "__file__", "__cached__"}  # by Python during import, which then sets them
 
 
 def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
@@ -39,13 +41,13 @@ def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
     environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # the backend is chosen here and reported in the result
 
 
-def import_later() -> None:
+def defer_imports() -> None:
     """Defer the modules that are not imported yet."""
-    if not any(isinstance(finder, LaterFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, LaterFinder(_MARKS))
+    if not any(isinstance(finder, DeferringFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, DeferringFinder(_MARKS))
 
 
-class LaterFinder:
+class DeferringFinder:
     """Finder for deferred modules; executes them before any of their submodules is imported."""
 
     def __init__(self, marks: dict[str, tuple[str, ...]]) -> None:
@@ -58,17 +60,17 @@ class LaterFinder:
         if fullname in self._marks:
             spec = PathFinder.find_spec(fullname, path, target)
             if spec is not None and spec.loader is not None:
-                spec.loader = _Later(spec.loader, self._marks[fullname])  # type: ignore[assignment]
+                spec.loader = _DeferredLoader(spec.loader, self._marks[fullname])  # type: ignore[assignment]
             return spec
         whole = next((sys.modules.get(name) for name in self._marks if fullname.startswith(f"{name}.")), None)
-        if isinstance(whole, _Waiting) and fullname not in _ALONE:
+        if isinstance(whole, _DeferredModule) and fullname not in _INDEPENDENT:
             whole.run()
             if fullname in sys.modules:
-                return ModuleSpec(fullname, _There(sys.modules[fullname]))  # type: ignore[arg-type]
+                return ModuleSpec(fullname, _ImportedLoader(sys.modules[fullname]))  # type: ignore[arg-type]
         return None
 
 
-class _Later:
+class _DeferredLoader:
     """Loader that creates a module without executing it."""
 
     def __init__(self, loader: "Loader", marks: tuple[str, ...]) -> None:
@@ -76,13 +78,13 @@ class _Later:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return an empty module."""
-        return _Waiting(spec.name, self._loader, self._marks)
+        return _DeferredModule(spec.name, self._loader, self._marks)
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: the module executes on first use."""
 
 
-class _There:
+class _ImportedLoader:
     """Loader that returns a module imported in the meantime."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -97,7 +99,7 @@ class _There:
         module.__spec__ = self._spec
 
 
-class _Waiting(ModuleType):
+class _DeferredModule(ModuleType):
     """A deferred module; an ordinary one once it has executed."""
 
     def __init__(self, name: str, loader: "Loader", marks: tuple[str, ...]) -> None:
@@ -109,7 +111,7 @@ class _Waiting(ModuleType):
             self.disable = self._first_use.disable
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  any attribute of the module
-        if name not in _ASKED_WHEN_MADE:
+        if name not in _SET_BY_IMPORT:
             self.run()
         return ModuleType.__getattribute__(self, name)
 

@@ -56,7 +56,7 @@ def choose_device(wanted: str, available: tuple[DeviceInfo, ...]) -> DeviceInfo:
         if device.id == wanted or device.id == f"{wanted}:0":
             return device
     names = ", ".join(device.id for device in available)
-    raise NoDevice(f"device {wanted!r} is not here; this machine has: {names} (`mezzotint doctor` says more)")
+    raise NoDevice(f"there is no device {wanted!r}; this machine has: {names} (`mezzotint doctor` shows more)")
 
 
 def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
@@ -69,10 +69,12 @@ def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
     return "bfloat16" if found is not None and found.has_bfloat16(index_of(device.id)) else "float16"
 
 
-def sums_in_float16(wanted: Dtype, device: DeviceInfo) -> bool:
+def accumulates_in_float16(wanted: Dtype, device: DeviceInfo) -> bool:
     """Whether the device can accumulate float16 matmuls in float16; raises UsageError for another dtype."""
     if wanted not in ("auto", "float16"):
-        raise UsageError(f"--fast is float16 with sums in float16, and dtype is {wanted}; leave one of them out")
+        raise UsageError(
+            f"--fast means float16 with float16 accumulation, but dtype is {wanted}; leave one of them out"
+        )
     found = gpu(device.id)
     return found is not None and found.is_nvidia
 

@@ -48,7 +48,7 @@ class Option:
         return f"--{self.name}"
 
     @property
-    def unsaid(self) -> object:
+    def unset_value(self) -> object:
         """The value that means "not set"."""
         if isinstance(self.takes, Listed):
             return ()
@@ -57,7 +57,7 @@ class Option:
     def check(self, value: object) -> None:
         """Raise UsageError for an invalid value: a number out of range, an unknown choice."""
         try:
-            self.takes.read(self.takes.written(value))
+            self.takes.read(self.takes.to_setting(value))
         except ValueError as error:
             raise UsageError(f"{self.name.replace('-', ' ')}: {error}") from None
 
@@ -71,7 +71,7 @@ class Option:
 
     def read_cell(self, cell: object) -> object:
         """The value of a table cell."""
-        return self.takes.read(self.takes.typed(cell.strip()) if isinstance(cell, str) else cell)
+        return self.takes.read(self.takes.from_text(cell.strip()) if isinstance(cell, str) else cell)
 
 
 def option(initial: Any, name: str, takes: Value, **how: Any) -> Any:  # noqa: ANN401  as dataclasses.field

@@ -33,19 +33,19 @@ class Value:
         """Parse a value from a job file."""
         raise ValueError(f"{shown(value)} cannot be read")
 
-    def typed(self, cell: str) -> object:
+    def from_text(self, cell: str) -> object:
         """Convert a command line word or a table cell to its job file form."""
         return cell
 
     def parse(self, word: str) -> Any:  # noqa: ANN401
         """Parse a value from a command line word."""
-        return self.read(self.typed(word))
+        return self.read(self.from_text(word))
 
-    def written(self, value: Any) -> object:  # noqa: ANN401
+    def to_setting(self, value: Any) -> object:  # noqa: ANN401
         """The value in job file form."""
         return value
 
-    def words(self, value: Any) -> list[str]:  # noqa: ANN401
+    def to_arguments(self, value: Any) -> list[str]:  # noqa: ANN401
         """The value as command line words; several for a repeated option."""
         return [str(value)]
 
@@ -70,7 +70,7 @@ class Integer(Value):
             )
         return value
 
-    def typed(self, cell: str) -> object:
+    def from_text(self, cell: str) -> object:
         """Convert digits to a number."""
         return int(cell) if _INTEGER.fullmatch(cell) else cell
 
@@ -97,12 +97,12 @@ class Number(Value):
             raise ValueError(f"{shown(value)} is invalid; expected a number {span}, such as {self.example:g}")
         return number
 
-    def typed(self, cell: str) -> object:
+    def from_text(self, cell: str) -> object:
         """Convert a cell to a number."""
         number = to_float(cell)
         return cell if math.isnan(number) else number
 
-    def words(self, value: float) -> list[str]:
+    def to_arguments(self, value: float) -> list[str]:
         """Format without a fraction if it is an integer."""
         return [plain_number(value)]
 
@@ -126,13 +126,13 @@ class Interval(Value):
             )
         return low, high
 
-    def written(self, value: tuple[float, float]) -> str:
+    def to_setting(self, value: tuple[float, float]) -> str:
         """`START:END`."""
         return ":".join(map(plain_number, value))
 
-    def words(self, value: tuple[float, float]) -> list[str]:
+    def to_arguments(self, value: tuple[float, float]) -> list[str]:
         """`START:END`."""
-        return [self.written(value)]
+        return [self.to_setting(value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class YesNo(Value):
             raise ValueError(f"{shown(value)} is invalid; expected true or false")
         return value
 
-    def typed(self, cell: str) -> object:
+    def from_text(self, cell: str) -> object:
         """Convert a word to a boolean."""
         return _YES_NO.get(cell.lower(), cell)
 
@@ -193,7 +193,7 @@ class Text(Value):
         if not isinstance(value, str):
             raise ValueError(f"{shown(value)} is not text; write it in quotes")
         if not is_text(value) or len(value) > self.most:
-            raise ValueError(f"{shown(value)} is longer than {self.most} characters, or holds some that are no text")
+            raise ValueError(f"{shown(value)} is longer than {self.most} characters, or contains invalid ones")
         return value
 
     def parse(self, word: str) -> str:
@@ -240,13 +240,13 @@ class PixelSize(Value):
             raise ValueError(f"{shown(value)} is not a size; expected width x height in pixels, such as 1024x1024")
         return int(match[1]), int(match[2])
 
-    def written(self, value: tuple[int, int]) -> str:
+    def to_setting(self, value: tuple[int, int]) -> str:
         """`WIDTHxHEIGHT`."""
         return f"{value[0]}x{value[1]}"
 
-    def words(self, value: tuple[int, int]) -> list[str]:
+    def to_arguments(self, value: tuple[int, int]) -> list[str]:
         """`WIDTHxHEIGHT`."""
-        return [self.written(value)]
+        return [self.to_setting(value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class MemorySize(Value):
             raise ValueError(f"{shown(value)} is not an amount of memory; expected a number and GB or MB, such as 6GB")
         return size
 
-    def words(self, value: int) -> list[str]:
+    def to_arguments(self, value: int) -> list[str]:
         """In GB if that is a whole number, else in MB."""
         if value % 2**30 == 0:
             return [f"{value >> 30}GB"]
@@ -293,13 +293,13 @@ class MarginSizes(Value):
             raise ValueError(f"{shown(value)} does not extend the image; give at least one side some pixels")
         return pixels[0], pixels[1], pixels[2], pixels[3]
 
-    def written(self, value: Margins) -> str:
+    def to_setting(self, value: Margins) -> str:
         """LEFT,TOP,RIGHT,BOTTOM in pixels."""
         return ",".join(map(str, value))
 
-    def words(self, value: Margins) -> list[str]:
+    def to_arguments(self, value: Margins) -> list[str]:
         """LEFT,TOP,RIGHT,BOTTOM in pixels."""
-        return [self.written(value)]
+        return [self.to_setting(value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ class Listed(Value):
         """All values; a single one needs no list."""
         return tuple(self.each.read(one) for one in (value if isinstance(value, list | tuple) else [value]))
 
-    def typed(self, cell: str) -> object:
+    def from_text(self, cell: str) -> object:
         """Split at semicolons."""
         return [part.strip() for part in cell.split(";")]
 
@@ -326,13 +326,13 @@ class Listed(Value):
         """One value."""
         return self.each.parse(word)
 
-    def written(self, value: tuple[Any, ...]) -> list[object]:
+    def to_setting(self, value: tuple[Any, ...]) -> list[object]:
         """A list."""
-        return [self.each.written(one) for one in value]
+        return [self.each.to_setting(one) for one in value]
 
-    def words(self, value: tuple[Any, ...]) -> list[str]:
+    def to_arguments(self, value: tuple[Any, ...]) -> list[str]:
         """The words of all values."""
-        return [word for one in value for word in self.each.words(one)]
+        return [word for one in value for word in self.each.to_arguments(one)]
 
 
 def shown(value: object) -> str:

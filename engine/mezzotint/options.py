@@ -46,19 +46,19 @@ _MORE = (
         takes=Listed(Path()),
         group="image",
         help="a reference image, for models that edit images or combine several, such as FLUX.1 Kontext (may be "
-        "repeated; the order counts)",
+        "repeated; the order matters)",
     ),
     Option(
         name="mask",
         takes=Path(),
         group="inpainting and outpainting",
-        help="an image of the same shape as the init image: white is generated, black or transparent is kept",
+        help="an image with the aspect ratio of the init image: white is inpainted, black or transparent is preserved",
     ),
     Option(
         name="outpaint",
         takes=MarginSizes(),
         group="inpainting and outpainting",
-        help="extend the init image by so many pixels on its left, top, right and bottom, such as 0,0,128,64 or "
+        help="extend the init image by this many pixels on the left, top, right and bottom, such as 0,0,128,64 or "
         "right=128,bottom=64",
     ),
     Option(
@@ -87,55 +87,57 @@ _BY_FIELD = {one.field: one for one in OPTIONS.values()}
 class Options:
     """Option values by Python name; `None`, `()` or `False` for those not set."""
 
-    __slots__ = ("_said",)
+    __slots__ = ("_values",)
 
-    def __init__(self, **said: Any) -> None:  # noqa: ANN401  each option has its own type
-        unknown = said.keys() - _BY_FIELD.keys()
+    def __init__(self, **values: Any) -> None:  # noqa: ANN401  each option has its own type
+        unknown = values.keys() - _BY_FIELD.keys()
         if unknown:
             raise TypeError(f"there is no option {sorted(unknown)[0]}")
-        self._said = {name: value for name, value in said.items() if value is not None and value != _unsaid(name)}
+        self._values = {
+            name: value for name, value in values.items() if value is not None and value != _unset_value(name)
+        }
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         if name not in _BY_FIELD:
             raise AttributeError(name)
-        return self._said.get(name, _unsaid(name))
+        return self._values.get(name, _unset_value(name))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Options) and self._said == other._said
+        return isinstance(other, Options) and self._values == other._values
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._said.items()))
+        return hash(frozenset(self._values.items()))
 
     def __repr__(self) -> str:
-        return f"Options({', '.join(f'{name}={value!r}' for name, value in self._said.items())})"
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
 
-    def but(self, **said: Any) -> "Options":  # noqa: ANN401
+    def replace(self, **values: Any) -> "Options":  # noqa: ANN401
         """A copy with these values replaced."""
-        return Options(**(self._said | said))
+        return Options(**(self._values | values))
 
     def of(self, cls: type) -> dict[str, Any]:
         """The set values of a dataclass that declares options, by field."""
         options = declared(cls)
-        return {name: self._said[one.field] for name, one in options.items() if one.field in self._said}
+        return {name: self._values[one.field] for name, one in options.items() if one.field in self._values}
 
     def each(self) -> Iterator[tuple[Option, Any]]:
         """The set options and values, in the order of the options."""
-        return ((one, self._said[one.field]) for one in OPTIONS.values() if one.field in self._said)
+        return ((one, self._values[one.field]) for one in OPTIONS.values() if one.field in self._values)
 
 
-def _unsaid(name: str) -> object:
-    return _BY_FIELD[name].unsaid
+def _unset_value(name: str) -> object:
+    return _BY_FIELD[name].unset_value
 
 
 # ---- job files and command line
 
 
-def said_settings(options: Options) -> dict[str, object]:
+def to_settings(options: Options) -> dict[str, object]:
     """The set options in job file form."""
-    return {one.name: one.takes.written(value) for one, value in options.each() if one.in_jobs}
+    return {one.name: one.takes.to_setting(value) for one, value in options.each() if one.in_jobs}
 
 
-def said_words(options: Options) -> Iterator[str]:
+def to_arguments(options: Options) -> Iterator[str]:
     """The options as command line words, without the prompt; `--option=-value` if a value begins with a hyphen."""
     for one, value in options.each():
         if one.field == "prompt":
@@ -143,14 +145,14 @@ def said_words(options: Options) -> Iterator[str]:
         if isinstance(value, bool):
             yield one.flag if value else f"--no-{one.name}"
             continue
-        for word in one.takes.words(value):
+        for word in one.takes.to_arguments(value):
             yield from (f"{one.flag}={word}",) if word.startswith("-") else (one.flag, word)
 
 
-def read_settings(said: Mapping[str, object], problem: Callable[[str, str], UsageError]) -> Options:
+def read_settings(values: Mapping[str, object], problem: Callable[[str, str], UsageError]) -> Options:
     """Read options from a job file; `problem` makes the error for an invalid setting."""
     found: dict[str, Any] = {}
-    for name, value in said.items():
+    for name, value in values.items():
         one = SETTINGS.get(name)
         if one is None:
             raise problem(name, "")
@@ -168,19 +170,19 @@ def options_of(request: GenerateRequest) -> Options:
     """The options that correspond to a request; a cascade may have more stages than options can express."""
     images = {one.role: one.path for one in request.images}
     options = Options(
-        **_said_by(request),
+        **_values_of(request),
         **_of_cascade(request.cascade),
-        **_said_by(request.output),
+        **_values_of(request.output),
         **_of_inpaint(request.inpaint, "mask" in images),
         prompt=request.prompt,
         init=images.get("init"),
         mask=images.get("mask"),
         reference=tuple(one.path for one in request.images if one.role == "reference"),
     )
-    return options if "init" in images else options.but(strength=None)
+    return options if "init" in images else options.replace(strength=None)
 
 
-def _said_by(part: Any, *, all_of_it: bool = False) -> dict[str, Any]:  # noqa: ANN401  one of those in _DECLARING
+def _values_of(part: Any, *, all_of_it: bool = False) -> dict[str, Any]:  # noqa: ANN401  one of those in _DECLARING
     """The fields of a section that differ from its defaults, by the options' Python names."""
     cls: type = type(part)
     defaults = {one.name: one.default for one in fields(part)}
@@ -197,12 +199,12 @@ def _of_cascade(cascade: Cascade) -> dict[str, Any]:
         "weights": first.weights,
         "size": None if first.width is None or first.height is None else (first.width, first.height),
     }
-    found |= _said_by(first.sampling)
+    found |= _values_of(first.sampling)
     for before, after, transition in zip(cascade.stages, cascade.stages[1:], cascade.transitions, strict=False):
         if transition.strength is None and after.model is not None:
             found |= {"refiner": after.model.id, "refiner_at": before.until}
         elif transition.strength is not None:
-            found |= _said_by(transition, all_of_it=True)
+            found |= _values_of(transition, all_of_it=True)
     return found
 
 
@@ -210,5 +212,5 @@ def _of_inpaint(inpaint: Inpaint | None, has_mask: bool) -> dict[str, Any]:
     if inpaint is None:
         return {}
     margins = tuple(getattr(inpaint, side) for side in SIDES)
-    said = _said_by(inpaint, all_of_it=True) if has_mask or any(margins) else {}  # otherwise it has no effect
-    return said | ({"outpaint": margins} if any(margins) else {})
+    values = _values_of(inpaint, all_of_it=True) if has_mask or any(margins) else {}  # otherwise it has no effect
+    return values | ({"outpaint": margins} if any(margins) else {})

@@ -45,8 +45,8 @@ from mezzotint.request_protocol import Stage as Stage
 from mezzotint.request_protocol import Transition as Transition
 from mezzotint.request_protocol import Upscaler as Upscaler
 from mezzotint.sampling_protocol import PredictionType as PredictionType
+from mezzotint.sampling_protocol import ResolvedSampling as ResolvedSampling
 from mezzotint.sampling_protocol import Sampling as Sampling
-from mezzotint.sampling_protocol import SettledSampling as SettledSampling
 
 SCHEMA_VERSION = 1
 
@@ -85,7 +85,7 @@ class LoraUsed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedStage(SettledSampling):
+class ResolvedStage(ResolvedSampling):
     """A stage with every value resolved."""
 
     model: ModelUsed

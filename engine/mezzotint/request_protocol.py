@@ -63,11 +63,11 @@ class LoraFile(Value):
             )
         return LoraRef(path=word)
 
-    def written(self, value: "LoraRef") -> str:
+    def to_setting(self, value: "LoraRef") -> str:
         """FILE:WEIGHT."""
         return f"{value.path}:{value.weight!r}"
 
-    def words(self, value: "LoraRef") -> list[str]:
+    def to_arguments(self, value: "LoraRef") -> list[str]:
         """FILE:WEIGHT."""
         return [f"{value.path}:{plain_number(value.weight)}"]
 
@@ -283,7 +283,7 @@ class GenerateRequest:
         "dtype",
         one_of(Dtype),
         group="performance",
-        help="number format",
+        help="floating-point format",
         default="auto: float32 on a CPU, 16 bits on a GPU",
     )
     attention: Attention = option(

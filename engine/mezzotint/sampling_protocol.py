@@ -135,7 +135,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettledSampling(Sampling):
+class ResolvedSampling(Sampling):
     """Sampling with every value resolved."""
 
     sampler: str

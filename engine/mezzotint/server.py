@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
-from mezzotint.libraries import import_later, offline_environment
+from mezzotint.libraries import defer_imports, offline_environment
 from mezzotint.protocol import GenerateManyRequest, GenerateRequest, PlanRequest
 from mezzotint.queue_protocol import DrainRequest, DrainSettings
 from mezzotint.rpc.connection import Connection
 from mezzotint.rpc.process import (
     GRACE,
     claim_streams,
-    end_at_once,
-    give_way,
-    leave_interrupts_to_the_starter,
+    exit_now,
+    ignore_interrupts,
     log_to_stderr,
+    lower_priority,
 )
 from mezzotint.rpc.server import Method, RpcServer
 
@@ -81,12 +81,12 @@ class Server:
                 params=DrainRequest, run=lambda asked, tell, stop: queue().drain(asked, tell, stop), job=True
             ),
             "drain_settings": Method(
-                params=DrainSettings, run=lambda asked, *_: queue().change_settings(asked), turn="apart"
+                params=DrainSettings, run=lambda asked, *_: queue().change_settings(asked), lane="apart"
             ),
             "plan": Method(params=PlanRequest, run=lambda asked, *_: engine().plan(asked)),
             "info": Method(params=None, run=lambda *_: engine().info()),
             "models": Method(params=None, run=lambda *_: catalog().models()),
-            "memory": Method(params=None, run=lambda *_: _memory_now(), turn="apart"),
+            "memory": Method(params=None, run=lambda *_: _memory_now(), lane="apart"),
         }
 
     def _loaded_catalog(self) -> "Catalog":
@@ -133,10 +133,10 @@ def _memory_now() -> object:
 def serve(make_catalog: MakeCatalog, make_engine: MakeEngine) -> int:
     """Serve on this process's stdin and stdout until the input ends."""
     offline_environment()
-    import_later()
+    defer_imports()
     log_to_stderr()
     if not Server(*claim_streams(), make_catalog, make_engine).run():
-        end_at_once()
+        exit_now()
     return 0
 
 
@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the process that the window starts."""
     parser = argparse.ArgumentParser(prog="python -m mezzotint.server", description=__doc__, allow_abbrev=False)
     parser.add_argument("--models-folder", metavar="DIR", type=Path, action="append", default=[])
-    parser.add_argument("--hold", metavar="FILE", type=Path, help="hold this file to the end of the process")
+    parser.add_argument("--hold", metavar="FILE", type=Path, help="lock this file until the process ends")
     arguments = parser.parse_args(argv)
     folders: list[Path] = arguments.models_folder
     held = _hold(arguments.hold)
@@ -172,11 +172,11 @@ def _hold(path: Path | None) -> "LockedFile | None":
 
     held = None if path is None else LockedFile.take(path)
     if path is not None and held is None:
-        raise Busy(f"another process holds {path}")
+        raise Busy(f"another process has locked {path}")
     return held
 
 
 if __name__ == "__main__":
-    leave_interrupts_to_the_starter()
-    give_way()
+    ignore_interrupts()
+    lower_priority()
     sys.exit(main())

@@ -8,19 +8,19 @@ from mezzotint.errors import StorageError
 
 _MEANINGS = {
     errno.ENOSPC: "the disk is full: free some space, or choose another folder",
-    errno.EDQUOT: "your share of the disk is used up: free some space",
+    errno.EDQUOT: "your disk quota is used up: free some space",
     errno.EFBIG: "the file is larger than this disk or account allows: choose another folder",
     errno.EACCES: "no permission: choose a folder that you may write to",
     errno.EPERM: "not permitted: choose a folder that you may write to",
     errno.EROFS: "the disk is read-only: choose another folder",
     errno.ENAMETOOLONG: "the name is too long: choose a shorter one",
     errno.ENOENT: "no such file or folder: check the path",
-    errno.EEXIST: "something of that name is in the way: move it elsewhere",
+    errno.EEXIST: "something with that name already exists: move it elsewhere",
     errno.ENOTDIR: "a part of the path is a file, not a folder: choose another path",
     errno.EISDIR: "it is a folder, not a file: choose another name",
-    errno.ELOOP: "the links in the path lead in a circle: choose another path",
-    errno.EIO: "the disk reports a fault: check the disk, or choose another one",
-    errno.EINVAL: "the system refuses this name: choose a plainer one",
+    errno.ELOOP: "the links in the path form a loop: choose another path",
+    errno.EIO: "the disk reports an error: check the disk, or choose another one",
+    errno.EINVAL: "the system does not allow this name: choose a simpler one",
     errno.EMFILE: "too many files are open: close other programs and try again",
 }
 

@@ -42,23 +42,23 @@ JOBS = (
 def measure(
     folder: Path, device: str, job: Job, *, side: int = SIDE, steps: int = STEPS, repeats: int = REPEATS
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield rows of ours, then of diffusers; on a GPU, another process occupies the memory beyond each limit."""
-    from mezzotint.benchmarks.ballast import ballast
+    """Rows of ours, then of diffusers; on a card another process holds what lies beyond each limit."""
+    from mezzotint.benchmarks.ballast import limit_gpu_memory
     from mezzotint.catalog import Catalog
     from mezzotint.cli.bench.diffusers_offload import offload_cells
-    from mezzotint.cli.bench.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing
+    from mezzotint.cli.bench.memory_cells import BenchCase, BenchSettings, CellBench, MemoryCell, no_ballast
     from mezzotint.cli.context import Context
     from mezzotint.cli.terminal import Terminal
     from mezzotint.engine import Engine
 
     on_card = device.startswith("cuda")
-    how = How(
+    how = BenchSettings(
         steps=steps,
         repeats=repeats,
         device=device,
         limits=job.limits,
         plenty=None if on_card else 2 * GB,
-        hold=partial(ballast, 0) if on_card else hold_nothing,
+        ballast=partial(limit_gpu_memory, 0) if on_card else no_ballast,
     )
     context = Context(terminal=Terminal(io.StringIO(), sys.stderr))
     with (
@@ -67,7 +67,7 @@ def measure(
     ):
         bench = CellBench(engine, context, how, image_folder)
         models = tuple(str(folder / name) for name in job.names)
-        subject = Subject(models=models, width=side, height=side, quantization=job.quantization)
+        subject = BenchCase(models=models, width=side, height=side, quantization=job.quantization)
         resident: MemoryCell | None = None
         for cell in bench.measure(subject):
             resident = resident or cell

@@ -22,15 +22,25 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's argument parser."""
     options = argparse.ArgumentParser(prog="python -m mezzotint_starter", description=__doc__)
     options.add_argument("--device", default="cpu", help="cpu or cuda")
-    options.add_argument("--steps", type=int, help="run only that many steps of every phase: a trial, not a model")
-    options.add_argument("--work", type=Path, default=Path("build/starter"), help="where unfinished work is kept")
-    options.add_argument("--out", type=Path, help="gets a folder for each model (WORK/models unless told)")
-    options.add_argument("--only", choices=MODELS, help="make that one and not the others")
+    options.add_argument("--steps", type=int, help="run only this many steps of every phase, as a trial")
+    options.add_argument("--work", type=Path, default=Path("build/starter"), help="folder of training states")
+    options.add_argument(
+        "--out", type=Path, help="output folder, with a subfolder for each model (default: WORK/models)"
+    )
+    options.add_argument("--only", choices=MODELS, help="train only this one")
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--parts", type=int, help="threads that share each batch (the processor's cores unless told)")
-    options.add_argument("--precision", choices=("float32", "bfloat16"), help="of the U-Nets' products")
+    options.add_argument(
+        "--parts",
+        type=int,
+        help="threads that share each batch (default: the number of CPU cores, at most 4; 1 on a GPU)",
+    )
+    options.add_argument(
+        "--precision",
+        choices=("float32", "bfloat16"),
+        help="U-Net matmul precision (default: what the device supports)",
+    )
     for phase in PHASES:
-        options.add_argument(f"--{phase}-steps", type=int, help="the length of that phase alone")
+        options.add_argument(f"--{phase}-steps", type=int, help="steps of this phase")
     return options
 
 

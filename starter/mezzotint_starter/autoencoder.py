@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import Scene, judging_scene, training_scene
-from mezzotint_starter.learner import Course, Learner, train
 from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.randomness import step_generator, step_random
+from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 
 PHASE = "autoencoder"
 CROP = 64
@@ -43,15 +43,15 @@ def train_autoencoder(
     rate: float = 8e-4,
 ) -> None:
     """Run the phase; leaves the network with averaged weights, its latents normalized over `measured` images."""
-    course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts)
-    learner = Learner(network.to(device).train(), course)
+    schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=rate, parts=parts)
+    trainer = Trainer(network.to(device).train(), schedule)
 
     def loss_at(step: int, shard: slice) -> Tensor:
         images = draw_batch(seed, step, whole=step >= steps * (1 - WHOLE_SHARE))
         noise = torch.randn(len(images), *latent_shape(images), generator=step_generator(seed, PHASE, step))
         return reconstruction_loss(network, images[shard].to(device), noise[shard].to(device))
 
-    train(learner, work / "autoencoder.safetensors", loss_at)
+    train(trainer, work / "autoencoder.safetensors", loss_at)
     normalize_latents(network.eval(), seed=seed, device=device, images=measured)
 
 

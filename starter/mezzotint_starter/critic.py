@@ -30,8 +30,8 @@ class Critic(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the patch scores."""
-        marks: Tensor = self.layers(images)
-        return marks
+        scores: Tensor = self.layers(images)
+        return scores
 
 
 def build_critic(seed: int) -> Critic:
@@ -46,13 +46,13 @@ def critic_loss(critic: Critic, drawn: Tensor, decoded: Tensor) -> Tensor:
     return loss
 
 
-def deception_loss(critic: Critic, decoded: Tensor) -> Tensor:
+def generator_loss(critic: Critic, decoded: Tensor) -> Tensor:
     """Return the decoder's adversarial loss: the negative mean score of decoded images."""
     loss: Tensor = -critic(decoded).mean()
     return loss
 
 
-def balance(wanted: Tensor, other: Tensor, last: Tensor) -> Tensor:
+def adaptive_weight(wanted: Tensor, other: Tensor, last: Tensor) -> Tensor:
     """Return the factor that equalizes the gradient norms of both losses at `last` (arXiv 2012.09841, eq. 7)."""
     (first,) = torch.autograd.grad(wanted, last, retain_graph=True)
     (second,) = torch.autograd.grad(other, last, retain_graph=True)

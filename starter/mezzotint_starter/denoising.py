@@ -12,8 +12,8 @@ from transformers import T5EncoderModel, T5Tokenizer
 
 from mezzotint.benchmarks.postcards.captions import random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
-from mezzotint_starter.learner import Course, Learner, train
 from mezzotint_starter.randomness import step_generator, step_random
+from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 from mezzotint_starter.vocabulary import tokenize
 
 PHASE = "denoising"
@@ -25,7 +25,7 @@ SHIFT = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class PromptEncoder:
     """Encodes prompts to conditioning; the text encoder is frozen after the reading phase.
 
     Trained jointly with the transformer, it forgets within a thousand steps what it has learnt (a linear head finds
@@ -45,30 +45,36 @@ class Reader:
 
 def train_denoiser(
     denoiser: PixArtTransformer2DModel,
-    reader: Reader,
+    prompt_encoder: PromptEncoder,
     latents: Tensor,
     work: Path,
     *,
     seed: int,
     steps: int,
-    after: Callable[[Learner], None],
+    after: Callable[[Trainer], None],
     parts: int = 1,
     rate: float = 2e-3,
 ) -> None:
     """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged."""
-    course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=200)
-    reader.encoder.to(reader.device).eval()
-    learner = Learner(denoiser.to(reader.device).train(), course)
+    schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=rate, parts=parts, warm_up=200)
+    prompt_encoder.encoder.to(prompt_encoder.device).eval()
+    trainer = Trainer(denoiser.to(prompt_encoder.device).train(), schedule)
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        return flow_loss(denoiser, reader, latents, seed=seed, step=step, shard=shard)
+        return flow_loss(denoiser, prompt_encoder, latents, seed=seed, step=step, shard=shard)
 
-    train(learner, work / "denoising.safetensors", loss_at, lambda: after(learner))
+    train(trainer, work / "denoising.safetensors", loss_at, lambda: after(trainer))
     denoiser.eval()
 
 
 def flow_loss(
-    denoiser: PixArtTransformer2DModel, reader: Reader, latents: Tensor, *, seed: int, step: int, shard: slice
+    denoiser: PixArtTransformer2DModel,
+    prompt_encoder: PromptEncoder,
+    latents: Tensor,
+    *,
+    seed: int,
+    step: int,
+    shard: slice,
 ) -> Tensor:
     """Return the mean squared error of a shard of one step's batch."""
     generator = step_generator(seed, PHASE, step)
@@ -77,20 +83,20 @@ def flow_loss(
     sigmas = noise_levels(BATCH, generator)
     prompts = prompts_for(chosen.tolist(), seed=seed, step=step)
     mixed, wanted = clean + sigmas.view(-1, 1, 1, 1) * (noise - clean), noise - clean
-    said = denoise(denoiser, reader, mixed[shard], sigmas[shard], prompts[shard])
-    return functional.mse_loss(said, wanted[shard].to(said.device))
+    predicted = denoise(denoiser, prompt_encoder, mixed[shard], sigmas[shard], prompts[shard])
+    return functional.mse_loss(predicted, wanted[shard].to(predicted.device))
 
 
 def denoise(
-    denoiser: PixArtTransformer2DModel, reader: Reader, mixed: Tensor, sigmas: Tensor, prompts: list[str]
+    denoiser: PixArtTransformer2DModel, prompt_encoder: PromptEncoder, mixed: Tensor, sigmas: Tensor, prompts: list[str]
 ) -> Tensor:
     """Return the transformer's velocity prediction for noisy latents (b, 4, h, w) at sigmas (b,)."""
-    tokens, mask = reader(prompts)
+    tokens, mask = prompt_encoder(prompts)
     velocity: Tensor = denoiser(
-        mixed.to(reader.device),
+        mixed.to(prompt_encoder.device),
         encoder_hidden_states=tokens,
         encoder_attention_mask=mask,
-        timestep=(sigmas * 1000).to(reader.device),
+        timestep=(sigmas * 1000).to(prompt_encoder.device),
         added_cond_kwargs={"resolution": None, "aspect_ratio": None},
     ).sample
     return velocity

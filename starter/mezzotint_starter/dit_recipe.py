@@ -6,13 +6,13 @@ from diffusers import AutoencoderKL
 from torch import Tensor
 from transformers import T5Tokenizer
 
-from mezzotint_starter.denoising import Reader, train_denoiser
+from mezzotint_starter.denoising import PromptEncoder, train_denoiser
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE, build_denoiser, build_text_encoder
 from mezzotint_starter.plan import Plan
-from mezzotint_starter.reading import train_reading
-from mezzotint_starter.sheets import Showing, draw_samples, save_sheet
+from mezzotint_starter.sheets import SampleLogger, draw_samples, save_sheet
+from mezzotint_starter.text_encoder_training import train_text_encoder
 from mezzotint_starter.vocabulary import build_tokenizer
 
 LOG = logging.getLogger("mezzotint_starter")
@@ -36,11 +36,11 @@ def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) 
         device=plan.device,
         parts=plan.parts,
     )
-    accuracy = _reading(plan, parts)
-    _denoiser(plan, parts, latents)
+    accuracy = _text_encoder(plan, parts)
+    _train_denoiser(plan, parts, latents)
     save_sheet(lambda prompts: draw_samples(build_pipeline(parts), prompts), plan.work / "sheets" / "dit.png")
-    told = {"steps": plan.denoiser_steps, "reading_accuracy": round(accuracy, 4)}
-    export_model(parts, plan.out / "dit", trained | told)
+    facts = {"steps": plan.denoiser_steps, "reading_accuracy": round(accuracy, 4)}
+    export_model(parts, plan.out / "dit", trained | facts)
 
 
 def _tokenizer(plan: Plan) -> T5Tokenizer:
@@ -51,8 +51,8 @@ def _tokenizer(plan: Plan) -> T5Tokenizer:
     return T5Tokenizer.from_pretrained(folder)
 
 
-def _reading(plan: Plan, parts: Parts) -> float:
-    accuracy = train_reading(
+def _text_encoder(plan: Plan, parts: Parts) -> float:
+    accuracy = train_text_encoder(
         parts.encoder,
         parts.tokenizer,
         plan.work,
@@ -61,12 +61,12 @@ def _reading(plan: Plan, parts: Parts) -> float:
         device=plan.device,
         parts=plan.parts,
     )
-    LOG.info("the text encoder reads %.4f of the attributes rightly", accuracy)
+    LOG.info("the text encoder predicts %.4f of the attributes correctly", accuracy)
     return accuracy
 
 
-def _denoiser(plan: Plan, parts: Parts, latents: Tensor) -> None:
-    showing = Showing(
+def _train_denoiser(plan: Plan, parts: Parts, latents: Tensor) -> None:
+    samples = SampleLogger(
         folder=plan.work / "sheets",
         name="dit",
         minutes=plan.sheet_minutes,
@@ -74,11 +74,11 @@ def _denoiser(plan: Plan, parts: Parts, latents: Tensor) -> None:
     )
     train_denoiser(
         parts.denoiser,
-        Reader(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device),
+        PromptEncoder(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device),
         latents,
         plan.work,
         seed=plan.seed,
         steps=plan.denoiser_steps,
-        after=showing.after,
+        after=samples.after,
         parts=plan.parts,
     )

@@ -66,7 +66,7 @@ def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any]) -> None
     write_folder(build_pipeline(parts), folder, note(trained))
 
 
-def write_folder(pipeline: DiffusionPipeline, folder: Path, said: Mapping[str, Any]) -> None:
+def write_folder(pipeline: DiffusionPipeline, folder: Path, note_data: Mapping[str, Any]) -> None:
     """Write a model folder, replacing the old one: float16 safetensors, configs and mezzotint.json.
 
     Components listed under "shared" are omitted: they are in another model's folder.
@@ -74,11 +74,11 @@ def write_folder(pipeline: DiffusionPipeline, folder: Path, said: Mapping[str, A
     fresh = folder.with_name(folder.name + ".part")
     shutil.rmtree(fresh, ignore_errors=True)
     pipeline.save_pretrained(fresh, safe_serialization=True)
-    for part in said.get("shared", {}):
+    for part in note_data.get("shared", {}):
         shutil.rmtree(fresh / part)
     for file in fresh.rglob("*.safetensors"):
         _halve(file)
-    (fresh / "mezzotint.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+    (fresh / "mezzotint.json").write_text(json.dumps(note_data, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
 

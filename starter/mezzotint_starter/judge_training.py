@@ -8,13 +8,13 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.benchmarks.postcards.captions import VALUES, chance, full_told
+from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes, chance
 from mezzotint.benchmarks.postcards.judge import Judge, build_judge, pixels_of, save_judge
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import Scene, judging_scene, training_scene
-from mezzotint_starter.blemishes import blemish
-from mezzotint_starter.learner import Course, Learner, train
+from mezzotint_starter.augmentation import augment
 from mezzotint_starter.randomness import step_random
+from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 
 LOG = logging.getLogger("mezzotint_starter")
 PHASE = "judge"
@@ -29,9 +29,15 @@ def make_judge(
     """Train a judge or resume it, write it to `out`, and return its accuracy per attribute on held-out drawings."""
     judge = train_judge(work, seed=seed, steps=steps, device=device, parts=parts)
     right = drawn_accuracy(judge, seed=seed, device=device, count=examined)
-    worn = drawn_accuracy(judge, seed=seed, device=device, count=examined, faulty=True)
+    augmented = drawn_accuracy(judge, seed=seed, device=device, count=examined, faulty=True)
     for name, share in right.items():
-        LOG.info("judge of %s: %.4f right, %.4f with faults (chance %.3f)", name, share, worn[name], chance(name))
+        LOG.info(
+            "judge of %s: accuracy %.4f, %.4f on augmented images (chance %.3f)",
+            name,
+            share,
+            augmented[name],
+            chance(name),
+        )
     accuracy = {name: round(share, 4) for name, share in right.items()}
     save_judge(judge, out, {"steps": steps, "batch": BATCH, "seed": seed, "examined": examined, "accuracy": accuracy})
     return right
@@ -40,13 +46,13 @@ def make_judge(
 def train_judge(work: Path, *, seed: int, steps: int, device: str, parts: int = 1, rate: float = 2e-3) -> Judge:
     """Run the phase; returns the judge with its averaged weights."""
     judge = build_judge(seed).to(device).train()
-    course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=50, average=0.99)
+    schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=rate, parts=parts, warm_up=50, ema_decay=0.99)
 
     def loss_at(step: int, shard: slice) -> Tensor:
         pixels, answers = judge_batch(seed, step, range(BATCH)[shard])
         return judging_loss(judge(pixels.to(device)), answers.to(device))
 
-    train(Learner(judge, course), work / "judge.safetensors", loss_at)
+    train(Trainer(judge, schedule), work / "judge.safetensors", loss_at)
     return judge.eval()
 
 
@@ -57,14 +63,14 @@ def judge_batch(seed: int, step: int, rows: range) -> tuple[Tensor, Tensor]:
         rng = step_random(seed, f"{PHASE} {row}", step)
         scene = training_scene(seed, rng.getrandbits(40))
         scenes.append(scene)
-        images.append(blemish(paint(scene), rng))
+        images.append(augment(paint(scene), rng))
     return pixels_of(images), true_values(scenes)
 
 
 def true_values(scenes: list[Scene]) -> Tensor:
     """Return the labels of the scenes, (b, attributes): value indices in the order of VALUES."""
-    told = [full_told(scene).indices() for scene in scenes]
-    return torch.tensor([[each[name] for name in VALUES] for each in told])
+    stated = [all_attributes(scene).indices() for scene in scenes]
+    return torch.tensor([[each[name] for name in VALUES] for each in stated])
 
 
 def judging_loss(scores: dict[str, Tensor], answers: Tensor) -> Tensor:
@@ -80,11 +86,11 @@ def drawn_accuracy(judge: Judge, *, seed: int, device: str, count: int, faulty: 
     for start in range(0, count, CHUNK):
         numbers = range(start, min(start + CHUNK, count))
         scores = judge(pixels_of([_drawing(seed, number, faulty) for number in numbers]).to(device))
-        said = torch.stack([scores[name].argmax(dim=-1).cpu() for name in VALUES], dim=1)
-        right += (said == true_values([judging_scene(seed, number) for number in numbers])).sum(dim=0)
+        predicted = torch.stack([scores[name].argmax(dim=-1).cpu() for name in VALUES], dim=1)
+        right += (predicted == true_values([judging_scene(seed, number) for number in numbers])).sum(dim=0)
     return dict(zip(VALUES, (right / count).tolist(), strict=True))
 
 
 def _drawing(seed: int, number: int, faulty: bool) -> Image.Image:
     image = paint(judging_scene(seed, number))
-    return blemish(image, step_random(seed, f"{PHASE} faults", number)) if faulty else image
+    return augment(image, step_random(seed, f"{PHASE} faults", number)) if faulty else image

@@ -22,9 +22,9 @@ def training_latents(
 ) -> Tensor:
     """Return the latents (count, 4, side/8, side/8) of training scenes 0..count-1, cached for this autoencoder."""
     numbers = {"seed": seed, "count": count, "side": side, "autoencoder": fingerprint(network)}
-    held = load_tensors(path)
-    if held is not None and held[1] == numbers:
-        return held[0]["latents"]
+    cached = load_tensors(path)
+    if cached is not None and cached[1] == numbers:
+        return cached[0]["latents"]
     latents = _encode_all(network, numbers, device=device, parts=parts)
     save_tensors(path, {"latents": latents}, numbers)
     return latents

@@ -8,11 +8,11 @@ from pathlib import Path
 from diffusers import AutoencoderKL
 
 from mezzotint_starter.autoencoder import reconstruction_psnr, train_autoencoder
+from mezzotint_starter.decoder_training import train_decoder
 from mezzotint_starter.dit_recipe import make_dit
 from mezzotint_starter.judge_training import make_judge
 from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.plan import Plan
-from mezzotint_starter.sharpening import train_decoder
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
@@ -69,7 +69,7 @@ def _make_autoencoder(plan: Plan, network: AutoencoderKL) -> None:
 def trained_note(plan: Plan, autoencoder: AutoencoderKL) -> dict[str, float]:
     """Return the training facts that every model's mezzotint.json records."""
     psnr = reconstruction_psnr(autoencoder, seed=plan.seed, device=plan.device, images=plan.measured)
-    LOG.info("the autoencoder gives held-out images back at %.2f dB", psnr)
+    LOG.info("the autoencoder reconstructs held-out images at %.2f dB", psnr)
     return {
         "images": plan.images,
         "autoencoder_steps": plan.autoencoder_steps,

@@ -10,8 +10,8 @@ from PIL import Image
 
 from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
 from mezzotint_starter.export import GUIDANCE_SCALE, STEPS
-from mezzotint_starter.learner import Learner
 from mezzotint_starter.networks import IMAGE_SIDE, TOKENS
+from mezzotint_starter.trainer import Trainer
 
 PROMPTS = (
     "a red house by the sea at dusk",
@@ -74,20 +74,20 @@ def save_sheet(draw: Draw, path: Path) -> None:
     contact_sheet(draw(PROMPTS)).save(path)
 
 
-class Showing:
+class SampleLogger:
     """Writes a contact sheet of samples from the averaged weights, every few minutes of a phase."""
 
     def __init__(self, *, folder: Path, name: str, minutes: float, draw: Draw) -> None:
         self._folder, self._name, self._minutes, self._draw = folder, name, minutes, draw
-        self._shown = time.monotonic()
+        self._saved_at = time.monotonic()
 
-    def after(self, learner: Learner) -> None:
+    def after(self, trainer: Trainer) -> None:
         """Write a contact sheet if one is due; call after each step."""
-        if time.monotonic() - self._shown <= self._minutes * 60:
+        if time.monotonic() - self._saved_at <= self._minutes * 60:
             return
-        learner.swap_averages()
-        learner.network.eval()
-        save_sheet(self._draw, self._folder / f"{self._name}-{learner.step:06}.png")
-        learner.network.train()
-        learner.swap_averages()
-        self._shown = time.monotonic()
+        trainer.swap_averages()
+        trainer.network.eval()
+        save_sheet(self._draw, self._folder / f"{self._name}-{trainer.step:06}.png")
+        trainer.network.train()
+        trainer.swap_averages()
+        self._saved_at = time.monotonic()

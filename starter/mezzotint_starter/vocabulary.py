@@ -28,8 +28,8 @@ def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
         initial_alphabet=CHARACTERS,
         show_progress=False,
     )
-    learner = Tokenizer(models.Unigram())
-    learner.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.WhitespaceSplit(),
             pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True),
@@ -37,8 +37,8 @@ def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
     )
     rng = random.Random(f"tokenizer {seed}")
     texts = (random_caption(training_scene(seed, index), rng)[0] for index in range(captions))
-    learner.train_from_iterator(texts, trainer)
-    pieces = [(piece, score) for piece, score in json.loads(learner.to_str())["model"]["vocab"]]
+    tokenizer.train_from_iterator(texts, trainer)
+    pieces = [(piece, score) for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"]]
     return T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=TOKENS)
 
 

@@ -7,7 +7,7 @@ from fake_clock import FakeClock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint_app.clock import Every, SystemClock
+from mezzotint_app.clock import RepeatingTimer, SystemClock
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -80,7 +80,7 @@ def test_its_time_goes_on():
 @given(st.lists(st.sampled_from(["start", "stop", "wait"]), max_size=20))
 def test_every_is_done_once_a_period_while_it_runs(steps):
     clock, done = FakeClock(), []
-    every = Every(clock, 1.0, lambda: done.append(clock.now()))
+    every = RepeatingTimer(clock, 1.0, lambda: done.append(clock.now()))
     expected = 0
     for step in steps:
         if step == "wait":
@@ -96,7 +96,7 @@ def test_every_is_done_once_a_period_while_it_runs(steps):
 
 def test_every_can_be_stopped_by_what_it_does():
     clock, done = FakeClock(), []
-    every = Every(clock, 1.0, lambda: (done.append(1), every.stop()))
+    every = RepeatingTimer(clock, 1.0, lambda: (done.append(1), every.stop()))
     every.start()
     clock.advance(10)
     assert done == [1] and not every.runs()

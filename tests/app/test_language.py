@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QDialogButtonBox
 from mezzotint_app import language, main
 from mezzotint_app.amounts import bytes_text, number_text
 from mezzotint_app.settings import Settings, settings_path
-from mezzotint_app.viewmodel.queue.words import images_count
+from mezzotint_app.viewmodel.queue.texts import images_count
 
 
 @pytest.fixture

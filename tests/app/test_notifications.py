@@ -15,7 +15,7 @@ pytestmark = pytest.mark.requires_package("PySide6")
 
 class Runner(QObject):
     drained = Signal(int, int)
-    told = Signal(str)
+    message = Signal(str)
 
 
 class Window(QWidget):
@@ -46,7 +46,7 @@ def test_the_end_of_the_queue_is_told_with_its_numbers(told):
 
 def test_what_stops_the_queue_is_told(told):
     _, runner, _, shown = told
-    runner.told.emit("The queue is paused: the disk is full")
+    runner.message.emit("The queue is paused: the disk is full")
     assert shown == [("Mezzotint", "The queue is paused: the disk is full")]
 
 

@@ -27,7 +27,7 @@ def later(qtbot, tmp_path):
     image.fill(QColor("#446688"))
     assert image.save(str(path))
     first = program(qtbot)
-    first.create.words.set_prompt("a boat at dawn")
+    first.create.prompts.set_prompt("a boat at dawn")
     first.create.chosen.change(steps=7)
     first.create.restore()
     first.images.set_image(str(path))

@@ -61,7 +61,7 @@ def first(qtbot, folder):
 
 def test_the_first_is_the_window_and_a_second_start_raises_it(qtbot, first, folder, tmp_path):
     given = []
-    first.given.connect(given.append)
+    first.paths_received.connect(given.append)
     image = str(tmp_path / "ü \n.png")
     with qtbot.waitSignal(first.raised):
         second = Start(folder, image, "b.png")
@@ -72,7 +72,7 @@ def test_the_first_is_the_window_and_a_second_start_raises_it(qtbot, first, fold
 
 def test_a_second_start_without_paths_gives_none(qtbot, first, folder):
     given = []
-    first.given.connect(given.append)
+    first.paths_received.connect(given.append)
     with qtbot.waitSignal(first.raised):
         second = Start(folder)
     second.end()
@@ -133,7 +133,7 @@ def connected(qtbot, folder):
 )
 def test_rubbish_is_passed_over(qtbot, first, folder, line):
     given = []
-    first.given.connect(given.append)
+    first.paths_received.connect(given.append)
     socket = connected(qtbot, folder)
     socket.write(line)
     qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState)
@@ -146,7 +146,7 @@ def test_rubbish_is_passed_over(qtbot, first, folder, line):
 @pytest.mark.parametrize("leaves", [QLocalSocket.abort, QLocalSocket.disconnectFromServer])
 def test_one_that_does_not_wait_for_an_answer_is_heard(qtbot, first, folder, leaves):
     given = []
-    first.given.connect(given.append)
+    first.paths_received.connect(given.append)
     for number in range(5):
         socket = QLocalSocket()
         socket.connectToServer(_socket_name(folder))
@@ -184,10 +184,10 @@ def test_one_that_connects_and_says_nothing_is_put_off(qtbot, folder):
 
 def test_paths_that_are_none_are_not_given(first):
     given = []
-    first.given.connect(given.append)
+    first.paths_received.connect(given.append)
     for message in ({"arguments": ["a", 3]}, {"arguments": []}, [], None, {"arguments": "a"}):
-        first.hear(message)
-    first.hear(json.loads('{"arguments": ["a"], "activation": 3}'))
+        first.receive(message)
+    first.receive(json.loads('{"arguments": ["a"], "activation": 3}'))
     assert given == [["a"]]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError
 from mezzotint_app.settings import Settings
-from mezzotint_app.stored import MOST, Stored, read, write
+from mezzotint_app.stored import MAX_BYTES, Stored, read, write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def test_what_is_written_is_read(tmp_path_factory, name, numbers):
         b"[]",
         b'{"name": 3}',
         b"[" * 100_000,
-        b'"' + b"x" * (MOST + 1) + b'"',
+        b'"' + b"x" * (MAX_BYTES + 1) + b'"',
     ],
     ids=["empty", "cut", "bytes", "list", "type", "nested", "huge"],
 )
@@ -154,7 +154,7 @@ def test_what_could_not_be_written_waits_is_told_once_and_is_written_later(qtbot
     assert stored.unsaved()
     full["is"] = False
     over = []
-    stored.over.connect(over.append)
+    stored.resolved.connect(over.append)
     stored.save()
     assert not stored.unsaved()
     assert over == told

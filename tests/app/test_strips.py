@@ -29,7 +29,7 @@ def images(draw, layouts):
 
 @pytest.fixture(autouse=True)
 def _small_strips(monkeypatch):
-    monkeypatch.setattr(strips, "MOST", 150)
+    monkeypatch.setattr(strips, "MAX_PIXELS", 150)
 
 
 def whole(image, size):

@@ -115,7 +115,7 @@ class Window:
 
     def close(self):
         left = []
-        self.runner.let_go(lambda: left.append(True))
+        self.runner.shut_down(lambda: left.append(True))
         self.until(lambda: bool(left))
         self.access.close()
         self.engine.stop()
@@ -247,9 +247,9 @@ def test_an_engine_that_starts_badly_is_there_in_the_end_or_given_up(window, mon
 
 @pytest.mark.slow
 def test_an_engine_that_hangs_at_its_start_is_started_again(window, monkeypatch):
-    from mezzotint_app.processes import hearing
+    from mezzotint_app.processes import watchdog
 
-    monkeypatch.setattr(hearing, "HANDSHAKE", 2.0)
+    monkeypatch.setattr(watchdog, "HANDSHAKE", 2.0)
     fake = window("--start", "hang")
     fake.until(lambda: fake.engine.state() == "restarting")
     assert "starting" in fake.engine.reason()

@@ -147,7 +147,7 @@ def test_latents_that_come_out_as_not_a_number_are_made_again(request_for, stand
     engine, events = engine_with(stand_in("nan", after=SELF_TEST + (step - 1) * each)), []
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", count=2))
-    reason = "the image came out as not-a-number"
+    reason = "the image contains NaN or infinity"
     assert result.attention_fallbacks == (KernelFallback(reason=reason, calls=0),)
     assert notices(events) == ["attention_fell_back"]
     assert [image.sha256 for image in result.images] == [image.sha256 for image in plain.images]
@@ -164,7 +164,7 @@ def test_an_autoencoder_that_overflows_is_asked_again(request_for, stand_in, tin
     engine = engine_with(kernels)
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, **given))
     where = "the encoded image" if with_init else "the decoded image"
-    assert [fallback.reason for fallback in result.attention_fallbacks] == [f"{where} came out as not-a-number"]
+    assert [fallback.reason for fallback in result.attention_fallbacks] == [f"{where} contains NaN or infinity"]
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", **given))
     if with_init:  # what it drew in vain was drawn again
         assert result.images[0].sha256 == plain.images[0].sha256
@@ -190,7 +190,7 @@ def test_what_has_no_kernel_is_counted(request_for, stand_in, tiny_sdxl_folder):
 def test_weights_that_overflow_are_not_mended_by_falling_back(request_for, stand_in, tiny_sdxl_folder, monkeypatch):
     monkeypatch.setattr(Sdxl, "predict", lambda self, model, sample, *_: sample * float("nan"))
     engine = engine_with(stand_in())
-    with pytest.raises(MezzotintError, match="the image came out as not-a-number"):
+    with pytest.raises(MezzotintError, match="the image contains NaN or infinity"):
         run(engine, request_for(tiny_sdxl_folder, **FLASH))
     engine.close()  # weights that nobody came to use may be on their way
 
@@ -217,7 +217,7 @@ OLD = Unavailable("the driver is too old: update it")
 @pytest.mark.parametrize(
     ("every_device", "backends", "message"),
     [
-        ("cpu", AttentionBackends(), "runs on an NVIDIA card and the device is cpu"),
+        ("cpu", AttentionBackends(), "needs an NVIDIA GPU, and the device is cpu"),
         ("cpu", fake_backends(error=OLD), "the driver is too old: update it"),
         ("cuda:0", fake_backends(error=OLD, device_type="cuda"), "the driver is too old: update it"),
     ],
@@ -231,7 +231,7 @@ def test_what_cannot_be_is_refused_before_weights_are_read(request_for, tiny_sdx
 
 
 def test_numbers_of_32_bits_are_refused_by_name(request_for, stand_in, tiny_sdxl_folder):
-    with pytest.raises(UsageError, match="dtype is float32"):
+    with pytest.raises(UsageError, match="not float32"):
         run(engine_with(stand_in()), request_for(tiny_sdxl_folder, attention="flash", dtype="float32"))
 
 

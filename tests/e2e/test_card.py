@@ -97,8 +97,8 @@ def test_queries_keys_and_values_share_their_rounding(tiny_sdxl_folder, tmp_path
             ample = replace(job, vram_limit_bytes=GIB)
             job = replace(job, vram_limit_bytes=run(ample, engine=engine).plan.smallest_vram_bytes)
         engine._products.integers.self_test("cuda:0", "bfloat16")
-        for share in (products.sharing, lambda _: nullcontext()):
-            monkeypatch.setattr(products, "sharing", share)
+        for share in (products.share_quantized_inputs, lambda _: nullcontext()):
+            monkeypatch.setattr(products, "share_quantized_inputs", share)
             library.quantized.clear()
             library.multiplied.clear()
             result = run(job, engine=engine)
@@ -179,7 +179,7 @@ def test_where_sums_are_not_it_is_told(tiny_pixart_folder, tmp_path):
     result = run(job)
     assert (result.fast, result.dtype) == (False, "float32")
     assert [notice for notice in result.notices if "--fast does nothing on cpu" in notice]
-    with pytest.raises(UsageError, match="--fast is float16 with sums in float16, and dtype is bfloat16"):
+    with pytest.raises(UsageError, match="--fast means float16 with float16 accumulation, but dtype is bfloat16"):
         run(replace(job, dtype="bfloat16"))
 
 

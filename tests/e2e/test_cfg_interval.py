@@ -108,7 +108,7 @@ def test_the_window_asks_for_it_shows_it_and_copies_it_as_a_command(tmp_path, qa
 
     for kit in kit_of(tmp_path):
         page = page_of(kit, qtbot)
-        control = page.folds.sampling.controls["cfg_interval"]
+        control = page.sections.sampling.controls["cfg_interval"]
         assert control.value() == (0.0, 1.0)
         typed(control.end, "0.7")
         typed(control.start, "0.2")

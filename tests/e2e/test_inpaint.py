@@ -174,7 +174,9 @@ def test_new_parts_alone_are_painted_beside_a_large_image(engine, request_for, t
 
 
 def test_a_size_other_than_the_grown_one_is_refused(engine, request_for, tiny_sdxl_folder, image):
-    with pytest.raises(UsageError, match="size 64x64 is asked for, but with its new parts .* at 96x64; leave"):
+    with pytest.raises(
+        UsageError, match="size 64x64 was requested, but the outpainted image is generated at 96x64; leave"
+    ):
         run(engine, request_for(tiny_sdxl_folder, image(), inpaint=Inpaint(right=32)))
 
 
@@ -229,7 +231,7 @@ def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tin
     larger = np.array(Image.open(request.images[0].path).resize((128, 128), Image.Resampling.LANCZOS))
     kept = outside(after.shape, tuple(2 * side for side in HOLE))
     np.testing.assert_array_equal(after[kept], larger[kept])
-    assert any("what is kept is resized" in notice for notice in result.notices)
+    assert any("preserved parts are resized" in notice for notice in result.notices)
     assert again(engine, result, request) == result.images[0].sha256
 
 

@@ -35,13 +35,13 @@ def loras(tiny_pixart_folder, tmp_path_factory):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, loras, dtype, monkeypatch):
     job = request_of(tiny_pixart_folder, tmp_path=tmp_path, dtype=dtype, loras=(loras["ink"],))
-    plain, original, streamed = run(job), model_cache._settle, []
+    plain, original, streamed = run(job), model_cache._arrange, []
 
     def settle(residency, model, part):
         original(residency, model, replace(part, resident_blocks=min(part.blocks, 2), slots=2))
         streamed.append(residency[network_key(model, part.name)].resident < part.blocks)
 
-    monkeypatch.setattr(model_cache, "_settle", settle)
+    monkeypatch.setattr(model_cache, "_arrange", settle)
     assert pixels(run(replace(job, vram_limit_bytes=512 * MIB))) == pixels(plain)
     assert any(streamed) and plain.merged_layers > 0
     assert pixels(run(replace(job, loras=()))) != pixels(plain)

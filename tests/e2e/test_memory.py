@@ -94,10 +94,10 @@ def test_a_cascade_under_a_limit_is_the_same_image_and_reports_its_peaks(cascade
 @pytest.mark.slow
 def test_too_small_a_limit_is_refused_with_the_smallest_that_works(sdxl):
     sdxl = replace(sdxl, quantization="none", text_quantization="none")
-    with pytest.raises(OutOfMemory, match=r"the least that works is [\d.]+ MB of device memory") as refused:
+    with pytest.raises(OutOfMemory, match=r"the minimum is [\d.]+ MB of device memory") as refused:
         run(replace(sdxl, vram_limit_bytes=2 * MIB))
     assert refused.value.exit_code == 4
-    smallest = memory_size(str(refused.value).partition("works is ")[2].partition(" of")[0])
+    smallest = memory_size(str(refused.value).partition("minimum is ")[2].partition(" of")[0])
     assert run(replace(sdxl, vram_limit_bytes=smallest)).images[0].sha256 == run(sdxl).images[0].sha256
 
 
@@ -151,19 +151,19 @@ def test_once_at_any_point_makes_no_difference(sdxl, shortage):
         shortage.when = lambda number, _, at=at: number == at
         result = run(request)
         assert result.images[0].sha256 == whole.images[0].sha256, at
-        assert result.recoveries == (), "caches let go are no news"
+        assert result.recoveries == (), "freed caches are no news"
 
 
 def in_phase(phase, shortage, monkeypatch, condition):
     """Refuse, in phases of such a name, what the condition says of the work there and of the bytes."""
     working = []
-    begun = placement.Placement._enter
+    begun = placement.Placement._load_phase
 
     def enter(self, stack, at):
         begun(self, stack, at)
         working[:] = [at]
 
-    monkeypatch.setattr(placement.Placement, "_enter", enter)
+    monkeypatch.setattr(placement.Placement, "_load_phase", enter)
     shortage.when = lambda _, size: bool(working) and working[0].name.startswith(phase) and condition(working[0], size)
 
 
@@ -175,7 +175,7 @@ def test_blocks_are_given_up_then_halves_come_in_turn(sdxl, shortage, monkeypatc
     result = run(request, events)
     assert result.guidance_passes == "sequential"
     assert any("blocks of unet stay" in done for done in result.recoveries)
-    assert result.recoveries[-1] == "the halves of the guidance come one after the other"
+    assert result.recoveries[-1] == "conditional and unconditional passes run one after the other"
     assert np.abs(pixels(result.images[0]) - pixels(whole.images[0])).max() <= 2
     told = [event.message for event in events if isinstance(event, Notice) and event.code == "memory_short"]
     assert len(told) >= 2 and "stage 1 ran out of memory" in told[0]
@@ -198,7 +198,7 @@ def test_precision_is_the_last_resort_and_is_recorded(sdxl, shortage, monkeypatc
 @pytest.mark.slow
 def test_strict_refuses_what_changes_the_image(sdxl, shortage, monkeypatch):
     in_phase("stage", shortage, monkeypatch, lambda at, _: not at.model.lowered)
-    with pytest.raises(OutOfMemory, match="without --strict"):
+    with pytest.raises(OutOfMemory, match="leave out --strict"):
         run(replace(sdxl, vram_limit_bytes=AMPLE, strict=True))
 
 
@@ -213,7 +213,7 @@ def test_decoding_takes_smaller_squares(large, shortage, monkeypatch):
     whole = run(large)
     in_phase("decode", shortage, monkeypatch, lambda at, _: at.model.vae_tile != 128 and bool(at.pixels))
     result = run(large)
-    assert result.recoveries[-1] == "the image is decoded in squares of 128 pixels" and result.vae_tile == 128
+    assert result.recoveries[-1] == "the image is decoded in tiles of 128 pixels" and result.vae_tile == 128
     recorded = read_metadata(Path(result.images[0].path)).request
     assert recorded.vae_tile == 128
     shortage.when = lambda *_: False

@@ -25,7 +25,7 @@ def apart(result, other):
 
 
 def told(result):
-    return sum("works without our own kernels" in notice for notice in result.notices)
+    return sum("runs without Mezzotint's own kernels" in notice for notice in result.notices)
 
 
 @pytest.mark.slow_after(1)

@@ -56,7 +56,7 @@ def lora(tiny_sdxl_folder, tmp_path):
 @pytest.fixture
 def kept(monkeypatch):
     """The cache keeps small networks too; gives its files."""
-    monkeypatch.setattr("mezzotint.stages.models.bringing.QuantizedCache", SmallToo)
+    monkeypatch.setattr("mezzotint.stages.models.loading.QuantizedCache", SmallToo)
     folder = cache_folder() / "quantized"
     return lambda: sorted(folder.iterdir()) if folder.exists() else []
 

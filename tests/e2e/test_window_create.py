@@ -50,8 +50,8 @@ class Driven:
         runner.ended.connect(lambda _task, _result, failure: self.ended.append(failure))
         self.window.activateWindow()
         self.wait("the models", lambda: self.create.chosen.info() is not None)
-        for fold in self.page.folds.folds().values():
-            fold.set_open(True)
+        for section in self.page.sections.sections().values():
+            section.set_open(True)
 
     def wait(self, what, condition):
         end = time.monotonic() + SECONDS
@@ -67,8 +67,8 @@ class Driven:
         self.program.images.clear()
         self.create.chosen.set_model(model)
         self.create.chosen.replace(CreateSettings())
-        self.create.words.set_prompt(prompt)
-        self.create.words.set_negative_prompt("")
+        self.create.prompts.set_prompt(prompt)
+        self.create.prompts.set_negative_prompt("")
         self.create.seed.fix(False)
         self.window.activateWindow()
         assert QTest.qWaitForWindowActive(self.window, MILLISECONDS)
@@ -137,8 +137,8 @@ class Driven:
     def editor(self):
         self.wait("the image", lambda: self.program.images.image() is not None)
         self.settle()
-        self.click(self.page.folds.image_input._edit)
-        editor = self.page.folds.image_input.findChild(MaskEditor)
+        self.click(self.page.sections.image_input._edit)
+        editor = self.page.sections.image_input.findChild(MaskEditor)
         self.wait("the editor", lambda: editor._use.isEnabled())
         return editor
 
@@ -198,7 +198,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
     QTest.keyClick(prompt, Qt.Key.Key_End)
     QTest.keyClick(prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
     assert prompt.text() == "a red (house:1.1)"
-    driven.type_number(driven.page.folds.sampling.controls["steps"].spin(), "3")
+    driven.type_number(driven.page.sections.sampling.controls["steps"].spin(), "3")
     sizes = driven.page.basics.size_picker.parts()
     driven.choose(sizes["presets"], sizes["presets"].choices()[2].value)
     wide = driven.create.chosen.size()
@@ -216,7 +216,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
     assert driven.create.chosen.size() == (128, 128) and driven.create.chosen.settings() == CreateSettings()
     driven.choose(driven.page.basics.model_box, "starter-xl")
     assert driven.create.chosen.size() == (2 * wide[1], 2 * wide[0])
-    assert driven.page.folds.sampling.controls["steps"].value() == 3
+    assert driven.page.sections.sampling.controls["steps"].value() == 3
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_the_seed_of_the_last_image_is_used_again_and_its_words_come_back(driven
     driven.click(seed.buttons()[1])
     (other,) = driven.make()
     assert other.seed == driven.create.seed.value() != first.seed
-    driven.create.words.set_prompt("a draft")
+    driven.create.prompts.set_prompt("a draft")
     prompt = driven.page.prompts.prompt
     prompt.setFocus()
     driven.settle()
@@ -249,8 +249,8 @@ def test_the_seed_of_the_last_image_is_used_again_and_its_words_come_back(driven
 @pytest.mark.slow
 def test_refiner_and_second_pass_are_switched_on_by_hand_and_compared(driven):
     driven.afresh("starter-xl", "a red house by the sea")
-    driven.type_number(driven.page.folds.sampling.controls["steps"].spin(), "10")
-    cascade = driven.page.folds.cascade
+    driven.type_number(driven.page.sections.sampling.controls["steps"].spin(), "10")
+    cascade = driven.page.sections.cascade
     driven.choose(cascade.choice("refiner"), "starter-xl-refiner")
     driven.type_number(cascade.number("refiner_at").spin(), "0.7")
     cascade.second_pass().setFocus()
@@ -324,9 +324,9 @@ def test_a_frame_that_is_dragged_outwards_grows_the_image(driven, saved_image):
     QTest.mouseMove(canvas, handle + QPoint(round(32 * scale / 2), 0))
     QTest.mouseMove(canvas, handle + QPoint(round(32 * scale), 0))
     QTest.mouseRelease(canvas, LEFT, NONE, handle + QPoint(round(32 * scale), 0))
-    assert canvas.growth().right == editor.settings.growth().right == 32
+    assert canvas.outpaint_padding().right == editor.settings.outpaint_padding().right == 32
     driven.click(editor._use)
-    driven.wait("the frame", lambda: driven.program.images.growth().right == 32)
+    driven.wait("the frame", lambda: driven.program.images.outpaint_padding().right == 32)
     (image,) = driven.make()
     assert (image.width, image.height) == (160, 112)
     before, after = pixels(given), pixels(image.path)
@@ -360,7 +360,7 @@ def test_an_image_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
     image = QImage(96, 64, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.darkCyan)
     prompt = driven.page.prompts.prompt
-    for place in (prompt, driven.page.folds.sampling.controls["steps"].slider()):
+    for place in (prompt, driven.page.sections.sampling.controls["steps"].slider()):
         driven.afresh("starter-xl", "a harbour")
         QGuiApplication.clipboard().setImage(image)
         place.setFocus()

@@ -27,8 +27,8 @@ from mezzotint_app.windows.main_window import CREATE, MODELS  # noqa: E402
 def _impatient(monkeypatch):
     monkeypatch.setattr(opening, "BUSY_SECONDS", 0.1)
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
-    monkeypatch.setattr(queue_access, "_AGAIN", 0.1)
-    monkeypatch.setattr(stored, "_AGAIN", 100)
+    monkeypatch.setattr(queue_access, "_RETRY_DELAY", 0.1)
+    monkeypatch.setattr(stored, "_RETRY_DELAY", 100)
 
 
 def fails(path):
@@ -94,9 +94,9 @@ def test_of_a_damaged_queue_what_can_be_read_is_there_again(qtbot, monkeypatch):
 
 TROUBLES = {
     "newer": "is from a newer Mezzotint",
-    "locked": "another program is writing to it",
+    "locked": "another program has been writing to it",
     "a folder": "it is a folder, not a file",
-    "no folder": "in the way",
+    "no folder": "already exists",
 }
 
 
@@ -133,7 +133,7 @@ def test_a_queue_that_cannot_be_opened_is_told_and_used_as_soon_as_it_can_be(qtb
         faulty.type_prompt("a house")
         faulty.generate()
         faulty.until(lambda: "Nothing was queued" in faulty.notice())
-        assert faulty.program.create.words.prompt() == "a house"
+        assert faulty.program.create.prompts.prompt() == "a house"
         mend()
         faulty.until(lambda: "Nothing is lost" not in faulty.notice())
         assert faulty.window.queue_page.problem.text() == ""
@@ -146,11 +146,11 @@ def test_a_disk_that_is_full_for_the_queue_is_told_and_the_words_stay(qtbot, mon
         faulty.until(lambda: faulty.program.runner.state == "idle" and faulty.states() == [])
         limit(faulty, "PRAGMA max_page_count = 1")  # SQLite's own word for a full disk
         words = "a house with a garden " * 2000
-        faulty.program.create.words.set_prompt(words)
+        faulty.program.create.prompts.set_prompt(words)
         faulty.generate()
         faulty.until(lambda: "Nothing was queued" in faulty.notice())
         assert "the disk is full: free some space" in faulty.notice()
-        assert faulty.program.create.words.prompt() == words
+        assert faulty.program.create.prompts.prompt() == words
         limit(faulty, "PRAGMA max_page_count = 1000000")
         faulty.works()
 
@@ -291,7 +291,7 @@ def test_a_disk_that_is_full_for_settings_is_told_and_they_are_written_later(qtb
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         monkeypatch.setattr(stored, "atomic_write", write)
         faulty.program.settings.change(theme="dark")
-        faulty.program.create.words.set_prompt("a house by the sea")
+        faulty.program.create.prompts.set_prompt("a house by the sea")
         faulty.until(lambda: "the disk is full: free some space" in faulty.notice())
         assert "kept in this window" in faulty.notice()
         faulty.works("a house by the sea")
@@ -306,7 +306,7 @@ def test_a_disk_that_is_full_for_settings_is_told_and_they_are_written_later(qtb
 @pytest.mark.slow
 def test_what_could_not_be_written_is_written_at_the_end_when_there_is_room_by_then(qtbot, monkeypatch):
     full, write = fails(settings_path())
-    monkeypatch.setattr(stored, "_AGAIN", 60_000)
+    monkeypatch.setattr(stored, "_RETRY_DELAY", 60_000)
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         monkeypatch.setattr(stored, "atomic_write", write)
         faulty.program.settings.change(theme="dark")
@@ -334,9 +334,9 @@ def test_a_full_disk_for_images_pauses_the_queue_and_says_so(qtbot, monkeypatch)
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("what", ["pasted", "masks"])
 def test_a_full_disk_for_pasted_images_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
-    from mezzotint_app.viewmodel.create import own_images
-    from mezzotint_app.viewmodel.create.growth import Growth
-    from mezzotint_app.viewmodel.create.image_input import Painting
+    from mezzotint_app.viewmodel.create.images import own_images
+    from mezzotint_app.viewmodel.create.images.image_input import InpaintSettings
+    from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding
 
     real = own_images.atomic_write
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
@@ -351,7 +351,7 @@ def test_a_full_disk_for_pasted_images_and_masks_is_told_and_what_was_chosen_sta
             images.paste(image)
             faulty.until(lambda: "the disk is full" in faulty.notice())
         else:
-            images.use_mask(image, Painting(), Growth(), lambda: None, told.append)
+            images.use_mask(image, InpaintSettings(), OutpaintPadding(), lambda: None, told.append)
             faulty.until(lambda: bool(told))
             assert "the disk is full" in told[0].message
         assert images.path() == faulty.saved[0].path

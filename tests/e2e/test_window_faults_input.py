@@ -28,7 +28,7 @@ from mezzotint.protocol import (  # noqa: E402
     Stage,
     Transition,
 )
-from mezzotint_app.viewmodel.dropped.data import held  # noqa: E402
+from mezzotint_app.viewmodel.dropped.data import drop_data  # noqa: E402
 
 MEGABYTE = 1 << 20
 BEFORE = "a house by the sea"
@@ -37,7 +37,7 @@ BEFORE = "a house by the sea"
 @pytest.fixture
 def faulty(qtbot, monkeypatch, tmp_path):
     with opened(qtbot, monkeypatch, librarian=Switch(tmp_path / "librarian").command) as window:
-        window.program.create.words.set_prompt(BEFORE)
+        window.program.create.prompts.set_prompt(BEFORE)
         yield window
 
 
@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_used_is_told_by_its_name_and_nothing_changes(faul
         assert len(faulty.notice()) > len(path.name) + 10
         assert "Traceback" not in faulty.notice() and "<" not in faulty.notice()
         assert not faulty.window.dialogs._open
-        assert faulty.program.create.words.prompt() == BEFORE
+        assert faulty.program.create.prompts.prompt() == BEFORE
         faulty.window.notice.show_text("")
     faulty.works(BEFORE)
 
@@ -115,7 +115,7 @@ def test_of_half_an_image_what_it_says_is_offered_and_that_it_cannot_be_shown(fa
     assert not dialog._use.isEnabled()
     dialog._model.apply("all")
     dialog.close()
-    assert faulty.program.create.words.prompt() == "a house on a hill"
+    assert faulty.program.create.prompts.prompt() == "a house on a hill"
     faulty.works(BEFORE)
 
 
@@ -136,7 +136,7 @@ def test_a_folder_without_permission_is_told(faulty, tmp_path):
 def test_ten_thousand_files_are_too_many_and_the_first_are_looked_at(faulty, tmp_path):
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(tmp_path / f"{number}.png")) for number in range(10_000)])
-    faulty.program.dropped.take(held(data))
+    faulty.program.dropped.take(drop_data(data))
     assert "10000 files are too many at once: only the first 500 are used" in faulty.notice()
     faulty.until(lambda: "more cannot" in faulty.notice())
     faulty.works(BEFORE)
@@ -169,7 +169,7 @@ def test_a_prompt_of_1_mb_is_not_pasted_and_that_is_told(faulty, qtbot):
     data.setText("words and " * (MEGABYTE // 10))
     edit.insertFromMimeData(data)
     faulty.until(lambda: "Nothing was pasted" in faulty.line())
-    assert edit.text() == faulty.program.create.words.prompt() == BEFORE
+    assert edit.text() == faulty.program.create.prompts.prompt() == BEFORE
     faulty.works(BEFORE)
 
 
@@ -177,12 +177,12 @@ def test_a_prompt_of_1_mb_is_not_pasted_and_that_is_told(faulty, qtbot):
 def test_a_prompt_that_grows_beyond_what_can_be_read_stops_there(faulty, qtbot):
     edit = faulty.window.create_page.prompts.prompt
     longest = "words and " * 6553 + "words."  # 65,536 characters
-    faulty.program.create.words.set_prompt(longest)
+    faulty.program.create.prompts.set_prompt(longest)
     faulty.until(lambda: edit.text() == longest)
     edit.moveCursor(edit.textCursor().MoveOperation.End)
     qtbot.keyClicks(edit, "x")
     faulty.until(lambda: "the limit is 65536" in faulty.line())
-    assert edit.text() == faulty.program.create.words.prompt() == longest
+    assert edit.text() == faulty.program.create.prompts.prompt() == longest
     faulty.works(longest)
 
 
@@ -198,7 +198,7 @@ def test_an_image_with_a_prompt_of_1_mb_is_looked_at_and_not_taken(faulty, tmp_p
         if dialog._model.metadata() is not None:
             dialog._model.apply_wanted.emit(dialog._model.metadata(), "all")
         dialog.close()
-    assert faulty.program.create.words.prompt() == BEFORE or len(faulty.program.create.words.prompt()) <= 65_536
+    assert faulty.program.create.prompts.prompt() == BEFORE or len(faulty.program.create.prompts.prompt()) <= 65_536
     faulty.works(BEFORE)
 
 

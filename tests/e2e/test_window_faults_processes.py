@@ -18,7 +18,7 @@ BROKEN = {  # what is said of it
     "missing": "is missing a part of its installation",
     "die": "it dies at start",
     "garbage": "sent an invalid response",
-    "version": "has another version than this window",
+    "version": "has a different version than this window",
 }
 
 
@@ -38,12 +38,12 @@ def test_without_an_engine_the_queue_waits_for_one(qtbot, monkeypatch, tmp_path,
         faulty.type_prompt("a house")
         assert faulty.generate()
         faulty.until(lambda: faulty.states() == ["waiting"])
-        assert faulty.program.create.words.prompt() == "a house"
+        assert faulty.program.create.prompts.prompt() == "a house"
     if how != "missing":
         return  # once is enough for what follows
     with opened(qtbot, monkeypatch, librarian=ENGINE) as again:  # the next start, of a Mezzotint that was mended
         again.until(lambda: again.states() == ["done"])
-        assert again.program.create.words.prompt() == "a house"
+        assert again.program.create.prompts.prompt() == "a house"
         assert again.engine_notice() == ""
 
 
@@ -67,7 +67,7 @@ def test_an_engine_that_hangs_at_its_start_is_told_and_can_be_started_anew(qtbot
     switch = Switch(tmp_path / "engine")
     switch.set("hang")
     with opened(qtbot, monkeypatch, engine=switch.command, librarian=ENGINE) as faulty:
-        faulty.until(lambda: "taking long to start" in faulty.engine_notice())
+        faulty.until(lambda: "taking a long time to start" in faulty.engine_notice())
         faulty.ask("a house")
         switch.set("well")
         hung = faulty.program.engine.process_id()
@@ -194,7 +194,7 @@ def test_a_librarian_that_hangs_is_told_and_images_are_made_meanwhile(qtbot, mon
     switch = Switch(tmp_path / "librarian")
     switch.set("hang")
     with opened(qtbot, monkeypatch, librarian=switch.command) as faulty:
-        faulty.until(lambda: "taking long to start" in faulty.librarian_notice())
+        faulty.until(lambda: "taking a long time to start" in faulty.librarian_notice())
         faulty.works("a house")
         switch.set("real")
         faulty.window.librarian_notice.start_button.click()

@@ -53,7 +53,7 @@ def test_models_are_fetched_made_smaller_and_used(held, model_server, tmp_path):
         assert model_server.sent(WEIGHTS) < 1.6 * len(held.data)  # resumed, not begun anew
 
         wrong = driven.told("wrong checksum")
-        assert wrong["state"] == "failed" and "another content than was announced" in wrong["outcome"], wrong
+        assert wrong["state"] == "failed" and "from the announced content" in wrong["outcome"], wrong
         assert not [name for name in wrong["listed"] if "bad" in name]
 
         made = driven.told("made with it")

@@ -25,7 +25,7 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
             [sys.executable, "-P", "-m", "mezzotint", "queue", "run"], env=environment, capture_output=True, text=True
         )
         assert refused.returncode != 0
-        assert "the window" in refused.stderr and "is working through the queue already" in refused.stderr
+        assert "the window" in refused.stderr and "is already processing the queue" in refused.stderr
 
         paused = first.told("paused")
         assert paused["saved"] == 1 and paused["steps"] < 40  # of 80: it is not finished first

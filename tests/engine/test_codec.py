@@ -180,7 +180,7 @@ class Unsuitable:
 
 
 def test_a_type_that_no_json_stands_for_is_a_bug():
-    with pytest.raises(TypeError, match="a type that the codec does not know"):
+    with pytest.raises(TypeError, match="a type that the codec does not support"):
         decode(Unsuitable, {"when": "now"})
 
 

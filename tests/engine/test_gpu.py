@@ -75,7 +75,7 @@ def test_what_is_here(torch, wanted):
 )
 def test_what_each_has(device, torch, streams, measures, bfloat16, lacks):
     found = gpu(device, torch)
-    assert (found.has_streams, found.measures, found.has_bfloat16(0), len(found.lacks)) == (
+    assert (found.has_streams, found.measures, found.has_bfloat16(0), len(found.missing_features)) == (
         streams,
         measures,
         bfloat16,

@@ -11,7 +11,7 @@ from own_images import write_own
 
 from mezzotint.codec import decode, encode
 from mezzotint.librarian import Librarian
-from mezzotint.library.image_methods import MOST_PATHS, Desk, image_methods
+from mezzotint.library.image_methods import MOST_PATHS, LibraryServices, image_methods
 from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
     Dropped,
@@ -160,11 +160,11 @@ def test_its_pixels_go_with_it(tmp_path):
 
 
 def test_parts_are_made_once_by_whichever_thread():
-    desk, found, wait = Desk(lambda: None), set(), threading.Barrier(8)
+    services, found, wait = LibraryServices(lambda: None), set(), threading.Barrier(8)
 
     def look():
         wait.wait()
-        found.add(id(desk.gallery))
+        found.add(id(services.gallery))
 
     threads = [threading.Thread(target=look) for _ in range(8)]
     for thread in threads:
@@ -172,11 +172,11 @@ def test_parts_are_made_once_by_whichever_thread():
     for thread in threads:
         thread.join()
     assert len(found) == 1
-    desk.close()
+    services.close()
 
 
 def test_nothing_is_made_that_nobody_asked_for():
-    desk = Desk(lambda: pytest.fail("no catalog is needed"))
-    assert image_methods(desk)
-    desk.close()
+    services = LibraryServices(lambda: pytest.fail("no catalog is needed"))
+    assert image_methods(services)
+    services.close()
     assert not state_folder().exists() and not cache_folder().exists()

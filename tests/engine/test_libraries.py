@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from mezzotint.libraries import COMPILER, LaterFinder, offline_environment
+from mezzotint.libraries import COMPILER, DeferringFinder, offline_environment
 
 SLOW = """
 from {name} import parts
@@ -32,7 +32,7 @@ def slow(tmp_path, monkeypatch):
     (folder / "parts.py").write_text(f"import {name}\nwhole = {name}\n")
     (folder / "other.py").write_text(f"from {name} import value\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sys, "meta_path", [LaterFinder({name: ("mark",)}), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [DeferringFinder({name: ("mark",)}), *sys.meta_path])
     yield name
     for each in [module for module in sys.modules if module.partition(".")[0] == name]:
         del sys.modules[each]
@@ -89,7 +89,7 @@ def test_one_that_cannot_run_says_so_at_each_use(slow, tmp_path):
 
 
 def test_what_is_not_installed_is_not_found(monkeypatch):
-    monkeypatch.setattr(sys, "meta_path", [LaterFinder({"not_installed_at_all": ()}), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [DeferringFinder({"not_installed_at_all": ()}), *sys.meta_path])
     assert importlib.util.find_spec("not_installed_at_all") is None
 
 
@@ -97,9 +97,9 @@ def test_what_is_not_installed_is_not_found(monkeypatch):
 def test_torch_compiles_and_knows_what_was_marked(run_python):
     run_python(f"""
         import sys
-        from mezzotint.libraries import import_later
-        import_later()
-        import_later()
+        from mezzotint.libraries import defer_imports
+        defer_imports()
+        defer_imports()
         import torch
 
         @torch.compiler.disable

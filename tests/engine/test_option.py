@@ -14,11 +14,11 @@ def test_its_names_in_python_and_on_the_command_line():
 
 
 @pytest.mark.parametrize(
-    ("takes", "unsaid"),
+    ("takes", "unset_value"),
     [(Listed(Path()), ()), (YesNo(switch=True), False), (YesNo(), None), (Number(0, 1, 0.5), None)],
 )
-def test_what_stands_for_nothing_said(takes, unsaid):
-    assert Option(name="x", takes=takes, group="image", help="").unsaid == unsaid
+def test_what_stands_for_nothing_said(takes, unset_value):
+    assert Option(name="x", takes=takes, group="image", help="").unset_value == unset_value
 
 
 def test_a_value_out_of_bounds_is_refused_by_the_options_name():

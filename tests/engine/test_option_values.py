@@ -77,7 +77,7 @@ def test_margins_that_add_nothing_are_refused(words):
 def test_intervals_are_read_as_they_are_written(low, high):
     kind = Interval()
     if low < high:
-        assert kind.read(kind.written((low, high))) == (low, high) == kind.parse(*kind.words((low, high)))
+        assert kind.read(kind.to_setting((low, high))) == (low, high) == kind.parse(*kind.to_arguments((low, high)))
     else:
         with pytest.raises(ValueError, match="START:END"):
             kind.read(f"{low}:{high}")
@@ -97,7 +97,7 @@ def test_an_interval_is_text_in_job_files(value):
 
 @given(st.integers(2**20, 2**50))
 def test_memory_that_is_written_in_words_is_read_again(size):
-    (word,) = MemorySize().words(size)
+    (word,) = MemorySize().to_arguments(size)
     assert MemorySize().parse(word) == pytest.approx(size, abs=1)
 
 
@@ -113,7 +113,7 @@ def test_what_is_no_number_is_written_all_the_same(value):
 
 @pytest.mark.parametrize(("cell", "answer"), [("yes", True), ("No", False), ("TRUE", True), ("0", False)])
 def test_cells_say_yes_and_no(cell, answer):
-    assert YesNo().read(YesNo().typed(cell)) is answer
+    assert YesNo().read(YesNo().from_text(cell)) is answer
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_cells_say_yes_and_no(cell, answer):
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_stated_is_read_again(kind, value, stated):
-    assert kind.written(value) == stated
+    assert kind.to_setting(value) == stated
     assert kind.read(stated) == value
-    read = [kind.parse(word) for word in kind.words(value)]
+    read = [kind.parse(word) for word in kind.to_arguments(value)]
     assert read == (list(value) if isinstance(kind, Listed) else [value])
 
 
@@ -148,7 +148,7 @@ def test_what_is_stated_is_read_again(kind, value, stated):
         (Text(3), 7, "'7' is not text; write it in quotes"),
         (Text(3), ["a"], "a list is not text"),
         (Text(3), "abcd", "longer than 3 characters"),
-        (Text(9), "a\x1b[2J", r"'a\\x1b\[2J' is longer than 9 characters, or holds some that are no text"),
+        (Text(9), "a\x1b[2J", r"'a\\x1b\[2J' is longer than 9 characters, or contains invalid ones"),
         (PixelSize(), "0x9", "'0x9' is not a size; expected width x height in pixels"),
         (MemorySize(), True, "'true' is not an amount of memory"),
         (Value(), 7, "'7' cannot be read"),
@@ -162,7 +162,7 @@ def test_others_are_refused_with_what_was_expected(kind, value, message):
 def test_a_list_is_divided_by_semicolons_in_cells():
     kind = Listed(Path())
     assert kind.metavar == Path().metavar
-    assert kind.read(kind.typed("a.png; b.png")) == ("a.png", "b.png")
+    assert kind.read(kind.from_text("a.png; b.png")) == ("a.png", "b.png")
     assert kind.read("a.png") == ("a.png",)
 
 

@@ -13,7 +13,7 @@ from mezzotint.cli.generate_options import add_generate_options
 from mezzotint.cli.generate_options import options_of as parsed_options
 from mezzotint.errors import UsageError
 from mezzotint.option_values import is_text
-from mezzotint.options import OPTIONS, SETTINGS, Options, options_of, read_settings, said_settings, said_words
+from mezzotint.options import OPTIONS, SETTINGS, Options, options_of, read_settings, to_arguments, to_settings
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Sampling, Stage, Transition
 
 NOT_SETTINGS = {"prompt", "preview-dir", "output", "overwrite"}  # the job has other places for them
@@ -98,7 +98,7 @@ def test_types_are_not_turned_into_each_other(value):
     )
 )
 def test_what_is_written_is_read_again(options):
-    read = read_settings(said_settings(options), lambda name, message: UsageError(name + message))
+    read = read_settings(to_settings(options), lambda name, message: UsageError(name + message))
     assert read == options
 
 
@@ -107,7 +107,7 @@ def test_what_was_said_is_a_value():
     assert (said.steps, said.lora, said.strict, said.seed) == (20, (), False, None)
     assert said == Options(steps=20) != Options(steps=21)
     assert hash(said) == hash(Options(steps=20))
-    assert repr(said.but(seed=7)) == "Options(steps=20, seed=7)"
+    assert repr(said.replace(seed=7)) == "Options(steps=20, seed=7)"
     assert said.of(Sampling) == {"steps": 20}
 
 
@@ -149,7 +149,7 @@ def test_what_a_request_says_as_words():
         inpaint=Inpaint(right=64),
         strict=True,
     )
-    words = list(said_words(options_of(request)))
+    words = list(to_arguments(options_of(request)))
     assert "a barn" not in words
     assert {"--negative=-blur", "--strict", "--no-zero-terminal-snr"} <= set(words)
     pairs = dict(itertools.pairwise(words))

@@ -40,5 +40,5 @@ def test_no_weights_are_refused_with_an_example(weight):
 @given(st.from_regex(r"[a-z/]{1,10}\.safetensors", fullmatch=True), st.floats(-100, 100))
 def test_a_lora_is_read_as_it_is_written(path, weight):
     kind, ref = LoraFile(), LoraRef(path=path, weight=weight)
-    assert kind.read(kind.written(ref)) == ref
-    assert [kind.parse(word) for word in kind.words(ref)] == [ref]
+    assert kind.read(kind.to_setting(ref)) == ref
+    assert [kind.parse(word) for word in kind.to_arguments(ref)] == [ref]

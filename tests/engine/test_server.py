@@ -310,6 +310,6 @@ def test_a_process_can_hold_a_file_while_it_lives(tmp_path):
 
 def test_a_file_that_another_holds_is_no_sign_of_life(tmp_path):
     held = LockedFile.take(tmp_path / "held")
-    with pytest.raises(Busy, match="another process holds"):
+    with pytest.raises(Busy, match="another process has locked"):
         main(["--hold", str(tmp_path / "held")])
     held.release()

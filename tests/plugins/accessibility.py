@@ -30,8 +30,8 @@ from PySide6.QtWidgets import (
 LEAST_CONTRAST = 4.5  # WCAG 2 AA
 _FIELDS = (QAbstractButton, QComboBox, QLineEdit, QAbstractSpinBox, QAbstractSlider, QPlainTextEdit)
 _CLICKED = (*_FIELDS, QAbstractItemView, QTabBar)
-_SHARPNESS = 3  # scale factor, so that thin strokes contain their full colour somewhere
-_ELIDED = ("ElidedLabel", "ElidedButton", "FoldHead")  # these elide their text themselves and show it in full elsewhere
+_SHARPNESS = 3  # times as large as on the screen, so that thin strokes have their colour somewhere
+_ELIDED = ("ElidedLabel", "ElidedButton", "SectionHeading")  # shorten their words themselves, and tell the whole
 
 
 def controls(window):

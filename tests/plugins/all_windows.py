@@ -36,13 +36,13 @@ from mezzotint.protocol import (
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import LoadedImage
+from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.confirm import confirm
-from mezzotint_app.widgets.fold import Fold
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
-from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.quit_dialog import QuitDialog
 
 HOSTILE = "<b>bold</b> <img src='x'> & more"  # displayed in bold if a label parses it as markup
 NOON = datetime(2026, 11, 21, 12).timestamp()
@@ -176,22 +176,22 @@ class Windows:
     def create(self):
         """With everything expanded and filled in."""
         window, create = self._page(CREATE), self.program.create
-        create.words.set_prompt(f"a house {HOSTILE}")
-        create.words.set_negative_prompt("blurry")
+        create.prompts.set_prompt(f"a house {HOSTILE}")
+        create.prompts.set_negative_prompt("blurry")
         create.chosen.change(
             loras=(LoraChoice(path=f"/loras/{HOSTILE}.safetensors"),), embeddings=("/words/hare.pt",),
             refiner="refiner", second_pass=True, steps=12, vae_tile=512, sampler="heun",
         )  # fmt: skip
         self.program.images.set_image(f"/images/{HOSTILE}")
         self.program.images._loaded(LoadedImage(image=pixels(), width=400, height=300))
-        for fold in window.create_page.folds.folds().values():
-            fold.set_open(True)
+        for section in window.create_page.sections.sections().values():
+            section.set_open(True)
         result = window.create_page.result
         result.view.show_image(pixels())
         result.strip.show_results([Result(path=f"/p/{HOSTILE}", seed=3, width=64, height=64)] * 2)
         window.create_page.footer.repeats.show_text(HOSTILE)
-        window.tell(HOSTILE)
-        window.line.tell(HOSTILE)
+        window.show_notice(HOSTILE)
+        window.line.show_message(HOSTILE)
         window.engine_notice.trouble.show_text(HOSTILE)
         window.engine_notice.offer.show_text(HOSTILE)
         window.engine_notice.show()
@@ -252,8 +252,8 @@ class Windows:
         window, page = self._page(BATCH), self.main.batch_page
         fill_form(self.program.batch, HOSTILE)
         fill_list(self.program, HOSTILE)
-        for fold in page.findChildren(Fold):
-            fold.set_open(True)
+        for section in page.findChildren(CollapsibleSection):
+            section.set_open(True)
         page.list.card("rests").failed.click()
         until(lambda: page.list.card("rests").list.model().rowCount() == 3)
         settle()
@@ -324,8 +324,8 @@ class Windows:
         return self._dialog("batch-log")
 
     def leaving_batch(self):
-        """Quitting while a batch runs."""
-        dialog = LeavingDialog(self.main, batch=True, queue=False)
+        """With a batch that runs."""
+        dialog = QuitDialog(self.main, batch=True, queue=False)
         dialog.show()
         settle()
         return dialog
@@ -480,7 +480,7 @@ def _fill(store):
     store.fail(store.claim("test").id, "failed", HOSTILE)
     made.append(store.add([request("set aside")], front=True))
     for _ in range(2):
-        store.died(store.claim("test").id, because=HOSTILE)
+        store.on_engine_death(store.claim("test").id, because=HOSTILE)
     made.append(store.add([request("cancelled")]))
     store.cancel([made[-1]])
     made.append(store.add([request(HOSTILE, 3)]))

@@ -54,7 +54,7 @@ def end(stopped, code, **figures):
     }
     tell("ended", told)
     if code == 130:
-        tell("error", {"kind": "cancelled", "message": "stopped; run the same again to go on", "exit_code": code})
+        tell("error", {"kind": "cancelled", "message": "stopped; run the same command to resume", "exit_code": code})
     sys.exit(code)
 
 

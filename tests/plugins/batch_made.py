@@ -6,7 +6,7 @@ from mezzotint.batch.manifest.ledger import read_ledger
 from mezzotint.batch.manifest.manifest import Manifest
 from mezzotint.batch.run.listener import Silent
 from mezzotint.batch.run.owner import Owner
-from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.run import Run, RunOptions
 from mezzotint.batch.run.workers import EngineWorker
 
 
@@ -37,13 +37,21 @@ class Batch:
         self.heard = Heard()
         self.engines = []
 
-    def run(self, stream, engine=None, workers=1, stopping=lambda: False, together=1, **how):
-        """Run once; `workers` is a number or a list of workers; `together`: images per call."""
+    def run(self, stream, engine=None, workers=1, stopping=lambda: False, together=1, **options):
+        """One run; `workers`: how many, or those themselves; `together`: images at a time."""
         self.heard, self.engines = Heard(), []
         if isinstance(workers, int):
             workers = self.workers(workers, engine, together)
         with Owner.take(self.folder, None), Manifest.open(self.folder) as manifest:
-            one = Run(iter(stream), self.folder, manifest, workers, self.heard, how=How(**how), stopping=stopping)
+            one = Run(
+                iter(stream),
+                self.folder,
+                manifest,
+                workers,
+                self.heard,
+                options=RunOptions(**options),
+                stopping=stopping,
+            )
             return one.run()
 
     def workers(self, count, engine=None, together=1):

@@ -20,7 +20,7 @@ from mezzotint.batch.manifest.manifest import Manifest
 from mezzotint.batch.manifest.shards import parsed
 from mezzotint.batch.run.listener import Silent
 from mezzotint.batch.run.owner import Owner
-from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.run import Run, RunOptions
 from mezzotint.batch.run.workers import EngineWorker, ProcessWorker
 from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
@@ -174,13 +174,13 @@ def workers_of(owner, devices, together=1) -> list[EngineWorker] | list[ProcessW
     if not devices:
         return [EngineWorker(StandIn, together)]
     return [
-        ProcessWorker(serving(owner.hold_of_worker(number)), dict(os.environ), most=together)
+        ProcessWorker(serving(owner.hold_of_worker(number)), dict(os.environ), batch_size=together)
         for number in range(devices)
     ]
 
 
-def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream=None, together=1):
-    """Run once over this many tasks and return the ending."""
+def run(folder, tasks, *, devices=0, shard=None, options=None, listener=None, stream=None, together=1):
+    """One run over so many tasks; how it ended."""
     with Owner.take(folder, shard) as owner, Manifest.open(folder, shard) as manifest:
         manifest.note("run", {"schema_version": 1})
         mine = stream or (one for one in (task(number, folder) for number in range(tasks)) if _has(shard, one))
@@ -190,7 +190,7 @@ def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream
             manifest,
             workers_of(owner, devices, together),
             listener or Silent(),
-            how=how or How(),
+            options=options or RunOptions(),
             stopping=lambda: False,
         ).run()
 
@@ -221,7 +221,7 @@ def main(words=None):
             asked.tasks,
             devices=asked.devices,
             shard=asked.shard,
-            how=How(retry_failed=asked.retry_failed),
+            options=RunOptions(retry_failed=asked.retry_failed),
             listener=Telling(),
             together=asked.together,
         )

@@ -48,9 +48,9 @@ def failures(words, count=3):
 
 
 def fill_look(model, words):
-    """Add some dry-run rows and their totals."""
-    look = model.look
-    look.look({"version": 1}, "/")
+    """Some rows, and their sum."""
+    look = model.dry_run
+    look.start({"version": 1}, "/")
     rows = tuple(
         dry_row(number, does=does, input=f"in/{words} {number}.jpg", why=f"so it is: {words}")
         for number, does in enumerate(("make", "rename", "overwrite", "done", "skip", "refuse"))

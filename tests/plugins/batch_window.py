@@ -18,13 +18,13 @@ from mezzotint.batch_protocol import (
     DryTotals,
 )
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
-from mezzotint_app.processes.endings import Ending
+from mezzotint_app.processes.process_exit import ProcessExit
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.batch.batch import BatchModel
 from mezzotint_app.viewmodel.batch.batches import Batches
 from mezzotint_app.viewmodel.batch.state import BatchesState
-from mezzotint_app.viewmodel.batch.turn import BatchTurn
+from mezzotint_app.viewmodel.batch.turn import GpuTurn
 
 
 def progress(done=0, **changes) -> BatchProgress:
@@ -68,9 +68,9 @@ def dry_totals(**changes) -> DryTotals:
 class FakeProcess(QObject):
     """A run whose events and ending the test decides."""
 
-    told = Signal(object)
+    event_received = Signal(object)
     logged = Signal()
-    silent = Signal(bool)
+    silence_changed = Signal(bool)
     ended = Signal(object)
 
     def __init__(self, words):
@@ -94,8 +94,9 @@ class FakeProcess(QObject):
 
     def end(self, code=0, kind="ended"):
         if kind == "ended" and code in (0, 3):
-            self.told.emit(BatchEnded(stopped="finished", failures=0, exit_code=code, progress=progress(4, total=4)))
-        self.ended.emit(Ending(kind=kind, code=code))
+            done = progress(4, total=4)
+            self.event_received.emit(BatchEnded(stopped="finished", failures=0, exit_code=code, progress=done))
+        self.ended.emit(ProcessExit(kind=kind, code=code))
 
 
 class FakeLender(QObject):
@@ -167,7 +168,7 @@ class Works:
         self.processes, self.noticed = [], []
         self.settings = Stored(self.folder / "window.json", Settings(output_folder=str(self.folder / "out")), inline)
         self.state = Stored(self.folder / "batches.json", state or BatchesState(), inline)
-        self.turn = BatchTurn(self.lender, self.models, self.access, self.clock)
+        self.turn = GpuTurn(self.lender, self.models, self.access, self.clock)
         self.batches = Batches(
             self.librarian,
             inline,

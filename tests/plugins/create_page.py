@@ -14,7 +14,7 @@ from mezzotint.protocol import GeneratedImage, ModelDefaults, ModelInfo
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
@@ -51,7 +51,7 @@ class FakeRunner(QObject):
     def resume(self):
         self.state = "idle"
 
-    def finish_then_stop(self):
+    def pause_after_current(self):
         self.state = "stopping"
 
     def stop_now(self):
@@ -161,7 +161,7 @@ class Kit:
         self.create.models.use(self.models)
 
     def write(self, prompt="a house by the sea"):
-        self.create.words.set_prompt(prompt)
+        self.create.prompts.set_prompt(prompt)
         return self
 
     def close(self):
@@ -198,8 +198,8 @@ def page_of(kit, qtbot) -> CreatePage:
     page = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool)
     page.resize(1100, 760)
     qtbot.addWidget(page)
-    for fold in page.folds.folds().values():
-        fold.set_open(True)
+    for section in page.sections.sections().values():
+        section.set_open(True)
     with qtbot.waitExposed(page):
         page.show()
     return page

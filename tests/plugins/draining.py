@@ -47,8 +47,8 @@ class House:
         self._runner = QueueRunner(self.access, self._engine, self.settings, self.clock)
         self._told, self._over, self._story, self._drained = [], [], [], []
         runner = self._runner
-        runner.told.connect(self._told.append)
-        runner.over.connect(self._over.append)
+        runner.message.connect(self._told.append)
+        runner.resolved.connect(self._over.append)
         runner.started.connect(lambda task: self._story.append(("started", task.id)))
         runner.saved.connect(lambda task, image: self._story.append(("saved", task.id, image.seed)))
         runner.ended.connect(
@@ -111,7 +111,7 @@ class House:
 
     def close(self):
         left = []
-        self.runner.let_go(lambda: left.append(True))
+        self.runner.shut_down(lambda: left.append(True))
         self._engine.pump()
         return left
 

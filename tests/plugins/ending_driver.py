@@ -60,9 +60,9 @@ def ready(made):
     READY.set()
     prompt = os.environ.get("PROMPT")
     if prompt:
-        made.create.words.set_prompt(prompt)
+        made.create.prompts.set_prompt(prompt)
         made.create.generate()
-    QTimer.singleShot(0, lambda: tell(part="ready", engine=made.engine.process_id(), kept=made.create.words.prompt()))
+    QTimer.singleShot(0, lambda: tell(part="ready", engine=made.engine.process_id(), kept=made.create.prompts.prompt()))
     if os.environ.get("HANG"):
         QTimer.singleShot(100, lambda: (tell(part="hangs"), time.sleep(3600)))
 

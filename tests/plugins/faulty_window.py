@@ -71,7 +71,7 @@ class Faulty:
     def ask(self, prompt):
         """Add an image to the queue as Generate does; the engine need not run."""
         program = self.program
-        program.create.words.set_prompt(prompt)
+        program.create.prompts.set_prompt(prompt)
         rows = []
         before = self.rows()
         program.access.change(lambda store: store.add([program.create.request()]), rows.append)

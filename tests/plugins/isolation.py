@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mezzotint.libraries import import_later, offline_environment
+from mezzotint.libraries import defer_imports, offline_environment
 
 THREADS = 1
 LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "ip6-localhost", "::", "::1", "0.0.0.0"}
@@ -51,8 +51,8 @@ class NetworkUsed(AssertionError):
 
 
 def pytest_configure() -> None:
-    """Set what libraries read at import time, and import no more than the program does."""
-    import_later()
+    """Set what libraries read while they are imported, and import no more than the program does."""
+    defer_imports()
     offline_environment()
     os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # keep user site-packages importable
     for name in UNSET:

@@ -94,7 +94,7 @@ def in_fp8(tensors: Tensors, kind: str) -> tuple[dict[str, Any], dict[str, Any]]
     import torch
 
     from mezzotint.quantization.fp8 import Fp8
-    from mezzotint.quantization.layouts.layout import described_as
+    from mezzotint.quantization.layouts.layout import to_byte_tensor
 
     made, plain = {}, {}
     if kind == "scaled":
@@ -113,7 +113,7 @@ def in_fp8(tensors: Tensors, kind: str) -> tuple[dict[str, Any], dict[str, Any]]
             made[f"{layer}.scale_input"] = torch.ones(())
         elif kind == "told":
             made[f"{layer}.weight_scale"] = parts["weight_scale"].reshape(())
-            made[f"{layer}.comfy_quant"] = described_as('{"format": "float8_e4m3fn"}')
+            made[f"{layer}.comfy_quant"] = to_byte_tensor('{"format": "float8_e4m3fn"}')
     return made, plain
 
 

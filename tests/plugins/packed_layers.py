@@ -13,12 +13,12 @@ def by_comfy_kitchen(layout: str, format_: str) -> Callable[[Any], Packed]:
     def pack(weight: Any) -> Packed:
         from comfy_kitchen.tensor import QuantizedTensor
 
-        from mezzotint.quantization.layouts.layout import described_as
+        from mezzotint.quantization.layouts.layout import to_byte_tensor
 
         quantized = QuantizedTensor.from_float(weight, layout)
         parts = quantized.layout_cls.state_dict_tensors(quantized._qdata, quantized._params)
         tensors = {f"weight{end}": part for end, part in parts.items()}
-        return tensors | {"comfy_quant": described_as(f'{{"format": "{format_}"}}')}, quantized.dequantize()
+        return tensors | {"comfy_quant": to_byte_tensor(f'{{"format": "{format_}"}}')}, quantized.dequantize()
 
     return pack
 

@@ -4,7 +4,7 @@ import math
 
 from hypothesis import strategies as st
 
-from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Scheme
+from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, ModelFootprint, ScalingLaw, Scheme
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.planning.task import StageTask, Task
 
@@ -40,6 +40,11 @@ def processor(ram, **changes) -> MachineFacts:
     return card(ram, ram, **{"device": "cpu", "copy_rate": 8e9, "pageable_rate": 8e9, **slow, **changes})
 
 
+def component_of(model: ModelFootprint, name: str) -> ComponentFootprint:
+    """A model's component, by name."""
+    return next(part for part in model.components if part.name == name)
+
+
 def component(
     name, role, sizes, *, outside=MB, live=1e5, work=1e8, schemes=tuple(SHARES), **changes
 ) -> ComponentFootprint:
@@ -54,8 +59,8 @@ def component(
             for i, size in enumerate(sizes)
         ),
         "outside": {"none": outside},
-        "live": Law(per_position=live),
-        "work": Law(per_position=work),
+        "live": ScalingLaw(per_position=live),
+        "work": ScalingLaw(per_position=work),
     }
     return ComponentFootprint(**values | changes)
 

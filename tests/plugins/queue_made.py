@@ -47,8 +47,8 @@ class FakeRunner(QObject):
     def resume(self):
         self.done.append("resume")
 
-    def finish_then_stop(self):
-        self.done.append("finish_then_stop")
+    def pause_after_current(self):
+        self.done.append("pause_after_current")
 
     def begin(self, task):
         self.running, self.state = task, "working"

@@ -14,11 +14,11 @@ from batch_programs import StandIn, Telling, task
 
 from mezzotint.batch.manifest.manifest import Manifest
 from mezzotint.batch.ray.cluster import LOCAL, connected
+from mezzotint.batch.ray.content_hashes import ContentHashes
 from mezzotint.batch.ray.node import Node
-from mezzotint.batch.ray.sameness import Sameness
 from mezzotint.batch.ray.worker import RayWorker
 from mezzotint.batch.run.owner import Owner
-from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.run import Run, RunOptions
 from mezzotint.errors import UnknownModel
 
 NODE = "ray_programs:node"
@@ -32,8 +32,8 @@ def hash_of(kind, name):
     return (kind[0] + name)[:1].encode().hex() * 32
 
 
-def sameness(hashes=hash_of):
-    return Sameness(hashes, "starter")
+def content_hashes(hashes=hash_of):
+    return ContentHashes(hashes, "starter")
 
 
 class Mortal(StandIn):
@@ -60,15 +60,23 @@ class Mortal(StandIn):
 
 
 def node(folder=""):
-    """Return a node that never fails, or with `folder` one that exits once at each point, recorded there."""
-    return Node(lambda: Mortal(folder) if folder else StandIn(), sameness())
+    """One that lives, or dies once at each point, by a mark in a folder."""
+    return Node(lambda: Mortal(folder) if folder else StandIn(), content_hashes())
 
 
-def workers_on(cluster, *arguments, most=1, stopping=lambda: False, hashes=hash_of):
-    """Return one worker per place."""
+def workers_on(cluster, *arguments, batch_size=1, stopping=lambda: False, hashes=hash_of):
+    """One for the resources of each worker."""
     return [
-        RayWorker(cluster, place, sameness(hashes), node=NODE, arguments=arguments, most=most, stopping=stopping)
-        for place in cluster.places
+        RayWorker(
+            cluster,
+            resources,
+            content_hashes(hashes),
+            node=NODE,
+            arguments=arguments,
+            batch_size=batch_size,
+            stopping=stopping,
+        )
+        for resources in cluster.worker_resources
     ]
 
 
@@ -87,7 +95,7 @@ def main(folder, count):
     ):
         tasks = (task(number, folder) for number in range(count))
         workers = workers_on(cluster)
-        ended = Run(tasks, folder, manifest, workers, Telling(), how=How(), stopping=lambda: False).run()
+        ended = Run(tasks, folder, manifest, workers, Telling(), options=RunOptions(), stopping=lambda: False).run()
     return 3 if ended.failures else 0
 
 

@@ -137,13 +137,13 @@ def _quantize(network: nn.Module, scheme: str) -> None:
     quantized = {name: each.quantize(network.get_submodule(name).weight) for name, each in chosen.items()}
     swap_in(network, chosen)
     for name, tensors in quantized.items():
-        network.get_submodule(name).take(tensors)
+        network.get_submodule(name).set_tensors(tensors)
 
 
 def _format(scheme: str, shape: tuple[int, ...]) -> Format | None:
     known: dict[str, Format] = {"int8": Int8(dynamic=len(shape) == 2), "int4": Nf4(), "int4-lowrank": LowRank4(rank=4)}
     tried = known[scheme]
-    return tried if tried.fits(shape) is None else None
+    return tried if tried.shape_problem(shape) is None else None
 
 
 _BUILDERS = {"sdxl": _sdxl, "pixart": _pixart, "flux": _flux}

@@ -17,10 +17,10 @@ from window_driver import Window, tell
 from mezzotint.jobs.store import JobStore
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write
-from mezzotint_app.viewmodel.batch.words import state_words, totals_words
-from mezzotint_app.windows.batch.page import BATCHES, LOOK
-from mezzotint_app.windows.leaving_dialog import LeavingDialog
+from mezzotint_app.viewmodel.batch.texts import state_words, totals_words
+from mezzotint_app.windows.batch.page import BATCHES, PREVIEW
 from mezzotint_app.windows.main_window import BATCH, CREATE
+from mezzotint_app.windows.quit_dialog import QuitDialog
 
 IMAGES = 60  # enough that a stop takes effect before all are done
 SIDE = 64
@@ -100,8 +100,8 @@ def works():
     )  # fmt: skip
 
     driven.click(page.look_button)
-    driven.wait("the look", lambda: program.batch.look.state() in ("done", "failed"))
-    look = program.batch.look
+    driven.wait("the look", lambda: program.batch.dry_run.state() in ("done", "failed"))
+    look = program.batch.dry_run
     table = look.table
     rows = [[table.index(row, column).data() for column in range(7)] for row in range(table.rowCount())]
     tell(
@@ -109,7 +109,7 @@ def works():
         problem=look.problem(),
         rows=rows,
         words=look.totals() and totals_words(look.totals()),
-        tab=page.tabs.currentIndex() == LOOK,
+        tab=page.tabs.currentIndex() == PREVIEW,
     )
 
     driven.click(page.start)
@@ -131,7 +131,7 @@ def works():
 
     driven.wait("the queue's own image", lambda: driven.saved)
     driven.wait("the end of the queue", lambda: program.runner.task() is None)
-    driven.click(card.go_on)
+    driven.click(card.resume)
     driven.wait("the rest", lambda: driven.batches.get(identity).stage == "running")
     driven.wait("all of it", lambda: driven.rests(identity) and driven.batches.get(identity).status.is_ended)
     driven.wait("what failed", card.failures.isVisible)
@@ -153,9 +153,9 @@ def works():
     second = driven.all()[0].known.id
     driven.wait("an image of it", lambda: (now := driven.batches.get(second).progress) is not None and now.done >= 1)
     driven.window.close()
-    driven.wait("the question", lambda: any(isinstance(one, LeavingDialog) for one in QApplication.topLevelWidgets()))
-    dialog = next(one for one in QApplication.topLevelWidgets() if isinstance(one, LeavingDialog) and one.isVisible())
-    tell(part="asked", go_on=dialog.go_on_button.isVisible(), visible=driven.window.isVisible())
+    driven.wait("the question", lambda: any(isinstance(one, QuitDialog) for one in QApplication.topLevelWidgets()))
+    dialog = next(one for one in QApplication.topLevelWidgets() if isinstance(one, QuitDialog) and one.isVisible())
+    tell(part="asked", go_on=dialog.continue_button.isVisible(), visible=driven.window.isVisible())
     dialog.reject()
     driven.close()
     tell(part="closed", problem=driven.batches.get(second).problem, stage=driven.batches.get(second).stage)
@@ -168,7 +168,7 @@ def again():
     listed = [
         {"title": one.known.title, "line": driven.words(one.known.id), "done": one.status.done} for one in driven.all()
     ]
-    buttons = [driven.page.list.card(one.known.id).go_on.isVisible() for one in driven.all()]
+    buttons = [driven.page.list.card(one.known.id).resume.isVisible() for one in driven.all()]
     boats = driven.all()[0]
     QTest.mouseClick(driven.page.list.card(boats.known.id).open, Qt.MouseButton.LeftButton)
     tell(part="listed", batches=listed, go_on=buttons)

@@ -75,7 +75,7 @@ class Window:
         edit.setFocus()
         QTest.keyClick(edit, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(edit, text)
-        assert self.program.create.words.prompt() == text
+        assert self.program.create.prompts.prompt() == text
 
     def press_generate(self):
         edit = self.window.create_page.prompts.prompt

@@ -53,7 +53,7 @@ class Driven(Window):
         self.program.create.chosen.change(steps=steps, count=count)
         self.window.show_page(CREATE)
         self.type_prompt(prompt)
-        self.wait("the alternatives", lambda: self.program.create.words.prompt() == prompt and counted(self, prompt))
+        self.wait("the alternatives", lambda: self.program.create.prompts.prompt() == prompt and counted(self, prompt))
         self.press_generate()
         self.wait("the entry", lambda: self.ask(lambda store: store.count()) == before + 1)
         self.window.show_page(QUEUE)
@@ -86,7 +86,7 @@ class Driven(Window):
 
 
 def counted(driven, prompt):
-    return driven.program.create.words.alternatives.found().prompt == prompt
+    return driven.program.create.prompts.alternatives.found().prompt == prompt
 
 
 def works(driven):
@@ -164,7 +164,7 @@ def works(driven):
     driven.window.close()
     driven.wait("the question", lambda: "leaving" in driven.window.dialogs._open)
     tell(part="asked", visible=driven.window.isVisible())
-    driven.click(driven.window.dialogs._open["leaving"].go_on_button)
+    driven.click(driven.window.dialogs._open["leaving"].continue_button)
 
 
 def again(driven):
@@ -224,7 +224,7 @@ def run(script, hands=Driven):
     vars(start).update(open_window=open_window, Program=program)
     if not settings_path().exists():
         write(settings_path(), Settings(first_run_done=True))
-    tell(part="closed", code=start.main([]), without_window=made[0].go_on_without_window)
+    tell(part="closed", code=start.main([]), without_window=made[0].continue_in_background)
 
 
 if __name__ == "__main__":

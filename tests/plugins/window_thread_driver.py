@@ -174,8 +174,8 @@ def takes_settings(driven):
 
 
 def begins_from_one(driven):
-    images, panel = driven.program.images, driven.window.create_page.folds.image_input
-    driven.window.create_page.folds.folds()["image"].set_open(True)
+    images, panel = driven.program.images, driven.window.create_page.sections.image_input
+    driven.window.create_page.sections.sections()["image"].set_open(True)
     images.set_image(driven.saved[0].path)
     driven.wait("the image", lambda: images.image() is not None)
     editor = panel.edit_mask()
@@ -228,7 +228,7 @@ def makes_a_batch(driven):
     driven.window.show_page(BATCH)
     program.batch.change(source="words", prompts="a tree\na boat", settings={"model": "starter-dit", "steps": 2})
     page.look_button.click()
-    driven.wait("the look", lambda: program.batch.look.totals() is not None)
+    driven.wait("the look", lambda: program.batch.dry_run.totals() is not None)
     page.start.click()
     driven.wait("the batch", lambda: program.batches.all())
     identity = program.batches.all()[0].known.id

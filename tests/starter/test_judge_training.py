@@ -89,16 +89,16 @@ def test_stopped_and_gone_on_it_is_the_same(tmp_path, monkeypatch):
     class Stopped(Exception):
         pass
 
-    def stop_after_two(learner, state, loss_at):
+    def stop_after_two(trainer, state, loss_at):
         def stopping(step, shard):
             if step == 2:
-                from mezzotint_starter.learner import save_state
+                from mezzotint_starter.trainer import save_state
 
-                save_state({"": learner}, state)
+                save_state({"": trainer}, state)
                 raise Stopped
             return loss_at(step, shard)
 
-        saved(learner, state, stopping)
+        saved(trainer, state, stopping)
 
     monkeypatch.setattr(judge_training, "train", stop_after_two)
     with pytest.raises(Stopped):

@@ -15,7 +15,7 @@ from mezzotint.families.detection import detect
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import parser, plan_from
 from mezzotint_starter.autoencoder import encode_scenes, image_tensor, normalize_latents
-from mezzotint_starter.denoising import HIGH_FROM, Reader, noise_levels, prompts_for
+from mezzotint_starter.denoising import HIGH_FROM, PromptEncoder, noise_levels, prompts_for
 from mezzotint_starter.networks import build_autoencoder, build_text_encoder
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.vocabulary import build_tokenizer
@@ -146,8 +146,8 @@ def test_normalized_latents_are_standard_and_decode_as_before():
 
 def test_the_text_encoder_learns_nothing_from_images():
     tokenizer = build_tokenizer(0, captions=500)
-    reader = Reader(tokenizer=tokenizer, encoder=build_text_encoder(0, len(tokenizer)), device="cpu")
-    tokens, mask = reader(["a red house", ""])
+    prompt_encoder = PromptEncoder(tokenizer=tokenizer, encoder=build_text_encoder(0, len(tokenizer)), device="cpu")
+    tokens, mask = prompt_encoder(["a red house", ""])
     assert not tokens.requires_grad
     assert tokens.shape[:2] == mask.shape
 

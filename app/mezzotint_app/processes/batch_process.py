@@ -6,29 +6,29 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QIODevice, QObject, QProcess, Signal
 
-from mezzotint_app.clock import Clock, Every, SystemClock, Wait
-from mezzotint_app.processes.endings import Ending
+from mezzotint_app.clock import Clock, RepeatingTimer, SystemClock, TimerHandle
 from mezzotint_app.processes.messages import LineBuffer, TooLong
-from mezzotint_app.viewmodel.batch.lines import Strange, read_lines
+from mezzotint_app.processes.process_exit import ProcessExit
+from mezzotint_app.viewmodel.batch.lines import InvalidLine, read_lines
 
 COMMAND = (sys.executable, "-P", "-m", "mezzotint", "run")
-HOW = ("--jsonl", "--stop-with-input")
+FLAGS = ("--jsonl", "--stop-with-input")
 RETRY = "--retry-failed"
 LOG_LINES = 400
 LOG_LINE = 2000  # characters
 SILENT = 180.0  # seconds without output before the process is reported as silent; it normally reports twice a second
 _TICK = 5.0
 _LONGEST_TICK = 10.0  # the machine may have slept between two ticks
-_AT_ONCE = 200  # lines processed before the event loop gets a turn
+_LINES_PER_TURN = 200  # lines processed before the event loop gets a turn
 _PATIENCE = 15.0  # seconds an immediate stop may take before the process is killed
 
 
 class BatchProcess(QObject):
     """One run of a batch; every run needs a new object."""
 
-    told = Signal(object)  # Told
+    event_received = Signal(object)  # BatchMessage
     logged = Signal()
-    silent = Signal(bool)  # whether there has been no output for a long time
+    silence_changed = Signal(bool)  # whether there has been no output for a long time
     ended = Signal(object)  # Ending, emitted once
 
     def __init__(self, command: Sequence[str], clock: Clock | None = None, parent: QObject | None = None) -> None:
@@ -38,13 +38,13 @@ class BatchProcess(QObject):
         self._log: deque[str] = deque(maxlen=LOG_LINES)
         self._out, self._err = LineBuffer(), LineBuffer(LOG_LINE)
         self._unread: deque[bytes | TooLong] = deque()
-        self._reading: Wait | None = None
-        self._killing: Wait | None = None
-        self._exited: Ending | None = None
+        self._reading: TimerHandle | None = None
+        self._killing: TimerHandle | None = None
+        self._exited: ProcessExit | None = None
         self._over = self._is_silent = False
         self._stops = 0
         self._silence = self._ticked = 0.0
-        self._every = Every(self._clock, _TICK, self._tick)
+        self._every = RepeatingTimer(self._clock, _TICK, self._tick)
         self._process = QProcess(self)
         self._process.readyReadStandardOutput.connect(self._read)
         self._process.readyReadStandardError.connect(self._read_log)
@@ -56,7 +56,9 @@ class BatchProcess(QObject):
         self._ticked = self._clock.now()
         self._every.start()
         if not self._command or not self._command[0]:
-            self._clock.after(0, lambda: self._end(Ending(kind="not_started", detail=self.tr("Python was not found"))))
+            self._clock.after(
+                0, lambda: self._end(ProcessExit(kind="not_started", detail=self.tr("Python was not found")))
+            )
             return
         self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
 
@@ -92,27 +94,27 @@ class BatchProcess(QObject):
     # ---- output
 
     def _read(self) -> None:
-        self._heard()
+        self._on_output()
         self._unread.extend(self._out.feed(bytes(self._process.readAllStandardOutput().data())))
         if self._reading is None:
-            self._tell_some()
+            self._process_some()
 
-    def _tell_some(self) -> None:
+    def _process_some(self) -> None:
         """Process a limited number of lines at a time, as thousands may arrive at once."""
         self._reading = None
-        lines = [self._unread.popleft() for _ in range(min(_AT_ONCE, len(self._unread)))]
-        for told in read_lines(lines):
-            if isinstance(told, Strange):
-                self._note([told.begins])
+        lines = [self._unread.popleft() for _ in range(min(_LINES_PER_TURN, len(self._unread)))]
+        for message in read_lines(lines):
+            if isinstance(message, InvalidLine):
+                self._note([message.begins])
             else:
-                self.told.emit(told)
+                self.event_received.emit(message)
         if self._unread:
-            self._reading = self._clock.after(0, self._tell_some)
+            self._reading = self._clock.after(0, self._process_some)
         elif self._exited is not None:
             self._end(self._exited)
 
     def _read_log(self) -> None:
-        self._heard()
+        self._on_output()
         lines = self._err.feed(bytes(self._process.readAllStandardError().data()))
         self._note([(line.head if isinstance(line, TooLong) else line).decode("utf-8", "replace") for line in lines])
 
@@ -121,7 +123,7 @@ class BatchProcess(QObject):
             self._log.extend(line.rstrip("\r")[:LOG_LINE] for line in lines)
             self.logged.emit()
 
-    def _heard(self) -> None:
+    def _on_output(self) -> None:
         self._silence = 0.0
         self._set_silent(False)
 
@@ -134,22 +136,22 @@ class BatchProcess(QObject):
     def _set_silent(self, silent: bool) -> None:
         if silent != self._is_silent:
             self._is_silent = silent
-            self.silent.emit(silent)
+            self.silence_changed.emit(silent)
 
     # ---- end of the process
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
-            ending = Ending(kind="not_started", detail=self._process.errorString())
+            ending = ProcessExit(kind="not_started", detail=self._process.errorString())
             self._clock.after(0, lambda: self._end(ending))
 
     def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
         self._read_log()
         crashed = status == QProcess.ExitStatus.CrashExit
-        self._exited = Ending(kind="crashed" if crashed else "ended", code=code)
+        self._exited = ProcessExit(kind="crashed" if crashed else "ended", code=code)
         self._read()
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: ProcessExit) -> None:
         if self._over:
             return
         self._over = True
@@ -163,7 +165,7 @@ MakeProcess = Callable[[Sequence[str]], BatchProcess]
 
 
 def command(
-    job: str, *, how: Sequence[str] = (), retry_failed: bool = False, base: Sequence[str] = COMMAND
+    job: str, *, extra_args: Sequence[str] = (), retry_failed: bool = False, base: Sequence[str] = COMMAND
 ) -> tuple[str, ...]:
     """The command line that generates a job's missing images."""
-    return (*base, job, *HOW, *how, *((RETRY,) if retry_failed else ()))
+    return (*base, job, *FLAGS, *extra_args, *((RETRY,) if retry_failed else ()))

@@ -24,7 +24,7 @@ STOPPING_STEPS = 3
 _REMEMBERED = 50  # steps
 
 
-class Patience:
+class SilenceLimit:
     """Follows a job's events to determine how long the next one may take."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Patience:
         self._last: Event | None = None
         self._stopping = False
 
-    def hear(self, event: DrainEvent, silence: float) -> None:
+    def record(self, event: DrainEvent, silence: float) -> None:
         """Record an event that arrived after `silence` seconds."""
         if isinstance(event, TaskBegun | TaskEnded):
             self._steps.clear()
@@ -54,7 +54,7 @@ class Patience:
             return min(limit, max(STOPPING, STOPPING_STEPS * self._median()))
         return limit
 
-    def doing(self) -> str:
+    def activity_text(self) -> str:
         """What the job was last doing, as text."""
         match self._last:
             case Loading():

@@ -23,7 +23,7 @@ def command(settings: Settings) -> tuple[str, ...]:
     return (*COMMAND, KEEP_AWAKE) if settings.keep_awake else COMMAND
 
 
-def go_on_without_window(command: Sequence[str] = COMMAND) -> bool:
+def start_background_queue(command: Sequence[str] = COMMAND) -> bool:
     """Start the process and return whether that succeeded. The queue's lease must have been released before."""
     process = QProcess()
     process.setProgram(command[0])

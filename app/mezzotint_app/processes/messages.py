@@ -32,7 +32,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ErrorResponse:
     """A call's error, as reported by the process."""
 
     call: int
@@ -40,7 +40,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class JobEvent:
     """A progress event of a job."""
 
     call: int
@@ -48,14 +48,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Garbage:
+class InvalidMessage:
     """A line that is not a valid message; `call` is the call that it seems to answer, which then fails."""
 
     call: int | None
     problem: str
 
 
-Message = Answer | Refusal | Told | Garbage
+Message = Answer | ErrorResponse | JobEvent | InvalidMessage
 
 
 class LineBuffer:
@@ -64,7 +64,7 @@ class LineBuffer:
     def __init__(self, most: int = MAX_LINE) -> None:
         self._most = most
         self._begun = bytearray()
-        self.passed = 0  # bytes of the line that is being skipped
+        self.skipped_bytes = 0  # bytes of the line that is being skipped
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         """The lines completed by `data`, without their line ends; blank lines are omitted."""
@@ -79,17 +79,17 @@ class LineBuffer:
 
     def _take(self, data: bytes, begin: int, end: int) -> None:
         size = end - begin
-        if self.passed or len(self._begun) + size > self._most:
+        if self.skipped_bytes or len(self._begun) + size > self._most:
             self._begun += data[begin : begin + max(0, _HEAD - len(self._begun))]
-            self.passed += size if self.passed else len(self._begun) + size
+            self.skipped_bytes += size if self.skipped_bytes else len(self._begun) + size
             del self._begun[_HEAD:]
         else:
             self._begun += data[begin:end]
 
     def _whole(self) -> Iterable[bytes | TooLong]:
-        line, passed = bytes(self._begun), self.passed
+        line, passed = bytes(self._begun), self.skipped_bytes
         self._begun.clear()
-        self.passed = 0
+        self.skipped_bytes = 0
         if passed:
             return (TooLong(head=line),)
         return (line,) if line.strip() else ()
@@ -115,35 +115,35 @@ def read_messages(lines: Iterable[bytes | TooLong], answers: Mapping[int, object
 
 def _read(line: bytes | TooLong, answers: Mapping[int, object]) -> Message:
     if isinstance(line, TooLong):
-        return _garbage(line.head, f"a line is longer than {MAX_LINE >> 20} MB", answers)
+        return _invalid(line.head, f"a line is longer than {MAX_LINE >> 20} MB", answers)
     try:
         return _message(parse_json(line), answers)
     except MezzotintError as error:
-        return _garbage(line, str(error).rstrip("."), answers)
+        return _invalid(line, str(error).rstrip("."), answers)
 
 
 def _message(data: object, answers: Mapping[int, object]) -> Message:
     if not isinstance(data, dict):
-        return Garbage(call=None, problem="a line contains no message")
+        return InvalidMessage(call=None, problem="a line contains no message")
     if data.get("method") == "event":
-        return _told(data.get("params"), answers)
+        return _event(data.get("params"), answers)
     call = _open_call(data.get("id"), answers)
     if call is None:
-        return Garbage(call=None, problem=f"a response to an unknown request: {str(data.get('id'))[:20]}")
+        return InvalidMessage(call=None, problem=f"a response to an unknown request: {str(data.get('id'))[:20]}")
     if "error" in data:
-        return Refusal(call=call, failure=_failure(data["error"]))
+        return ErrorResponse(call=call, failure=_failure(data["error"]))
     if "result" not in data:
-        return Garbage(call=call, problem="a response without a result")
+        return InvalidMessage(call=call, problem="a response without a result")
     return Answer(call=call, value=_value(answers[call], data["result"]))
 
 
-def _told(params: object, answers: Mapping[int, object]) -> Message:
+def _event(params: object, answers: Mapping[int, object]) -> Message:
     if not isinstance(params, dict):
-        return Garbage(call=None, problem="an event without params")
+        return InvalidMessage(call=None, problem="an event without params")
     call = _open_call(params.get("job"), answers)
     if call is None:
-        return Garbage(call=None, problem="an event for an unknown job")
-    return Told(call=call, event=decode_drain_event(params.get("event")))
+        return InvalidMessage(call=None, problem="an event for an unknown job")
+    return JobEvent(call=call, event=decode_drain_event(params.get("event")))
 
 
 def _value(wanted: object, data: object) -> object:
@@ -151,23 +151,23 @@ def _value(wanted: object, data: object) -> object:
 
 
 def _failure(error: object) -> Failure:
-    told = error if isinstance(error, dict) else {}
-    data = told.get("data")
+    fields = error if isinstance(error, dict) else {}
+    data = fields.get("data")
     details = data if isinstance(data, dict) else {}
-    kind, message = details.get("kind"), details.get("message", told.get("message"))
+    kind, message = details.get("kind"), details.get("message", fields.get("message"))
     return Failure(
         kind=kind if isinstance(kind, str) else "failed",
         message=message if isinstance(message, str) and message else "no reason was given",
     )
 
 
-def _garbage(line: bytes, problem: str, answers: Mapping[int, object]) -> Garbage:
+def _invalid(line: bytes, problem: str, answers: Mapping[int, object]) -> InvalidMessage:
     """A malformed answer still ends its call; a malformed event does not end its job."""
     head = line[:_HEAD]
     found = _ANSWER.match(head)
     call = int(found[1]) if found else None
     begins = head[:_SHOWN].decode("utf-8", "backslashreplace")
-    return Garbage(call=call if call in answers else None, problem=f"{problem}: {begins}")
+    return InvalidMessage(call=call if call in answers else None, problem=f"{problem}: {begins}")
 
 
 def _open_call(call: object, answers: Mapping[int, object]) -> int | None:

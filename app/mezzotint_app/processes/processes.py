@@ -10,30 +10,30 @@ from weakref import WeakMethod
 from PySide6.QtCore import QCoreApplication, QIODevice, QObject, QProcess, QProcessEnvironment, Signal
 
 from mezzotint.errors import MezzotintError
-from mezzotint_app.background import Runs
-from mezzotint_app.clock import Clock, SystemClock, Wait
-from mezzotint_app.processes.endings import Ending, EndingKind
+from mezzotint_app.background import Executor
+from mezzotint_app.clock import Clock, SystemClock, TimerHandle
 from mezzotint_app.processes.messages import (
     Answer,
-    Garbage,
+    ErrorResponse,
+    InvalidMessage,
+    JobEvent,
     LineBuffer,
     Message,
-    Refusal,
-    Told,
     TooLong,
     call_line,
     read_messages,
 )
+from mezzotint_app.processes.process_exit import ExitKind, ProcessExit
 from mezzotint_app.processes.service import GONE, Failure, PendingCall
 
 T = TypeVar("T")
 
 translate = QCoreApplication.translate
 
-MOST_GARBAGE = 20  # lines in a row
-MOST_PASSED = 32 << 20  # bytes of a line without an end
-MOST_UNREAD = 64 << 20  # bytes of lines waiting to be decoded
-MOST_UNWRITTEN = 16 << 20  # bytes not yet read by the process
+MAX_INVALID = 20  # lines in a row
+MAX_SKIPPED = 32 << 20  # bytes of a line without an end
+MAX_UNREAD = 64 << 20  # bytes of lines waiting to be decoded
+MAX_UNWRITTEN = 16 << 20  # bytes not yet read by the process
 LOG_LINES = 200
 LOG_LINE = 2000  # characters
 _LOG_PAUSE = 0.1  # seconds between two `logged` signals, however much is written
@@ -51,7 +51,7 @@ class ServerProcess(QObject):
         self,
         command: Sequence[str],
         *,
-        decoding: Runs,
+        decoding: Executor,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         parent: QObject | None = None,
@@ -66,12 +66,12 @@ class ServerProcess(QObject):
         self._unread: list[bytes | TooLong] = []
         self._unread_bytes = 0
         self._is_decoding = False
-        self._exited: Ending | None = None
-        self._garbage = 0
+        self._exited: ProcessExit | None = None
+        self._invalid_count = 0
         self._log = _LogTail()
-        self._log_wait: Wait | None = None
-        self._endings: list[Wait] = []
-        self._given_up: Ending | None = None
+        self._log_wait: TimerHandle | None = None
+        self._kill_timers: list[TimerHandle] = []
+        self._given_up: ProcessExit | None = None
         self._over = False
         self._process = self._made(environment or {})
 
@@ -135,21 +135,21 @@ class ServerProcess(QObject):
         """Ask the process to end; it is terminated, then killed, if it has not ended after a few seconds."""
         if self._over or self._given_up is not None:
             return
-        self._given_up = Ending(kind="stopped")
+        self._given_up = ProcessExit(kind="stopped")
         if self._process.state() == QProcess.ProcessState.NotRunning:
             self._end(self._given_up)
             return
         self._write(call_line(0, "shutdown", None))
         self._process.closeWriteChannel()
-        self._endings = [
+        self._kill_timers = [
             self._clock.after(_GRACE, self._process.terminate),
             self._clock.after(_PATIENCE, self._process.kill),
         ]
 
-    def kill(self, kind: EndingKind, detail: str = "") -> None:
+    def kill(self, kind: ExitKind, detail: str = "") -> None:
         """Kill the process and report `kind` as the reason."""
         if not self._over:
-            self._given_up = Ending(kind=kind, detail=detail)
+            self._given_up = ProcessExit(kind=kind, detail=detail)
             self._process.kill()
 
     def finish(self, milliseconds: int) -> None:
@@ -167,15 +167,15 @@ class ServerProcess(QObject):
         if self._given_up is not None and self._given_up.kind != "stopped":
             return  # it is being killed and might write endlessly
         lines = self._lines.feed(data)
-        if self._lines.passed > MOST_PASSED:
-            self.kill("broken", translate("ServerProcess", "a line that does not end"))
+        if self._lines.skipped_bytes > MAX_SKIPPED:
+            self.kill("broken", translate("ServerProcess", "an unterminated line"))
         if lines:
             self._submit(lines)
 
     def _submit(self, lines: list[bytes | TooLong]) -> None:
         self._unread.extend(lines)
         self._unread_bytes += sum(len(line) for line in lines if isinstance(line, bytes))
-        if self._unread_bytes > MOST_UNREAD:
+        if self._unread_bytes > MAX_UNREAD:
             self.kill("broken", translate("ServerProcess", "too many responses at once"))
         self._decode_more()
 
@@ -208,18 +208,18 @@ class ServerProcess(QObject):
 
     def _dispatch(self, message: Message) -> None:
         match message:
-            case Garbage(call=call, problem=problem):
-                self._on_garbage(call, problem)
+            case InvalidMessage(call=call, problem=problem):
+                self._on_invalid(call, problem)
                 return
             case Answer(call=call, value=value):
                 self._answer(call, value)
-            case Refusal(call=call, failure=failure):
+            case ErrorResponse(call=call, failure=failure):
                 self._fail(call, failure)
-            case Told(call=call, event=event):
+            case JobEvent(call=call, event=event):
                 asked = self._calls.get(call)
                 if asked is not None and asked.on_event is not None:
                     asked.on_event(event)
-        self._garbage = 0
+        self._invalid_count = 0
 
     def _answer(self, call: int, value: object) -> None:
         asked = self._calls.pop(call, None)
@@ -231,12 +231,12 @@ class ServerProcess(QObject):
         if asked is not None and asked.failed is not None:
             asked.failed(failure)
 
-    def _on_garbage(self, call: int | None, problem: str) -> None:
+    def _on_invalid(self, call: int | None, problem: str) -> None:
         self._note([translate("ServerProcess", "invalid output: {line}").format(line=problem)])
         if call is not None:
             self._fail(call, Failure(kind="protocol", message=problem))
-        self._garbage += 1
-        if self._garbage >= MOST_GARBAGE:
+        self._invalid_count += 1
+        if self._invalid_count >= MAX_INVALID:
             self.kill("broken", problem)
 
     def _read_log(self) -> None:
@@ -244,12 +244,12 @@ class ServerProcess(QObject):
 
     def _note(self, lines: Sequence[str]) -> None:
         self._log.add(lines)
-        if self._log_wait is None and self._log.untold():
-            self._log_wait = self._clock.after(_LOG_PAUSE, self._tell_log)
+        if self._log_wait is None and self._log.unreported():
+            self._log_wait = self._clock.after(_LOG_PAUSE, self._emit_log)
 
-    def _tell_log(self) -> None:
+    def _emit_log(self) -> None:
         self._log_wait = None
-        if lines := self._log.take_untold():
+        if lines := self._log.take_unreported():
             self.logged.emit(lines)
 
     # ---- output
@@ -257,7 +257,7 @@ class ServerProcess(QObject):
     def _write(self, line: bytes) -> None:
         if self._over or self._process.state() == QProcess.ProcessState.NotRunning:
             return
-        if self._process.bytesToWrite() + len(line) > MOST_UNWRITTEN:
+        if self._process.bytesToWrite() + len(line) > MAX_UNWRITTEN:
             self.kill("hung", translate("ServerProcess", "it did not read a request"))
             return
         self._process.write(line)
@@ -269,26 +269,26 @@ class ServerProcess(QObject):
             self._fail_to_start(self._process.errorString())
 
     def _fail_to_start(self, detail: str) -> None:
-        self._clock.after(0, lambda: self._end(Ending(kind="not_started", detail=detail)))
+        self._clock.after(0, lambda: self._end(ProcessExit(kind="not_started", detail=detail)))
 
     def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
         self._read()
         self._read_log()
         self._note(self._log.rest())
         crashed = status == QProcess.ExitStatus.CrashExit
-        self._exited = Ending(kind="crashed" if crashed else "ended", code=code)
+        self._exited = ProcessExit(kind="crashed" if crashed else "ended", code=code)
         self._decode_more()  # the end is reported after everything that the process wrote
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: ProcessExit) -> None:
         if self._over:
             return
         self._over = True
         if self._given_up is not None:
             ending = replace(self._given_up, code=ending.code)
         self._given_up = ending
-        for wait in self._endings:
+        for wait in self._kill_timers:
             wait.stop()
-        self._tell_log()
+        self._emit_log()
         gone = _gone(ending)
         for call in list(self._calls):
             try:
@@ -325,11 +325,11 @@ class _LogTail:
         """All stored lines."""
         return tuple(self._lines)
 
-    def untold(self) -> bool:
+    def unreported(self) -> bool:
         """Whether there are lines that have not been reported yet."""
         return bool(self._new)
 
-    def take_untold(self) -> tuple[str, ...]:
+    def take_unreported(self) -> tuple[str, ...]:
         """Return the unreported lines and mark them as reported."""
         new = tuple(self._new)
         self._new.clear()
@@ -347,7 +347,7 @@ def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
     return call
 
 
-def _gone(ending: Ending | None) -> Failure:
+def _gone(ending: ProcessExit | None) -> Failure:
     if ending is not None and ending.kind == "stopped":
         return Failure(kind=GONE, message=translate("ServerProcess", "it was stopped"))
     return Failure(kind=GONE, message=translate("ServerProcess", "it stopped before it responded"))

@@ -10,11 +10,11 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Loading, MemoryNow
 from mezzotint.queue_protocol import DrainEvent, TaskBegun
-from mezzotint_app.clock import Clock, SystemClock, Wait
-from mezzotint_app.processes.endings import Ending, MemoryWords, plain_reason
-from mezzotint_app.processes.hearing import Hearing
+from mezzotint_app.clock import Clock, SystemClock, TimerHandle
+from mezzotint_app.processes.process_exit import MemoryShortage, ProcessExit, plain_reason
 from mezzotint_app.processes.processes import ServerProcess
 from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failed, Failure, OnEvent, PendingCall, Then
+from mezzotint_app.processes.watchdog import Watchdog
 
 translate = QCoreApplication.translate
 
@@ -48,12 +48,12 @@ class Supervisor(QObject):
         self._lost: list[PendingCall] = []
         self._last_call = 0
         self._strikes = 0
-        self._start_again: Wait | None = None
-        self._healthy: Wait | None = None
+        self._start_again: TimerHandle | None = None
+        self._healthy: TimerHandle | None = None
         self._wanted_again = False
         self._refused = ""
         self._log: deque[str] = deque(maxlen=LOG_LINES)
-        self._hearing = Hearing(self._clock, ping=self._ping, hung=self._on_hung)
+        self._watchdog = Watchdog(self._clock, ping=self._ping, hung=self._on_hung)
         self._memory = _MemorySeen()
 
     # ---- state
@@ -118,7 +118,7 @@ class Supervisor(QObject):
         process = self._process = self._make()
         process.ended.connect(lambda ending: self._on_ended(process, ending))
         process.logged.connect(self._on_log)
-        self._hearing.starts()
+        self._watchdog.start()
         self._set(state, self._reason)
         process.start()
         process.send(
@@ -137,7 +137,7 @@ class Supervisor(QObject):
         if info.schema_version != SCHEMA_VERSION:
             self._on_refused(Failure(kind="protocol", message=f"schema version {info.schema_version}"))
             return
-        self._hearing.heard()
+        self._watchdog.on_message()
         self._info = info
         self._healthy = self._clock.after(HEALTHY, self._forget_strikes)
         self._set("ready", self._reason)
@@ -150,7 +150,7 @@ class Supervisor(QObject):
             return
         if failure.kind == "protocol":
             self._refused = translate(
-                "Supervisor", "{name} has another version than this window ({detail}): reinstall Mezzotint."
+                "Supervisor", "{name} has a different version than this window ({detail}): reinstall Mezzotint."
             ).format(name=self._name, detail=failure.message)
         else:
             self._refused = translate("Supervisor", "{name} could not be started: {detail}").format(
@@ -161,25 +161,25 @@ class Supervisor(QObject):
     def _forget_strikes(self) -> None:
         self._strikes = 0
 
-    def _on_ended(self, process: ServerProcess, ending: Ending) -> None:
+    def _on_ended(self, process: ServerProcess, ending: ProcessExit) -> None:
         if process is not self._process:
             return
         self._process = None
-        self._hearing.over()
+        self._watchdog.stop()
         self._drop(self._healthy)
         process.deleteLater()
         lost, self._lost = self._lost, []
         self._after_end(ending)
         for asked in lost:
-            self._tell_failed(asked, Failure(kind=GONE, message=self._told(ending)))
+            self._fail_call(asked, Failure(kind=GONE, message=self._lost_message(ending)))
 
-    def _after_end(self, ending: Ending) -> None:
+    def _after_end(self, ending: ProcessExit) -> None:
         if self._wanted_again:
             self._begin("starting")
         elif self._state != "stopped":
             self._after_death(ending)
 
-    def _after_death(self, ending: Ending) -> None:
+    def _after_death(self, ending: ProcessExit) -> None:
         self._strikes += 1
         memory = self._memory.words()
         reason = self._refused or plain_reason(ending, self._name, log=self.last_log(), memory=memory)
@@ -192,7 +192,7 @@ class Supervisor(QObject):
             self._set("restarting", reason)
         self.died.emit(ending)
 
-    def _told(self, ending: Ending) -> str:
+    def _lost_message(self, ending: ProcessExit) -> str:
         if ending.kind == "stopped":
             return plain_reason(ending, self._name)
         return self._reason
@@ -229,9 +229,9 @@ class Supervisor(QObject):
         if call not in self._sent:
             del self._calls[call]
             failure = Failure(kind="cancelled", message=translate("Supervisor", "cancelled before it started"))
-            self._clock.after(0, lambda: self._tell_failed(asked, failure))
+            self._clock.after(0, lambda: self._fail_call(asked, failure))
         elif self._process is not None:
-            self._hearing.stopping(call)
+            self._watchdog.on_stop_requested(call)
             self._process.cancel(self._sent[call])
 
     def _waiting(self) -> list[int]:
@@ -241,7 +241,7 @@ class Supervisor(QObject):
         if self._process is None:
             return
         asked = self._calls[call]
-        self._hearing.asked(call, asked.method)
+        self._watchdog.on_call(call, asked.method)
         self._sent[call] = self._process.send(
             replace(
                 asked,
@@ -252,7 +252,7 @@ class Supervisor(QObject):
         )
 
     def _on_answer(self, call: int, value: Any) -> None:  # noqa: ANN401
-        self._hearing.answered(call)
+        self._watchdog.on_answer(call)
         asked = self._take(call)
         if isinstance(value, MemoryNow):
             self._memory.look(value)
@@ -268,11 +268,11 @@ class Supervisor(QObject):
         if failure.kind == GONE:
             self._lost.append(asked)  # its `failed` is called once the reason is known
         else:
-            self._hearing.answered(call)
-            self._tell_failed(asked, failure)
+            self._watchdog.on_answer(call)
+            self._fail_call(asked, failure)
 
     def _on_event(self, call: int, event: DrainEvent) -> None:
-        self._hearing.told(call, event)
+        self._watchdog.on_event(call, event)
         asked = self._calls.get(call)
         if isinstance(event, TaskBegun):
             self._memory = _MemorySeen()
@@ -289,24 +289,26 @@ class Supervisor(QObject):
         asked = self._take(call)
         if asked is not None:
             message = self._reason or translate("Supervisor", "{name} is not running.").format(name=self._name)
-            self._tell_failed(asked, Failure(kind=NOT_RUNNING, message=message))
+            self._fail_call(asked, Failure(kind=NOT_RUNNING, message=message))
 
     def _take(self, call: int) -> PendingCall | None:
         self._sent.pop(call, None)
         return self._calls.pop(call, None)
 
-    def _tell_failed(self, asked: PendingCall, failure: Failure) -> None:
+    def _fail_call(self, asked: PendingCall, failure: Failure) -> None:
         if asked.failed is not None:
             asked.failed(failure)
 
     def _ping(self) -> None:
         """Send a call that has no effect, which a process that still reads its input answers at once."""
         if self._process is not None:
-            self._process.send(PendingCall(method="cancel", params={"job": -1}, then=lambda _: self._hearing.heard()))
+            self._process.send(
+                PendingCall(method="cancel", params={"job": -1}, then=lambda _: self._watchdog.on_message())
+            )
 
-    def _on_hung(self, doing: str) -> None:
+    def _on_hung(self, activity: str) -> None:
         if self._process is not None:
-            self._process.kill("hung", doing)
+            self._process.kill("hung", activity)
 
     # ---- helpers
 
@@ -320,7 +322,7 @@ class Supervisor(QObject):
             self._state, self._reason = state, reason
             self.changed.emit()
 
-    def _drop(self, wait: Wait | None) -> None:
+    def _drop(self, wait: TimerHandle | None) -> None:
         if wait is not None:
             wait.stop()
 
@@ -339,9 +341,9 @@ class _MemorySeen:
     def load(self, event: Loading) -> None:
         self._most = max(self._most, event.bytes_total)
 
-    def words(self) -> MemoryWords | None:
+    def words(self) -> MemoryShortage | None:
         """The memory figures; None if they do not explain running out of memory."""
         if self._first is None:
             return None
         free = self._first.ram_free_bytes + self._first.ram_bytes
-        return MemoryWords(needed=self._most, free=free) if self._most > free else None
+        return MemoryShortage(needed=self._most, free=free) if self._most > free else None

@@ -38,8 +38,8 @@
         <translation>Prompt eingeben: Er gilt bei Bild zu Bild für jedes Bild im Ordner.</translation>
     </message>
     <message>
-        <source>Enter an instruction: every image in the folder is edited by it.</source>
-        <translation>Eine Anweisung eingeben: Jedes Bild des Ordners wird nach ihr bearbeitet.</translation>
+        <source>Enter an instruction; it is applied to every image in the folder.</source>
+        <translation>Eine Anweisung eingeben; sie wird auf jedes Bild im Ordner angewendet.</translation>
     </message>
     <message>
         <source>Enter prompts, one per line, or choose a prompt file.</source>
@@ -94,15 +94,15 @@
         <translation>Die Auftragsdatei verwendet ein einzelnes Ausgangsbild; es bleibt erhalten, wird hier aber nicht angezeigt.</translation>
     </message>
     <message>
-        <source>The prompt template is filled in from a table: choose the table, too.</source>
-        <translation>Die Prompt-Vorlage wird aus einer Tabelle gefüllt: auch die Tabelle wählen.</translation>
+        <source>The prompt template needs a table: choose one.</source>
+        <translation>Die Prompt-Vorlage braucht eine Tabelle: eine auswählen.</translation>
     </message>
     <message>
         <source>The seed is locked: set it to Random on the Create page and copy the settings again.</source>
         <translation>Der Seed ist gesperrt: auf der Seite „Erstellen“ auf „Zufällig“ stellen und die Einstellungen erneut kopieren.</translation>
     </message>
     <message>
-        <source>The time it takes is not known yet.</source>
+        <source>The duration is not known yet.</source>
         <translation>Die Dauer ist noch nicht bekannt.</translation>
     </message>
     <message>
@@ -297,7 +297,7 @@
         <translation>Protokoll</translation>
     </message>
     <message>
-        <source>Make the missing images; nothing is made twice</source>
+        <source>Generate the missing images; nothing is generated twice</source>
         <translation>Fehlende Bilder generieren; nichts wird doppelt generiert</translation>
     </message>
     <message>
@@ -432,7 +432,7 @@
     </message>
 </context>
 <context>
-    <name>BatchLookPane</name>
+    <name>BatchPreviewPane</name>
     <message>
         <source>Keep the rows listed so far</source>
         <translation>Die bisher aufgeführten Zeilen behalten</translation>
@@ -529,7 +529,7 @@
         <translation>Werte der Einstellung {number}</translation>
     </message>
     <message>
-        <source>Values separated by commas; every image is made with each of them</source>
+        <source>Values separated by commas; every image is generated with each of them</source>
         <translation>Durch Kommas getrennte Werte, Dezimalzahlen mit Punkt (7.5); jedes Bild wird mit jedem davon generiert</translation>
     </message>
     <message>
@@ -626,7 +626,7 @@
     </message>
 </context>
 <context>
-    <name>BatchTurn</name>
+    <name>GpuTurn</name>
     <message>
         <source>Starting…</source>
         <translation>Startet…</translation>
@@ -645,7 +645,7 @@
     </message>
 </context>
 <context>
-    <name>BatchWhat</name>
+    <name>BatchInputs</name>
     <message>
         <source>A prompt file, a table, wildcards</source>
         <translation>Prompt-Datei, Tabelle, Wildcards</translation>
@@ -894,7 +894,7 @@
     </message>
 </context>
 <context>
-    <name>BatchWhere</name>
+    <name>BatchOutputs</name>
     <message>
         <source>A pattern such as {pattern}; the extension follows from the format</source>
         <translation>Ein Muster wie {pattern}; die Endung ergibt sich aus dem Format</translation>
@@ -992,7 +992,7 @@
     </message>
 </context>
 <context>
-    <name>CascadeBox</name>
+    <name>RefinerHiresBox</name>
     <message>
         <source>A model for the last part of the schedule</source>
         <translation>Ein Modell für den letzten Teil des Schedules</translation>
@@ -1268,7 +1268,7 @@
     </message>
 </context>
 <context>
-    <name>CreateFolds</name>
+    <name>CreateSections</name>
     <message>
         <source>1 in use</source>
         <translation>1 verwendet</translation>
@@ -1472,7 +1472,7 @@
         <translation>Schnell: kürzeste Zeit</translation>
     </message>
     <message>
-        <source>Faster on NVIDIA GeForce cards, slightly less exact; ignored on other devices</source>
+        <source>Faster on NVIDIA GeForce cards, slightly less accurate; ignored on other devices</source>
         <translation>Schneller auf NVIDIA-GeForce-Karten, etwas weniger genau; auf anderen Geräten ohne Wirkung</translation>
     </message>
     <message>
@@ -1596,8 +1596,8 @@
         <translation>Dieses Modell ignoriert den negativen Prompt.</translation>
     </message>
     <message>
-        <source>What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down: earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate</source>
-        <translation>Was das Bild zeigen soll. Strg+Hoch und Strg+Herunter: das Wort zählt mehr oder weniger; Alt+Hoch und Alt+Herunter: frühere Prompts; {red|blue}: beides, je ein Bild; Strg+Enter: Generieren</translation>
+        <source>What the image is to show. Ctrl+Up and Ctrl+Down: change the weight of the word; Alt+Up and Alt+Down: earlier prompts; {red|blue}: one image for each; Ctrl+Enter: Generate</source>
+        <translation>Was das Bild zeigen soll. Strg+Hoch und Strg+Herunter: die Gewichtung des Wortes ändern; Alt+Hoch und Alt+Herunter: frühere Prompts; {red|blue}: ein Bild für jede Alternative; Strg+Enter: Generieren</translation>
     </message>
     <message>
         <source>What the image should not show; optional</source>
@@ -1627,7 +1627,7 @@
         <translation>Den laufenden Auftrag abbrechen</translation>
     </message>
     <message>
-        <source>Cancel this image alone, and go on with the next one</source>
+        <source>Cancel only this image and continue with the next</source>
         <translation>Nur dieses Bild abbrechen und mit dem nächsten weitermachen</translation>
     </message>
     <message>
@@ -1711,7 +1711,7 @@
     </message>
 </context>
 <context>
-    <name>CreateWords</name>
+    <name>Prompts</name>
     <message>
         <source>The text has {count} characters; the limit is {most}. It was not used.</source>
         <translation>Der Text hat {count} Zeichen, höchstens {most} sind möglich. Er wurde nicht übernommen.</translation>
@@ -1943,8 +1943,8 @@
         <translation>Einstellung</translation>
     </message>
     <message>
-        <source>Settings of an image</source>
-        <translation>Einstellungen eines Bildes</translation>
+        <source>Image settings</source>
+        <translation>Bildeinstellungen</translation>
     </message>
     <message>
         <source>The image cannot be shown: {0}</source>
@@ -2084,7 +2084,7 @@
     </message>
 </context>
 <context>
-    <name>Endings</name>
+    <name>ProcessExit</name>
     <message>
         <source>signal {number}</source>
         <translation>Signal {number}</translation>
@@ -2169,7 +2169,7 @@
         <translation>Die letzten Ausgaben der Engine anzeigen (Strg+L)</translation>
     </message>
     <message>
-        <source>The engine is taking long to start.</source>
+        <source>The engine is taking a long time to start.</source>
         <translation>Die Engine braucht lange zum Starten.</translation>
     </message>
     <message>
@@ -2405,8 +2405,8 @@
 <context>
     <name>FirstRun</name>
     <message>
-        <source>A folder of models, of ComfyUI or of A1111; nothing is copied</source>
-        <translation>Ein Ordner mit Modellen, von ComfyUI oder von A1111; nichts wird kopiert</translation>
+        <source>A model folder, or a ComfyUI or A1111 installation; nothing is copied</source>
+        <translation>Ein Modellordner oder eine ComfyUI- oder A1111-Installation; nichts wird kopiert</translation>
     </message>
     <message>
         <source>Add my models…</source>
@@ -2429,8 +2429,8 @@
         <translation>Mein erstes Bild generieren</translation>
     </message>
     <message>
-        <source>Images from words, made on your own machine</source>
-        <translation>Bilder aus Worten, auf dem eigenen Rechner generiert</translation>
+        <source>Images from text, generated on your own computer</source>
+        <translation>Bilder aus Text, auf dem eigenen Rechner generiert</translation>
     </message>
     <message>
         <source>No account, no cloud: everything stays on this machine. Start with a sentence.</source>
@@ -2449,8 +2449,8 @@
         <translation>Überspringen</translation>
     </message>
     <message>
-        <source>The bundled model is small and paints simple landscapes. For anything else, use a model that you have or get one.</source>
-        <translation>Das mitgelieferte Modell ist klein und malt einfache Landschaften. Für alles andere ein vorhandenes Modell verwenden oder eines herunterladen.</translation>
+        <source>The bundled model is small and generates simple landscapes. For anything else, use one of your own models, or download one.</source>
+        <translation>Das mitgelieferte Modell ist klein und generiert einfache Landschaften. Für alles andere ein eigenes Modell verwenden oder eines herunterladen.</translation>
     </message>
     <message>
         <source>Uses the small bundled model</source>
@@ -2462,7 +2462,7 @@
     </message>
 </context>
 <context>
-    <name>FoldHead</name>
+    <name>SectionHeading</name>
     <message>
         <source>closed</source>
         <translation>geschlossen</translation>
@@ -2483,8 +2483,8 @@
         <translation>Befehl kopiert</translation>
     </message>
     <message>
-        <source>Command copied, without what has no option: {0}</source>
-        <translation>Befehl kopiert, ohne das, wofür es keine Option gibt: {0}</translation>
+        <source>Command copied. Settings without a command-line option were left out: {0}</source>
+        <translation>Befehl kopiert. Einstellungen ohne Kommandozeilenoption wurden ausgelassen: {0}</translation>
     </message>
     <message>
         <source>Image copied</source>
@@ -2741,8 +2741,8 @@
         <translation>Als Ausgangsbild verwenden</translation>
     </message>
     <message>
-        <source>Use settings</source>
-        <translation>Einstellungen verwenden</translation>
+        <source>Load settings</source>
+        <translation>Einstellungen laden</translation>
     </message>
     <message>
         <source>Your images appear here</source>
@@ -2961,7 +2961,7 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>Hearing</name>
+    <name>Watchdog</name>
     <message>
         <source>it was handling a request</source>
         <translation>beim Bearbeiten einer Anfrage</translation>
@@ -3009,16 +3009,16 @@ und {n} weitere</translation>
         <translation>Alles ändert sich</translation>
     </message>
     <message>
-        <source>Fine parts change, shapes and colours stay</source>
-        <translation>Feinheiten ändern sich, Formen und Farben bleiben</translation>
+        <source>Details change, shapes and colours stay</source>
+        <translation>Details ändern sich, Formen und Farben bleiben</translation>
     </message>
     <message>
         <source>Hardly anything changes</source>
         <translation>Kaum etwas ändert sich</translation>
     </message>
     <message>
-        <source>Much changes; the image is a loose guide</source>
-        <translation>Vieles ändert sich; das Bild ist eine lose Vorlage</translation>
+        <source>Most of the image changes; it is a loose guide</source>
+        <translation>Das meiste am Bild ändert sich; es ist eine lose Vorlage</translation>
     </message>
     <message>
         <source>Only the masked area is generated.</source>
@@ -3172,10 +3172,10 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>ImagePlaces</name>
+    <name>OutputFolders</name>
     <message>
-        <source>{folder} is not an absolute path: enter it from the root or the drive letter.</source>
-        <translation>{folder} ist kein absoluter Pfad: vom Wurzelverzeichnis oder Laufwerksbuchstaben an eingeben.</translation>
+        <source>{folder} is not an absolute path: enter a full path, starting at the root or drive letter.</source>
+        <translation>{folder} ist kein absoluter Pfad: einen vollständigen Pfad eingeben, der mit dem Wurzelverzeichnis oder Laufwerksbuchstaben beginnt.</translation>
     </message>
 </context>
 <context>
@@ -3229,7 +3229,7 @@ und {n} weitere</translation>
         <translation>Platzhalter: {tokens}; / beginnt einen Ordner</translation>
     </message>
     <message>
-        <source>Where new images are saved; empty: Mezzotint in your images folder</source>
+        <source>Where new images are saved; empty: Mezzotint in your Pictures folder</source>
         <translation>Wo neue Bilder gespeichert werden; leer: „Mezzotint“ im eigenen Bilderordner</translation>
     </message>
 </context>
@@ -3349,7 +3349,7 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>LeavingDialog</name>
+    <name>QuitDialog</name>
     <message>
         <source>A batch is running.</source>
         <translation>Ein Batch läuft.</translation>
@@ -3426,7 +3426,7 @@ und {n} weitere</translation>
         <translation>Galerie, Modelle und abgelegte Dateien sind bis dahin nicht verfügbar; das Generieren von Bildern ist nicht betroffen.</translation>
     </message>
     <message>
-        <source>The library service is taking long to start.</source>
+        <source>The library service is taking a long time to start.</source>
         <translation>Der Bibliotheksdienst braucht lange zum Starten.</translation>
     </message>
     <message>
@@ -3474,7 +3474,7 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>LookTable</name>
+    <name>DryRunTable</name>
     <message>
         <source>Action</source>
         <translation>Aktion</translation>
@@ -3910,8 +3910,8 @@ und {n} weitere</translation>
         <translation>Ort</translation>
     </message>
     <message>
-        <source>asking…</source>
-        <translation>wird abgefragt…</translation>
+        <source>calculating…</source>
+        <translation>wird berechnet…</translation>
     </message>
     <message>
         <source>full</source>
@@ -3922,8 +3922,8 @@ und {n} weitere</translation>
         <translation>unbekannt</translation>
     </message>
     <message>
-        <source>{width} × {height}, {steps} steps, guidance {guidance}</source>
-        <translation>{width} × {height}, {steps} Schritte, Guidance {guidance}</translation>
+        <source>{width} × {height}, {steps} steps, CFG scale {guidance}</source>
+        <translation>{width} × {height}, {steps} Schritte, CFG-Skala {guidance}</translation>
     </message>
 </context>
 <context>
@@ -3950,8 +3950,8 @@ und {n} weitere</translation>
 <context>
     <name>Models</name>
     <message>
-        <source>No new models found there; those it has are already in the list.</source>
-        <translation>Keine neuen Modelle gefunden; die vorhandenen stehen schon in der Liste.</translation>
+        <source>No new models found; the models there are already listed.</source>
+        <translation>Keine neuen Modelle gefunden; die dort vorhandenen sind schon aufgelistet.</translation>
     </message>
 </context>
 <context>
@@ -3974,8 +3974,8 @@ und {n} weitere</translation>
 <context>
     <name>ModelsPage</name>
     <message>
-        <source>A folder of models, or one of ComfyUI or A1111</source>
-        <translation>Ein Ordner mit Modellen oder einer von ComfyUI oder A1111</translation>
+        <source>A model folder, or a ComfyUI or A1111 installation</source>
+        <translation>Ein Modellordner oder eine ComfyUI- oder A1111-Installation</translation>
     </message>
     <message>
         <source>Add folder…</source>
@@ -3998,8 +3998,8 @@ und {n} weitere</translation>
         <translation>Ordner…</translation>
     </message>
     <message>
-        <source>List the models of a folder, of ComfyUI or of A1111; nothing is copied</source>
-        <translation>Die Modelle eines Ordners, von ComfyUI oder A1111 auflisten; nichts wird kopiert</translation>
+        <source>List the models in a folder, or in a ComfyUI or A1111 installation; nothing is copied</source>
+        <translation>Die Modelle in einem Ordner oder in einer ComfyUI- oder A1111-Installation auflisten; nichts wird kopiert</translation>
     </message>
     <message>
         <source>Model folders, and models removed from the list</source>
@@ -4213,7 +4213,7 @@ und {n} weitere</translation>
 <context>
     <name>PausedNotice</name>
     <message>
-        <source>Go on with the queue</source>
+        <source>Resume the queue</source>
         <translation>Mit der Warteschlange weitermachen</translation>
     </message>
     <message>
@@ -4228,20 +4228,16 @@ und {n} weitere</translation>
         <source>Resume</source>
         <translation>Fortsetzen</translation>
     </message>
-    <message>
-        <source>Resume the queue</source>
-        <translation>Warteschlange fortsetzen</translation>
-    </message>
 </context>
 <context>
-    <name>PlacesDialog</name>
+    <name>ModelFoldersDialog</name>
     <message>
-        <source>A folder of models, or one of ComfyUI or A1111</source>
-        <translation>Ein Ordner mit Modellen oder einer von ComfyUI oder A1111</translation>
+        <source>A model folder, or a ComfyUI or A1111 installation</source>
+        <translation>Ein Modellordner oder eine ComfyUI- oder A1111-Installation</translation>
     </message>
     <message>
-        <source>A folder of models, or the root of ComfyUI or A1111; nothing is copied</source>
-        <translation>Ein Ordner mit Modellen oder der Hauptordner von ComfyUI oder A1111; nichts wird kopiert</translation>
+        <source>A model folder, or the root folder of a ComfyUI or A1111 installation; nothing is copied</source>
+        <translation>Ein Modellordner oder der Hauptordner einer ComfyUI- oder A1111-Installation; nichts wird kopiert</translation>
     </message>
     <message>
         <source>Add folder…</source>
@@ -4347,8 +4343,8 @@ und {n} weitere</translation>
         <translation>von der Festplatte gelesen</translation>
     </message>
     <message>
-        <source>smaller text encoders</source>
-        <translation>kleinere Text-Encoder</translation>
+        <source>quantized text encoders</source>
+        <translation>quantisierte Text-Encoder</translation>
     </message>
     <message>
         <source>tiled decoding</source>
@@ -4482,8 +4478,8 @@ und {n} weitere</translation>
         <translation>Schließen, ohne zu quantisieren</translation>
     </message>
     <message>
-        <source>Half the size, computed in 16 bits: for cards without fast 8-bit products.</source>
-        <translation>Halbe Größe, in 16 Bit berechnet: für Karten ohne schnelle 8-Bit-Produkte.</translation>
+        <source>Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication.</source>
+        <translation>Halbe Größe, in 16 Bit berechnet: für Karten ohne schnelle 8-Bit-Matrixmultiplikation.</translation>
     </message>
     <message>
         <source>Quantize</source>
@@ -4611,7 +4607,7 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>QueueFolder</name>
+    <name>FullDiskRedirect</name>
     <message>
         <source>Waiting images will be saved to {folder}. Press Resume to continue.</source>
         <translation>Wartende Bilder werden in {folder} gespeichert. Zum Weitermachen auf „Fortsetzen“ klicken.</translation>
@@ -4903,8 +4899,8 @@ und {n} weitere</translation>
         <translation>{line}. Wird pausiert</translation>
     </message>
     <message>
-        <source>{line}. Stops after this task</source>
-        <translation>{line}. Stoppt nach dieser Aufgabe</translation>
+        <source>{line}. Pauses after this job</source>
+        <translation>{line}. Pausiert nach diesem Auftrag</translation>
     </message>
     <message>
         <source>{more}, {time} in total</source>
@@ -5079,7 +5075,7 @@ und {n} weitere</translation>
         <translation>Zufälliger Seed</translation>
     </message>
     <message>
-        <source>Seed locked and nothing changed: this makes the same image again.</source>
+        <source>Seed locked and nothing changed: this would generate the same image again.</source>
         <translation>Seed gesperrt und nichts geändert: Das ergibt noch einmal dasselbe Bild.</translation>
     </message>
     <message>
@@ -5125,7 +5121,7 @@ und {n} weitere</translation>
         <translation>Seed</translation>
     </message>
     <message>
-        <source>The same seed and settings make the same image again. Empty: random</source>
+        <source>The same seed and settings generate the same image again. Empty: random</source>
         <translation>Derselbe Seed ergibt mit denselben Einstellungen wieder dasselbe Bild. Leer: zufällig</translation>
     </message>
 </context>
@@ -5136,8 +5132,8 @@ und {n} weitere</translation>
         <translation>Python wurde nicht gefunden: Mezzotint neu installieren</translation>
     </message>
     <message>
-        <source>a line that does not end</source>
-        <translation>eine Zeile, die nicht endet</translation>
+        <source>an unterminated line</source>
+        <translation>eine Zeile ohne Zeilenende</translation>
     </message>
     <message>
         <source>invalid output: {line}</source>
@@ -5236,8 +5232,8 @@ und {n} weitere</translation>
         <translation>Dunkel</translation>
     </message>
     <message>
-        <source>Fast: smaller weights rather than streaming</source>
-        <translation>Schnell: lieber kleinere Gewichte als Streaming</translation>
+        <source>Fast: quantize rather than stream</source>
+        <translation>Schnell: quantisieren statt streamen</translation>
     </message>
     <message>
         <source>For Alt+Up and Alt+Down in the prompt; stays on this machine</source>
@@ -5324,8 +5320,8 @@ und {n} weitere</translation>
         <translation>RAM-Grenze</translation>
     </message>
     <message>
-        <source>Reference: slow and plain</source>
-        <translation>Referenz: langsam und einfach</translation>
+        <source>Reference (slow)</source>
+        <translation>Referenz (langsam)</translation>
     </message>
     <message>
         <source>Settings</source>
@@ -5820,7 +5816,7 @@ und {n} weitere</translation>
         <translation>{name} konnte nicht gestartet werden: {detail}</translation>
     </message>
     <message>
-        <source>{name} has another version than this window ({detail}): reinstall Mezzotint.</source>
+        <source>{name} has a different version than this window ({detail}): reinstall Mezzotint.</source>
         <translation>{name} hat eine andere Version als dieses Fenster ({detail}): Mezzotint neu installieren.</translation>
     </message>
     <message>

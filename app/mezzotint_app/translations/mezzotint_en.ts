@@ -32,7 +32,7 @@
     </message>
 </context>
 <context>
-    <name>BatchWhat</name>
+    <name>BatchInputs</name>
     <message numerus="yes">
         <source>Images listed in the job file: %n</source>
         <translation>

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from mezzotint_app.clock import Clock, Every
+from mezzotint_app.clock import Clock, RepeatingTimer
 from mezzotint_app.stored import Stored
 from mezzotint_app.window_state import WindowState
 
@@ -39,7 +39,7 @@ class EngineStart(QObject):
         self._since: float | None = None  # start time of the current phase
         self._knows = self._has_read = True
         self._has_job = False
-        self._every = Every(clock, _TICK, self.changed.emit)
+        self._every = RepeatingTimer(clock, _TICK, self.changed.emit)
         self._engine = engine
         engine.changed.connect(self._look)
 

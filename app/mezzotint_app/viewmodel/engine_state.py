@@ -8,18 +8,18 @@ from PySide6.QtCore import QObject, Signal, SignalInstance
 from mezzotint.jobs.store import Task
 from mezzotint.protocol import PLANNING, EngineInfo, Event, Loading, MemoryNow
 from mezzotint_app.amounts import bytes_of, left_text
-from mezzotint_app.clock import Clock, Every, SystemClock
+from mezzotint_app.clock import Clock, RepeatingTimer, SystemClock
 from mezzotint_app.processes.service import GONE, Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_start import EngineStart
 from mezzotint_app.window_state import WindowState
 
-Rung = Literal["sdpa", "cpu"]  # PyTorch's attention; the CPU
+Fallback = Literal["sdpa", "cpu"]  # PyTorch's attention; the CPU
 
 DEATHS = 2  # crashes within jobs, without a successful job in between
 _LOOK = 1.0  # seconds between memory queries
-_SURE = 1.0  # seconds of loading before an estimate is shown
+_MIN_SECONDS = 1.0  # seconds of loading before an estimate is shown
 
 
 class Engine(Service, Protocol):
@@ -108,8 +108,8 @@ class EngineState(QObject):
         self._memory: MemoryNow | None = None
         self._asked_memory = self._asked_info = False
         self._deaths = 0
-        self._offer: Rung | None = None
-        self._every = Every(self._clock, _LOOK, self._look_at_memory)
+        self._offer: Fallback | None = None
+        self._every = RepeatingTimer(self._clock, _LOOK, self._look_at_memory)
         engine.changed.connect(self._on_engine)
         engine.logged.connect(lambda _line: self.log_changed.emit())
         jobs.started.connect(self._on_started)
@@ -215,7 +215,7 @@ class EngineState(QObject):
 
     # ---- fallback after repeated crashes
 
-    def offer(self) -> Rung | None:
+    def offer(self) -> Fallback | None:
         """Return the fallback to offer after two crashes within jobs, or None; the user decides."""
         return self._offer
 
@@ -244,7 +244,7 @@ class EngineState(QObject):
         """Decline the offer; it is made again after two more crashes."""
         self._set_offer(None)
 
-    def _next_rung(self) -> Rung | None:
+    def _next_fallback(self) -> Fallback | None:
         """Return the next fallback; None if only the CPU is in use, where neither would help."""
         settings, info = self._settings.value(), self._engine.info()
         devices = {device.id for device in info.devices} if info is not None else set()
@@ -252,7 +252,7 @@ class EngineState(QObject):
             return None
         return "sdpa" if settings.attention not in ("sdpa", "reference") else "cpu"
 
-    def _set_offer(self, offer: Rung | None) -> None:
+    def _set_offer(self, offer: Fallback | None) -> None:
         self._deaths = 0
         if offer != self._offer:
             self._offer = offer
@@ -274,10 +274,10 @@ class EngineState(QObject):
         elif not self._asked_info:
             self._asked_info = True
             self._engine.ask(
-                "info", answer=EngineInfo, then=lambda _: self._told(True), failed=lambda _: self._told(False)
+                "info", answer=EngineInfo, then=lambda _: self._on_info(True), failed=lambda _: self._on_info(False)
             )
 
-    def _told(self, knows: bool) -> None:
+    def _on_info(self, knows: bool) -> None:
         """The device name is optional, and the engine's end is handled elsewhere, so failures are ignored."""
         self._asked_info = False
         if knows or self.state() == "ready":
@@ -320,7 +320,7 @@ class EngineState(QObject):
         elif failure.kind in (GONE, "device_lost") and self.state() not in ("stopped", "starting"):
             self._deaths += 1
         if self._deaths >= DEATHS:
-            self._set_offer(self._next_rung())
+            self._set_offer(self._next_fallback())
         self._start.job_ended()
         self._forget_job()
         self.changed.emit()
@@ -368,6 +368,6 @@ class _Load:
 
     def _seconds_left(self, last: Loading, elapsed: float) -> float | None:
         done = last.bytes_done - self.first.bytes_done
-        if elapsed < _SURE or done <= 0:
+        if elapsed < _MIN_SECONDS or done <= 0:
             return None
         return max(0.0, (last.bytes_total - last.bytes_done) * elapsed / done)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.clock import Clock, SystemClock, TimerHandle
 
 LATE = 20.0  # seconds; a start usually takes two or three
 
@@ -15,13 +15,17 @@ class LateStart(QObject):
     changed = Signal()
 
     def __init__(
-        self, state: Callable[[], str], told: SignalInstance, clock: Clock | None = None, parent: QObject | None = None
+        self,
+        state: Callable[[], str],
+        changed: SignalInstance,
+        clock: Clock | None = None,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._state, self._clock = state, clock or SystemClock(self)
-        self._wait: Wait | None = None
+        self._wait: TimerHandle | None = None
         self._late = False
-        told.connect(self._look)
+        changed.connect(self._look)
         self._look()
 
     def is_late(self) -> bool:

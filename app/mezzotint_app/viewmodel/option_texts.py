@@ -14,5 +14,5 @@ def label(option: Option) -> str:
 
 def tooltip(option: Option) -> str:
     """Return the option's help text with a capital first letter."""
-    told = QCoreApplication.translate(CONTEXT, option.help)
-    return told[:1].upper() + told[1:]
+    message = QCoreApplication.translate(CONTEXT, option.help)
+    return message[:1].upper() + message[1:]

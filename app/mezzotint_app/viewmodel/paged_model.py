@@ -10,14 +10,14 @@ from mezzotint_app.viewmodel.paged_rows import PagedRows, runs
 T = TypeVar("T")
 
 Index = QModelIndex | QPersistentModelIndex
-Told = Callable[[int, Sequence[T]], None]  # total number of rows, and the rows of the page
-Refused = Callable[[str], None]
-Ask = Callable[[int, int, Told[T], Refused], None]  # offset, limit
+OnPage = Callable[[int, Sequence[T]], None]  # total number of rows, and the rows of the page
+OnError = Callable[[str], None]
+FetchPage = Callable[[int, int, OnPage[T], OnError], None]  # offset, limit
 
 PAGE = 200  # rows per request
-MOST = 4000  # rows kept in memory
-MOST_RUNS = 24  # contiguous runs of rows removed individually
-AT_ONCE = 2  # concurrent requests
+MAX_ROWS = 4000  # rows kept in memory
+MAX_RUNS = 24  # contiguous runs of rows removed individually
+MAX_REQUESTS = 2  # concurrent requests
 _FLAG = Qt.ItemFlag
 # Built once: views query the flags ten thousand times for a large selection.
 ROW_FLAGS = _FLAG.ItemIsSelectable | _FLAG.ItemIsEnabled | _FLAG.ItemNeverHasChildren | _FLAG.ItemIsDragEnabled
@@ -32,12 +32,12 @@ class PagedModel(QAbstractListModel, Generic[T]):
     answered = Signal()
 
     def __init__(
-        self, ask: Ask[T], key: Callable[[T], Hashable], parent: QObject | None = None, *, ready: bool = True
+        self, ask: FetchPage[T], key: Callable[[T], Hashable], parent: QObject | None = None, *, ready: bool = True
     ) -> None:
         super().__init__(parent)
         self._ready = ready  # whether the source can be queried
         self._ask, self._key = ask, key
-        self._rows: PagedRows[T] = PagedRows(key, MOST)
+        self._rows: PagedRows[T] = PagedRows(key, MAX_ROWS)
         self._shown = (0, 0)
         self._first_answer = False
         self._question = 0  # answers to an older query are dropped
@@ -122,7 +122,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self.endResetModel()
         self.refresh()
 
-    def change_here(self, key: Hashable, change: Callable[[T], T]) -> None:
+    def update_optimistically(self, key: Hashable, change: Callable[[T], T]) -> None:
         """Show a change before the source has confirmed it."""
         row = self._rows.row_of(key)
         item = None if row is None else self._rows.get(row)
@@ -130,18 +130,18 @@ class PagedModel(QAbstractListModel, Generic[T]):
             return
         self._floor = self._version + 1
         self._rows.set(row, change(item))
-        self._tell_changed(row, row)
+        self._emit_changed(row, row)
 
-    def remove_here(self, keys: Iterable[Hashable]) -> None:
+    def remove_optimistically(self, keys: Iterable[Hashable]) -> None:
         """Remove rows before the source has confirmed it."""
         places = self._rows.places()
         self._floor = self._version + 1
         gone = runs([places[key] for key in keys if key in places])
-        for row, count in reversed(gone[:MOST_RUNS]):  # further runs disappear when the page is fetched again
+        for row, count in reversed(gone[:MAX_RUNS]):  # further runs disappear when the page is fetched again
             self._remove(row, count)
         self.refresh()
 
-    def move_here(self, rows: Sequence[int], before: int) -> None:
+    def move_optimistically(self, rows: Sequence[int], before: int) -> None:
         """Move `rows`, in their order, in front of row `before` (the number of rows: to the end)."""
         self._floor = self._version + 1
         self.layoutAboutToBeChanged.emit()
@@ -153,25 +153,25 @@ class PagedModel(QAbstractListModel, Generic[T]):
 
     # ---- fetching
 
-    def gather(self, rows: Sequence[int], then: Callable[[list[T]], None], failed: Refused | None = None) -> None:
+    def gather(self, rows: Sequence[int], then: Callable[[list[T]], None], failed: OnError | None = None) -> None:
         """Pass the items in `rows` to `then`, fetching missing pages first; `then` may be called synchronously."""
         found = {row: item for row in rows if (item := self._rows.get(row)) is not None}
         pages = sorted({row // PAGE for row in rows if row not in found})
         self._gather(list(rows), pages, found, then, failed or self.failed.emit)
 
     def _gather(
-        self, rows: list[int], pages: list[int], found: dict[int, T], then: Callable[[list[T]], None], failed: Refused
+        self, rows: list[int], pages: list[int], found: dict[int, T], then: Callable[[list[T]], None], failed: OnError
     ) -> None:
         if not pages:
             then([found[row] for row in rows if row in found])
             return
         page, wanted = pages[0], set(rows)
 
-        def told(_total: int, items: Sequence[T]) -> None:
+        def on_page(_total: int, items: Sequence[T]) -> None:
             found.update({row: item for row, item in enumerate(items, page * PAGE) if row in wanted})
             self._gather(rows, pages[1:], found, then, failed)
 
-        self._ask(page * PAGE, PAGE, told, failed)
+        self._ask(page * PAGE, PAGE, on_page, failed)
 
     def _want_shown(self) -> None:
         first, last = self._shown
@@ -192,8 +192,8 @@ class PagedModel(QAbstractListModel, Generic[T]):
         if not self._ready:
             return
         shown = range(self._shown[0] // PAGE, self._shown[1] // PAGE + 1)
-        del self._wanted[: max(0, len(self._wanted) - 2 * AT_ONCE - len(shown))]
-        while self._wanted and len(self._under_way) < AT_ONCE:
+        del self._wanted[: max(0, len(self._wanted) - 2 * MAX_REQUESTS - len(shown))]
+        while self._wanted and len(self._under_way) < MAX_REQUESTS:
             page = self._wanted.pop()
             if page not in self._under_way and page not in self._fresh:
                 self._ask_page(page)
@@ -236,7 +236,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self._resize(first, total, items)
         if self._rows.difference(first, items) is None:
             taken = self._rows.take(first, items)
-            self._tell_changed(taken.first, taken.last)
+            self._emit_changed(taken.first, taken.last)
         else:
             self._rearrange(first, items)
         self._forget_far()
@@ -268,7 +268,7 @@ class PagedModel(QAbstractListModel, Generic[T]):
             old, [self._found_again(index, key, places, page) for index, key in zip(old, keys, strict=True)]
         )
         self.layoutChanged.emit()
-        self._tell_changed(taken.first, taken.last)
+        self._emit_changed(taken.first, taken.last)
 
     def _found_again(
         self, index: QModelIndex, key: Hashable | None, places: dict[Hashable, int], page: range
@@ -289,6 +289,6 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self.endRemoveRows()
         self.counted.emit(self._rows.total)
 
-    def _tell_changed(self, first: int, last: int) -> None:
+    def _emit_changed(self, first: int, last: int) -> None:
         if last >= first:
             self.dataChanged.emit(self.index(first), self.index(last))

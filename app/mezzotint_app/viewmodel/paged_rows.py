@@ -20,7 +20,7 @@ def runs(rows: Collection[int]) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class PageChange:
     """How a page changed the rows that were already known."""
 
     first: int  # rows with changed content; none where last < first
@@ -90,7 +90,7 @@ class PagedRows(Generic[T]):
                 return row
         return None
 
-    def take(self, first: int, items: Sequence[T]) -> Taken:
+    def take(self, first: int, items: Sequence[T]) -> PageChange:
         """Store a page; its items are removed from any other row."""
         moved = self.difference(first, items) is not None
         changed = [row for row, item in enumerate(items, first) if self._rows.get(row) != item]
@@ -101,7 +101,7 @@ class PagedRows(Generic[T]):
             del self._rows[row]
         self._rows.update(enumerate(items, first))
         changed += elsewhere
-        return Taken(first=min(changed, default=0), last=max(changed, default=-1), moved=moved or bool(elsewhere))
+        return PageChange(first=min(changed, default=0), last=max(changed, default=-1), moved=moved or bool(elsewhere))
 
     def forget_far(self, first: int, last: int) -> list[int]:
         """If too many rows are known, forget those farthest from the given range; returns them."""

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 from mezzotint.errors import ImageRefused, MezzotintError
 from mezzotint.library_protocol import Pixels, PixelsRequest
 from mezzotint.trouble import shown, storage_error
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.strips import converted
 
@@ -35,7 +35,7 @@ class LoadedImage:
 class PixelLoader(QObject):
     """Loads images; in each slot the newest request wins, and the callbacks of the one it replaces are not called."""
 
-    def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
+    def __init__(self, librarian: Service, pool: Executor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._librarian, self._pool = librarian, pool
         self._wanted: dict[str, int] = {}  # slot -> handle

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QDir, QObject, QProcess, QUrl, Signal
 
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 
 Start = Callable[[str, Sequence[str]], bool]  # program and its arguments; whether it started successfully
 
@@ -58,7 +58,7 @@ class Reveal(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, background: Runs, parent: QObject | None = None, *, show: Callable[[str], bool] = show_file
+        self, background: Executor, parent: QObject | None = None, *, show: Callable[[str], bool] = show_file
     ) -> None:
         super().__init__(parent)
         self._background, self._show = background, show

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.batch.failures import BatchFailures
 from mezzotint_app.viewmodel.batch.state import Batch
-from mezzotint_app.viewmodel.batch.words import (
+from mezzotint_app.viewmodel.batch.texts import (
     failures_words,
     fraction,
     is_empty,
@@ -47,7 +47,7 @@ class BatchCard(QFrame):
 
     stop_asked = Signal()
     stop_now_asked = Signal()
-    go_on_asked = Signal()
+    resume_asked = Signal()
     retry_asked = Signal()
     folder_asked = Signal()
     gallery_asked = Signal()
@@ -116,9 +116,11 @@ class BatchCard(QFrame):
         self.stop_now = self._button(
             "stop", self.tr("Stop at once"), self.tr("The current image starts over when the batch is resumed")
         )
-        self.go_on = self._button("play", self.tr("Resume"), self.tr("Make the missing images; nothing is made twice"))
-        self.go_on.setProperty("role", "primary")
-        self.go_on.setIcon(icon_in("play", "accent_text"))
+        self.resume = self._button(
+            "play", self.tr("Resume"), self.tr("Generate the missing images; nothing is generated twice")
+        )
+        self.resume.setProperty("role", "primary")
+        self.resume.setIcon(icon_in("play", "accent_text"))
         self.retry = self._button(
             "retry", self.tr("Retry failed"), self.tr("Retry what failed, and make the missing images")
         )
@@ -135,7 +137,7 @@ class BatchCard(QFrame):
         for button, signal in (
             (self.stop, self.stop_asked),
             (self.stop_now, self.stop_now_asked),
-            (self.go_on, self.go_on_asked),
+            (self.resume, self.resume_asked),
             (self.retry, self.retry_asked),
             (self.open, self.folder_asked),
             (self.gallery, self.gallery_asked),
@@ -176,7 +178,7 @@ class BatchCard(QFrame):
         head.addWidget(self.title, 1)
         buttons = FlowLayout()
         for button in (
-            self.stop, self.stop_now, self.go_on, self.retry, self.failed, self.open, self.gallery, self.log,
+            self.stop, self.stop_now, self.resume, self.retry, self.failed, self.open, self.gallery, self.log,
             self.remove,
         ):  # fmt: skip
             buttons.addWidget(button)
@@ -215,7 +217,7 @@ class BatchCard(QFrame):
         elsewhere = batch.status is not None and bool(batch.status.running) and resting
         self.stop.setVisible(batch.stage in ("running", "waiting"))
         self.stop_now.setVisible(works)
-        self.go_on.setVisible(resting and not is_whole(batch) and not elsewhere)
+        self.resume.setVisible(resting and not is_whole(batch) and not elsewhere)
         self.retry.setVisible(resting and batch.failed > 0 and not elsewhere)
         self.failed.setVisible(batch.failed > 0)
         self.failed.setText(self.tr("Failed: {count}").format(count=number(batch.failed)))
@@ -223,7 +225,7 @@ class BatchCard(QFrame):
         self.log.setVisible(has_log and bool(batch.problem or batch.silent))
         self.remove.setVisible(not works)
         for button in (
-            self.stop, self.stop_now, self.go_on, self.retry, self.open, self.gallery, self.log, self.remove,
+            self.stop, self.stop_now, self.resume, self.retry, self.open, self.gallery, self.log, self.remove,
             self.failed,
         ):  # fmt: skip
             button.setAccessibleName(self.tr("{what}: {title}").format(what=button.text(), title=title))

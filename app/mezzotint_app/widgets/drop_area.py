@@ -16,14 +16,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.dropped.data import can_hold, held
+from mezzotint_app.viewmodel.dropped.data import can_hold, drop_data
 from mezzotint_app.widgets.labels import plain_label
 
 
 class DropArea(QFrame):
     """Accepts data that is dropped on it, or pasted while it or a child has the focus."""
 
-    dropped = Signal(object)  # Held
+    dropped = Signal(object)  # DropData
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,7 +40,7 @@ class DropArea(QFrame):
         self._take(QGuiApplication.clipboard().mimeData() or QMimeData())
 
     def _take(self, data: QMimeData) -> None:
-        self.dropped.emit(held(data))
+        self.dropped.emit(drop_data(data))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802, D102
         if can_hold(event.mimeData()):

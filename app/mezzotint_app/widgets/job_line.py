@@ -16,7 +16,7 @@ class JobLine(QFrame):
     """Shows a LibraryJob."""
 
     cancel_asked = Signal()
-    again_asked = Signal()
+    retry_asked = Signal()
     dismiss_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -28,10 +28,10 @@ class JobLine(QFrame):
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(8)
         self.cancel = self._button("stop", self.tr("Stop; it is resumed from here the next time"))
-        self.again = self._button("retry", self.tr("Retry; it is resumed from where it stopped"))
+        self.retry = self._button("retry", self.tr("Retry; it is resumed from where it stopped"))
         self.dismiss = self._button("cancel", self.tr("Dismiss"))
         self.cancel.clicked.connect(self.cancel_asked)
-        self.again.clicked.connect(self.again_asked)
+        self.retry.clicked.connect(self.retry_asked)
         self.dismiss.clicked.connect(self.dismiss_asked)
         words = QVBoxLayout()
         words.setSpacing(4)
@@ -40,7 +40,7 @@ class JobLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 8, 8)
         row.addLayout(words, 1)
-        for button in (self.cancel, self.again, self.dismiss):
+        for button in (self.cancel, self.retry, self.dismiss):
             row.addWidget(button)
 
     def show_job(self, job: LibraryJob) -> None:
@@ -66,10 +66,10 @@ class JobLine(QFrame):
     def _show_buttons(self, job: LibraryJob) -> None:
         title = self._title.whole_text()
         self.cancel.setAccessibleName(self.tr("Stop: {title}").format(title=title))
-        self.again.setAccessibleName(self.tr("Try again: {title}").format(title=title))
+        self.retry.setAccessibleName(self.tr("Try again: {title}").format(title=title))
         self.dismiss.setAccessibleName(self.tr("Dismiss: {title}").format(title=title))
         self.cancel.setVisible(job.state == "running")
-        self.again.setVisible(job.state in ("failed", "cancelled"))
+        self.retry.setVisible(job.state in ("failed", "cancelled"))
         self.dismiss.setVisible(job.state != "running")
 
     def _words(self, job: LibraryJob) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mezzotint_app import theme
 from mezzotint_app.amounts import bytes_text
-from mezzotint_app.viewmodel.create.plan_words import Segment
+from mezzotint_app.viewmodel.create.plan_text import Segment
 
 _HEIGHT = 8
 _THINNEST = 4  # minimum width in pixels of a non-empty part

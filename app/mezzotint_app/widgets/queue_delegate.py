@@ -8,7 +8,7 @@ from mezzotint_app import theme
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.queue.queue import ThumbnailRole, ViewRole
-from mezzotint_app.viewmodel.queue.words import COLOURS, ICONS, EntryView
+from mezzotint_app.viewmodel.queue.texts import COLOURS, ICONS, EntryView
 
 Index = QModelIndex | QPersistentModelIndex
 

@@ -10,7 +10,7 @@ from mezzotint_app.widgets.queue_delegate import QueueDelegate
 class QueueList(QListView):
     """Signals which rows are visible."""
 
-    in_sight = Signal(int, int)
+    visible_rows_changed = Signal(int, int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -23,22 +23,22 @@ class QueueList(QListView):
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.setDragDropOverwriteMode(False)
         self.setDropIndicatorShown(True)
-        self._told = (0, -1)
+        self._last_visible = (0, -1)
 
     def updateGeometries(self) -> None:  # noqa: N802  Qt's name
         """Also called whenever rows are inserted or removed."""
         super().updateGeometries()
-        self._tell()
+        self._emit_visible_rows()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802  Qt's name
         """Report the visible rows."""
         super().resizeEvent(event)
-        self._tell()
+        self._emit_visible_rows()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802  Qt's name
         """Report the visible rows."""
         super().scrollContentsBy(dx, dy)
-        self._tell()
+        self._emit_visible_rows()
 
     def keyboardSearch(self, search: str) -> None:  # noqa: N802
         """Disabled, as it would read every row of the list."""
@@ -75,13 +75,13 @@ class QueueList(QListView):
         start = first.row() if first.isValid() else 0
         return start, last.row() if last.isValid() else min(max(0, count - 1), start + 40)
 
-    def _tell(self) -> None:
+    def _emit_visible_rows(self) -> None:
         if self.model() is None:
             return
-        told = self.rows_in_sight()
-        if told != self._told:
-            self._told = told
-            self.in_sight.emit(*told)
+        visible = self.rows_in_sight()
+        if visible != self._last_visible:
+            self._last_visible = visible
+            self.visible_rows_changed.emit(*visible)
 
 
 def selected_count(view: QAbstractItemView) -> int:

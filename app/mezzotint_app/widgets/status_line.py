@@ -8,7 +8,7 @@ from mezzotint_app.widgets.elided_button import ElidedButton
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
-_TOLD = 8000  # milliseconds that a message is shown
+_MESSAGE_TIME = 8000  # milliseconds that a message is shown
 _ICON = QSize(16, 16)
 
 
@@ -71,7 +71,7 @@ class StatusLine(QFrame):
         self.memory.setText(text)
         self.memory.setVisible(bool(text))
 
-    def tell(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a message for a while."""
         self.message.setText(text)
-        self._fading.start(_TOLD)
+        self._fading.start(_MESSAGE_TIME)

@@ -8,7 +8,7 @@ from mezzotint.jobs.store import Task
 from mezzotint_app import theme
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.queue.details import TaskRole
-from mezzotint_app.viewmodel.queue.words import COLOURS, ICONS, task_errors, task_text
+from mezzotint_app.viewmodel.queue.texts import COLOURS, ICONS, task_errors, task_text
 
 Index = QModelIndex | QPersistentModelIndex
 

@@ -18,11 +18,11 @@ from mezzotint_app.windows.batch.log_dialog import BatchLogDialog
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.dropped_questions import DroppedQuestions
 from mezzotint_app.windows.gallery.viewer import Viewer
-from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.log_dialog import LogDialog
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
-from mezzotint_app.windows.models.places_dialog import PlacesDialog
+from mezzotint_app.windows.models.model_folders_dialog import ModelFoldersDialog
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
+from mezzotint_app.windows.quit_dialog import QuitDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
 
@@ -58,9 +58,9 @@ class Dialogs(QObject):
             "settings",
             lambda: SettingsDialog(
                 self._program.settings,
-                self._program.image_places,
+                self._program.output_folders,
                 info.devices if info is not None else (),
-                self._program.create.words.forget,
+                self._program.create.prompts.forget,
                 self._window,
             ),
         )
@@ -75,7 +75,7 @@ class Dialogs(QObject):
 
     def batch_log(self, title: str, lines: Sequence[str]) -> None:
         """Show the output of a batch's last run."""
-        self._show("batch-log", lambda: BatchLogDialog(title, lines, self._window), anew=True)
+        self._show("batch-log", lambda: BatchLogDialog(title, lines, self._window), replace=True)
 
     def save_as_job(self) -> None:
         """Save the settings of the Create page as a job file."""
@@ -85,11 +85,11 @@ class Dialogs(QObject):
         dialog.setNameFilters([self.tr("Job files") + " (*.toml)"])
         dialog.setDefaultSuffix("toml")
         dialog.fileSelected.connect(lambda path: program.batch.save_request(program.create.request(), path))
-        self._show("save-job", lambda: dialog, anew=True)
+        self._show("save-job", lambda: dialog, replace=True)
 
     def places(self) -> None:
         """Show the model folders."""
-        self._show("places", lambda: PlacesDialog(self._program.library, self._window))
+        self._show("places", lambda: ModelFoldersDialog(self._program.library, self._window))
 
     def get_model(self) -> None:
         """Download a model from the list or the hub."""
@@ -109,8 +109,8 @@ class Dialogs(QObject):
         model.apply_wanted.connect(self._apply)
         model.use_as_input.connect(program.images.set_image)
         model.use_as_input.connect(lambda _path: self.applied.emit())
-        model.look_at(path)
-        self._show("differences", lambda: dialog, anew=True)
+        model.set_current(path)
+        self._show("differences", lambda: dialog, replace=True)
 
     def view(self, paths: list[str], index: int) -> None:
         """Show images in the full-screen viewer."""
@@ -129,10 +129,10 @@ class Dialogs(QObject):
         choice = self._program.settings.value().when_closed
         batch = self._program.batches.work_left()
         if choice == "ask" or (choice == "go_on" and batch):
-            dialog = LeavingDialog(self._window, batch=batch, queue=self._program.queue.summary.work_left())
-            dialog.go_on.connect(lambda: self._hand_over(then))
+            dialog = QuitDialog(self._window, batch=batch, queue=self._program.queue.summary.work_left())
+            dialog.continue_in_background.connect(lambda: self._hand_over(then))
             dialog.stop.connect(lambda: self._stop(then))
-            self._show("leaving", lambda: dialog, anew=True)
+            self._show("leaving", lambda: dialog, replace=True)
         elif choice == "go_on":
             self._hand_over(then)
         else:
@@ -168,14 +168,14 @@ class Dialogs(QObject):
             )
             keeping = ViewerKeeping(model, program.librarian, program.gallery.trash)
             keeping.changed.connect(program.gallery.model.refresh)
-            keeping.failed.connect(model.told)
+            keeping.failed.connect(model.message)
             self._viewer = Viewer(model, pool=program.pool)
         return self._viewer
 
-    def _show(self, name: str, make: Callable[[], QDialog], *, anew: bool = False) -> None:
-        """Show the dialog of this name, or raise it if it is open; with `anew`, replace an open one."""
+    def _show(self, name: str, make: Callable[[], QDialog], *, replace: bool = False) -> None:
+        """Show the dialog of this name, or raise it if it is open; with `replace`, replace an open one."""
         dialog = self._open.get(name)
-        if dialog is not None and anew:
+        if dialog is not None and replace:
             dialog.close()
             dialog = None
         if dialog is None:
@@ -221,5 +221,5 @@ class Dialogs(QObject):
         then()
 
     def _hand_over(self, then: Callable[[], None]) -> None:
-        self._program.go_on_without_window = True
+        self._program.continue_in_background = True
         then()

@@ -42,7 +42,7 @@ class DifferencesDialog(QDialog):
         self._shown_path = ""
         self._loading = 0
         self._broken = ""  # why the image cannot be shown
-        self.setWindowTitle(self.tr("Settings of an image"))
+        self.setWindowTitle(self.tr("Image settings"))
         self.resize(760, 560)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)

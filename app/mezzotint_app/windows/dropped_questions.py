@@ -11,7 +11,7 @@ from mezzotint_app.viewmodel.dropped.described_request import file_name
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 from mezzotint_app.viewmodel.foreign_text import in_lines
-from mezzotint_app.viewmodel.queue.words import images_count
+from mezzotint_app.viewmodel.queue.texts import images_count
 
 _FEW = 12  # a folder with at most this many images becomes a queue entry, a larger one a batch
 _MOST = 20  # waiting questions; further ones replace the oldest

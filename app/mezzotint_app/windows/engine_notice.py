@@ -65,7 +65,7 @@ class EngineNotice(QWidget):
         if state.is_put_off():
             return " ".join((self.tr("The engine was not started."), self._waits()))
         if self._late.is_late():
-            return " ".join((self.tr("The engine is taking long to start."), self._waits()))
+            return " ".join((self.tr("The engine is taking a long time to start."), self._waits()))
         return ""
 
     def _waits(self) -> str:

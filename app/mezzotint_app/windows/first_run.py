@@ -33,7 +33,7 @@ class FirstRun(QWidget):
         self.folder_button = self._button(
             "folder",
             self.tr("Add my models…"),
-            self.tr("A folder of models, of ComfyUI or of A1111; nothing is copied"),
+            self.tr("A model folder, or a ComfyUI or A1111 installation; nothing is copied"),
         )
         self.get_button = self._button(
             "download", self.tr("Download a model…"), self.tr("From a list, or from Hugging Face")
@@ -54,7 +54,7 @@ class FirstRun(QWidget):
         column.setSpacing(12)
         column.addStretch(2)
         column.addWidget(mark)
-        title = plain_label(self.tr("Images from words, made on your own machine"), role="title", wrap=True)
+        title = plain_label(self.tr("Images from text, generated on your own computer"), role="title", wrap=True)
         words = plain_label(
             self.tr("No account, no cloud: everything stays on this machine. Start with a sentence."),
             role="muted",
@@ -93,8 +93,8 @@ class FirstRun(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         words = self.tr(
-            "The bundled model is small and paints simple landscapes. For anything else, use a model that you have or "
-            "get one."
+            "The bundled model is small and generates simple landscapes. For anything else, use one of your own "
+            "models, or download one."
         )
         label = plain_label(words, role="muted", wrap=True)
         label.setAlignment(Qt.AlignmentFlag.AlignHCenter)

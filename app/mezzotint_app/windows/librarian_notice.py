@@ -43,5 +43,5 @@ class LibrarianNotice(QWidget):
         if state == "given_up":
             return " ".join((reason, self.tr("It does not restart automatically."), waits))
         if self._late.is_late():
-            return " ".join((self.tr("The library service is taking long to start."), waits))
+            return " ".join((self.tr("The library service is taking a long time to start."), waits))
         return ""

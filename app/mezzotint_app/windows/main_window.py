@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLay
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.program import Program
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.dropped.data import can_hold, held
+from mezzotint_app.viewmodel.dropped.data import can_hold, drop_data
 from mezzotint_app.viewmodel.models.found import found_words
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
@@ -31,7 +31,7 @@ from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
 from mezzotint_app.windows.first_size import first_size
 from mezzotint_app.windows.gallery.page import GalleryPage
-from mezzotint_app.windows.kept_layout import KeptLayout
+from mezzotint_app.windows.layout_persistence import LayoutPersistence
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
 from mezzotint_app.windows.models.page import ModelsPage
 from mezzotint_app.windows.queue.page import QueuePage
@@ -86,12 +86,12 @@ class MainWindow(QMainWindow):
         )
         to_page[number]()
 
-    def tell(self, text: str) -> None:
+    def show_notice(self, text: str) -> None:
         """Show a notice until the user closes it."""
         before = [one for one in self.notice.text().split("\n") if one and one not in text.split("\n")]
         self.notice.show_text("\n".join([*before, text][-_MOST_NOTICES:])[-_LONGEST_NOTICE:])
 
-    def untell(self, text: str) -> None:
+    def remove_notice(self, text: str) -> None:
         """Remove a notice that no longer applies."""
         self.notice.show_text("\n".join(one for one in self.notice.text().split("\n") if one not in text.split("\n")))
 
@@ -114,7 +114,7 @@ class MainWindow(QMainWindow):
         self.batch_page = BatchPage(program.batch)
         self.first_run = FirstRun()
         self.pages = QStackedWidget()
-        self.kept = KeptLayout(program.window_state, self)
+        self.kept = LayoutPersistence(program.window_state, self)
         for page in (
             self.create_page,
             self.queue_page,
@@ -165,28 +165,28 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.show_page)
         self.rail.settings_asked.connect(dialogs.settings)
         self.rail.help_asked.connect(dialogs.keys)
-        self.create_page.told.connect(self.line.tell)
-        self.create_page.copied.connect(self.line.tell)
+        self.create_page.message.connect(self.line.show_message)
+        self.create_page.copied.connect(self.line.show_message)
         self.create_page.save_wanted.connect(dialogs.save_as_job)
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
         self.create_page.show_settings_of.connect(dialogs.settings_of_image)
         self.queue_page.edit_again.connect(self._edit_again)
         self.queue_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.queue_page.open_full_screen.connect(dialogs.view)
-        self.queue_page.told.connect(self.line.tell)
+        self.queue_page.message.connect(self.line.show_message)
         self.gallery_page.show_settings_of.connect(dialogs.settings_of_image)
         self.gallery_page.use_as_input.connect(self._use_image)
         self.gallery_page.edit_image.connect(self._edit_image)
         self.gallery_page.open_full_screen.connect(dialogs.view)
         self.gallery_page.compare.connect(dialogs.compare)
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
-        self.gallery_page.told.connect(self.line.tell)
+        self.gallery_page.message.connect(self.line.show_message)
         self.models_page.use_asked.connect(self._use_model)
         self.models_page.get_asked.connect(dialogs.get_model)
         self.models_page.quantize_asked.connect(dialogs.quantize)
         self.models_page.places_asked.connect(dialogs.places)
         self.models_page.reveal_asked.connect(self.program.gallery.reveal.show)
-        self.batch_page.told.connect(self._batch_told)
+        self.batch_page.message.connect(self._batch_told)
         self.batch_page.folder_asked.connect(self._open_folder)
         self.batch_page.log_asked.connect(dialogs.batch_log)
         dialogs.applied.connect(lambda: self.show_page(CREATE))
@@ -198,12 +198,12 @@ class MainWindow(QMainWindow):
 
     def _connect_window(self) -> None:
         program = self.program
-        program.told.connect(self.tell)
-        program.library.told.connect(self._models_told)
-        program.library.found.connect(lambda found: self.line.tell(found_words(found)))
-        program.over.connect(self.untell)
-        program.images.told.connect(self.tell)
-        program.dropped.message.connect(self.tell)
+        program.message.connect(self.show_notice)
+        program.library.message.connect(self._models_told)
+        program.library.found.connect(lambda found: self.line.show_message(found_words(found)))
+        program.resolved.connect(self.remove_notice)
+        program.images.message.connect(self.show_notice)
+        program.dropped.message.connect(self.show_notice)
         program.gallery.reveal.open_folder.connect(self._open_folder)
         program.queue.reveal.open_folder.connect(self._open_folder)
         self.engine_notice.log_asked.connect(self.dialogs.log)
@@ -224,14 +224,14 @@ class MainWindow(QMainWindow):
     def _batch_told(self, text: str) -> None:
         """Show a problem with a batch, or the result of loading or saving a job file."""
         if self.pages.currentIndex() == BATCH:
-            self.tell(text)
+            self.show_notice(text)
         else:
-            self.line.tell(text)
+            self.line.show_message(text)
 
     def _models_told(self, text: str) -> None:
         """Show a message about models, unless the Models page shows it itself."""
         if self.pages.currentIndex() != MODELS:
-            self.tell(text)
+            self.show_notice(text)
 
     def _use_model(self, identity: str) -> None:
         self.program.create.chosen.set_model(identity)
@@ -251,7 +251,7 @@ class MainWindow(QMainWindow):
 
     def _first_image(self, prompt: str) -> None:
         self._first_run_over(CREATE)
-        self.program.create.words.set_prompt(prompt)
+        self.program.create.prompts.set_prompt(prompt)
         self.program.create.generate()
 
     def _first_folder(self) -> None:
@@ -275,12 +275,12 @@ class MainWindow(QMainWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802, D102
         event.acceptProposedAction()
-        self.program.dropped.take(held(event.mimeData()))
+        self.program.dropped.take(drop_data(event.mimeData()))
 
     def _paste(self) -> None:
         data = QGuiApplication.clipboard().mimeData()
         if data is not None and can_hold(data):
-            self.program.dropped.take(held(data))
+            self.program.dropped.take(drop_data(data))
 
     # ---- geometry and closing
 

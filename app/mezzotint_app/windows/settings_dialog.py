@@ -25,7 +25,7 @@ from mezzotint_app.language import LANGUAGES
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
+from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
@@ -42,7 +42,7 @@ class SettingsDialog(QDialog):
     def __init__(
         self,
         settings: Stored[Settings],
-        places: ImagePlaces,
+        places: OutputFolders,
         devices: Sequence[DeviceInfo] = (),
         forget_prompts: Callable[[], None] = lambda: None,
         parent: QWidget | None = None,
@@ -134,7 +134,7 @@ class SettingsDialog(QDialog):
                 self.tr("Memory"),
                 (
                     (self.tr("Automatic"), "auto"),
-                    (self.tr("Fast: smaller weights rather than streaming"), "fast"),
+                    (self.tr("Fast: quantize rather than stream"), "fast"),
                     (self.tr("Balanced"), "balanced"),
                     (self.tr("Lowest: as little memory as possible"), "lowest"),
                 ),
@@ -152,7 +152,7 @@ class SettingsDialog(QDialog):
                     (self.tr("Mezzotint's own kernel"), "flash"),
                     (self.tr("Mezzotint's own kernel, 8 bits"), "int8"),
                     (self.tr("torch"), "sdpa"),
-                    (self.tr("Reference: slow and plain"), "reference"),
+                    (self.tr("Reference (slow)"), "reference"),
                 ),
             ),
         )

@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLi
 
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import DEFAULT_TEMPLATE
-from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
+from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.path_list import PathList
 from mezzotint_app.widgets.labels import plain_label
@@ -28,7 +28,7 @@ class FolderList(PathList):
 class ImageSettings(QWidget):
     """Fields whose values are stored if they are valid; errors are shown below them."""
 
-    def __init__(self, places: ImagePlaces, parent: QWidget | None = None) -> None:
+    def __init__(self, places: OutputFolders, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._places = places
         self.folder = QLineEdit(places.folder())
@@ -51,7 +51,7 @@ class ImageSettings(QWidget):
     def _name(self) -> None:
         self.folder.setPlaceholderText(self._places.usual_folder())
         self.folder.setAccessibleName(self.tr("Image folder"))
-        self.folder.setToolTip(self.tr("Where new images are saved; empty: Mezzotint in your images folder"))
+        self.folder.setToolTip(self.tr("Where new images are saved; empty: Mezzotint in your Pictures folder"))
         self.template.setPlaceholderText(DEFAULT_TEMPLATE)
         self.template.setAccessibleName(self.tr("File names"))
         self.template.setToolTip(self.tr("A pattern such as [date]/[seed].png; existing files are never replaced"))

@@ -134,7 +134,7 @@ class CapturedSteps:
     def _remember(self, key: object, graph: _Graph) -> None:
         while len(self._graphs) >= KEPT:
             self._graphs.popitem(last=False)[1].release()
-            self._reason = f"more than {KEPT} shapes or conditionings take turns"
+            self._reason = f"more than {KEPT} shapes or conditionings alternate"
         self._graphs[key] = graph
 
     def _capture(
@@ -177,7 +177,7 @@ class CapturedSteps:
         while error.__context__ is not None:  # the outermost error only says that the capture failed
             error = error.__context__
         self.failure = (str(error).strip().partition("\n")[0] or type(error).__name__)[:300]
-        self._tell("not_captured", f"steps run as they are, for capturing one failed: {self.failure}")
+        self._tell("not_captured", f"steps run without CUDA graphs, because capturing one failed: {self.failure}")
 
 
 def _clear_workspaces() -> None:

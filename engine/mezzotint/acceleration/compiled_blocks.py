@@ -51,4 +51,4 @@ class CompiledBlocks:
 
     def _give_up(self, error: Exception) -> None:
         self.failure = (str(error).strip().partition("\n")[0] or type(error).__name__)[:300]
-        self._tell("not_compiled", f"blocks run as they are, for compiling them failed: {self.failure}")
+        self._tell("not_compiled", f"blocks run without compilation, which failed: {self.failure}")

@@ -33,7 +33,7 @@ def _check_kind(name: str, tensor: Tensor, q: Tensor) -> None:
     if tensor.dtype not in FLOATS:
         raise TypeError(f"{name} is {tensor.dtype}; it must be one of {', '.join(map(str, FLOATS))}")
     if tensor.dtype != q.dtype:
-        raise TypeError(f"{name} is {tensor.dtype} and q is {q.dtype}; they must be alike")
+        raise TypeError(f"{name} is {tensor.dtype} and q is {q.dtype}; they must be equal")
     _check_device(name, tensor, q)
     if tensor.ndim != 4:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}; it must be (batch, heads, tokens, head_dim)")
@@ -41,7 +41,7 @@ def _check_kind(name: str, tensor: Tensor, q: Tensor) -> None:
 
 def _check_device(name: str, tensor: Tensor, q: Tensor) -> None:
     if tensor.device != q.device:
-        raise ValueError(f"{name} is on {tensor.device} and q is on {q.device}; they must be together")
+        raise ValueError(f"{name} is on {tensor.device} and q is on {q.device}; they must be on the same device")
 
 
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -78,4 +78,6 @@ def _check_key_lengths(key_lengths: Tensor, q: Tensor) -> None:
         raise TypeError(f"key_lengths is {key_lengths.dtype}; it must be torch.int32")
     _check_device("key_lengths", key_lengths, q)
     if tuple(key_lengths.shape) != (q.shape[0],):
-        raise ValueError(f"key_lengths has shape {tuple(key_lengths.shape)}; it must be ({q.shape[0]},), one a batch")
+        raise ValueError(
+            f"key_lengths has shape {tuple(key_lengths.shape)}; it must be ({q.shape[0]},), one per batch item"
+        )

@@ -172,7 +172,7 @@ def _check_rows(name: str, tensor: Tensor) -> None:
         raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need multiples of {step}")
     past = tensor.data_ptr() % _ALIGNMENT
     if past:
-        raise Unsupported(f"{name} begins {past} bytes past a multiple of {_ALIGNMENT}; the kernels need one")
+        raise Unsupported(f"{name} is misaligned by {past} bytes; the kernels need an alignment of {_ALIGNMENT}")
 
 
 def _strides(tensor: Tensor) -> tuple[int, int, int]:
@@ -218,4 +218,4 @@ def _point(
 
 def _refuse_gradients(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
     if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in (q, k, v, bias)):
-        raise Unsupported("gradients are wanted, and the kernels have no backward pass")
+        raise Unsupported("gradients are required, but the kernels have no backward pass")

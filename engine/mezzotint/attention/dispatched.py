@@ -21,7 +21,7 @@ def attending_dispatched(session: AttentionSession, networks: Iterable[object]) 
     """Route the networks' calls of `dispatch_attention_fn` to the session inside the context."""
     with ExitStack() as hooks:
         for network in networks:
-            if isinstance(network, torch.nn.Module) and _take_over(network):
+            if isinstance(network, torch.nn.Module) and _patch(network):
                 tokens: list[Any] = []
                 before = network.register_forward_pre_hook(lambda *_, t=tokens: t.append(_session.set(session)))
                 after = network.register_forward_hook(lambda *_, t=tokens: _session.reset(t.pop()), always_call=True)
@@ -30,7 +30,7 @@ def attending_dispatched(session: AttentionSession, networks: Iterable[object]) 
         yield
 
 
-def _take_over(network: torch.nn.Module) -> bool:
+def _patch(network: torch.nn.Module) -> bool:
     """Patch the function in the modules of the network's processors; whether any of them uses it.
 
     The patched function uses the session of whichever network is running.

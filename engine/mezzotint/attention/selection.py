@@ -74,15 +74,15 @@ def _wrong_device(device_type: str, device: str) -> str | None:
     if runs_kernels(device, device_type):
         return None
     return (
-        f"it runs on an NVIDIA card and the device is {device}; "
-        "choose a card with --device cuda (`mezzotint doctor` says what is here)"
+        f"it needs an NVIDIA GPU, and the device is {device}; "
+        "choose a GPU with --device cuda (`mezzotint doctor` lists what is available)"
     )
 
 
 def _wrong_dtype(dtype: str) -> str | None:
     if dtype in _SHORT:
         return None
-    return f"it takes numbers of 16 bits and the dtype is {dtype}; choose --dtype bfloat16 or float16"
+    return f"it needs a 16-bit dtype, not {dtype}; choose --dtype bfloat16 or float16"
 
 
 def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, int8: bool) -> "SelfTest":

@@ -28,9 +28,9 @@ class Case:
 
 CASES = (
     Case(name="a U-Net's self-attention", batch=1, heads=4, nq=1024, nk=1024, head_dim=64),
-    Case(name="a U-Net's attention to 77 words", batch=2, heads=4, nq=1024, nk=77, head_dim=64),
+    Case(name="a U-Net's cross-attention, 77 tokens", batch=2, heads=4, nq=1024, nk=77, head_dim=64),
     Case(name="PixArt's self-attention", batch=1, heads=4, nq=512, nk=512, head_dim=72),
-    Case(name="PixArt's attention to padded words", batch=2, heads=4, nq=512, nk=300, head_dim=72, padded=True),
+    Case(name="PixArt's cross-attention, padded", batch=2, heads=4, nq=512, nk=300, head_dim=72, padded=True),
     Case(name="a transformer's joint attention", batch=1, heads=2, nq=589, nk=589, head_dim=128),
     Case(name="an autoencoder's attention", batch=1, heads=1, nq=1024, nk=1024, head_dim=512),
 )

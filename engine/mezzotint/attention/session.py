@@ -34,9 +34,9 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
             kernels=None if kernels is None else partial(_in_8_bits if chosen == "int8" else _in_16_bits, kernels),
             device_type=None if kernels is None else kernels.device_type,
             log=FallbackLog("attention_fell_back", tell),
-            given_up=f"attention {chosen!r} is given up for torch's own",
-            incomplete=f"attention {chosen!r} cannot do everything here, torch's own does the rest",
-            untold=torch.float32,  # needed by some autoencoders
+            given_up=f"attention {chosen!r} failed; using torch's attention instead",
+            incomplete=f"attention {chosen!r} does not support all calls here; torch handles the rest",
+            silent_dtype=torch.float32,  # needed by some autoencoders
         )
 
     @property
@@ -63,7 +63,7 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         made = make()
         if self.kernels is None or all(_finite(each) for each in tree_leaves(made)):
             return made
-        self.give_up(f"{what} came out as not-a-number")
+        self.give_up(f"{what} contains NaN or infinity")
         return make()
 
 

@@ -53,7 +53,9 @@ def _on_card(calls: Sequence[Call]) -> float:
         return _of_graph(turns) / count
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]
-        warnings.warn(f"timed call by call, with the host's part, for no graph was captured: {reason}", stacklevel=3)
+        warnings.warn(
+            f"timed call by call, including launch overhead, because no graph could be captured: {reason}", stacklevel=3
+        )
     torch.cuda.synchronize()
     return _median(calls, _by_events)
 

@@ -23,7 +23,7 @@ from mezzotint.rpc.server import Method
 from mezzotint.trouble import shown
 
 if TYPE_CHECKING:
-    from mezzotint.batch.manifest.followed import FollowedFolders
+    from mezzotint.batch.manifest.manifest_cache import ManifestCache
     from mezzotint.catalog import Catalog
 
 MOST_BYTES = 4 << 20  # of the largest job that is sent to a window for editing
@@ -35,62 +35,62 @@ def batch_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
     """Return the batch methods by name."""
     of = _BatchMethods(make_catalog)
     return {
-        "batch_read": Method(params=PathParams, run=of.read, turn="waiting"),
-        "batch_write": Method(params=BatchWrite, run=of.write, turn="waiting"),
+        "batch_read": Method(params=PathParams, run=of.read, lane="waiting"),
+        "batch_write": Method(params=BatchWrite, run=of.write, lane="waiting"),
         "batch_look": Method(params=BatchLook, run=of.look, job=True),
-        "batch_status": Method(params=BatchFolder, run=of.status, turn="waiting"),
-        "batch_tasks": Method(params=BatchTasks, run=of.tasks, turn="waiting"),
+        "batch_status": Method(params=BatchFolder, run=of.status, lane="waiting"),
+        "batch_tasks": Method(params=BatchTasks, run=of.tasks, lane="waiting"),
     }
 
 
 class _BatchMethods:
     def __init__(self, make_catalog: MakeCatalog) -> None:
         self._make_catalog = make_catalog
-        self._followed: FollowedFolders | None = None
+        self._manifests: ManifestCache | None = None
 
-    def read(self, asked: PathParams, _tell: OnEvent, _cancelled: IsCancelled) -> BatchJob:
+    def read(self, asked: PathParams, _on_event: OnEvent, _cancelled: IsCancelled) -> BatchJob:
         from mezzotint.batch.job.reading import read_job
         from mezzotint.batch.job.writing import data_of
 
-        path = _whole(asked.path, "job")
+        path = _absolute_path(asked.path, "job")
         job = data_of(read_job(path, MOST_BYTES))
         _check_length(job)
         return BatchJob(job=job, base=str(path.parent))
 
-    def write(self, asked: BatchWrite, _tell: OnEvent, _cancelled: IsCancelled) -> BatchWritten:
+    def write(self, asked: BatchWrite, _on_event: OnEvent, _cancelled: IsCancelled) -> BatchWritten:
         from mezzotint.batch.job.moved import moved
         from mezzotint.batch.job.reading import job_of_data
         from mezzotint.batch.job.writing import write_job
 
-        path, job = _whole(asked.path, "job"), job_of_data(asked.job)
+        path, job = _absolute_path(asked.path, "job"), job_of_data(asked.job)
         if asked.base is not None:
-            job = moved(job, _whole(asked.base, "folder"), path.parent)
+            job = moved(job, _absolute_path(asked.base, "folder"), path.parent)
         write_job(job, path, overwrite=asked.overwrite)
         return BatchWritten(path=str(path))
 
-    def look(self, asked: BatchLook, tell: OnEvent, cancelled: IsCancelled) -> DryTotals:
-        from mezzotint.batch.tasks.looking import look
+    def look(self, asked: BatchLook, on_event: OnEvent, cancelled: IsCancelled) -> DryTotals:
+        from mezzotint.batch.tasks.dry_run_stream import stream_dry_run
 
-        return look(asked, self._make_catalog(), tell, cancelled)
+        return stream_dry_run(asked, self._make_catalog(), on_event, cancelled)
 
-    def status(self, asked: BatchFolder, _tell: OnEvent, cancelled: IsCancelled) -> BatchStatus:
+    def status(self, asked: BatchFolder, _on_event: OnEvent, cancelled: IsCancelled) -> BatchStatus:
         return self._folders().status(asked, cancelled)
 
-    def tasks(self, asked: BatchTasks, _tell: OnEvent, cancelled: IsCancelled) -> BatchTaskPage:
+    def tasks(self, asked: BatchTasks, _on_event: OnEvent, cancelled: IsCancelled) -> BatchTaskPage:
         return self._folders().tasks(asked, cancelled)
 
-    def _folders(self) -> "FollowedFolders":
+    def _folders(self) -> "ManifestCache":
         """Create on first use; a race between two threads only costs a second read."""
-        from mezzotint.batch.manifest.followed import FollowedFolders
+        from mezzotint.batch.manifest.manifest_cache import ManifestCache
 
-        self._followed = self._followed or FollowedFolders()
-        return self._followed
+        self._manifests = self._manifests or ManifestCache()
+        return self._manifests
 
 
-def _whole(name: str, what: str) -> Path:
+def _absolute_path(name: str, what: str) -> Path:
     path = Path(name)
     if not path.is_absolute() or "\0" in name:
-        raise UsageError(f"{shown(name)} is no whole path: give the whole path of the {what}")
+        raise UsageError(f"{shown(name)} is not an absolute path: give the absolute path of the {what}")
     return path
 
 

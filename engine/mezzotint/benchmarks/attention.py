@@ -70,7 +70,7 @@ class _Inputs:
 
 
 _Attend = Callable[[_Inputs], Tensor]
-Wanted = Callable[[str, str], bool]  # whether to measure (shape, implementation); called right before measuring
+Filter = Callable[[str, str], bool]  # whether to measure (shape, implementation); called right before measuring
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def measure_shape(
     found: Mapping[str, Implementation],
     device: torch.device,
     dtype: torch.dtype,
-    wanted: Wanted | None = None,
+    wanted: Filter | None = None,
 ) -> Iterator[BenchRow]:
     """Yield a row for each wanted implementation."""
     inputs: list[_Inputs] = []
@@ -138,7 +138,7 @@ def triton_implementation() -> Implementation | None:
 
     def attend(given: _Inputs) -> Tensor:
         if given.mask is not None:
-            raise Unsupported("padding is not compared")
+            raise Unsupported("padding is not supported")
         return compiled(given.q, given.k, given.v, enable_gqa=given.q.shape[1] != given.k.shape[1])
 
     return Implementation(attend)
@@ -204,7 +204,7 @@ def _measure(
         peak = _peak_bytes(attend, inputs[0])
         error = _error(attend, inputs[0])
         if not math.isfinite(error):
-            error, problem = None, "not-a-number came out"
+            error, problem = None, "the result contains NaN"
         time = milliseconds([_bound(attend, given) for given in inputs], device)
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__

@@ -10,35 +10,35 @@ from mezzotint.memory.machine.probe import CONTEXT
 
 _PATIENCE = 60.0  # timeout in seconds for the process to start and allocate
 
-Take = Callable[[int, int], object]  # allocates a GPU's memory, given its index and the bytes to leave
+Allocate = Callable[[int, int], object]  # allocates a GPU's memory, given its index and the bytes to leave
 
 
-def take_card(index: int, left: int) -> object:
+def fill_gpu(index: int, left: int) -> object:
     """Allocate a GPU's free memory except `left` bytes; it is freed together with the returned object."""
     import torch
 
     free, _ = torch.cuda.mem_get_info(index)
     if free < left:
-        raise OutOfMemory(f"{free} bytes of the card are free: there are no {left} to leave")
+        raise OutOfMemory(f"only {free} bytes of GPU memory are free, less than the {left} to leave")
     return torch.empty(free - left, dtype=torch.uint8, device=f"cuda:{index}")
 
 
 @contextmanager
-def ballast(index: int, limit: int, take: Take = take_card) -> Iterator[None]:
+def limit_gpu_memory(index: int, limit: int, allocate: Allocate = fill_gpu) -> Iterator[None]:
     """Leave only as much GPU memory inside the context as a GPU of `limit` bytes has beside its driver context."""
     _give_back(index)
     context = multiprocessing.get_context("spawn")  # CUDA cannot be used after a fork
     here, there = context.Pipe()
-    child = context.Process(target=_hold, args=(there, take, index, max(0, limit - CONTEXT)), daemon=True)
+    child = context.Process(target=_hold, args=(there, allocate, index, max(0, limit - CONTEXT)), daemon=True)
     child.start()
     there.close()
     try:
         problem = here.recv() if here.poll(_PATIENCE) else "it took too long"
         if problem is not None:
-            raise OutOfMemory(f"the card cannot be made small: {problem}")
+            raise OutOfMemory(f"cannot limit GPU memory: {problem}")
         yield
     except EOFError as error:
-        raise OutOfMemory("the card cannot be made small: the process that was to hold its memory ended") from error
+        raise OutOfMemory("cannot limit GPU memory: the process that should hold the rest ended") from error
     finally:
         here.close()
         child.join(_PATIENCE)
@@ -54,10 +54,10 @@ def _give_back(index: int) -> None:
         torch.cuda.mem_get_info(index)
 
 
-def _hold(pipe: Connection, take: Take, index: int, left: int) -> None:
+def _hold(pipe: Connection, allocate: Allocate, index: int, left: int) -> None:
     """Allocate, report to the other side, and hold the memory until it closes the pipe."""
     try:
-        taken = take(index, left)
+        memory = allocate(index, left)
     except Exception as error:  # noqa: BLE001  any error is reported to the other side
         pipe.send(str(error).partition("\n")[0])
         return
@@ -65,4 +65,4 @@ def _hold(pipe: Connection, take: Take, index: int, left: int) -> None:
     try:
         pipe.recv()
     except EOFError:
-        del taken
+        del memory

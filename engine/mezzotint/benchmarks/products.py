@@ -16,15 +16,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.attention.stopwatch import milliseconds
-from mezzotint.benchmarks.attention import Wanted
+from mezzotint.benchmarks.attention import Filter
 from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
 from mezzotint.dispatch.library import LaunchFailed, Preparation, Unavailable, Unsupported, open_installed
-from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4
 from mezzotint.quantization.int8 import quantize_rows
-from mezzotint.quantization.linear import Branch, QuantizedWeight, joined, linear
+from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group, rotate
 
 OURS = ("mezzotint int8", "mezzotint int8, 3 LoRAs", "mezzotint int4-lowrank")
@@ -73,7 +73,7 @@ def measure(
     device: torch.device,
     dtype: torch.dtype,
     kernels: CompiledLinear | None,
-    wanted: Wanted | None = None,
+    wanted: Filter | None = None,
 ) -> Iterator[ProductRow]:
     """Yield a row per shape and wanted implementation as it is measured, peers first."""
     for shape in shapes:
@@ -94,7 +94,7 @@ def measure_products(
     found: Mapping[str, tuple[int, CompiledLinear]],
     device: torch.device,
     dtype: torch.dtype,
-    wanted: Wanted,
+    wanted: Filter,
 ) -> Iterator[ProductRow]:
     """Yield a row for each wanted kernel; `found` maps names to weight bits and kernels."""
     operands: list[_Operands] = []
@@ -229,12 +229,12 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
         return torch.randn(size, generator=generator, device=device)
 
     def one() -> _Operands:
-        eight, four = (drawn_weight(each, size, generator) for each in _formats(group))
+        eight, four = (random_quantized_weight(each, size, generator) for each in _formats(group))
         loras = [
             Branch(down=draw(_RANK, shape.columns) / shape.columns**0.5, up=draw(shape.outputs, _RANK) / 10, scale=0.5)
             for _ in range(_LORAS)
         ]
-        one_branch = joined(loras)
+        one_branch = join_branches(loras)
         assert one_branch is not None  # noqa: S101  there are three
         return _Operands(
             x=draw(shape.rows, shape.columns).to(dtype),
@@ -264,7 +264,7 @@ def _measured(
         runs = prepare()
         error = _error(runs[0])
         if error is not None and not math.isfinite(error):
-            error, problem = None, "not-a-number came out"
+            error, problem = None, "the result contains NaN"
         time = milliseconds([each.run for each in runs], device)
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__

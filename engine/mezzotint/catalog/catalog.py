@@ -44,9 +44,9 @@ class FoundModel:
 class Catalog:
     """The models of this machine."""
 
-    def __init__(self, places: Places, look_again: Callable[[], Places] | None = None) -> None:
-        """`look_again` returns the current places; without it they never change."""
-        self._last, self._look_again = places, look_again
+    def __init__(self, places: Places, refresh: Callable[[], Places] | None = None) -> None:
+        """`refresh` returns the current places; without it they never change."""
+        self._last, self._refresh = places, refresh
 
     @classmethod
     def standard(cls, folders: Sequence[Path] = ()) -> "Catalog":
@@ -56,9 +56,9 @@ class Catalog:
     @property
     def _places(self) -> Places:
         """The current places, or the last ones if the settings are unreadable now, so that running work continues."""
-        if self._look_again is not None:
+        if self._refresh is not None:
             with suppress(UsageError):
-                self._last = self._look_again()
+                self._last = self._refresh()
         return self._last
 
     def models(self, *, hidden: bool = False) -> tuple[ModelInfo, ...]:
@@ -69,21 +69,21 @@ class Catalog:
         off, folders = self._places.hidden, self._part_folders()
         return tuple(
             replace(_listed(identity, candidate, folders), hidden=_is_hidden(identity, candidate, off))
-            for identity, candidate in self._look()[0].items()
+            for identity, candidate in self._candidates()[0].items()
             if hidden or not _is_hidden(identity, candidate, off)
         )
 
     def at(self, path: Path) -> ModelInfo:
         """The model at a path, by its listed id if it has one; a refused one has the reason in `problem`."""
         real = os.path.realpath(path)
-        for identity, candidate in self._look()[0].items():
+        for identity, candidate in self._candidates()[0].items():
             if os.path.realpath(candidate.path) == real:
                 return _listed(identity, candidate, self._part_folders())
-        return _listed(str(path), _apart(path), self._part_folders())
+        return _listed(str(path), _outside_candidate(path), self._part_folders())
 
     def where(self, ref: ModelRef) -> tuple[str, Path]:
         """The id and path of a model, even a damaged one; raises UnknownModel if there is none."""
-        candidates, _ = self._look()
+        candidates, _ = self._candidates()
         identity = _match(ref.id, candidates)
         if identity is not None:
             return identity, candidates[identity].path
@@ -94,11 +94,11 @@ class Catalog:
 
     def notices(self) -> tuple[str, ...]:
         """Problems met while scanning: missing folders, invalid settings files."""
-        return self._look()[1]
+        return self._candidates()[1]
 
     def find(self, ref: ModelRef) -> FoundModel:
         """Find a model by id, by a unique file name or by path; ids take precedence."""
-        candidates, _ = self._look()
+        candidates, _ = self._candidates()
         identity = _match(ref.id, candidates)
         if identity is not None:
             return _open(identity, candidates[identity], self._part_folders())
@@ -120,7 +120,7 @@ class Catalog:
     def _part_folders(self) -> tuple[Path, ...]:
         return tuple(folder for path in self._places.named for folder in part_folders(path))
 
-    def _look(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
+    def _candidates(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
         found = [_scan(place) for place in places]
         unique: dict[str, Candidate] = {}
@@ -189,7 +189,7 @@ def _path_of(words: str) -> Path | None:
     return (snapshot or path).absolute()
 
 
-def _apart(path: Path) -> Candidate:
+def _outside_candidate(path: Path) -> Candidate:
     """A model outside all places."""
     layout: Layout = "folder" if is_folder(path) else "file"
     return Candidate(path=path, layout=layout, source="path", name=path.name, long_name=path.name)
@@ -225,7 +225,7 @@ def _match(wanted: str, candidates: dict[str, Candidate]) -> str | None:
         found = [identity for identity, candidate in candidates.items() if fits(wanted, identity, candidate)]
         if len(found) > 1:
             raise UnknownModel(
-                f"'{plain(wanted)}' could be any of {', '.join(found[:8])}; name one of them, or its path"
+                f"'{plain(wanted)}' matches several models: {', '.join(found[:8])}; use one of these ids, or a path"
             )
         if found:
             return found[0]

@@ -53,7 +53,7 @@ def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     ]
     unique = list(dict.fromkeys(folders))[:MAX_FOLDERS]
     missing = tuple(
-        f"{plain(path, 300)} names {plain(folder, 300)}, which is not there"
+        f"{plain(path, 300)} names {plain(folder, 300)}, which does not exist"
         for folder in unique
         if not is_folder(folder)
     )
@@ -68,14 +68,14 @@ def _document(path: Path) -> tuple[dict[object, object], str]:
         content = read_limited(path, MAX_EXTRA_PATHS)
         brackets = content.count(b"[") + content.count(b"{")
         if brackets > _MAX_BRACKETS:
-            return {}, f"{plain(path, 300)}: {brackets} opening brackets, where at most {_MAX_BRACKETS} are read"
+            return {}, f"{plain(path, 300)}: it has {brackets} opening brackets; at most {_MAX_BRACKETS} are allowed"
         document = yaml.safe_load(content)
     except (ModelRefused, StorageError) as error:
         return {}, str(error)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return {}, f"{plain(path, 300)}: not proper YAML: {plain(error)}"
+        return {}, f"{plain(path, 300)}: invalid YAML: {plain(error)}"
     if not isinstance(document, dict):
-        return {}, f"{plain(path, 300)}: no sections in it"
+        return {}, f"{plain(path, 300)}: it has no sections"
     return document, ""
 
 

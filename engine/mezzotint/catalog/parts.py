@@ -35,7 +35,7 @@ def with_parts(checkpoint: Checkpoint, detected: Detected, folders: Sequence[Pat
     denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
     if denoiser is None:
         return checkpoint
-    files = list(_files((*_near(checkpoint.path), *folders)))
+    files = list(_files((*_folders_near(checkpoint.path), *folders)))
     parts = {
         needed.component: found
         for needed in family.needs
@@ -72,7 +72,7 @@ def _part(path: Path, needed: PartNeeded) -> ComponentSource | None:
     return None
 
 
-def _near(path: Path) -> Iterator[Path]:
+def _folders_near(path: Path) -> Iterator[Path]:
     """A file's folder, and the component folders of the models tree that contains it."""
     yield path.parent
     models = next(

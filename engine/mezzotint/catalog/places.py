@@ -61,9 +61,9 @@ def all_places(places: Places) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     if places.models is not None and is_folder(places.models):
         result.append(Place(path=places.models, source="models"))
     for path in places.named:
-        more, said = expand(path)
+        more, problems = expand(path)
         result.extend(more)
-        notices.extend(said)
+        notices.extend(problems)
     if places.huggingface is not None and is_folder(places.huggingface):
         result.append(Place(path=places.huggingface, source="huggingface"))
     return tuple(result), tuple(notices)
@@ -75,7 +75,7 @@ def expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
         return places_of_file(path) if is_yaml else ((Place(path=path, source="folder"),), ())
     if not is_folder(path):
-        return (), (f"{plain(path, 300)} is named as a folder of models, but is not there",)
+        return (), (f"{plain(path, 300)} is listed as a folder of models, but does not exist",)
     if is_tree(path):
         return places_of_tree(path)
     return (Place(path=path, source="huggingface" if is_cache(path) else "folder"),), ()

@@ -41,7 +41,7 @@ def scan(place: Place) -> Found:
         if depth < MAX_DEPTH:
             pending.extend((path, depth + 1) for path in reversed(folders))
     if left <= 0:
-        notices.append(f"{plain(place.path, 300)} holds {MAX_ENTRIES} entries or more; the rest was not looked at")
+        notices.append(f"{plain(place.path, 300)} has {MAX_ENTRIES} entries or more; the rest was not scanned")
     return Found(candidates=tuple(sorted(candidates, key=lambda found: found.path)), notices=tuple(notices))
 
 

@@ -154,7 +154,7 @@ def _refuse_code_keys(where: Path, value: object) -> None:
     if isinstance(value, dict):
         for key in value:
             if key in CODE_KEYS:
-                raise ModelRefused(f"{plain(where, 300)}: '{key}' asks for code that comes with the model")
+                raise ModelRefused(f"{plain(where, 300)}: '{key}' requires code that comes with the model")
         for item in value.values():
             _refuse_code_keys(where, item)
     elif isinstance(value, list):

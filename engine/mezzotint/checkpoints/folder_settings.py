@@ -38,7 +38,9 @@ def _check_shared(path: Path, shared: object) -> None:
         raise _refused(path, "shared", shared, "an object")
     for key, place in shared.items():
         if not is_shared_place(place):
-            raise _refused(path, f"shared.{plain(key, 40)}", place, "a neighbour folder and a part of it, as dit/vae")
+            raise _refused(
+                path, f"shared.{plain(key, 40)}", place, "a neighbouring folder and a component in it, such as dit/vae"
+            )
 
 
 def _check_defaults(path: Path, defaults: object) -> None:

@@ -57,7 +57,7 @@ def _read(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
         whole = torch.empty(tensor.shape, dtype=getattr(torch, _PLAIN[tensor.type]))
         _fill(file, whole.view(-1).view(torch.uint8).numpy().data)
         return whole
-    return _turned_back(file, tensor)
+    return _dequantized(file, tensor)
 
 
 def _packed(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
@@ -69,7 +69,7 @@ def _packed(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
     return rows
 
 
-def _turned_back(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
+def _dequantized(file: BinaryIO, tensor: GgufTensor) -> "torch.Tensor":
     import numpy as np
     import torch
     from gguf.constants import GGMLQuantizationType

@@ -97,7 +97,7 @@ def _read(path: Path, cursor: "_Cursor", total: int) -> GgufHeader:
         if value is not None:
             metadata[key] = value
     if metadata.get("split.count", 1) not in (0, 1):
-        raise _refused(path, "one part of a model in several files; merge them, or get the whole file")
+        raise _refused(path, "one shard of a model in several files; merge them, or get the whole file")
     entries = list(_entries(path, cursor, count))
     alignment = _alignment(path, metadata)
     start = -(-cursor.position // alignment) * alignment
@@ -115,7 +115,7 @@ def _check_version(path: Path, cursor: "_Cursor") -> None:
     if version & 0xFFFF == 0:
         raise _refused(path, "a GGUF file for big-endian machines, which is not supported")
     if version not in _VERSIONS:
-        raise _refused(path, f"version {version} of GGUF; versions 2 and 3 can be read")
+        raise _refused(path, f"GGUF version {version}; versions 2 and 3 are supported")
 
 
 def _alignment(path: Path, metadata: Mapping[str, Value]) -> int:
@@ -143,7 +143,7 @@ def _placed(
     number, sides, offset = entry
     if number not in TYPES:
         known = ", ".join(each for each, _, _ in TYPES.values())
-        raise _refused(path, f"'{plain(name, 60)}' is of the type {_type_name(number)}; what can be read: {known}")
+        raise _refused(path, f"'{plain(name, 60)}' has the type {_type_name(number)}; supported are {known}")
     type_, block, block_bytes = TYPES[number]
     if not all(sides) or (sides[0] if sides else 1) % block:
         raise _refused(path, f"'{plain(name, 60)}' has the impossible shape {plain(sides[::-1], 60)} for {type_}")
@@ -151,7 +151,7 @@ def _placed(
         raise _refused(path, f"'{plain(name, 60)}' has the impossible offset {offset}")
     shape = metadata.get(_ORIGINAL_SHAPE + name, tuple(reversed(sides)))
     if not isinstance(shape, tuple) or min(shape, default=1) < 1 or prod(shape) != prod(sides):
-        raise _refused(path, f"'{plain(name, 60)}' cannot have had the shape {plain(shape, 60)} first")
+        raise _refused(path, f"'{plain(name, 60)}' cannot have the original shape {plain(shape, 60)}")
     place = start + offset
     return GgufTensor(type=type_, shape=shape, start=place, end=place + prod(sides) // block * block_bytes)
 
@@ -185,7 +185,7 @@ class _Cursor:
         self._check(count)
         data = self._file.read(count)
         if len(data) < count:
-            raise _refused(self._path, "the file ends amid its header; download it again")
+            raise _refused(self._path, "the file ends inside its header; download it again")
         self.position += count
         return data
 
@@ -225,7 +225,7 @@ class _Cursor:
 
     def _form(self, kind: int) -> str:
         if kind not in _NUMBERS:
-            raise _refused(self._path, f"a value of the unknown kind {kind}")
+            raise _refused(self._path, f"a value of the unknown type {kind}")
         return _NUMBERS[kind]
 
     def _unpacked(self, form: str) -> int | float:
@@ -252,7 +252,7 @@ class _Cursor:
 
     def _check(self, count: int) -> None:
         if self.position + count > self._total:
-            raise _refused(self._path, "the file ends amid its header; download it again")
+            raise _refused(self._path, "the file ends inside its header; download it again")
         if self.position + count > MAX_HEADER:
             raise _refused(self._path, f"a header larger than {size(MAX_HEADER)}")
 

@@ -22,7 +22,7 @@ class PositionedFile:
         self.path = path
         self._file = open_regular(path)
         self._read_at = read_at or choose_read_at()
-        self._stat = self._looked_at()
+        self._stat = self._size_and_mtime()
 
     @property
     def bytes(self) -> int:
@@ -33,7 +33,7 @@ class PositionedFile:
         """Fill `target` from `position` on; raises StorageError if the file has changed or cannot be read."""
         if position + len(target) > self.bytes:
             raise StorageError(
-                f"{plain(self.path, 300)}: bytes {position} to {position + len(target)} are asked for, "
+                f"{plain(self.path, 300)}: bytes {position} to {position + len(target)} were requested, "
                 f"and it has {self.bytes}; download it again"
             )
         done = 0
@@ -55,15 +55,15 @@ class PositionedFile:
         self._file.close()
 
     def _check_unchanged(self) -> None:
-        now = self._looked_at()
+        now = self._size_and_mtime()
         if now != self._stat:
             raise StorageError(
                 f"{plain(self.path, 300)} changed while it was in use: {self._stat[0]} bytes, now {now[0]}; "
-                "leave model files alone while an image is made, then try again"
+                "do not change model files while an image is generated, and try again"
             )
 
-    def _looked_at(self) -> tuple[int, int]:
-        """Size and modification time."""
+    def _size_and_mtime(self) -> tuple[int, int]:
+        """Size and date."""
         try:
             stat = os.fstat(self._file.fileno())
         except (OSError, ValueError) as error:

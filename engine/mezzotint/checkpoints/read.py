@@ -47,22 +47,22 @@ def _read_file(
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
     from safetensors import safe_open
 
-    # pread, not mmap: a mapped file that shrinks, or a large one on Windows, crashes the whole process.
-    with _told(path):
+    # Plain reads, not a mapping: a mapped file that shrinks, or a large one on Windows, ends the whole process.
+    with _storage_errors(path):
         file: Any = safe_open(path, framework="pt", device="cpu", backend="pread")
     with file:
         for name, size in sizes.items():
             if cancelled():
                 raise Cancelled(f"Stopped while {plain(path.name)} was read")
-            with _told(path):
+            with _storage_errors(path):
                 tensor = file.get_tensor(name)
             on_bytes(size)
             yield name, tensor
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Translate the library's errors into ours."""
+def _storage_errors(path: Path) -> Iterator[None]:
+    """The library's errors as ours."""
     from safetensors import SafetensorError
 
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add(commands: "Commands") -> None:
     """Add the command."""
     parser = add_command(commands, "app", "Open the window.", lambda arguments, _context: open_window(arguments.path))
-    parser.add_argument("path", nargs="*", help="an image, a model or a folder to begin with")
+    parser.add_argument("path", nargs="*", help="an image, model or folder to open")
 
 
 def open_window(
@@ -28,8 +28,8 @@ def open_window(
     if not is_there("PySide6"):
         raise NoPySide6
     if not is_there("mezzotint_app"):
-        raise MezzotintError("the window's part of Mezzotint, mezzotint_app, is not installed; install mezzotint again")
+        raise MezzotintError("the package mezzotint_app is not installed; reinstall mezzotint")
     code = call([sys.executable, "-P", "-m", "mezzotint_app", *paths])
     if code:
-        raise MezzotintError(f"the window ended with code {code}; what it said is above")
+        raise MezzotintError(f"the window ended with code {code}; see its output above")
     return 0

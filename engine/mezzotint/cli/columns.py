@@ -14,6 +14,11 @@ def columns(rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def number_cell(value: float | None, form: str) -> str:
+    """Format a number for a cell; None is an empty cell."""
+    return "" if value is None else form.format(value)
+
+
 def facts(values: Mapping[str, str]) -> str:
     """Format name/value pairs, one per line; untrusted text is sanitized so that it cannot break out of its line."""
     width = max(len(plain(name)) for name in values)

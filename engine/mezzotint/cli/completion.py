@@ -22,9 +22,7 @@ _FOLDERS = {"DIR"}
 
 def add(commands: "Commands") -> None:
     """Add the command and its option."""
-    parser = add_command(
-        commands, "completion", "Print a script that completes Mezzotint's words in a shell.", run, _EXAMPLES
-    )
+    parser = add_command(commands, "completion", "Print a shell completion script.", run, _EXAMPLES)
     parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
     from mezzotint.engine import Engine
 
+PARTLY_DONE = 3  # exit code: some images were made, others failed
+
 
 def standard_catalog(folders: Sequence[Path]) -> "Catalog":
     """Return the catalog of the models on this machine and in `folders`."""

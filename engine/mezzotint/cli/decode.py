@@ -9,7 +9,7 @@ from mezzotint import paths
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
-from mezzotint.cli.context import Context
+from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.protocol import DecodeRequest, Dtype, GeneratedImage, Output
@@ -17,36 +17,37 @@ from mezzotint.protocol import DecodeRequest, Dtype, GeneratedImage, Output
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
 
-PARTLY_DONE = 3
 _EXAMPLES = """\
   mezzotint decode
   mezzotint decode --all
   mezzotint decode sunset-7-0.latents.safetensors -o sunset.png
 
-Latents are on disk while they are decoded. A job that ends there, for want of memory or of power, loses nothing:
-without a file, what such jobs have left is listed.
+Latents are on disk while they are decoded. A job that ends there, out of memory or in a power failure, loses nothing:
+without FILE, the latents of such jobs are listed.
 """
 
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    parser = add_command(commands, "decode", "Finish images whose job ended while they were decoded.", run, _EXAMPLES)
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="the latents (default: list what there is)")
-    parser.add_argument("--all", action="store_true", help="finish all that there are")
+    parser = add_command(commands, "decode", "Finish images whose job ended during decoding.", run, _EXAMPLES)
+    parser.add_argument(
+        "files", metavar="FILE", type=Path, nargs="*", help="saved latents (default: list those of unfinished jobs)"
+    )
+    parser.add_argument("--all", action="store_true", help="finish all unfinished images")
     parser.add_argument(
         "-o",
         "--output",
         metavar="PATH",
-        help="a folder, a file name or one with [tokens] (default: where it was to be)",
+        help="a folder, a file name or one with [tokens] (default: the job's output path)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
-    parser.add_argument("--dtype", choices=get_args(Dtype), default="auto", help="default: what the job had")
+    parser.add_argument("--dtype", choices=get_args(Dtype), default="auto", help="default: as in the job")
     parser.add_argument(
         "--vae-tile",
         metavar="PIXELS",
         type=integer(0, 4096, 512),
-        help="decode in squares of that side, in less memory; 0: whole (default: as the job had it)",
+        help="decode in tiles of this size, in less memory; 0: whole (default: as in the job)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_json(parser)
@@ -68,13 +69,15 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     with contextlib.closing(engine), Reporter(context, "json" if arguments.json else "paths") as reporter:
         for path in files:
             try:
-                done.append(engine.decode(_request(arguments, path), reporter.on_event, context.interrupt.asked))
+                done.append(
+                    engine.decode(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
+                )
             except Cancelled:
                 raise
             except MezzotintError as error:
                 failures.append(error)
                 if path != files[-1]:
-                    context.terminal.talk(f"error: {error}")
+                    context.terminal.message(f"error: {error}")
     if failures:
         failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
         raise failures[-1]
@@ -100,6 +103,6 @@ def _list(waiting: list[Path], arguments: argparse.Namespace, context: Context) 
     for path in waiting:
         context.terminal.result(plain(str(path), 4096))
     if waiting:
-        context.terminal.talk(f"{len(waiting)} to finish: mezzotint decode --all")
+        context.terminal.message(f"{len(waiting)} to finish: mezzotint decode --all")
     else:
-        context.terminal.talk("nothing is waiting to be decoded")
+        context.terminal.message("nothing is waiting to be decoded")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, OutOfMemory
-from mezzotint.libraries import import_later, offline_environment
+from mezzotint.libraries import defer_imports, offline_environment
 
-REPORT = "mezzotint: this is a bug: please report it with the lines above and what `mezzotint doctor` says"
+REPORT = "mezzotint: this is a bug: please report it with the lines above and the output of `mezzotint doctor`"
 
 
 def run(argv: Sequence[str] | None = None, context: Context | None = None) -> int:
@@ -17,13 +17,13 @@ def run(argv: Sequence[str] | None = None, context: Context | None = None) -> in
     words = list(sys.argv[1:] if argv is None else argv)
     context = context or Context()
     offline_environment()
-    import_later()
+    defer_imports()
     with context.interrupt.installed():
         try:
             code = _run(words, context)
             return code if context.terminal.finish() else (code or 1)
         except BrokenPipeError:  # the reader closed the pipe
-            context.terminal.give_up()
+            context.terminal.silence_stdout()
             return 1
 
 
@@ -33,21 +33,21 @@ def _run(words: list[str], context: Context) -> int:
     except BrokenPipeError:
         raise
     except MezzotintError as error:
-        return _tell(error, words, context)
+        return _report(error, words, context)
     except MemoryError:
-        return _tell(OutOfMemory("the machine's memory is used up; a smaller size needs less"), words, context)
+        return _report(OutOfMemory("out of memory; a smaller image needs less"), words, context)
     except Exception as error:  # noqa: BLE001  a bug: shown with its traceback
         context.terminal.stderr.write(f"{traceback.format_exc()}{REPORT}\n")
-        _tell_programs("bug", f"unexpected {type(error).__name__}", 1, words, context)
+        _report_json("bug", f"unexpected {type(error).__name__}", 1, words, context)
         return 1
 
 
 def _do(words: list[str], context: Context) -> int:
     command = next(iter(words), None)
     if command == "batch":
-        from mezzotint.cli.batch.batch import with_its_command
+        from mezzotint.cli.batch.batch import insert_run_command
 
-        words = with_its_command(words)
+        words = insert_run_command(words)
     try:
         arguments = make_parser(command).parse_args(words)
     except SystemExit as end:  # argparse has printed the help or the version
@@ -56,13 +56,13 @@ def _do(words: list[str], context: Context) -> int:
     return int(arguments.run(arguments, context))
 
 
-def _tell(error: MezzotintError, words: list[str], context: Context) -> int:
+def _report(error: MezzotintError, words: list[str], context: Context) -> int:
     context.terminal.error(error)
-    _tell_programs(error.kind, str(error), error.exit_code, words, context)
+    _report_json(error.kind, str(error), error.exit_code, words, context)
     return error.exit_code
 
 
-def _tell_programs(kind: str, message: str, exit_code: int, words: list[str], context: Context) -> None:
+def _report_json(kind: str, message: str, exit_code: int, words: list[str], context: Context) -> None:
     """Report the error as JSON if asked for; checks the raw arguments, since they may be what failed to parse."""
     options = words[: words.index("--")] if "--" in words else words
     if "--json" in options or "--jsonl" in options:
@@ -71,4 +71,4 @@ def _tell_programs(kind: str, message: str, exit_code: int, words: list[str], co
         try:
             context.terminal.json({"kind": "error", "error": error} if is_batch else {"error": error})
         except MezzotintError:
-            context.terminal.give_up()  # stdout itself failed, and stderr already has the error
+            context.terminal.silence_stdout()  # stdout itself failed, and stderr already has the error

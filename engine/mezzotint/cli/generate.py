@@ -5,12 +5,12 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mezzotint.batch.job.again import base_of
+from mezzotint.batch.job.from_metadata import request_from_metadata
 from mezzotint.batch.job.settings import request_of
 from mezzotint.cli.command_options import add_command
-from mezzotint.cli.context import Context
+from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, options_of
-from mezzotint.cli.reporter import Format, Reporter
+from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError, UnknownModel
 from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ModelRef
@@ -18,8 +18,6 @@ from mezzotint.protocol import GenerateRequest, ModelRef
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
-
-PARTLY_DONE = 3
 
 
 def add(commands: "Commands") -> None:
@@ -33,27 +31,29 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if options.prompt is None and arguments.from_image is None:
         request_of(options)  # raises for the missing prompt before models are searched
     catalog = context.make_catalog(arguments.models_folder)
-    request = requested(options, arguments, catalog, context)
+    request = build_request(options, arguments, catalog, context)
     if arguments.save_job is not None:
         from mezzotint.cli.batch.save_job import save_request
 
         return save_request(request, arguments.save_job, context)
-    form: Format = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
-    with contextlib.closing(context.make_engine(catalog)) as engine, Reporter(context, form) as reporter:
+    output_format: OutputFormat = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
+    with contextlib.closing(context.make_engine(catalog)) as engine, Reporter(context, output_format) as reporter:
         try:
-            result = engine.generate(request, reporter.on_event, context.interrupt.asked)
+            result = engine.generate(request, reporter.on_event, context.interrupt.stop_requested)
         except Cancelled:
             raise
         except MezzotintError as error:
             if reporter.saved:
                 error.exit_code = PARTLY_DONE
-                context.terminal.talk(f"{reporter.saved} of {request.count} images were saved")
+                context.terminal.message(f"{reporter.saved} of {request.count} images were saved")
             raise
     reporter.finish(result)
     return 0
 
 
-def requested(options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context) -> GenerateRequest:
+def build_request(
+    options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context
+) -> GenerateRequest:
     """Build the request from the options, on top of the metadata of the `--from` image if there is one."""
     if arguments.from_image is None:
         return request_of(options)
@@ -67,7 +67,7 @@ def requested(options: Options, arguments: argparse.Namespace, catalog: "Catalog
         except (UnknownModel, ModelRefused, StorageError):
             return False
 
-    base = base_of(metadata, str(arguments.from_image), is_model, context.terminal.talk)
+    base = request_from_metadata(metadata, str(arguments.from_image), is_model, context.terminal.message)
     if metadata.request is None and options.init is not None and options.strength is None:
         base = _with_strength(base, metadata.strength)
     return request_of(options, base)

@@ -56,7 +56,7 @@ def add_row_options(parser: argparse.ArgumentParser) -> None:
             _add_group(parser.add_argument_group(group), group, but=_OF_INPUT, helps=_OF_ROWS)
 
 
-def add_how_options(parser: argparse.ArgumentParser) -> None:
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that control how an image is generated, independent of its content."""
     for group in GROUPS:
         if group not in ("image", "inpainting and outpainting", "output"):
@@ -65,8 +65,8 @@ def add_how_options(parser: argparse.ArgumentParser) -> None:
 
 def options_of(arguments: argparse.Namespace) -> Options:
     """Return the parsed arguments as `Options`; options that the command does not have stay unset."""
-    said = {one.field: getattr(arguments, one.field, None) for one in OPTIONS.values()}
-    return Options(**{name: tuple(value) if isinstance(value, list) else value for name, value in said.items()})
+    values = {one.field: getattr(arguments, one.field, None) for one in OPTIONS.values()}
+    return Options(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def _add_group(
@@ -80,11 +80,11 @@ def _add_group(
 def _add(parser: argparse._ArgumentGroup, one: Option, help_text: str | None) -> None:
     names = (one.flag,) if one.short is None else (one.short, one.flag)
     default = f" (default: {one.default})" if one.default else ""
-    told = ": ".join([one.help, ", ".join(one.names)] if one.names else [one.help])
-    parser.add_argument(*names, dest=one.field, help=help_text or told + default, **_taking(one))
+    text = ": ".join([one.help, ", ".join(one.names)] if one.names else [one.help])
+    parser.add_argument(*names, dest=one.field, help=help_text or text + default, **_argument_kwargs(one))
 
 
-def _taking(one: Option) -> dict[str, Any]:
+def _argument_kwargs(one: Option) -> dict[str, Any]:
     match one.takes:
         case YesNo(switch=True):
             return {"action": "store_true"}

@@ -28,7 +28,7 @@ def _listen(interrupt: Interrupt, read: Read) -> None:
         for line in lines:
             if line.strip() == b"stop":
                 interrupt.handle(0, None)
-    if not interrupt.asked():
+    if not interrupt.stop_requested():
         interrupt.handle(0, None)
 
 

@@ -33,7 +33,7 @@ def add(commands: "Commands") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "Say how an image was made: by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI or Fooocus.",
+        "Show how an image was made, by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI or Fooocus.",
         run,
         _EXAMPLES,
     )
@@ -47,18 +47,18 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if arguments.json:
         context.terminal.json(metadata)
         return 0
-    context.terminal.result(facts(_told(metadata)))
+    context.terminal.result(facts(_metadata_rows(metadata)))
     if metadata.request is not None:
-        context.terminal.talk("`mezzotint generate --from` makes this image again")
+        context.terminal.message("`mezzotint generate --from` regenerates this image")
     return 0
 
 
-def _told(metadata: ImageMetadata) -> dict[str, str]:
-    told: dict[str, str] = {}
+def _metadata_rows(metadata: ImageMetadata) -> dict[str, str]:
+    rows: dict[str, str] = {}
     for field, name in _NAMES.items():
         value = getattr(metadata, field)
         if value is not None and value != "":
-            told[name] = f"{value:g}" if isinstance(value, float) else str(value)
+            rows[name] = f"{value:g}" if isinstance(value, float) else str(value)
     if metadata.width is not None and metadata.height is not None:
-        told["size"] = f"{metadata.width}x{metadata.height}"
-    return told | {name: value for name, value in metadata.other.items() if name not in told}
+        rows["size"] = f"{metadata.width}x{metadata.height}"
+    return rows | {name: value for name, value in metadata.other.items() if name not in rows}

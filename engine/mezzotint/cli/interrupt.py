@@ -14,36 +14,36 @@ class Interrupt:
     """SIGINT handler that first requests a graceful stop, then exits the process."""
 
     def __init__(self, tell: Callable[[str], None] | None = None, end: Callable[[int], object] = os._exit) -> None:
-        self._tell = _tell_on_stderr if tell is None else tell
+        self._tell = _write_to_stderr if tell is None else tell
         self._end = end
-        self._soft = False
-        self._asked = False
-        self.finishes = "this step"  # the unit of work that is still completed, for the message
-        self.last_words: Callable[[], None] = lambda: None  # called right before an immediate exit
+        self._graceful = False
+        self._stop_requested = False
+        self.unit_of_work = "this step"  # the unit of work that is still completed, for the message
+        self.before_exit: Callable[[], None] = lambda: None  # called right before an immediate exit
         self.exit_code = INTERRUPTED  # 128 + number of the signal that requested the stop
 
-    def asked(self) -> bool:
+    def stop_requested(self) -> bool:
         """Whether a stop was requested."""
-        return self._asked
+        return self._stop_requested
 
-    def ask(self) -> None:
+    def request_stop(self) -> None:
         """Request a graceful stop if the work supports it; further calls have no effect."""
-        if self._soft and not self._asked:
+        if self._graceful and not self._stop_requested:
             self.handle(0, None)
 
-    def soften(self) -> None:
+    def enable_graceful_stop(self) -> None:
         """Make the next Ctrl-C request a graceful stop; call once work has begun that supports it."""
-        self._soft = True
+        self._graceful = True
 
     def handle(self, number: int, _frame: object) -> None:
         """Handle Ctrl-C or another stop signal."""
-        if self._soft and not self._asked:
-            self._asked = True
+        if self._graceful and not self._stop_requested:
+            self._stop_requested = True
             self.exit_code = 128 + number if number else INTERRUPTED
-            self._tell(f"\nstopping after {self.finishes}; press Ctrl-C again to stop now\n")
+            self._tell(f"\nstopping after {self.unit_of_work}; press Ctrl-C again to stop now\n")
             return
         self._tell(f"{_SHOW_CURSOR if os.isatty(2) else ''}\nmezzotint: interrupted\n")
-        self.last_words()
+        self.before_exit()
         # No exception: it would surface inside whatever is being imported or computed, as a traceback or not at all.
         self._end(128 + number if number else INTERRUPTED)
 
@@ -60,7 +60,7 @@ class Interrupt:
             signal.signal(signal.SIGINT, before)
 
 
-def _tell_on_stderr(text: str) -> None:
+def _write_to_stderr(text: str) -> None:
     """Write directly to fd 2: the signal may have interrupted code that is using Python's buffers."""
     try:
         os.write(2, text.encode("ascii"))

@@ -33,13 +33,13 @@ exit codes:
   2    an option or value that cannot work
   3    partly done: some images were made, others failed
   4    not enough memory
-  5    the model was refused: damaged, unsafe or of no known kind
+  5    the model was refused: damaged, unsafe or of an unknown kind
   6    the device is absent or cannot be used
   7    a file, folder or disk cannot be read or written
-  8    another run fills the same folder, or has the device
-  130  interrupted; 128 and the number of any other signal that ended it
+  8    another run uses the same folder or device
+  130  interrupted; 128 plus the signal number after any other signal
 
-Results go to stdout, talk to stderr. NO_COLOR=1 switches colours off.
+Results go to stdout, messages to stderr. NO_COLOR=1 disables colours.
 """
 
 EXAMPLES = """\
@@ -89,7 +89,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands, or of `command` alone."""
     parser = Parser(
         prog="mezzotint",
-        description="Makes images from words on your own machine.",
+        description="Generate images from text on your own machine.",
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

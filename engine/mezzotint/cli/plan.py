@@ -25,18 +25,14 @@ _EXAMPLES = """\
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    parser = add_command(
-        commands, "plan", "Say how a model would use memory: here, or on a card with so much.", run, _EXAMPLES
-    )
+    parser = add_command(commands, "plan", "Show how a model would use memory, here or on another GPU.", run, _EXAMPLES)
     parser.add_argument(
         "model",
         metavar="MODEL[+REFINER]",
         help="an id of `mezzotint models list`, a path, or a known model: sdxl, sdxl+refiner, pixart, sd3.5-large, "
         "flux, qwen-image",
     )
-    parser.add_argument(
-        "--size", type=size, metavar="WxH", help="of the image in pixels (default: the model's default)"
-    )
+    parser.add_argument("--size", type=size, metavar="WxH", help="image size in pixels (default: the model's default)")
     parser.add_argument(
         "--reference",
         type=size,
@@ -45,25 +41,29 @@ def add(commands: "Commands") -> None:
         metavar="WxH",
         help="plan for a reference image of this size, for models that take them (may be repeated)",
     )
-    parser.add_argument("--steps", type=integer(1, 1000, 30), metavar="N", help="in all (default: the model's default)")
+    parser.add_argument("--steps", type=integer(1, 1000, 30), metavar="N", help="steps (default: the model's default)")
     parser.add_argument(
         "--memory",
         choices=get_args(MemoryPolicy),
         default="auto",
-        help="auto: the best quality that is not made slow; balanced: sooner in 8 bits; fast: least time, in 8 bits "
-        "where that helps; lowest: least memory",
+        help="auto: best quality without slowing down much; balanced: faster, in 8 bits; fast: shortest time, in 8 "
+        "bits where that helps; lowest: least memory",
     )
-    parser.add_argument("--quant", choices=get_args(Quantization), default="auto", help="weights in 8 or 4 bits")
-    parser.add_argument("--quant-text", choices=get_args(Quantization), default="auto", help="those of text encoders")
+    parser.add_argument(
+        "--quant", choices=get_args(Quantization), default="auto", help="quantize the denoiser to 8 or 4 bits"
+    )
+    parser.add_argument(
+        "--quant-text", choices=get_args(Quantization), default="auto", help="quantize the text encoders"
+    )
     parser.add_argument(
         "--vram",
         "--card",
         type=card_memory,
         default=(None, None),
         metavar="SIZE|CARD",
-        help="plan for an ordinary card with so much, such as 6GB, or for one by its name, such as 'RTX 4090'",
+        help="plan for a typical card with that much VRAM, such as 6GB, or for a card by name, such as 'RTX 4090'",
     )
-    parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for so much RAM, such as 16GB")
+    parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for that much RAM, such as 16GB")
     add_json(parser)
     add_models_folder(parser)
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         card=arguments.vram[1],
         references=tuple(arguments.reference),
     )
-    plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.talk)
+    plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.message)
     if arguments.json:
         context.terminal.json(plan)
     else:

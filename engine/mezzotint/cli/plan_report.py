@@ -4,9 +4,9 @@ from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
 from mezzotint.protocol import Plan, PlannedComponent, PlannedPhase
 
-_WAITS = {"ram": "RAM", "disk": "disk"}
-_NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "WAITS IN", "THERE DURING")
-_PHASES = ("PHASE", "WEIGHTS", "ACTIVATIONS", "PEAK", "TIME", "ALL IN PLACE")
+_HOSTS = {"ram": "RAM", "disk": "disk"}
+_NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "OFFLOADED TO", "USED IN")
+_PHASES = ("PHASE", "WEIGHTS", "ACTIVATIONS", "PEAK", "TIME", "TIME IF RESIDENT")
 
 
 def report(plan: Plan) -> str:
@@ -18,7 +18,7 @@ def report(plan: Plan) -> str:
     phases = [
         ("load", "", "", "", _seconds(plan.seconds_loading), ""),
         *map(_phase, plan.phases),
-        ("in all", "", "", "", _seconds(total), ""),
+        ("total", "", "", "", _seconds(total), ""),
     ]
     lines += [columns([_PHASES, *phases]), ""]
     lines += [f"- {plain(reason, 400)}" for reason in plan.reasons[1:]]
@@ -45,16 +45,16 @@ def _network(part: PlannedComponent, *, several: bool) -> tuple[str, ...]:
         blocks,
         str(part.slots or "-"),
         size(part.device_bytes),
-        _waits(part),
+        _offloaded_to(part),
         ", ".join(part.phases),
     )
 
 
-def _waits(part: PlannedComponent) -> str:
+def _offloaded_to(part: PlannedComponent) -> str:
     if not part.pinned_bytes:
-        return _WAITS[part.host]
+        return _HOSTS[part.host]
     much = "" if part.pinned_bytes >= part.bytes else f"{size(part.pinned_bytes)} "
-    return f"{_WAITS[part.host]}, {much}page-locked"
+    return f"{_HOSTS[part.host]}, {much}page-locked"
 
 
 def _seconds(seconds: float) -> str:

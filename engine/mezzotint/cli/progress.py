@@ -37,11 +37,11 @@ class ProgressBar:
                 done = size_of(event.bytes_done, event.bytes_total)
                 self._set("loading", event.bytes_done, event.bytes_total, f"{plain(event.model, 40)}, {done}")
             case Encoding():
-                self._set("reading the words", None, None, "")
+                self._set("encoding the prompt", None, None, "")
             case Step():
-                self._set(f"painting{_of(event)}", event.step, event.steps, f"step {event.step} of {event.steps}")
+                self._set(f"denoising{_of(event)}", event.step, event.steps, f"step {event.step} of {event.steps}")
             case Decoding():
-                self._set("developing", None, None, "")
+                self._set("decoding", None, None, "")
             case Counted():
                 self._set("working", event.done, event.total, _counted(event))
         self._progress.start()  # it may have been hidden to print a line

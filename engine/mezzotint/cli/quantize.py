@@ -28,12 +28,12 @@ _EXAMPLES = """\
   mezzotint quantize sdxl-base --scheme int4-lowrank --text-encoders int8 -o sdxl-small --report
   mezzotint quantize sdxl.safetensors --scheme int8 --for comfyui -o sdxl-int8.safetensors
 
-int8           weights and what they multiply in 8 bits: half the size
-int8-weight    weights alone in 8 bits: a little closer to the original
+int8           weights and activations in 8 bits: half the size
+int8-weight    only weights in 8 bits: a little closer to the original
 int4           weights in 4 bits (NormalFloat): a quarter of the size
-int4-lowrank   weights in 4 bits, with a thin 16-bit branch for what these lose: nearly as small, much closer
+int4-lowrank   weights in 4 bits, plus a low-rank 16-bit branch for their error: nearly as small, much closer
 
-The model is read and written tensor by tensor. The original stays as it is; a try that was stopped is resumed.
+The model is read and written tensor by tensor. The original is not changed; an interrupted run is resumed.
 """
 
 
@@ -42,19 +42,28 @@ def add(commands: "Commands") -> None:
     summary = "Quantize a model: make a copy with its weights in 8 or 4 bits."
     parser = add_command(commands, "quantize", summary, run, _EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
-    parser.add_argument("--scheme", choices=SCHEMES, required=True, help="of the network that makes images; see below")
+    parser.add_argument("--scheme", choices=SCHEMES, required=True, help="scheme of the denoiser; see below")
     parser.add_argument(
-        "--text-encoders", choices=("none", *SCHEMES), default="none", help="the scheme of the rest (default: none)"
+        "--text-encoders",
+        choices=("none", *SCHEMES),
+        default="none",
+        help="scheme of the text encoders (default: none)",
     )
-    parser.add_argument("-o", "--output", metavar="PATH", type=Path, required=True, help="must not exist yet")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", type=Path, required=True, help="file or folder to write; must not exist yet"
+    )
     parser.add_argument(
         "--for", dest="target", choices=("diffusers", "comfyui"), help="write only what that program can read"
     )
     parser.add_argument(
-        "--rank", metavar="N", type=integer(1, 256, RANK), default=RANK, help=f"of the thin branch (default: {RANK})"
+        "--rank",
+        metavar="N",
+        type=integer(1, 256, RANK),
+        default=RANK,
+        help=f"rank of the low-rank branch (default: {RANK})",
     )
     parser.add_argument("--no-rotation", action="store_true", help="do not rotate groups of columns before rounding")
-    parser.add_argument("--report", action="store_true", help="tell the error of each layer")
+    parser.add_argument("--report", action="store_true", help="print the error of each layer")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print one JSON object, also for errors")
@@ -86,7 +95,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                 output=arguments.output,
                 for_diffusers=arguments.target == "diffusers",
                 on_bytes=on_bytes,
-                cancelled=context.interrupt.asked,
+                cancelled=context.interrupt.stop_requested,
             )
         )
     if arguments.json or arguments.jsonl:
@@ -94,7 +103,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         result = {"output": report.output, **sizes, "components": report.components}
         context.terminal.json({"result": result} if arguments.jsonl else result)
     else:
-        context.terminal.result(_told(report, each_layer=arguments.report))
+        context.terminal.result(_format_report(report, each_layer=arguments.report))
     return 0
 
 
@@ -116,7 +125,12 @@ def choices_of(arguments: argparse.Namespace, sources: "ModelSources") -> "dict[
     from mezzotint.quantization.policy import Choice
 
     foreign = arguments.target is not None
-    rest = {"rotate": not arguments.no_rotation, "rank": arguments.rank, "convolutions": not foreign, "pure": foreign}
+    rest = {
+        "rotate": not arguments.no_rotation,
+        "rank": arguments.rank,
+        "convolutions": not foreign,
+        "single_format": foreign,
+    }
     choices = {family_of(sources.family).denoiser_component: Choice(scheme=arguments.scheme, **rest)}
     if arguments.text_encoders != "none":
         encoders = [name for name in sources.components if name.startswith("text_encoder")]
@@ -124,14 +138,14 @@ def choices_of(arguments: argparse.Namespace, sources: "ModelSources") -> "dict[
     return choices
 
 
-def _told(report: "ConversionReport", *, each_layer: bool) -> str:
+def _format_report(report: "ConversionReport", *, each_layer: bool) -> str:
     rows = [("PART", "BEFORE", "AFTER", "SHARE", "SCHEME", "ERROR")]
     for part in report.components:
-        schemes = ", ".join(f"{count} {scheme}" for scheme, count in part.schemes.items()) or "as it was"
+        schemes = ", ".join(f"{count} {scheme}" for scheme, count in part.schemes.items()) or "unchanged"
         error = f"{part.error:.2%}" if part.layers else ""
         rows.append((part.name, *_sizes(part.bytes_before, part.bytes_after), schemes, error))
     rows.append(("all", *_sizes(report.bytes_before, report.bytes_after), "", ""))
-    told = columns(rows)
+    text = columns(rows)
     if each_layer:
         layers = [layer for part in report.components for layer in part.layers]
         header = ("LAYER", "BEFORE", "AFTER", "SHARE", "SCHEME", "ERROR")
@@ -139,8 +153,8 @@ def _told(report: "ConversionReport", *, each_layer: bool) -> str:
             (layer.name, *_sizes(layer.bytes_before, layer.bytes_after), layer.scheme, f"{layer.error:.2%}")
             for layer in layers
         ]
-        told = f"{columns([header, *lines])}\n\n{told}"
-    return f"{told}\n\n{plain(report.output, 300)}"
+        text = f"{columns([header, *lines])}\n\n{text}"
+    return f"{text}\n\n{plain(report.output, 300)}"
 
 
 def _sizes(before: int, after: int) -> tuple[str, str, str]:

@@ -11,23 +11,23 @@ from mezzotint.protocol import Event, GenerateResult, MemoryReport, Notice, Save
 if TYPE_CHECKING:
     from mezzotint.cli.progress import ProgressBar
 
-Format = Literal["paths", "json", "jsonl"]
+OutputFormat = Literal["paths", "json", "jsonl"]
 
 
 class Reporter:
     """Prints the events and the result of one job."""
 
-    def __init__(self, context: Context, form: Format) -> None:
+    def __init__(self, context: Context, output_format: OutputFormat) -> None:
         self._terminal = context.terminal
         self._interrupt = context.interrupt
-        self._form = form
-        self._told: set[str] = set()
+        self._output_format = output_format
+        self._printed: set[str] = set()
         self._bar: ProgressBar | None = None
         self.saved = 0
 
     def __enter__(self) -> Self:
         stdout, stderr = self._terminal.stdout, self._terminal.stderr
-        lines_between = self._form == "jsonl" and stdout.isatty()
+        lines_between = self._output_format == "jsonl" and stdout.isatty()
         if stderr.isatty() and not self._terminal.quiet and not lines_between:
             from mezzotint.cli.progress import ProgressBar
 
@@ -41,41 +41,41 @@ class Reporter:
 
     def on_event(self, event: Event) -> None:
         """Handle one event of the job."""
-        self._interrupt.soften()  # from here on there is work that can stop gracefully
-        if self._form == "jsonl":
+        self._interrupt.enable_graceful_stop()  # from here on there is work that can stop gracefully
+        if self._output_format == "jsonl":
             self._terminal.json({"event": encode(event)})
         match event:
             case Saved():
                 self._save(event)
             case Notice():
                 self._hide()
-                self._tell_notice(event.message)
+                self._print_notice(event.message)
         if self._bar is not None:
             self._bar.show(event)
 
     def finish(self, result: GenerateResult) -> None:
         """Print the result, its notices and a summary."""
         self._hide()
-        if self._form == "json":
+        if self._output_format == "json":
             self._terminal.json(result)
-        elif self._form == "jsonl":
+        elif self._output_format == "jsonl":
             self._terminal.json({"result": encode(result)})
         for notice in result.notices:
-            self._tell_notice(notice)
-        self._terminal.talk(summary(result))
+            self._print_notice(notice)
+        self._terminal.message(summary(result))
         if result.plan is not None:
-            self._terminal.talk(memory_summary(result.memory))
+            self._terminal.message(memory_summary(result.memory))
 
     def _save(self, event: Saved) -> None:
         self.saved += 1
-        if self._form == "paths":
+        if self._output_format == "paths":
             self._hide()
             self._terminal.result(event.image.path)
 
-    def _tell_notice(self, message: str) -> None:
-        if message not in self._told:
-            self._told.add(message)
-            self._terminal.talk(f"notice: {plain(message, 500)}")
+    def _print_notice(self, message: str) -> None:
+        if message not in self._printed:
+            self._printed.add(message)
+            self._terminal.message(f"notice: {plain(message, 500)}")
 
     def _hide(self) -> None:
         """Hide the progress bar until its next event, so that lines can be printed."""
@@ -89,7 +89,7 @@ def memory_summary(memory: MemoryReport) -> str:
     if largest is None:
         return "device memory: nothing was measured"
     measured, planned = size(largest.measured_bytes), size(largest.predicted_bytes)
-    return f"device memory: {measured} at most, in {largest.name}; {planned} were planned for it"
+    return f"peak device memory: {measured}, in {largest.name}; planned: {planned}"
 
 
 def summary(result: GenerateResult) -> str:

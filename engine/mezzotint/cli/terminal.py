@@ -22,7 +22,7 @@ class Terminal:
 
     def result(self, text: str) -> None:
         """Print a line of the command's result on stdout. Raises StorageError if stdout cannot be written."""
-        with _told_when_full():
+        with _storage_errors():
             self.stdout.write(f"{text}\n")
             self.stdout.flush()
 
@@ -30,7 +30,7 @@ class Terminal:
         """Print a value as one line of JSON on stdout."""
         self.result(json.dumps(encode(value), allow_nan=False))
 
-    def talk(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Print an informational line on stderr, unless `quiet`."""
         if not self.quiet:
             self.stderr.write(f"{text}\n")
@@ -47,11 +47,11 @@ class Terminal:
         try:
             self.stdout.flush()
         except OSError:
-            self.give_up()
+            self.silence_stdout()
             return False
         return True
 
-    def give_up(self) -> None:
+    def silence_stdout(self) -> None:
         """Redirect stdout to the null device, so that the interpreter's flush at exit does not fail again."""
         if self.stdout is sys.stdout:
             with open(os.devnull, "wb") as nothing:
@@ -59,7 +59,7 @@ class Terminal:
 
 
 @contextmanager
-def _told_when_full() -> Iterator[None]:
+def _storage_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:

@@ -90,7 +90,7 @@ def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[
     """Yield the names of tensors in the component's files with the layers whose weights they are."""
     source = sources.components[component]
     if StoredLayers(source.files).names and not any(map(is_gguf, source.files)):
-        raise ModelRefused(f"{plain(source.files[0], 300)} is quantized already; quantize the model it was made of")
+        raise ModelRefused(f"{plain(source.files[0], 300)} is quantized already; quantize the original model")
     network = empty_network(source)
     layers = layers_of(network)
     formats, shapes = formats_for(source.class_name, layers, choice), {layer.name: layer.shape for layer in layers}
@@ -169,7 +169,9 @@ def _convert_component(
         files = [folder / source.name for source in component.files]
         _write_index(folder / index_name(component.library), files)
     if targets and conversion.for_diffusers:
-        _tell_diffusers(conversion, name, folder, {target.layer: target.format for target in targets.values()})
+        _write_quantization_config(
+            conversion, name, folder, {target.layer: target.format for target in targets.values()}
+        )
     return ComponentReport(
         name=name,
         bytes_before=sum(tensor_bytes(read_header(path)) for path in component.files),
@@ -204,7 +206,7 @@ def _write_index(path: Path, files: list[Path]) -> None:
     _write_json(path, {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places})
 
 
-def _tell_diffusers(conversion: Conversion, name: str, folder: Path, formats: Mapping[str, Format]) -> None:
+def _write_quantization_config(conversion: Conversion, name: str, folder: Path, formats: Mapping[str, Format]) -> None:
     layers = layers_of(empty_network(conversion.sources.components[name]))
     kept = [layer.name for layer in layers if layer.name not in formats and not layer.is_convolution]
     path = folder / "config.json"

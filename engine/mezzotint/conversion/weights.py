@@ -66,11 +66,11 @@ def check(header: Header, targets: Mapping[str, Target]) -> None:
     for name, spec in header.tensors.items():
         where, target = f"{plain(header.path, 300)}: {plain(name, 200)}", targets.get(name)
         if spec.dtype not in WRITABLE:
-            raise ModelRefused(f"{where} is of the format {spec.dtype}, which cannot be copied")
+            raise ModelRefused(f"{where} has the dtype {spec.dtype}, which cannot be copied")
         if target is None:
             continue
         if spec.dtype not in _NUMBERS:
-            raise ModelRefused(f"{where} is of the format {spec.dtype}; what can be quantized is {', '.join(_NUMBERS)}")
+            raise ModelRefused(f"{where} has the dtype {spec.dtype}; supported are {', '.join(_NUMBERS)}")
         if spec.shape != target.shape and spec.shape != (*target.shape, 1, 1):
             raise ModelRefused(
                 f"{where} has shape {spec.shape}, its configuration says {target.shape}; "

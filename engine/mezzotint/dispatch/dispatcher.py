@@ -55,12 +55,12 @@ class Dispatcher(Generic[Name, *More]):
         log: FallbackLog,
         given_up: str,
         incomplete: str,
-        untold: "torch.dtype | None" = None,
+        silent_dtype: "torch.dtype | None" = None,
     ) -> None:
-        """`given_up` and `incomplete` begin the notices; tensors of dtype `untold` fall back without one."""
+        """`given_up` and `incomplete` begin the notices; tensors of the format `silent_dtype` fall back without one."""
         self.name, self.plain, self.kernels = name, plain, kernels
         self.calls = 0
-        self._device_type, self._untold = device_type, untold
+        self._device_type, self._silent_dtype = device_type, silent_dtype
         self._log, self._given_up, self._incomplete = log, given_up, incomplete
 
     @property
@@ -83,7 +83,7 @@ class Dispatcher(Generic[Name, *More]):
             self.calls += 1
             return made
         except Unsupported as error:
-            self._log.unsupported(self._incomplete, str(error), tell=x.dtype != self._untold)
+            self._log.unsupported(self._incomplete, str(error), tell=x.dtype != self._silent_dtype)
         except (LaunchFailed, Unavailable) as error:
             self.give_up(str(error), calls=1)
         return None

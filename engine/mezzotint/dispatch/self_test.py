@@ -60,5 +60,5 @@ def run_cases(cases: Sequence[C], problem_of: Callable[[C, int], str | None]) ->
 def deviation(out: "Tensor", error: float, allowed: float, plain: str) -> str | None:
     """What is wrong with an output that differs from the plain path by `error`; None if nothing."""
     if not bool(out.isfinite().all()):
-        return "not-a-number came out"
-    return None if error <= allowed else f"it is {error:.2g} off {plain}, {allowed:.2g} is allowed"
+        return "the result contains NaN or infinity"
+    return None if error <= allowed else f"the error against {plain} is {error:.2g}, and {allowed:.2g} is allowed"

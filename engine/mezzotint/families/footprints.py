@@ -21,7 +21,7 @@ from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootp
 from mezzotint.memory.footprints.graph_hash import graph_hash
 from mezzotint.memory.footprints.shipped import known_graph
 from mezzotint.memory.footprints.traced_cache import TracedCache
-from mezzotint.quantization.policy import keeps
+from mezzotint.quantization.policy import is_kept
 
 if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
@@ -171,7 +171,7 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
     for name, size in _sizes(tensors, layers):
         if name in mine:
             placed = [each.name for each in routed.get(name, ()) if each.component == part.name]
-            if any(keeps(part.class_name, each.removesuffix(_WEIGHT)) for each in placed or [name]):
+            if any(is_kept(part.class_name, each.removesuffix(_WEIGHT)) for each in placed or [name]):
                 size = 2 * prod(tensors[name].shape)  # dequantized as it is loaded
             for each in placed:
                 inside[blocks.block_of(each)] += size // len(placed)
@@ -218,7 +218,7 @@ def _sizes(tensors: dict[str, TensorSpec], layers: "dict[str, StoredLayer]") -> 
     """Bytes in memory of each layer and each other tensor: as stored if quantized, else in 16 bits."""
     parts = {part for layer in layers.values() for part in layer.names.values()}
     for name, layer in layers.items():
-        yield name + _WEIGHT, sum(described.bytes for described in layer.format.described(layer.shape).values())
+        yield name + _WEIGHT, sum(spec.bytes for spec in layer.format.part_specs(layer.shape).values())
     for name, spec in tensors.items():
         if name not in parts:
             floats = spec.dtype in _FLOATS  # of GGUF files also blocks, which are dequantized

@@ -40,7 +40,9 @@ def _check_side(image: Image.Image, suffix: str) -> None:
     largest = _LARGEST_SIDE.get(suffix)
     if largest is not None and max(image.size) > largest:
         width, height = image.size
-        raise StorageError(f"{suffix} holds at most {largest} pixels a side, the image has {width}x{height}: use .png")
+        raise StorageError(
+            f"{suffix} allows at most {largest} pixels per side, the image is {width}x{height}: use .png"
+        )
 
 
 def _encode_png(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:

@@ -34,8 +34,8 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
     mask = light.point(lambda value: 255 if value >= LIGHT else 0)
     if mask.getbbox() is None:
         raise UsageError(
-            f"there is nothing to inpaint: the lightest pixel of the mask {shown(path)} is {lightest} of 255, and "
-            f"from {LIGHT} on it is inpainted; paint that part white"
+            f"there is nothing to inpaint: the lightest pixel of the mask {shown(path)} is {lightest} of 255, but "
+            f"only pixels from {LIGHT} on are inpainted; paint the area to inpaint white"
         )
     return mask
 
@@ -55,7 +55,7 @@ def _check_shape(path: Path, mask: tuple[int, int], image: tuple[int, int]) -> N
     if apart >= off / image[0] + off / image[1]:
         raise UsageError(
             f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the image {image[0]}x{image[1]}: they must have the "
-            "same shape; paint the mask over the image itself"
+            "same aspect ratio; paint the mask over the image itself"
         )
 
 

@@ -9,7 +9,7 @@ from mezzotint.images import a1111, comfyui, flat_json
 from mezzotint.images.embedded import EmbeddedTexts, embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD, RECORD_KEYWORD
 from mezzotint.images.infotext import parse_infotext
-from mezzotint.images.ours import metadata_of_record
+from mezzotint.images.own_record import metadata_of_record
 from mezzotint.images.reading import open_image
 from mezzotint.images.untrusted import UnreadableError, cleaned, parse_object
 from mezzotint.images.xmp import record_in_xmp

@@ -120,20 +120,20 @@ def _number(template: _Template, count: int) -> _Template:
 
 def _stem_and_suffix(name: str) -> tuple[str, str]:
     if name in ("", ".", ".."):
-        raise UsageError("the output path names no file: end it with a file name, or with / for a folder")
+        raise UsageError("the output path has no file name: end it with a file name, or with / for a folder")
     stem, dot, ending = name.rpartition(".")
     if not dot or not stem:
         return name, ".png"
     if f".{ending.lower()}" not in SUFFIXES:
         allowed = " ".join(SUFFIXES)
-        raise UsageError(f"the output name ends in .{shown(ending)}; images are written as {allowed}")
+        raise UsageError(f"the output name ends in .{shown(ending)}; images can be written as {allowed}")
     return stem, f".{ending}"
 
 
 def refuse_odd_characters(text: str) -> None:
     """Raise UsageError if a name contains control characters, which terminals and listings would obey."""
     if any(ord(one) < 32 or ord(one) == 127 for one in text):
-        raise UsageError(f"the output name {shown(text)} holds a control character: leave it out")
+        raise UsageError(f"the output name {shown(text)} contains a control character: remove it")
 
 
 def from_home(text: str) -> Path:
@@ -141,7 +141,7 @@ def from_home(text: str) -> Path:
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise UsageError(f"the home folder in {shown(text)} is not known: write the whole path") from error
+        raise UsageError(f"the home folder in {shown(text)} is unknown: write the full path") from error
 
 
 def _is_folder(path: Path) -> bool:
@@ -173,9 +173,11 @@ def _confine(root: Path, path: Path) -> None:
     try:
         inside = path.parent.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError) as error:
-        raise StorageError(f"the path {shown(path)} cannot be followed, perhaps links in a circle") from error
+        raise StorageError(f"the path {shown(path)} cannot be resolved; perhaps its links form a loop") from error
     if not inside:
-        raise UsageError(f"the output {shown(path)} would leave its folder {shown(root)}: take .. and links out of it")
+        raise UsageError(
+            f"the output {shown(path)} would be outside its folder {shown(root)}: remove .. and links from it"
+        )
 
 
 def _nearest_existing(folder: Path) -> Path:

@@ -37,7 +37,7 @@ DECODER_ERRORS = (
 )
 _ON_THEIR_SIDE = (5, 6, 7, 8)  # EXIF orientations that swap width and height
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
-_TRY_INSTEAD = "give a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF image"
+_TRY_INSTEAD = "use a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF image"
 _KNOWN_STARTS = (
     (b"<!doctype html", "a web page"),
     (b"<html", "a web page"),
@@ -110,12 +110,14 @@ def _open_regular(path: Path) -> BinaryIO:
             raise ImageRefused(f"{shown(path)} is empty (0 bytes), perhaps a broken download: use another copy")
         if status.st_size > MAX_FILE_BYTES:
             size = status.st_size / (1 << 30)
-            raise ImageRefused(f"{shown(path)} has {size:.1f} GB; an image of at most 1 GB is read: scale it down")
+            raise ImageRefused(f"{shown(path)} has {size:.1f} GB; at most 1 GB is allowed: scale it down")
         return open(path, "rb", opener=_without_waiting)
     except OSError as error:
         raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
     except ValueError as error:  # NUL in the name
-        raise ImageRefused(f"cannot read {shown(path)}: the name holds a character that no file can have") from error
+        raise ImageRefused(
+            f"cannot read {shown(path)}: the name contains a character that no file name can have"
+        ) from error
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -141,23 +143,25 @@ def _check_pixels(path: Path, image: Image.Image) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
         size = f"{width}x{height} is {width * height / 1e6:.0f} million pixels"
-        raise ImageRefused(f"{shown(path)} is too large: {size}, at most {MAX_PIXELS // 10**6} are read: scale it down")
+        raise ImageRefused(
+            f"{shown(path)} is too large: {size}, at most {MAX_PIXELS // 10**6} million are allowed: scale it down"
+        )
 
 
 def _what_it_is(file: BinaryIO | None) -> str:
     if file is None:
-        return "is not an image of a kind that is read"
+        return "is not an image in a supported format"
     file.seek(0)
     start = file.read(512)
     lowered = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for mark, name in _KNOWN_STARTS:
         if lowered.startswith(mark):
-            return f"holds {name}, not an image"
+            return f"contains {name}, not an image"
     if not start.strip(b"\0"):
-        return "holds only zeros, perhaps a broken download"
+        return "contains only zeros, perhaps a broken download"
     if all(byte >= 32 or byte in b"\t\r\n\f" for byte in start):
-        return "holds text, not an image"
-    return "is not an image of a kind that is read"
+        return "contains text, not an image"
+    return "is not an image in a supported format"
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
@@ -184,7 +188,7 @@ def _eight_bits(image: Image.Image) -> Image.Image:
     deep = image if image.mode == "F" else image.convert("I").convert("F")
     low, high = (float(value) for value in deep.getextrema())  # type: ignore[arg-type]
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError("its pixels hold NaN or infinity")
+        raise ValueError("its pixels contain NaN or infinity")
     whole = 1.0 if image.mode == "F" else 65535.0
     scale = 255.0 / (whole if high <= whole else high)
     return deep.point(lambda value: value * scale + 0.0).convert("L")

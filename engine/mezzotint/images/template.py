@@ -25,7 +25,9 @@ def tokens_in(text: str) -> tuple[str, ...]:
     for name in names:
         if name not in TOKENS:
             known = " ".join(f"[{token}]" for token in TOKENS)
-            raise UsageError(f"unknown token [{shown(name)}] in an output name; there are {known}; [[ is a plain [")
+            raise UsageError(
+                f"unknown token [{shown(name)}] in an output name; known tokens are {known}; write [[ for a plain ["
+            )
     return names
 
 

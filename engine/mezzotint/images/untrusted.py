@@ -22,13 +22,13 @@ class UnreadableError(ValueError):
 def parse_object(text: str, limit: int = MAX_TEXT) -> dict[str, object]:
     """Parse a JSON object from an untrusted file; accepts NaN, which ComfyUI writes."""
     if len(text) > limit:
-        raise UnreadableError(f"its JSON has {len(text)} characters, at most {limit} are read")
+        raise UnreadableError(f"its JSON has {len(text)} characters, at most {limit} are allowed")
     try:
         value = json.loads(text)
     except RecursionError:
         raise UnreadableError("its JSON is nested too deeply") from None
     except ValueError as error:
-        raise UnreadableError(f"its JSON is broken ({str(error)[:100]})") from None
+        raise UnreadableError(f"its JSON is invalid ({str(error)[:100]})") from None
     if not isinstance(value, dict):
         raise UnreadableError("its JSON is not an object")
     return value

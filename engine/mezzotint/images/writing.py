@@ -50,7 +50,7 @@ def _write(path: Path, encoded: Callable[[str], bytes], *, overwrite: bool) -> P
         except FileExistsError:
             continue  # another process took the name in the meantime
         return target
-    raise StorageError(f"no free name is left beside {shown(path)}: choose another name or folder")
+    raise StorageError(f"no free name is left next to {shown(path)}: choose another name or folder")
 
 
 def _candidates(path: Path, *, overwrite: bool) -> Iterator[Path]:
@@ -66,4 +66,4 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise storage_error("make the folder", folder, error) from error
+        raise storage_error("create the folder", folder, error) from error

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.listing import TASK
-from mezzotint.jobs.narrowing import narrowed
 from mezzotint.jobs.recovery import readable_tasks, take_found
+from mezzotint.jobs.remaining import remaining_request
 from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import PAUSED, STOPPING, setting, switch
 from mezzotint.jobs.tasks import Task
@@ -24,14 +24,14 @@ def claim(database: Database, owner: str, now: Clock) -> Task | None:
             return None
         made = {image.index for image in task.images}
         left_out = skipped_images(database, task.id) - made
-        part = narrowed(task.request, made | left_out)
+        part = remaining_request(task.request, made | left_out)
         begun = now()
         database.change(
             "UPDATE tasks SET state = 'running', attempts = attempts + 1, owner = ?, claimed = ?, left_after = ?, "
             "cancel = 0, error = NULL, error_kind = NULL WHERE id = ?",
             owner,
             begun,
-            part.left_after + len(left_out),
+            part.missing_after + len(left_out),
             task.id,
         )
         database.change("UPDATE entries SET started = coalesce(started, ?) WHERE id = ?", begun, task.entry)
@@ -59,7 +59,7 @@ def is_skipped(database: Database, task: int, seed: int) -> bool:
     return found is not None
 
 
-def waits(database: Database) -> bool:
+def has_waiting(database: Database) -> bool:
     """Whether any entry has a waiting task."""
     return database.row("SELECT 1 FROM entries WHERE waiting > 0 LIMIT 1") is not None
 

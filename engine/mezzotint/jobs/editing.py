@@ -7,9 +7,9 @@ from mezzotint import codec
 from mezzotint.errors import UsageError
 from mezzotint.jobs.expectation import key_id
 from mezzotint.jobs.listing import id_list
-from mezzotint.jobs.narrowing import number_of
-from mezzotint.jobs.order import next_waiting, places
-from mezzotint.jobs.requests import changes, model_of, run_key, settle, steps_of, title_of
+from mezzotint.jobs.order import free_positions, next_waiting
+from mezzotint.jobs.remaining import index_of_seed
+from mezzotint.jobs.requests import diff, model_of, resolve, run_key, steps_of, title_of
 from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
@@ -32,12 +32,12 @@ def add(
     """Add an entry of these requests, with their seeds and paths fixed; return its id."""
     if not requests:
         raise UsageError("an entry of the queue needs at least one request")
-    settled = [settle(request) for request in requests]
-    base = settled[0].request
+    resolved = [resolve(request) for request in requests]
+    base = resolved[0].request
     with database.writing():
         entry = database.insert(
             "INSERT INTO entries (position, title, kind, model, created) VALUES (?, ?, 'generate', ?, ?)",
-            places(database, 1, before=next_waiting(database) if front else before)[0],
+            free_positions(database, 1, before=next_waiting(database) if front else before)[0],
             readable(title or title_of(base)),
             readable(model_of(base)),
             now(),
@@ -45,10 +45,10 @@ def add(
         database.insert("INSERT INTO requests (entry, request) VALUES (?, ?)", entry, codec.to_json(base))
         keys: dict[RunKey, int] = {}
         lines = []
-        for number, one in enumerate(settled):
+        for number, one in enumerate(resolved):
             key = run_key(one.request)
             keys[key] = keys.get(key) or key_id(database, key)
-            written = changes(base, one.request)
+            written = diff(base, one.request)
             steps = steps_of(one.request)
             lines.append((entry, number, written, one.seed, int(one.drawn), one.request.count, steps, keys[key]))
         database.insert_many(_NEW_TASK, lines)
@@ -77,7 +77,7 @@ def skip_image(database: Database, task: int, seed: int) -> None:
     """Skip the image with that seed; its task becomes cancelled once all others are made."""
     with database.writing():
         found = database.row("SELECT seed, count FROM tasks WHERE id = ?", task)
-        number = None if found is None else number_of(seed, found[0], found[1])
+        number = None if found is None else index_of_seed(seed, found[0], found[1])
         if number is not None:
             database.change("INSERT INTO skipped (task, number) VALUES (?, ?) ON CONFLICT DO NOTHING", task, number)
 
@@ -128,11 +128,11 @@ def duplicate(database: Database, entries: Collection[int], now: Clock) -> tuple
 
 
 def _duplicate(database: Database, entry: int, created: float) -> int:
-    place = places(database, 1, before=None)[0]
+    position = free_positions(database, 1, before=None)[0]
     copy = database.insert(
         "INSERT INTO entries (position, title, kind, model, created) "
         "SELECT ?, title, kind, model, ? FROM entries WHERE id = ?",
-        place,
+        position,
         created,
         entry,
     )

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from mezzotint.jobs.requests import run_key, steps_of
 from mezzotint.jobs.storage.database import Database
-from mezzotint.jobs.tasks import Expected, HowSure, PhaseSeconds, RunKey
+from mezzotint.jobs.tasks import Basis, Expected, PhaseSeconds, RunKey
 from mezzotint.protocol import GenerateRequest, GenerateResult
 
 KEPT = 24  # runs remembered per key
 _FADE = 0.85  # the weight of a run relative to the next newer one
 _COLD = 0.25  # a load below this fraction of the longest one found its model already loaded
 
-_UNKNOWN = Expected(seconds=None, phases=None, how_sure="unknown")
+_UNKNOWN = Expected(seconds=None, phases=None, basis="unknown")
 
 
 def seconds_of(result: GenerateResult) -> PhaseSeconds:
@@ -45,7 +45,7 @@ def key_id(database: Database, key: RunKey) -> int:
     return int(found[0])
 
 
-def remember(database: Database, key: int, seconds: PhaseSeconds) -> None:
+def record_timing(database: Database, key: int, seconds: PhaseSeconds) -> None:
     """Record the timings of a run, skipping invalid ones; call inside `writing()`."""
     times = (seconds.load, seconds.encode, seconds.step, seconds.decode, seconds.save)
     if not all(math.isfinite(time) and time >= 0 for time in times):
@@ -64,14 +64,14 @@ def remember(database: Database, key: int, seconds: PhaseSeconds) -> None:
     )
 
 
-def remember_pace(database: Database, request: GenerateRequest, step: float) -> None:
+def record_step_time(database: Database, request: GenerateRequest, step: float) -> None:
     """Record a step time alone, with known times for the other phases; call inside `writing()`."""
     key = run_key(request)
     known = _known(database, key)
     phases = PhaseSeconds(load=0, encode=0, step=0, decode=0, save=0) if known is None else known[0]
     steps = steps_of(request) or phases.steps
     if steps:
-        remember(database, key_id(database, key), replace(phases, step=step, steps=steps))
+        record_timing(database, key_id(database, key), replace(phases, step=step, steps=steps))
 
 
 def expected(database: Database, request: GenerateRequest, *, loaded: bool = False) -> Expected:
@@ -79,12 +79,12 @@ def expected(database: Database, request: GenerateRequest, *, loaded: bool = Fal
     known = _known(database, run_key(request))
     if known is None:
         return _UNKNOWN
-    phases, how_sure = known
+    phases, basis = known
     steps = steps_of(request) or phases.steps
     if not steps:
         return _UNKNOWN
     phases = replace(phases, steps=steps, load=0.0 if loaded else phases.load)
-    return Expected(seconds=_total(phases, request.count, 1), phases=phases, how_sure=how_sure)
+    return Expected(seconds=_total(phases, request.count, 1), phases=phases, basis=basis)
 
 
 def expected_queue(database: Database, entry: int | None = None) -> float | None:
@@ -117,7 +117,7 @@ def _key(database: Database, key: int) -> RunKey:
     return RunKey(model=model, quantization=quantization, width=width, height=height, device=device)
 
 
-def _known(database: Database, key: RunKey) -> tuple[PhaseSeconds, HowSure] | None:
+def _known(database: Database, key: RunKey) -> tuple[PhaseSeconds, Basis] | None:
     """Return times of such runs, or of the same model at another size, scaled by the number of pixels."""
     sizes = database.rows(
         "SELECT id, width, height FROM run_keys WHERE (model, quantization, device) = (?, ?, ?) "

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mezzotint import codec
 from mezzotint.errors import MezzotintError
-from mezzotint.jobs.narrowing import number_of
+from mezzotint.jobs.remaining import index_of_seed
 from mezzotint.jobs.tasks import Task
 from mezzotint.protocol import GeneratedImage, GenerateRequest, ModelRef, Sampling, Stage
 
@@ -38,9 +38,9 @@ def found_images(task: Task, since: float, known: Known) -> list[GeneratedImage]
 def _images(request: GenerateRequest, paths: list[str], missing: set[int]) -> Iterator[GeneratedImage]:
     for path in paths:
         made = record_in(path)
-        if made is None or not agrees(request, made[0]):
+        if made is None or not matches_loosely(request, made[0]):
             continue
-        number = number_of(made[1].seed, request.seed or 0, request.count)
+        number = index_of_seed(made[1].seed, request.seed or 0, request.count)
         if number in missing:
             missing.remove(number)
             yield replace(made[1], path=path, index=number)
@@ -136,14 +136,14 @@ def _text_in_xmp(data: bytes) -> str:
     return html.unescape(found[1].decode("utf-8", "replace")) if found else ""
 
 
-def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
-    """Whether `made` matches everything set in `asked`; unset fields match anything."""
+def matches_loosely(asked: GenerateRequest, made: GenerateRequest) -> bool:
+    """Whether `made` matches what is set of prompts, sizes, sampling and models in `asked`; LoRA tags may differ."""
     stages = list(zip(asked.cascade.stages, made.cascade.stages, strict=False))
     return (
         _words(asked.prompt) == _words(made.prompt)
         and _words(asked.negative_prompt) == _words(made.negative_prompt)
         and len(asked.cascade.stages) == len(made.cascade.stages)
-        and all(_stage_agrees(one, other) for one, other in stages)
+        and all(_stage_matches(one, other) for one, other in stages)
     )
 
 
@@ -151,14 +151,15 @@ def _words(prompt: str) -> list[str]:
     return _LORA_TAG.sub("", prompt).split()
 
 
-def _stage_agrees(asked: Stage, made: Stage) -> bool:
+def _stage_matches(asked: Stage, made: Stage) -> bool:
     said = [(asked.width, made.width), (asked.height, made.height)]
     names = [field.name for field in fields(Sampling) if field.name not in ("sampler", "schedule")]  # have aliases
     said += [(getattr(asked.sampling, name), getattr(made.sampling, name)) for name in names]
-    return all(wanted is None or wanted == done for wanted, done in said) and _same_model(asked.model, made.model)
+    return all(wanted is None or wanted == done for wanted, done in said) and same_model(asked.model, made.model)
 
 
-def _same_model(asked: ModelRef | None, made: ModelRef | None) -> bool:
+def same_model(asked: ModelRef | None, made: ModelRef | None) -> bool:
+    """Compare by name: a model that was requested by path has an id once it is found."""
     if asked is None or made is None:
         return True
     return Path(asked.id).name == Path(made.id).name

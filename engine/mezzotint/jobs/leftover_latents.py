@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from mezzotint.errors import MezzotintError
-from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, ModelRef, Sampling, Stage
+from mezzotint.jobs.found_images import same_model
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, Sampling, Stage
 from mezzotint.stages.images.pending_decode import read_pending, undecoded
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def _finishes(path: Path, request: GenerateRequest) -> bool:
         made.seed is not None
         and first <= made.seed < first + request.count
         and _goes_there(request.output.path, str(pending.path))
-        and agrees(request, made)
+        and matches_exactly(request, made)
     )
 
 
@@ -56,11 +57,11 @@ def _goes_there(template: str | None, wanted: str) -> bool:
     return wanted.startswith(begin)
 
 
-def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
-    """Whether `made` matches everything set in `asked`; unset fields match anything."""
+def matches_exactly(asked: GenerateRequest, made: GenerateRequest) -> bool:
+    """Whether `made` matches everything that is set in `asked`, files included; unset fields match anything."""
     return (
         (asked.prompt, asked.negative_prompt) == (made.prompt, made.negative_prompt)
-        and _cascades_agree(asked.cascade, made.cascade)
+        and _cascades_match(asked.cascade, made.cascade)
         and _all(_same_image, asked.images, made.images)
         and _said(asked.strength, made.strength)
         and _said(asked.inpaint, made.inpaint)
@@ -72,10 +73,10 @@ def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
     )
 
 
-def _cascades_agree(asked: Cascade, made: Cascade) -> bool:
+def _cascades_match(asked: Cascade, made: Cascade) -> bool:
     transitions = zip(asked.transitions, made.transitions, strict=False)
     return (
-        _all(_stages_agree, asked.stages, made.stages)
+        _all(_stages_match, asked.stages, made.stages)
         and len(asked.transitions) == len(made.transitions)
         and all(
             (one.space, one.scale, one.upscaler) == (other.space, other.scale, other.upscaler)
@@ -85,10 +86,10 @@ def _cascades_agree(asked: Cascade, made: Cascade) -> bool:
     )
 
 
-def _stages_agree(asked: Stage, made: Stage) -> bool:
+def _stages_match(asked: Stage, made: Stage) -> bool:
     names = [field.name for field in fields(Sampling)]
     return (
-        _same_model(asked.model, made.model)
+        same_model(asked.model, made.model)
         and all(_said(getattr(asked, name), getattr(made, name)) for name in ("width", "height", "until"))
         and all(_said(getattr(asked.sampling, name), getattr(made.sampling, name)) for name in names)
         and (asked.loras is None or _all(_same_lora, asked.loras, made.loras or ()))
@@ -102,11 +103,6 @@ def _all(same: Callable[[T, T], bool], asked: tuple[T, ...], made: tuple[T, ...]
 
 def _said(asked: object, made: object) -> bool:
     return asked is None or asked == made
-
-
-def _same_model(asked: ModelRef | None, made: ModelRef | None) -> bool:
-    """Compare by name: a model that was requested by path has an id once it is found."""
-    return asked is None or made is None or Path(asked.id).name == Path(made.id).name
 
 
 def _same_lora(asked: LoraRef, made: LoraRef) -> bool:

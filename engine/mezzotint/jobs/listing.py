@@ -5,10 +5,10 @@ from typing import Any
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError, UsageError
-from mezzotint.jobs.requests import changed
+from mezzotint.jobs.requests import apply_diff
 from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.tasks import Entry, EntryRow, Task, TaskCounts, TaskState
-from mezzotint.jobs.texts import given
+from mezzotint.jobs.texts import decode_text
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 
 _FIELDS = (
@@ -77,7 +77,7 @@ def _entry_row(found: Row) -> EntryRow:
         interrupted=interrupted,
     )
     first = said.pop("first_image")
-    return EntryRow(**said, first_image=None if first is None else given(first), counts=counts)
+    return EntryRow(**said, first_image=None if first is None else decode_text(first), counts=counts)
 
 
 def entry(database: Database, number: int) -> Entry:
@@ -122,7 +122,9 @@ def _images(database: Database, numbers: Collection[int]) -> dict[int, list[Gene
     )
     images: dict[int, list[GeneratedImage]] = {}
     for task, path, width, height, seed, number, sha256 in found:
-        image = GeneratedImage(path=given(path), width=width, height=height, seed=seed, index=number, sha256=sha256)
+        image = GeneratedImage(
+            path=decode_text(path), width=width, height=height, seed=seed, index=number, sha256=sha256
+        )
         images.setdefault(task, []).append(image)
     return images
 
@@ -133,7 +135,7 @@ def _task(line: Row, base: GenerateRequest, images: tuple[GeneratedImage, ...]) 
         id=number,
         entry=entry_number,
         index=index,
-        request=changed(base, changes),
+        request=apply_diff(base, changes),
         state=state,
         attempts=attempts,
         error_kind=error_kind,

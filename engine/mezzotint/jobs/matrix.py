@@ -47,7 +47,7 @@ def expand(
     if len(prompts) * max(1, len(seeds)) > limit:
         raise UsageError(
             f"{len(prompts)} prompts with {len(seeds)} seeds are {len(prompts) * len(seeds)} requests: "
-            f"at most {limit} go into one entry"
+            f"at most {limit} are allowed in one entry"
         )
     shared = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None and len(prompts) > 1 else request.seed
     each: Sequence[int | None] = seeds or (shared,)
@@ -59,9 +59,11 @@ def alternatives(prompt: str, *, limit: int = MOST_REQUESTS) -> tuple[str, ...]:
     tree = _parsed(prompt)
     count = _count(tree)
     if count > limit:
-        raise UsageError(f"the alternatives of the prompt make {_shown(count)} prompts: at most {limit} are taken")
+        raise UsageError(
+            f"the alternatives of the prompt expand to {_shown(count)} prompts: at most {limit} are allowed"
+        )
     if count * len(prompt) > _MOST_CHARACTERS:
-        raise UsageError(f"{count} prompts of up to {len(prompt)} characters are too much for one entry: shorten them")
+        raise UsageError(f"{count} prompts of up to {len(prompt)} characters are too long for one entry: shorten them")
     return tuple(_texts(tree))
 
 
@@ -89,7 +91,7 @@ def _parsed(prompt: str) -> _Sequence:
             choice, into = choices.pop()
             into.parts.append(choice)
         if len(choices) > _DEEPEST:
-            raise UsageError(f"the prompt has alternatives in alternatives, more than {_DEEPEST} deep: make it plainer")
+            raise UsageError(f"the alternatives of the prompt are nested more than {_DEEPEST} deep: simplify it")
     into.parts.append(prompt[begin:])
     return whole
 

@@ -13,12 +13,12 @@ def move(database: Database, entries: Collection[int], before: int | None) -> No
     """Move entries before another, or to the end, keeping their order."""
     moving = set(entries)
     with database.writing():
-        free = places(database, len(moving), before=before, moving=moving)
+        free = free_positions(database, len(moving), before=before, moving=moving)
         ordered = database.connection.execute(
             "SELECT id FROM entries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY position, id",
             (id_list(moving),),
         ).fetchall()
-        pairs = [(place, number) for place, (number,) in zip(free, ordered, strict=False)]
+        pairs = [(position, number) for position, (number,) in zip(free, ordered, strict=False)]
         database.insert_many("UPDATE entries SET position = ? WHERE id = ?", pairs)
 
 
@@ -30,7 +30,7 @@ def next_waiting(database: Database) -> int | None:
     return found[0] if found else None
 
 
-def places(database: Database, number: int, *, before: int | None, moving: Collection[int] = ()) -> list[float]:
+def free_positions(database: Database, number: int, *, before: int | None, moving: Collection[int] = ()) -> list[float]:
     """Return positions for new entries before another or at the end; renumbers all entries if there is no room."""
     for _ in range(2):
         low, high = _neighbours(database, before, moving)
@@ -43,7 +43,7 @@ def places(database: Database, number: int, *, before: int | None, moving: Colle
             "(SELECT id, row_number() OVER (ORDER BY position, id) AS place FROM entries) AS spread "
             "WHERE entries.id = spread.id"
         )
-    raise UsageError(f"{number} entries cannot be put in one place: move fewer at once")
+    raise UsageError(f"{number} entries are too many to move at once: move fewer")
 
 
 def _neighbours(database: Database, before: int | None, moving: Collection[int]) -> tuple[float, float]:

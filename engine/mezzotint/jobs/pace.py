@@ -14,7 +14,7 @@ class StepPace:
         self._since = 0.0
         self._steps = 0
 
-    def hear(self, event: Event, now: float) -> None:
+    def on_event(self, event: Event, now: float) -> None:
         """Process an event that arrived at time `now`."""
         if isinstance(event, Saved):
             self._image = None

@@ -8,17 +8,17 @@ from mezzotint.errors import ProtocolError
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.found_images import found_images
 from mezzotint.jobs.listing import TASK, id_list, tasks
-from mezzotint.jobs.running import put_back, saved, settle_task
+from mezzotint.jobs.running import requeue, saved, settle_task
 from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import switch
 from mezzotint.jobs.tasks import DEATHS_TO_SET_ASIDE, Recovered, Task, TaskState
-from mezzotint.jobs.texts import given, kept, readable
+from mezzotint.jobs.texts import decode_text, encode_text, readable
 
-PROGRAM_ENDED = "the program ended while it made this"
-SET_ASIDE = f"the program ended {DEATHS_TO_SET_ASIDE} times while it made this: it is not begun again by itself"
+PROGRAM_ENDED = "the program ended while generating this"
+SET_ASIDE = f"the program ended {DEATHS_TO_SET_ASIDE} times while generating this: it is not retried automatically"
 
 
-def died(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
+def on_engine_death(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
     """Handle the death of the engine during a task: retry it once, then set it aside."""
     for line in database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'running' AND id = ?", task):  # noqa: S608
         take_found(database, line)
@@ -67,12 +67,12 @@ def release(database: Database, owner: str, because: str, now: Clock) -> None:
     """Requeue all tasks claimed by a process that stops cleanly."""
     for line in _of_owner(database, owner):
         take_found(database, line)
-        put_back(database, line[0], because, now)
+        requeue(database, line[0], because, now)
 
 
-def owner_died(database: Database, owner: str, because: str, now: Clock) -> tuple[TaskState | None, ...]:
+def on_owner_death(database: Database, owner: str, because: str, now: Clock) -> tuple[TaskState | None, ...]:
     """Handle the death of the engine for all tasks of an owner: retry each once, then set it aside."""
-    return tuple(died(database, line[0], because, now) for line in _of_owner(database, owner))
+    return tuple(on_engine_death(database, line[0], because, now) for line in _of_owner(database, owner))
 
 
 def _of_owner(database: Database, owner: str) -> list[Row]:
@@ -111,9 +111,9 @@ def take_found(database: Database, line: Row) -> None:
 
 
 def _known(database: Database, paths: Collection[str]) -> set[str]:
-    listed = to_json([kept(path) for path in paths])
+    listed = to_json([encode_text(path) for path in paths])
     found = database.rows("SELECT path FROM images WHERE path IN (SELECT value FROM json_each(?))", listed)
-    return {given(path) for (path,) in found}
+    return {decode_text(path) for (path,) in found}
 
 
 def interrupted(database: Database, now: Clock) -> tuple[Task, ...]:
@@ -130,7 +130,7 @@ def readable_tasks(database: Database, lines: Sequence[Row], now: Clock) -> tupl
     except ProtocolError as error:
         if len(lines) > 1:
             return tuple(task for line in lines for task in readable_tasks(database, [line], now))
-        told = readable(f"the queue cannot read it any more ({error}): add it again")
+        told = readable(f"the queue can no longer read it ({error}): add it again")
         database.change(
             "UPDATE tasks SET state = 'failed', error_kind = ?, error = ? WHERE id = ?", error.kind, told, lines[0][0]
         )

@@ -18,7 +18,7 @@ _TITLE = 200  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ResolvedRequest:
     """A request that yields the same images whenever and from wherever it is run."""
 
     request: GenerateRequest
@@ -26,51 +26,51 @@ class Settled:
     drawn: bool  # the seed is a random one from here
 
 
-def settle(request: GenerateRequest) -> Settled:
+def resolve(request: GenerateRequest) -> ResolvedRequest:
     """Fix the seed, and make every path absolute. Raises UsageError for an invalid count or seed."""
     if request.count < 1:
-        raise UsageError(f"a request for {request.count} images cannot be queued: ask for 1 or more")
+        raise UsageError(f"a request for {request.count} images cannot be queued: use 1 or more")
     drawn = request.seed is None
     seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
     if not 0 <= seed <= MAX_SEED - request.count + 1:
-        raise UsageError(f"the seed {seed} cannot be: take one from 0 to {MAX_SEED - request.count + 1}")
-    return Settled(request=_with_whole_paths(replace(request, seed=seed)), seed=seed, drawn=drawn)
+        raise UsageError(f"the seed {seed} is out of range: use one from 0 to {MAX_SEED - request.count + 1}")
+    return ResolvedRequest(request=_with_absolute_paths(replace(request, seed=seed)), seed=seed, drawn=drawn)
 
 
-def _with_whole_paths(request: GenerateRequest) -> GenerateRequest:
+def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
     """Make paths absolute, since the images may be generated from another working directory."""
     return replace(
         request,
-        images=tuple(replace(image, path=_whole(image.path)) for image in request.images),
-        embeddings=tuple(map(_whole, request.embeddings)),
-        loras=tuple(replace(lora, path=_whole(lora.path)) for lora in request.loras),
-        cascade=replace(request.cascade, stages=tuple(map(_whole_stage, request.cascade.stages))),
-        output=_whole_output(request.output),
+        images=tuple(replace(image, path=_absolute(image.path)) for image in request.images),
+        embeddings=tuple(map(_absolute, request.embeddings)),
+        loras=tuple(replace(lora, path=_absolute(lora.path)) for lora in request.loras),
+        cascade=replace(request.cascade, stages=tuple(map(_absolute_stage, request.cascade.stages))),
+        output=_absolute_output(request.output),
     )
 
 
-def _whole_stage(stage: Stage) -> Stage:
-    loras = None if stage.loras is None else tuple(replace(lora, path=_whole(lora.path)) for lora in stage.loras)
-    model = None if stage.model is None else _whole_model(stage.model)
-    return replace(stage, model=model, loras=loras, weights=None if stage.weights is None else _whole(stage.weights))
+def _absolute_stage(stage: Stage) -> Stage:
+    loras = None if stage.loras is None else tuple(replace(lora, path=_absolute(lora.path)) for lora in stage.loras)
+    model = None if stage.model is None else _absolute_model(stage.model)
+    return replace(stage, model=model, loras=loras, weights=None if stage.weights is None else _absolute(stage.weights))
 
 
-def _whole_model(model: ModelRef) -> ModelRef:
+def _absolute_model(model: ModelRef) -> ModelRef:
     """Make a model path absolute; a catalog id stays, even if a folder has its name: the engine tries ids first."""
     looks_like_path = model.id.startswith(".") or Path(model.id).suffix in (".safetensors", ".gguf", ".ckpt")
-    return replace(model, id=_whole(model.id)) if looks_like_path and _exists(model.id) else model
+    return replace(model, id=_absolute(model.id)) if looks_like_path and _exists(model.id) else model
 
 
-def _whole(path: str) -> str:
+def _absolute(path: str) -> str:
     return path if path.startswith("~") else os.path.abspath(path)  # noqa: PTH100  Path.absolute() keeps `..`
 
 
-def _whole_output(output: Output) -> Output:
-    preview = None if output.preview_folder is None else _whole(output.preview_folder)
-    return replace(output, path=_whole_template(output.path), preview_folder=preview)
+def _absolute_output(output: Output) -> Output:
+    preview = None if output.preview_folder is None else _absolute(output.preview_folder)
+    return replace(output, path=_absolute_template(output.path), preview_folder=preview)
 
 
-def _whole_template(path: str | None) -> str | None:
+def _absolute_template(path: str | None) -> str | None:
     """Return a template in the current folder, with the brackets in that folder's own path escaped."""
     here = str(Path.cwd()).replace("[", "[[")
     if path is None:
@@ -92,7 +92,7 @@ def _exists(path: str) -> bool:
 # ---- serialization
 
 
-def changes(base: GenerateRequest, request: GenerateRequest) -> str:
+def diff(base: GenerateRequest, request: GenerateRequest) -> str:
     """Return the fields of a request that differ from the first of its entry, as JSON."""
     other = {
         field.name: codec.encode(getattr(request, field.name))
@@ -102,15 +102,15 @@ def changes(base: GenerateRequest, request: GenerateRequest) -> str:
     return codec.to_json(other)
 
 
-def changed(base: GenerateRequest, written: str) -> GenerateRequest:
+def apply_diff(base: GenerateRequest, written: str) -> GenerateRequest:
     """Return the first request of an entry with the changes in `written` applied."""
     other = codec.parse_json(written)
     if not isinstance(other, dict):
-        raise ProtocolError("expected an object with what the task has otherwise than its entry")
+        raise ProtocolError("expected an object with the fields in which the task differs from its entry")
     if all(type(value) is _PLAIN.get(name) for name, value in other.items()):
         return replace(base, **other)
-    whole = codec.encode(base)
-    return codec.decode(GenerateRequest, whole | other if isinstance(whole, dict) else other)
+    complete = codec.encode(base)
+    return codec.decode(GenerateRequest, complete | other if isinstance(complete, dict) else other)
 
 
 # ---- titles and timing keys
@@ -132,10 +132,10 @@ def steps_of(request: GenerateRequest) -> int:
     said = [stage.sampling.steps for stage in request.cascade.stages]
     if not said or any(steps is None for steps in said):
         return 0
-    return max(1, round(_walked(request.cascade, [steps or 0 for steps in said], request.strength)))
+    return max(1, round(_effective_steps(request.cascade, [steps or 0 for steps in said], request.strength)))
 
 
-def _walked(cascade: Cascade, steps: list[int], strength: float | None) -> float:
+def _effective_steps(cascade: Cascade, steps: list[int], strength: float | None) -> float:
     """Sum each stage's share of its schedule; a denoising strength lets a stage begin at a higher noise level."""
     total, begun = 0.0, 0.0 if strength is None else 1.0 - strength
     for number, stage in enumerate(cascade.stages):

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from mezzotint.jobs.editing import Clock, settle_entries
-from mezzotint.jobs.expectation import remember
-from mezzotint.jobs.narrowing import number_of
+from mezzotint.jobs.expectation import record_timing
+from mezzotint.jobs.remaining import index_of_seed
 from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import PhaseSeconds, TaskState
-from mezzotint.jobs.texts import kept, readable
+from mezzotint.jobs.texts import encode_text, readable
 from mezzotint.protocol import GeneratedImage
 
 
@@ -15,12 +15,12 @@ def saved(database: Database, task: int, image: GeneratedImage) -> None:
     """Record an image on disk: once, even if reported twice, and not if its task was removed."""
     with database.writing():
         found = database.row("SELECT seed, count FROM tasks WHERE id = ?", task)
-        number = None if found is None else number_of(image.seed, found[0], found[1])
+        number = None if found is None else index_of_seed(image.seed, found[0], found[1])
         if number is not None:
             database.change(
                 "INSERT INTO images (task, number, path, width, height, seed, sha256) VALUES (?, ?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
-                *(task, number, kept(image.path), image.width, image.height, image.seed, image.sha256),
+                *(task, number, encode_text(image.path), image.width, image.height, image.seed, image.sha256),
             )
 
 
@@ -36,7 +36,7 @@ def finish(database: Database, task: int, seconds: PhaseSeconds | None, now: Clo
             return "done", None, None
         if missing <= left_after:
             return "waiting", None, None
-        return "failed", "failed", f"{missing} of its images did not come: try again"
+        return "failed", "failed", f"{missing} of its images are missing: try again"
 
     return _end(database, task, ended, now, seconds)
 
@@ -48,7 +48,7 @@ def fail(database: Database, task: int, kind: str, message: str, now: Clock) -> 
     return _end(database, task, lambda _missing, _left: (state, *error), now)
 
 
-def put_back(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
+def requeue(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
     """Requeue a task that was given up cleanly, in its place, or cancel it if that was requested meanwhile."""
 
     def ended(missing: int, _left: int) -> tuple[TaskState, str | None, str | None]:
@@ -64,7 +64,7 @@ def _end(
         if seconds is not None:
             key = database.row("SELECT key FROM tasks WHERE id = ? AND state = 'running'", task)
             if key is not None:
-                remember(database, key[0], seconds)
+                record_timing(database, key[0], seconds)
         return settle_task(database, task, ended, now)
 
 

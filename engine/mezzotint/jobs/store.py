@@ -9,7 +9,7 @@ from typing import Self
 
 from mezzotint import paths
 from mezzotint.errors import StorageError
-from mezzotint.jobs import claiming, editing, elsewhere, expectation, listing, order, recovery, running, switches
+from mezzotint.jobs import claiming, editing, expectation, listing, order, output_redirect, recovery, running, switches
 from mezzotint.jobs.expectation import seconds_of as seconds_of
 from mezzotint.jobs.lease import Held as Held
 from mezzotint.jobs.lease import Lease as Lease
@@ -26,7 +26,6 @@ from mezzotint.jobs.tasks import EntryRow as EntryRow
 from mezzotint.jobs.tasks import Expected as Expected
 from mezzotint.jobs.tasks import PhaseSeconds as PhaseSeconds
 from mezzotint.jobs.tasks import Recovered as Recovered
-from mezzotint.jobs.tasks import RunKey as RunKey
 from mezzotint.jobs.tasks import Task as Task
 from mezzotint.jobs.tasks import TaskCounts as TaskCounts
 from mezzotint.jobs.tasks import TaskState as TaskState
@@ -162,9 +161,9 @@ class JobStore:
         """Requeue what failed, was cancelled, set aside or interrupted; finished images stay."""
         editing.retry(self._database, entries, self._now)
 
-    def go_elsewhere(self, old: str, new: str) -> int:
+    def redirect_output(self, old: str, new: str) -> int:
         """Redirect waiting entries whose output template begins with `old` to `new`; return how many."""
-        return elsewhere.go_elsewhere(self._database, old, new)
+        return output_redirect.redirect_output(self._database, old, new)
 
     def duplicate(self, entries: Collection[int]) -> tuple[int, ...]:
         """Add copies at the end, with new seeds where they were random; return their ids."""
@@ -201,13 +200,13 @@ class JobStore:
         """Record that a task failed, with a kind from errors.py; `cancelled`: it was stopped."""
         return running.fail(self._database, task, kind, message, self._now)
 
-    def put_back(self, task: int, *, because: str) -> TaskState | None:
+    def requeue(self, task: int, *, because: str) -> TaskState | None:
         """Requeue a task that was given up cleanly, in its place, unless it was cancelled meanwhile."""
-        return running.put_back(self._database, task, because, self._now)
+        return running.requeue(self._database, task, because, self._now)
 
-    def died(self, task: int, *, because: str) -> TaskState | None:
+    def on_engine_death(self, task: int, *, because: str) -> TaskState | None:
         """Handle the death of the engine process during a task: requeue it, or set it aside after the second time."""
-        return recovery.died(self._database, task, because, self._now)
+        return recovery.on_engine_death(self._database, task, because, self._now)
 
     def interrupt(self, task: int) -> TaskState | None:
         """Interrupt a task whose client has died: the user is asked whether to resume; the task is not at fault."""
@@ -217,15 +216,15 @@ class JobStore:
         """Requeue all tasks claimed under a lease; their finished images are counted."""
         recovery.release(self._database, owner, because, self._now)
 
-    def owner_died(self, owner: str, *, because: str) -> tuple[TaskState | None, ...]:
-        """Handle the death of an engine process whose lease goes on: as `died`, for all tasks claimed under it."""
-        return recovery.owner_died(self._database, owner, because, self._now)
+    def on_owner_death(self, owner: str, *, because: str) -> tuple[TaskState | None, ...]:
+        """Handle the death of an engine process whose lease goes on: for all tasks claimed under it."""
+        return recovery.on_owner_death(self._database, owner, because, self._now)
 
-    def waits(self) -> bool:
+    def has_waiting(self) -> bool:
         """Whether there is a task to claim, disregarding a pause."""
-        return claiming.waits(self._database)
+        return claiming.has_waiting(self._database)
 
-    def cancellation_asked(self, task: int) -> bool:
+    def is_cancel_requested(self, task: int) -> bool:
         """Whether a running task is to be stopped, also because its entry was removed."""
         found = self._database.row("SELECT cancel FROM tasks WHERE id = ?", task)
         return found is None or bool(found[0])
@@ -246,15 +245,10 @@ class JobStore:
 
     # ---- timings
 
-    def record(self, key: RunKey, seconds: PhaseSeconds) -> None:
-        """Record the timings of a run; `finish` does so by itself."""
-        with self._database.writing():
-            expectation.remember(self._database, expectation.key_id(self._database, key), seconds)
-
     def learn_pace(self, request: GenerateRequest, step: float) -> None:
         """Record the seconds per step of a run that was cancelled during its steps."""
         with self._database.writing():
-            expectation.remember_pace(self._database, request, step)
+            expectation.record_step_time(self._database, request, step)
 
     def expected(self, request: GenerateRequest, *, loaded: bool = False) -> Expected:
         """Estimate the time of a request; `loaded`: its model is already on the device."""

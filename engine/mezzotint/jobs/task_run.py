@@ -92,21 +92,21 @@ class TaskRun:
         try:
             result = self._decode(engine) or engine.generate(self._request(), self._event, self._is_to_stop)
         except BrokenPipeError:  # the listener is gone: the command ends, and the task is not at fault
-            self._store.put_back(self._task.id, because="nobody listens any more")
+            self._store.requeue(self._task.id, because="the client disconnected")
             raise
         except Exception as error:  # noqa: BLE001  a failing task must not stop the others
             self._learn()
             self._tell_untold()
             return Ended(task=self._task, state=self._settle(error), result=None, error=error)
         except BaseException:
-            self._store.put_back(self._task.id, because="the program was stopped")
+            self._store.requeue(self._task.id, because="the program was stopped")
             raise
         return self._finished(result)
 
     def _finished(self, result: GenerateResult | GeneratedImage) -> Ended:
         self._tell_untold()
         if isinstance(result, GeneratedImage):  # the others are still to be made
-            state = self._store.put_back(self._task.id, because="")
+            state = self._store.requeue(self._task.id, because="")
             return Ended(task=self._task, state=state, result=None, error=None)
         state = self._store.finish(self._task.id, seconds_of(result))
         return Ended(task=self._task, state=state, result=result, error=None)
@@ -144,7 +144,7 @@ class TaskRun:
     # ---- events
 
     def _event(self, event: Event) -> None:
-        self._pace.hear(event, time.monotonic())
+        self._pace.on_event(event, time.monotonic())
         first = self._task.request.seed or 0
         if isinstance(event, Step | Decoding):
             self._seed = first + event.image
@@ -169,7 +169,7 @@ class TaskRun:
         now = time.monotonic()
         if not self._asked and now >= self._next_look and threading.get_ident() == self._thread:
             self._next_look = now + LOOK
-            self._asked = self._store.cancellation_asked(self._task.id) or self._is_to_wait()
+            self._asked = self._store.is_cancel_requested(self._task.id) or self._is_to_wait()
         return self._asked or self._control.cancelled()
 
     def _is_to_wait(self) -> bool:
@@ -182,21 +182,21 @@ class TaskRun:
         if isinstance(error, Cancelled):
             return self._stopped(error)
         if isinstance(error, DeviceLost):
-            return self._store.died(task, because=str(error))
+            return self._store.on_engine_death(task, because=str(error))
         if isinstance(error, StorageError) and is_for_want_of_space(error, self._task.request):
             self._store.pause()
-            return self._store.put_back(task, because=str(error))
+            return self._store.requeue(task, because=str(error))
         failure = failure_of(error)
         if failure.kind == "bug":
             _log.error("a bug in task %s", task, exc_info=error)
         return self._store.fail(task, failure.kind, failure.message)
 
     def _stopped(self, error: Cancelled) -> TaskState | None:
-        if self._store.cancellation_asked(self._task.id):
+        if self._store.is_cancel_requested(self._task.id):
             return self._store.fail(self._task.id, "cancelled", str(error))
         if self._control.abandoned():
             return self._store.interrupt(self._task.id)
-        return self._store.put_back(self._task.id, because="" if self._is_to_wait() else str(error))
+        return self._store.requeue(self._task.id, because="" if self._is_to_wait() else str(error))
 
     def _learn(self) -> None:
         """Record the step time of a run that did not finish."""

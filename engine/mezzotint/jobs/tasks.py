@@ -7,7 +7,7 @@ from mezzotint.queue_protocol import Task as Task
 from mezzotint.queue_protocol import TaskState as TaskState
 
 EntryKind = Literal["generate", "decode"]
-HowSure = Literal["measured", "scaled", "unknown"]
+Basis = Literal["measured", "scaled", "unknown"]
 
 DEATHS_TO_SET_ASIDE = 2  # of the process that runs a task, after which the task is not retried automatically
 
@@ -93,4 +93,4 @@ class Expected:
 
     seconds: float | None  # None: unknown
     phases: PhaseSeconds | None
-    how_sure: HowSure
+    basis: Basis

@@ -5,13 +5,13 @@ import json
 _ESCAPED = 'json:"'
 
 
-def kept(text: str) -> str:
-    """Encode a text so that any database can store it; `given` decodes it."""
+def encode_text(text: str) -> str:
+    """Encode a text so that any database can store it; `decode_text` decodes it."""
     return f"json:{json.dumps(text)}" if text.startswith(_ESCAPED) or not _is_plain(text) else text
 
 
-def given(text: str) -> str:
-    """Decode a text that `kept` has encoded."""
+def decode_text(text: str) -> str:
+    """Decode a text that `encode_text` has encoded."""
     return str(json.loads(text.removeprefix("json:"))) if text.startswith(_ESCAPED) else text
 
 

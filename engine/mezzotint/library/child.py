@@ -46,12 +46,12 @@ def run_child(command: ChildCommand, tell: OnEvent, cancelled: IsCancelled) -> A
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(command.environ),
-        **_apart(),
+        **_isolation_options(),
     )
     reader = _Reader(process, command.secret)
     try:
-        _give(process, command.given)
-        return _follow(reader, tell, cancelled)
+        _write_request(process, command.given)
+        return _read_messages(reader, tell, cancelled)
     except BaseException:
         reader.stop(command.stopping)
         raise
@@ -59,7 +59,7 @@ def run_child(command: ChildCommand, tell: OnEvent, cancelled: IsCancelled) -> A
         reader.end()
 
 
-def _apart(windows: bool = os.name == "nt") -> dict[str, Any]:
+def _isolation_options(windows: bool = os.name == "nt") -> dict[str, Any]:
     """Popen options that shield the child from our Ctrl-C, since we decide when it stops, and hide its console."""
     if not windows:
         return {"process_group": 0}
@@ -68,7 +68,7 @@ def _apart(windows: bool = os.name == "nt") -> dict[str, Any]:
     }
 
 
-def _give(process: "subprocess.Popen[bytes]", line: str | None) -> None:
+def _write_request(process: "subprocess.Popen[bytes]", line: str | None) -> None:
     stdin = process.stdin
     if stdin is None:
         return
@@ -82,7 +82,7 @@ def _give(process: "subprocess.Popen[bytes]", line: str | None) -> None:
         return  # it has exited; its output says why
 
 
-def _follow(reader: "_Reader", tell: OnEvent, cancelled: IsCancelled) -> Any:  # noqa: ANN401
+def _read_messages(reader: "_Reader", tell: OnEvent, cancelled: IsCancelled) -> Any:  # noqa: ANN401
     while True:
         if cancelled():
             raise Cancelled("stopped; what is done is kept and resumed next time")
@@ -106,17 +106,17 @@ def _message(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except ValueError:
-        raise ProtocolError(f"a command of ours wrote what is no JSON: {plain(line, 80)}") from None
+        raise ProtocolError(f"a child process wrote invalid JSON: {plain(line, 80)}") from None
     return message if isinstance(message, dict) else {}
 
 
-def _error(told: Mapping[str, Any]) -> MezzotintError:
+def _error(data: Mapping[str, Any]) -> MezzotintError:
     """Rebuild the child's error, of the matching class if known."""
     kinds = {
         one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, MezzotintError)
     }
-    found = kinds.get(str(told.get("kind")), MezzotintError)(str(told.get("message")))
-    found.kind = str(told.get("kind"))
+    found = kinds.get(str(data.get("kind")), MezzotintError)(str(data.get("message")))
+    found.kind = str(data.get("kind"))
     return found
 
 
@@ -163,8 +163,8 @@ class _Reader:
         """Return an error message for a process that exited without a result."""
         code = self._process.wait()
         self._threads[1].join()
-        said = f": {plain(self._last[-1], 200)}" if self._last else ""
-        return f"a process of ours ended with code {code} before its work was done{said}"
+        last_line = f": {plain(self._last[-1], 200)}" if self._last else ""
+        return f"a child process ended with code {code} before it was done{last_line}"
 
     def _take_lines(self) -> None:
         stream = self._process.stdout

@@ -78,8 +78,8 @@ def _image(path: Path) -> Found:
         return "unknown", str(error)
     words = plain((metadata.prompt or "").strip(), _SHOWN_PROMPT)
     if metadata.program not in _PROGRAMS:
-        return "image", f"an image of {metadata.width}x{metadata.height} pixels that says nothing of its settings"
-    by = f"an image with the settings of {_PROGRAMS[metadata.program]}"
+        return "image", f"an image of {metadata.width}x{metadata.height} pixels without generation settings"
+    by = f"an image with settings from {_PROGRAMS[metadata.program]}"
     return "image", f"{by}: {words}" if words else by
 
 
@@ -107,15 +107,15 @@ def _toml(path: Path) -> Found:
 def _json(path: Path) -> Found:
     whole = parse_json_object(read_limited(path, _LARGEST_JOB), path)
     if is_graph(whole) or isinstance(whole.get("nodes"), list):
-        return "unknown", "a workflow of ComfyUI, which only ComfyUI can run; an image that it made can be dropped"
+        return "unknown", "a ComfyUI workflow, which only ComfyUI can run; drop an image that it made instead"
     return "job", "a job file"
 
 
 def _yaml(path: Path) -> Found:
     places, notices = places_of_file(path)
     if places:
-        return "model_folder", f"a list of folders with models ({len(places)})"
-    return "unknown", notices[0] if notices else "a YAML file that names no folder of models"
+        return "model_folder", f"a list of model folders ({len(places)})"
+    return "unknown", notices[0] if notices else "a YAML file that names no model folders"
 
 
 # ---- folders
@@ -134,7 +134,12 @@ def _folder(path: Path) -> Found:
     images, all_seen = _images_in(path)
     if images:
         return "image_folder", f"a folder with images ({images}{'' if all_seen else ' or more'})"
-    return "unknown", "a folder with neither models nor images" if all_seen else "a large folder of other things"
+    return (
+        "unknown",
+        "a folder with neither models nor images"
+        if all_seen
+        else "a large folder in which neither models nor images were found",
+    )
 
 
 def _images_in(folder: Path) -> tuple[int, bool]:

@@ -18,7 +18,7 @@ from mezzotint.library.downloads.look import look_at_hub, look_at_link
 from mezzotint.library.downloads.messages import Fetch, Fetched, LookAtHub, LookAtLink
 from mezzotint.library.downloads.net import headers, prepare_client, token_for
 from mezzotint.library.downloads.partial import Partial
-from mezzotint.library.downloads.transfer import bring
+from mezzotint.library.downloads.transfer import download_file
 from mezzotint.protocol import Progress
 
 _TELL_EVERY = 0.1  # seconds between progress events
@@ -38,7 +38,7 @@ def fetch(asked: Fetch, tell: Tell) -> Fetched:
         url = file.url or hf_hub_url(asked.repository or "", file.name, revision=asked.commit, endpoint=asked.endpoint)
         prepare_client(url)
         counter.what = file.name
-        sums[file.key] = bring(file, url, partial, headers(token), counter.add, counter.check)
+        sums[file.key] = download_file(file, url, partial, headers(token), counter.add, counter.check)
     return Fetched(sums=sums)
 
 
@@ -49,15 +49,15 @@ class _Counter:
         self._total = total
         self._tell = tell
         self._done = 0
-        self._told = 0.0
+        self._reported_at = 0.0
         self.what = ""
 
     def add(self, count: int) -> None:
         """Count received bytes; negative if a file is restarted."""
         self._done += count
         now = time.monotonic()
-        if now - self._told >= _TELL_EVERY or self._done == self._total:
-            self._told = now
+        if now - self._reported_at >= _TELL_EVERY or self._done == self._total:
+            self._reported_at = now
             self._say(plain(self.what))
 
     def check(self) -> None:

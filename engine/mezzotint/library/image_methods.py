@@ -31,7 +31,7 @@ MOST_PATHS = 10_000  # per call
 MakeCatalog = Callable[[], "Catalog"]
 
 
-class Desk:
+class LibraryServices:
     """Shared state of the methods; each part is imported and created on first use, thread-safely."""
 
     def __init__(self, make_catalog: MakeCatalog) -> None:
@@ -101,35 +101,37 @@ class Desk:
             self._pixels.close()
 
 
-def image_methods(desk: Desk) -> dict[str, Method]:
+def image_methods(services: LibraryServices) -> dict[str, Method]:
     """Return the methods for images, prompts and the model list, by name."""
     return {
-        "models": Method(params=None, run=lambda *_: desk.models()),
-        "notices": Method(params=None, run=lambda *_: desk.notices()),
-        "inspect": Method(params=ModelRef, run=lambda asked, *_: desk.inspect(asked)),
-        "tokens": Method(params=TokenRequest, run=lambda asked, *_: desk.tokens.count(asked), turn="apart"),
+        "models": Method(params=None, run=lambda *_: services.models()),
+        "notices": Method(params=None, run=lambda *_: services.notices()),
+        "inspect": Method(params=ModelRef, run=lambda asked, *_: services.inspect(asked)),
+        "tokens": Method(params=TokenRequest, run=lambda asked, *_: services.tokens.count(asked), lane="apart"),
         "metadata": Method(params=PathParams, run=lambda asked, *_: _metadata(asked)),
         "examine": Method(params=PathsParams, run=lambda asked, *_: _examine(asked)),
         "thumbnail": Method(
             params=ThumbnailRequest,
-            run=lambda asked, _, cancelled: desk.thumbnails.get(asked, cancelled),
-            turn="newest first",
+            run=lambda asked, _, cancelled: services.thumbnails.get(asked, cancelled),
+            lane="newest first",
         ),
         "pixels": Method(
             params=PixelsRequest,
-            run=lambda asked, _, cancelled: desk.pixels.write(asked, cancelled),
-            turn="newest first",
+            run=lambda asked, _, cancelled: services.pixels.write(asked, cancelled),
+            lane="newest first",
         ),
-        "check_output": Method(params=Output, run=lambda asked, *_: _check_output(asked), turn="waiting"),
+        "check_output": Method(params=Output, run=lambda asked, *_: _check_output(asked), lane="waiting"),
         "gallery.scan": Method(
-            params=GalleryScan, run=lambda asked, tell, cancelled: desk.gallery.scan(asked, tell, cancelled), job=True
+            params=GalleryScan,
+            run=lambda asked, tell, cancelled: services.gallery.scan(asked, tell, cancelled),
+            job=True,
         ),
-        "gallery.query": Method(params=GalleryQuery, run=lambda asked, *_: desk.gallery.query(asked), turn="apart"),
-        "gallery.rate": Method(params=Rating, run=lambda asked, *_: desk.gallery.rate(asked), turn="apart"),
+        "gallery.query": Method(params=GalleryQuery, run=lambda asked, *_: services.gallery.query(asked), lane="apart"),
+        "gallery.rate": Method(params=Rating, run=lambda asked, *_: services.gallery.rate(asked), lane="apart"),
         "gallery.forget": Method(
-            params=PathsParams, run=lambda asked, *_: desk.gallery.forget(asked.paths), turn="apart"
+            params=PathsParams, run=lambda asked, *_: services.gallery.forget(asked.paths), lane="apart"
         ),
-        "gallery.models": Method(params=None, run=lambda *_: desk.gallery.models(), turn="apart"),
+        "gallery.models": Method(params=None, run=lambda *_: services.gallery.models(), lane="apart"),
     }
 
 
@@ -150,5 +152,5 @@ def _examine(asked: PathsParams) -> tuple[Dropped, ...]:
     from mezzotint.library.examine import examine
 
     if len(asked.paths) > MOST_PATHS:
-        raise UsageError(f"{len(asked.paths)} things at once; at most {MOST_PATHS} are looked at")
+        raise UsageError(f"{len(asked.paths)} paths at once; at most {MOST_PATHS} are examined")
     return tuple(examine(path) for path in asked.paths)

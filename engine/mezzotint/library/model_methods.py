@@ -27,11 +27,11 @@ def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> di
         "places": Method(params=None, run=of.places),
         "add_place": Method(params=PathParams, run=of.add_place),
         "remove_place": Method(params=PathParams, run=of.remove_place),
-        "forget_model": Method(params=ModelRef, run=of.forget_model),
-        "remember_model": Method(params=ModelRef, run=of.remember_model),
+        "forget_model": Method(params=ModelRef, run=of.hide_model),
+        "remember_model": Method(params=ModelRef, run=of.unhide_model),
         "hidden_models": Method(params=None, run=of.hidden_models),
         "known_models": Method(params=KnownModelsRequest, run=of.known_models),
-        "offer": Method(params=GetRequest, run=of.offer, turn="waiting"),
+        "offer": Method(params=GetRequest, run=of.offer, lane="waiting"),
         "get": Method(params=GetRequest, run=of.get, job=True),
         "quantize": Method(params=QuantizeRequest, run=of.quantize, job=True),
         "verify": Method(params=ModelRef, run=of.verify, job=True),
@@ -60,15 +60,15 @@ class _ModelMethods:
         remove_place(params.path)
         return self.places(None, tell, cancelled)
 
-    def forget_model(self, params: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> None:
-        from mezzotint.library.places import forget_model
+    def hide_model(self, params: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> None:
+        from mezzotint.library.places import hide_model
 
-        forget_model(self._make_catalog(), params.id)
+        hide_model(self._make_catalog(), params.id)
 
-    def remember_model(self, params: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> None:
-        from mezzotint.library.places import remember_model
+    def unhide_model(self, params: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> None:
+        from mezzotint.library.places import unhide_model
 
-        remember_model(self._make_catalog(), params.id)
+        unhide_model(self._make_catalog(), params.id)
 
     def hidden_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[ModelInfo, ...]:
         return tuple(model for model in self._make_catalog().models(hidden=True) if model.hidden)

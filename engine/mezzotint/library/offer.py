@@ -35,7 +35,7 @@ _SHA256_DIGITS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedDownload:
     """An offer, and everything needed to download it."""
 
     offer: Offer
@@ -53,14 +53,14 @@ def offer(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free
     return prepare(request, cancelled, free=free).offer
 
 
-def prepare(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free_bytes) -> Prepared:
+def prepare(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free_bytes) -> PreparedDownload:
     """Query the source of a download, in a child process."""
     endpoint = endpoint_of(request.endpoint)
     source = source_of(request.source, request.revision, endpoint=endpoint)
     _check_sum(request.sha256)
     if isinstance(source, LinkSource):
-        return _of_link(request, source, cancelled, free)
-    return _of_hub(request, source, endpoint, cancelled, free)
+        return _prepare_link(request, source, cancelled, free)
+    return _prepare_hub(request, source, endpoint, cancelled, free)
 
 
 def fetching_command(kind: str, question: object, token: str | None, endpoint: str) -> ChildCommand:
@@ -86,13 +86,15 @@ def fetching_command(kind: str, question: object, token: str | None, endpoint: s
 
 def _check_sum(sha256: str | None) -> None:
     if sha256 is not None and (len(sha256) != _SHA256_DIGITS or not all(c in "0123456789abcdefABCDEF" for c in sha256)):
-        raise UsageError(f"'{plain(sha256)}' is no sha256: 64 digits and letters from a to f")
+        raise UsageError(f"'{plain(sha256)}' is not a sha256; expected 64 hexadecimal digits")
 
 
 # ---- the hub
 
 
-def _of_hub(request: GetRequest, source: HubSource, endpoint: str, cancelled: IsCancelled, free: FreeBytes) -> Prepared:
+def _prepare_hub(
+    request: GetRequest, source: HubSource, endpoint: str, cancelled: IsCancelled, free: FreeBytes
+) -> PreparedDownload:
     question = LookAtHub(
         repository=source.repository,
         revision=source.revision,
@@ -104,22 +106,22 @@ def _of_hub(request: GetRequest, source: HubSource, endpoint: str, cancelled: Is
     listing = decode(HubListing, run_child(command, _ignore, cancelled))
     name = source.repository if source.file is None else f"{source.repository}/{source.file}"
     if listing.locked:
-        return _nothing(name, listing.commit, listing.licence, AccessRefused(denied(source.repository)))
+        return _refused_offer(name, listing.commit, listing.licence, AccessRefused(denied(source.repository)))
     try:
         chosen = choose(listing, source.file)
     except ModelRefused as error:
-        return _nothing(name, listing.commit, listing.licence, error)
-    files = tuple(_wanted(source.repository, listing.commit, one) for one in chosen.files)
+        return _refused_offer(name, listing.commit, listing.licence, error)
+    files = tuple(_wanted_file(source.repository, listing.commit, one) for one in chosen.files)
     if not chosen.is_folder:
         files = (_with_sum(files[0], request.sha256),)
     elif request.sha256 is not None:
-        raise UsageError("a sum is that of one file: name the file, as owner/name/file.safetensors")
+        raise UsageError("a checksum is for one file: name the file, as owner/name/file.safetensors")
     short = PurePosixPath(chosen.files[0].name).name if not chosen.is_folder else source.repository.split("/")[1]
     target = _target(_folder(request), short, source.repository.replace("/", "--"), name)
-    return _offered(
-        Prepared(
+    return _complete_offer(
+        PreparedDownload(
             offer=_empty(name, listing.commit, listing.licence),
-            problem=_other_sum(files, request.sha256),
+            problem=_checksum_problem(files, request.sha256),
             files=files,
             target=target,
             is_folder=chosen.is_folder,
@@ -131,7 +133,7 @@ def _of_hub(request: GetRequest, source: HubSource, endpoint: str, cancelled: Is
     )
 
 
-def _wanted(repository: str, commit: str, file: HubFile) -> WantedFile:
+def _wanted_file(repository: str, commit: str, file: HubFile) -> WantedFile:
     known = file.sha256 or file.blob or f"{repository}@{commit}/{file.name}"
     key = key_of(known, file.bytes)
     return WantedFile(key=key, name=file.name, bytes=file.bytes, sha256=file.sha256, blob=file.blob)
@@ -144,22 +146,22 @@ def _with_sum(file: WantedFile, sha256: str | None) -> WantedFile:
     return _summed(file, sha256.lower())
 
 
-def _other_sum(files: tuple[WantedFile, ...], sha256: str | None) -> MezzotintError | None:
+def _checksum_problem(files: tuple[WantedFile, ...], sha256: str | None) -> MezzotintError | None:
     if sha256 is None or files[0].sha256 == sha256.lower():
         return None
-    return DownloadFailed(f"{plain(files[0].name)} has the sha256 {files[0].sha256} there, not {sha256.lower()}")
+    return DownloadFailed(f"{plain(files[0].name)} has the sha256 {files[0].sha256} on the hub, not {sha256.lower()}")
 
 
 # ---- links
 
 
-def _of_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, free: FreeBytes) -> Prepared:
+def _prepare_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, free: FreeBytes) -> PreparedDownload:
     command = fetching_command("link", LookAtLink(url=source.url), None, HUB)
     facts = decode(LinkFacts, run_child(command, _ignore, cancelled))
     shown = source.url.partition("?")[0].partition("#")[0]  # the query may contain a secret
     if facts.problem is not None or not facts.name:
         why = facts.problem or "no .safetensors or .gguf file"
-        return _nothing(shown, "", _UNKNOWN_LICENCE, ModelRefused(f"{plain(shown, 300)} is {why}"))
+        return _refused_offer(shown, "", _UNKNOWN_LICENCE, ModelRefused(f"{plain(shown, 300)} is {why}"))
     plain_file = WantedFile(
         key=key_of(shown, facts.validator, facts.bytes),
         url=source.url,
@@ -168,8 +170,8 @@ def _of_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, fr
         validator=facts.validator,
     )
     file = plain_file if request.sha256 is None else _summed(plain_file, request.sha256.lower())
-    return _offered(
-        Prepared(
+    return _complete_offer(
+        PreparedDownload(
             offer=_empty(shown, "", _UNKNOWN_LICENCE),
             problem=None,
             files=(file,),
@@ -193,7 +195,7 @@ def _folder(request: GetRequest) -> Path:
 def _target(folder: Path, name: str, owned: str | None, source: str) -> Path:
     """Return the target path: the model's name, prefixed with its owner if another model has that name."""
     target = folder / name
-    if owned is None or not _is_there(target):
+    if owned is None or not _exists(target):
         return target
     record = read_record(target)
     if record is not None and record.source == source:
@@ -201,7 +203,7 @@ def _target(folder: Path, name: str, owned: str | None, source: str) -> Path:
     return folder / (f"{owned}-{name}" if name.endswith((".safetensors", ".gguf")) else owned)
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     return is_file(path) or is_folder(path)
 
 
@@ -220,12 +222,12 @@ def _empty(source: str, revision: str, licence: str) -> Offer:
     )
 
 
-def _nothing(source: str, revision: str, licence: str, problem: MezzotintError) -> Prepared:
+def _refused_offer(source: str, revision: str, licence: str, problem: MezzotintError) -> PreparedDownload:
     empty = _empty(source, revision, licence)
-    return Prepared(offer=replace(empty, problem=str(problem)), problem=problem)
+    return PreparedDownload(offer=replace(empty, problem=str(problem)), problem=problem)
 
 
-def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
+def _complete_offer(prepared: PreparedDownload, free: FreeBytes) -> PreparedDownload:
     """Fill in the sizes of the offer and what prevents it, if anything."""
     target, files = prepared.target, prepared.files
     if target is None:
@@ -233,8 +235,8 @@ def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
     partial = Partial.beside(target)
     left = sum(file.bytes - partial.bytes_there(file.key, file.bytes) for file in files)
     room = free(target.parent)
-    problem = prepared.problem or _against(target, prepared.offer.source, files, left, room)
-    told = replace(
+    problem = prepared.problem or _find_problem(target, prepared.offer.source, files, left, room)
+    completed = replace(
         prepared.offer,
         files=tuple(file.name for file in files),
         bytes=sum(file.bytes for file in files),
@@ -243,14 +245,16 @@ def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
         target=str(target),
         problem=None if problem is None else str(problem),
     )
-    return replace(prepared, offer=told, problem=problem)
+    return replace(prepared, offer=completed, problem=problem)
 
 
-def _against(target: Path, source: str, files: tuple[WantedFile, ...], left: int, room: int) -> MezzotintError | None:
-    if _is_there(target):
+def _find_problem(
+    target: Path, source: str, files: tuple[WantedFile, ...], left: int, room: int
+) -> MezzotintError | None:
+    if _exists(target):
         record = read_record(target)
         same = record is not None and record.source == source
-        what = "is there already" if same else "exists already, and is something else"
+        what = "is downloaded already" if same else "exists already with other content"
         return UsageError(f"{plain(target, 300)} {what}; remove it first, or choose another folder")
     full = why_no_room(left, room, target.parent)
     return _too_large(files) if full is None else StorageError(full)

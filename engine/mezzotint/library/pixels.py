@@ -35,7 +35,7 @@ class PixelFiles:
     def write(self, request: PixelsRequest, cancelled: IsCancelled = lambda: False) -> Pixels:
         """Decode an image into a new file, which the caller removes. Raises UsageError if max_side is below 1."""
         if request.max_side is not None and request.max_side < 1:
-            raise UsageError(f"max_side is {request.max_side}; an image has at least one pixel")
+            raise UsageError(f"max_side is {request.max_side}; it must be at least 1")
         image, (width, height) = decode_image(Path(request.path), request.max_side, cancelled)
         layout: Layout = "rgba" if image.mode == "RGBA" else "rgb"
         path = self._own_folder() / f"{secrets.token_hex(8)}.{layout}"
@@ -83,7 +83,7 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(_PRIVATE, parents=True, exist_ok=True)
         folder.chmod(_PRIVATE)  # mkdir's mode is subject to the umask and skipped if it exists
     except OSError as error:
-        raise storage_error("make the folder", folder, error) from error
+        raise storage_error("create the folder", folder, error) from error
 
 
 def _write(path: Path, pixels: bytes) -> None:

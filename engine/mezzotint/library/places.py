@@ -36,10 +36,10 @@ def add_place(path: str) -> None:
     """Add a searched folder, another program's model tree or its extra_model_paths.yaml. Raises UsageError."""
     place = at_home(Path(path)).absolute()
     if not path or not (is_folder(place) or is_file(place)):
-        raise UsageError(f"There is no folder '{plain(path, 300)}'; name one that is there")
+        raise UsageError(f"There is no folder '{plain(path, 300)}'; name one that exists")
     if is_file(place) and not expand(place)[0]:
-        said = expand(place)[1]
-        raise UsageError(said[0] if said else f"{plain(place, 300)} names no folder of models")
+        notices = expand(place)[1]
+        raise UsageError(notices[0] if notices else f"{plain(place, 300)} names no model folders")
     known = {_real(folder) for folder in read_settings().folders}
     if _real(place) not in known:
         _change("folders", lambda listed: [*listed, str(place)])
@@ -50,11 +50,11 @@ def remove_place(path: str) -> None:
     unwanted = _real(at_home(Path(path)).absolute())
     beside = config_file().parent
     if unwanted not in {_real(folder) for folder in read_settings().folders}:
-        raise UsageError(f"'{plain(path, 300)}' is none of the folders that were added; only those can be taken off")
+        raise UsageError(f"'{plain(path, 300)}' is not an added folder; only those can be removed")
     _change("folders", lambda listed: [one for one in listed if _real(beside / at_home(Path(one))) != unwanted])
 
 
-def forget_model(catalog: Catalog, identity: str) -> None:
+def hide_model(catalog: Catalog, identity: str) -> None:
     """Hide a model from lists; its files stay, and it can still be named."""
     listed, path = catalog.where(ModelRef(id=identity))
     bundled = any(model.source == "bundled" for model in catalog.models(hidden=True) if model.id == listed)
@@ -63,7 +63,7 @@ def forget_model(catalog: Catalog, identity: str) -> None:
         _change("hidden", lambda hidden: [*hidden, kept])
 
 
-def remember_model(catalog: Catalog, identity: str) -> None:
+def unhide_model(catalog: Catalog, identity: str) -> None:
     """Unhide a model."""
     listed, path = catalog.where(ModelRef(id=identity))
     _change("hidden", lambda hidden: [one for one in hidden if one not in (listed, str(path), identity)])
@@ -84,13 +84,13 @@ def is_own_place(path: str) -> bool:
 
 
 def _usual(path: Path, source: str) -> ModelPlace:
-    problem = None if is_folder(path) else "not there yet" if source == "models" else "not there"
+    problem = None if is_folder(path) else "does not exist yet" if source == "models" else "does not exist"
     return ModelPlace(path=str(path), source=source, own=False, problem=problem)
 
 
 def _named(path: Path, *, own: bool) -> ModelPlace:
     places, notices = expand(path)
-    problem = "; ".join(notices) or (None if places else "no folder of models in it")
+    problem = "; ".join(notices) or (None if places else "no model folders in it")
     return ModelPlace(path=str(path), source=places[0].source if places else "folder", own=own, problem=problem)
 
 
@@ -108,11 +108,11 @@ def _change(key: str, change: Change) -> None:
     if listed is None:
         models[key] = _array(changed)
     else:
-        _follow(listed, changed)
+        _update_array(listed, changed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise storage_error("make", path.parent, error) from None
+        raise storage_error("create", path.parent, error) from None
     atomic_write(path, tomlkit.dumps(document).encode("utf-8"), overwrite=True)
 
 
@@ -131,7 +131,7 @@ def _array(items: list[str]) -> Any:  # noqa: ANN401
     return array.multiline(multiline=True)
 
 
-def _follow(array: Any, wanted: list[str]) -> None:  # noqa: ANN401
+def _update_array(array: Any, wanted: list[str]) -> None:  # noqa: ANN401
     """Update the array in place, so that comments beside kept items survive."""
     for index in reversed([index for index, one in enumerate(array) if str(one) not in wanted]):
         del array[index]

@@ -12,7 +12,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import UsageError
 from mezzotint.library.child import ChildCommand, own_environment, run_child
-from mezzotint.library.downloads.pace import Pace
+from mezzotint.library.downloads.eta import EtaEstimator
 from mezzotint.library_protocol import QuantizeRequest
 from mezzotint.protocol import Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress
 from mezzotint.trouble import storage_error
@@ -27,7 +27,7 @@ def quantize(
 ) -> ModelInfo:
     """Write a quantized copy and return its catalog entry. A cancelled run is resumed next time. Raises UsageError."""
     if request.scheme in _NO_SCHEMES:
-        raise UsageError(f"'{request.scheme}' makes nothing smaller: choose int8, int8-weight, int4 or int4-lowrank")
+        raise UsageError(f"'{request.scheme}' does not quantize: choose int8, int8-weight, int4 or int4-lowrank")
     identity, path = make_catalog().where(ModelRef(id=request.model))
     output = _output(request, identity, path)
     if output.exists():
@@ -35,7 +35,7 @@ def quantize(
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise storage_error("make", output.parent, error) from None
+        raise storage_error("create", output.parent, error) from None
     words = ("quantize", str(path), "--scheme", request.scheme, "-o", str(output), "--jsonl", "-q")
     run_child(_command(words), _as_progress(tell), cancelled)
     return make_catalog().at(output)
@@ -56,13 +56,13 @@ def _command(words: Sequence[str]) -> ChildCommand:
 
 
 def _as_progress(tell: OnEvent) -> OnEvent:
-    pace = Pace()
+    eta = EtaEstimator()
 
     def on_event(event: Event) -> None:
         if not isinstance(event, Loading):
             return tell(event)
         done, total = event.bytes_done, event.bytes_total
         progress = Progress(what=event.component, done=done, total=total, unit="bytes")
-        return tell(replace(progress, seconds_left=pace.seconds_left(done, total)))
+        return tell(replace(progress, seconds_left=eta.seconds_left(done, total)))
 
     return on_event

@@ -46,7 +46,7 @@ class Thumbnails:
     def get(self, request: ThumbnailRequest, cancelled: IsCancelled = lambda: False) -> Thumbnail:
         """Return the thumbnail, from the cache if the file is unchanged. Raises UsageError, ImageRefused."""
         if not 1 <= request.side <= LARGEST_SIDE:
-            raise UsageError(f"a thumbnail of {request.side} pixels is asked for; 1 to {LARGEST_SIDE} can be had")
+            raise UsageError(f"a thumbnail of {request.side} pixels was requested; it must be from 1 to {LARGEST_SIDE}")
         key = _key(Path(request.path), request.side)
         with self._lock:
             if key in self._failures:
@@ -123,8 +123,8 @@ def _key(path: Path, side: int) -> str:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        told = error if isinstance(error, OSError) else OSError(str(error))
-        raise storage_error("read", path, told) from error
+        cause = error if isinstance(error, OSError) else OSError(str(error))
+        raise storage_error("read", path, cause) from error
     text = f"{_VERSION}\0{path.absolute()}\0{status.st_mtime_ns}\0{status.st_size}\0{side}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

@@ -56,10 +56,14 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
         if source.folder is None:
             return _bundled(source)
         if source.class_name.startswith("Qwen2"):
-            return _whole(source)
+            return _from_tokenizer_json(source)
         if source.class_name.startswith("CLIP"):
             return _clip(source.folder, source.config)
-        return _whole(source) if source.class_name == "PreTrainedTokenizerFast" else _t5(source.folder, source.config)
+        return (
+            _from_tokenizer_json(source)
+            if source.class_name == "PreTrainedTokenizerFast"
+            else _t5(source.folder, source.config)
+        )
     except (ModelRefused, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a Rust panic is not an Exception
@@ -67,7 +71,7 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
         raise ModelRefused(f"{plain(source.folder, 300)}: the tokenizer cannot be read: {reason}") from error
 
 
-def stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
+def file_stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
     """Return name, mtime and size of the tokenizer's files; while these are unchanged, so is the tokenizer."""
     found = []
     for name in FILES if folder is not None else ():
@@ -153,7 +157,7 @@ def _byte_pairs(vocabulary: Mapping[str, Any], merges: Sequence[tuple[str, str]]
 def _pairs(merges: object) -> list[tuple[str, str]]:
     """Parse merges in either notation: "a b" or ["a", "b"]."""
     if not isinstance(merges, list):
-        raise ValueError("its merges are no list")
+        raise ValueError("its merges are not a list")
     pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in merges]
     return [(first, second) for first, second in pairs]
 
@@ -214,7 +218,7 @@ def _pieces(model: bytes) -> tuple[list[tuple[str, float]], bytes | None]:
     return [(one.piece, one.score) for one in found.pieces], found.normalizer_spec.precompiled_charsmap or None
 
 
-def _whole(source: ComponentSource) -> TextTokenizer:
+def _from_tokenizer_json(source: ComponentSource) -> TextTokenizer:
     """Build the tokenizer from a self-contained tokenizer.json."""
     from tokenizers import Tokenizer
 

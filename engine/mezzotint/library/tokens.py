@@ -22,7 +22,7 @@ from mezzotint.families.text.clip_prompt import (
     chunk,
     parse,
 )
-from mezzotint.library.tokenizer_files import TextTokenizer, read_tokenizer, stamps
+from mezzotint.library.tokenizer_files import TextTokenizer, file_stamps, read_tokenizer
 from mezzotint.library_protocol import TokenCount, TokenRequest
 from mezzotint.protocol import ModelRef
 
@@ -88,7 +88,7 @@ def _parts(sources: ModelSources) -> list[ComponentSource]:
 
 
 def _stamps_of(sources: ModelSources) -> _Stamps:
-    return tuple(stamps(part.folder) for part in _parts(sources))
+    return tuple(file_stamps(part.folder) for part in _parts(sources))
 
 
 def _valid(prompt: str) -> str:

@@ -13,8 +13,8 @@ from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError
 from mezzotint.library.checksums import checksums
+from mezzotint.library.downloads.eta import EtaEstimator
 from mezzotint.library.downloads.names import is_confined
-from mezzotint.library.downloads.pace import Pace
 from mezzotint.library.downloads.record import read_record
 from mezzotint.library_protocol import Verified
 from mezzotint.protocol import IsCancelled, ModelRef, OnEvent, Progress
@@ -30,13 +30,13 @@ def verify(ref: ModelRef, catalog: Catalog, tell: OnEvent, cancelled: IsCancelle
     """Verify every file of a model. Raises UnknownModel if it does not exist."""
     identity, path = catalog.where(ref)
     folder = path if is_folder(path) else path.parent
-    sums = _recorded(path) or _of_hub(path)
+    sums = _recorded_sums(path) or _hub_cache_sums(path)
     if sums:
         return _by_sums(identity, folder, sums, tell, cancelled)
     return _by_structure(identity, path, tell, cancelled)
 
 
-def _recorded(path: Path) -> Sums:
+def _recorded_sums(path: Path) -> Sums:
     record = read_record(path)
     sums = {} if record is None else record.sums
     return {
@@ -44,7 +44,7 @@ def _recorded(path: Path) -> Sums:
     }
 
 
-def _of_hub(path: Path) -> Sums:
+def _hub_cache_sums(path: Path) -> Sums:
     """Return checksums from a Hugging Face cache, where a snapshot's symlinks point to blobs named by checksum."""
     sums = {}
     for file in _files(path):
@@ -61,10 +61,10 @@ def _of_hub(path: Path) -> Sums:
 def _files(path: Path) -> list[Path]:
     if not is_folder(path):
         return [path]
-    return [file for file, _ in zip(_walked(path), range(_MOST_FILES), strict=False)]
+    return [file for file, _ in zip(_walk(path), range(_MOST_FILES), strict=False)]
 
 
-def _walked(path: Path) -> Iterator[Path]:
+def _walk(path: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(path):
         folders.sort()
         yield from (Path(folder, name) for name in sorted(names))
@@ -85,7 +85,8 @@ def _by_sums(identity: str, folder: Path, sums: Sums, tell: OnEvent, cancelled: 
         found[name] = sha256
         if wanted not in (sha256, blob):
             problems.append(
-                f"{plain(name, 300)} is not what was published: it is damaged or was changed; fetch it again"
+                f"{plain(name, 300)} does not match its published checksum: it is damaged or was changed; download it "
+                "again"
             )
     return Verified(
         model=identity,
@@ -122,7 +123,7 @@ class _Counter:
 
     def __init__(self, total: int, tell: OnEvent, cancelled: IsCancelled) -> None:
         self._total, self._tell, self._cancelled = total, tell, cancelled
-        self._pace = Pace()
+        self._eta = EtaEstimator()
         self._done = 0
 
     def add(self, name: str, count: int) -> None:
@@ -130,7 +131,7 @@ class _Counter:
         if self._cancelled():
             raise Cancelled(f"stopped after {size(self._done)}; nothing was changed")
         self._done = min(self._done + count, self._total)
-        left = self._pace.seconds_left(self._done, self._total)
+        left = self._eta.seconds_left(self._done, self._total)
         self._tell(Progress(what=plain(name), done=self._done, total=self._total, unit="bytes", seconds_left=left))
 
 

@@ -30,8 +30,8 @@ class DeviceOutOfMemory(OutOfMemory):
     def __init__(self, *, requested: int, in_use: int, cap: int | None) -> None:
         limit = "" if cap is None else f" of {cap / _MIB:.1f} MiB"
         super().__init__(
-            f"the device has no room for {requested / _MIB:.1f} MiB more: {in_use / _MIB:.1f} MiB{limit} are in use; "
-            "make a smaller image, or let it use more memory"
+            f"out of device memory: {requested / _MIB:.1f} MiB more needed, {in_use / _MIB:.1f} MiB{limit} in use; "
+            "reduce the image size or raise the memory limit"
         )
         self.requested, self.in_use, self.cap = requested, in_use, cap
 
@@ -93,12 +93,6 @@ class ByteAccount(_python_dispatch.TorchDispatchMode):  # type: ignore[no-untype
         self.ledger = ledger
         self._workspace = dict(workspace or {})
         self._counted: dict[int, weakref.ref[torch.UntypedStorage]] = {}
-
-    @property
-    def live_bytes(self) -> int:
-        """Bytes of counted storages that are still alive."""
-        storages = [reference() for reference in list(self._counted.values())]
-        return sum(rounded(storage.nbytes()) for storage in storages if storage is not None)
 
     def __torch_dispatch__(
         self,

@@ -21,13 +21,8 @@ class Segment:
     def memory(self) -> Tensor:
         """The bytes, `(n,)` of uint8; raises RuntimeError after release."""
         if self._memory is None:
-            raise RuntimeError("a segment is used after it was given back")
+            raise RuntimeError("a segment is used after it was released")
         return self._memory
-
-    @property
-    def address(self) -> int:
-        """The address of its first byte."""
-        return self.memory.data_ptr()
 
     def release(self) -> None:
         """Release the memory."""
@@ -39,17 +34,12 @@ class DeviceArena:
 
     def __init__(self, device: torch.device, ledger: ByteLedger) -> None:
         self.device, self.ledger = device, ledger
-        self._in_use = self._peak = 0
+        self._in_use = 0
 
     @property
     def in_use(self) -> int:
         """Bytes of all current segments."""
         return self._in_use
-
-    @property
-    def peak(self) -> int:
-        """Peak bytes of all segments."""
-        return self._peak
 
     def allocate(self, size: int) -> Segment:
         """Allocate a segment at an aligned address; raises DeviceOutOfMemory if there is no room."""
@@ -61,7 +51,6 @@ class DeviceArena:
             self.ledger.give(counted)
             raise
         self._in_use += counted
-        self._peak = max(self._peak, self._in_use)
         return Segment(memory, counted)
 
     def free(self, segment: Segment) -> None:

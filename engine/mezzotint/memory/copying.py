@@ -20,7 +20,7 @@ from mezzotint.memory.loads import Copy as Copy
 from mezzotint.memory.loads import Gathering, Load
 
 STAGING = 32 * 2**20  # bytes of each of the two page-locked buffers
-PATIENCE = 120.0  # timeout in seconds for reading one block from disk
+READ_TIMEOUT = 120.0  # timeout in seconds for reading one block from disk
 
 Mark: TypeAlias = object  # a position in the queue of computation
 Event: TypeAlias = Any
@@ -32,7 +32,7 @@ class Ticket(Protocol):
     def wait(self) -> None:
         """Make computation wait for the copies; raises their error."""
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Make sure that no copy is still writing when computation continues; ignores their errors."""
 
 
@@ -50,10 +50,10 @@ class DirectCopier:
     """Copies without streams, as on a CPU. With a reader, files are read while other blocks compute."""
 
     def __init__(
-        self, reader: Executor | None = None, patience: float = PATIENCE, *, threads: Executor | None = None
+        self, reader: Executor | None = None, timeout: float = READ_TIMEOUT, *, threads: Executor | None = None
     ) -> None:
         """`threads` read parts of files for the reader."""
-        self._reader, self._patience, self._threads = reader, patience, threads
+        self._reader, self._timeout, self._threads = reader, timeout, threads
 
     def mark(self) -> Mark:
         """None, because a CPU computes synchronously."""
@@ -63,8 +63,8 @@ class DirectCopier:
         """Copy now, or let the reader do it."""
         if self._reader is None or not load.on_disk:
             self._copy(load)
-            return Done()
-        return Awaited(self._reader.submit(self._copy, load), self._patience)
+            return FinishedTicket()
+        return ThreadTicket(self._reader.submit(self._copy, load), self._timeout)
 
     def _copy(self, load: Load) -> None:
         with uncounted(), torch.no_grad():
@@ -91,12 +91,12 @@ class StreamCopier:
         reader: Executor | None = None,
         threads: Executor | None = None,
         staging: Callable[[], Tensor] | None = None,
-        patience: float = PATIENCE,
+        timeout: float = READ_TIMEOUT,
     ) -> None:
         """`threads` read parts of files for the reader."""
         self._device, self._streams = device, streams
         self._stream = streams.Stream(device)
-        self._reader, self._patience = reader, patience
+        self._reader, self._timeout = reader, timeout
         self._staging = Staging(streams, staging or page_locked, threads)
 
     def mark(self) -> Mark:
@@ -107,9 +107,9 @@ class StreamCopier:
 
     def start(self, load: Load, after: Mark) -> Ticket:
         """Queue copies; the reader queues those that take the host's time."""
-        if self._reader is None or load.at_once:
-            return Queued(self._queue(load.copies, after), self._compute)
-        return Awaited(self._reader.submit(self._queue, load.copies, after), self._patience, self._compute)
+        if self._reader is None or load.supports_async_copy:
+            return StreamTicket(self._queue(load.copies, after), self._compute)
+        return ThreadTicket(self._reader.submit(self._queue, load.copies, after), self._timeout, self._compute)
 
     def _queue(self, copies: Sequence[Copy], after: Mark) -> Event:
         event = self._streams.Event()
@@ -166,18 +166,18 @@ class Staging:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FinishedTicket:
     """Ticket of finished copies."""
 
     def wait(self) -> None:
         """Nothing to wait for."""
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Nothing to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class StreamTicket:
     """Ticket of copies queued on a stream."""
 
     event: Event
@@ -187,32 +187,31 @@ class Queued:
         """Make the compute stream wait."""
         self.compute(self.event)
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Make the compute stream wait."""
         self.compute(self.event)
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class ThreadTicket:
     """Ticket of copies that a thread makes or queues."""
 
     future: "Future[Any]"
-    patience: float
+    timeout: float
     compute: Callable[[Event], None] | None = None
 
     def wait(self) -> None:
         """Wait for the thread, then make the compute stream wait; raises StorageError on timeout."""
         try:
-            event = self.future.result(self.patience)
+            event = self.future.result(self.timeout)
         except Late:
             raise StorageError(
-                f"the disk has given nothing for {self.patience:g} seconds: look whether the drive is connected, "
-                "then try again"
+                f"no data from the disk for {self.timeout:g} seconds: check that the drive is connected, then try again"
             ) from None
         if self.compute is not None:
             self.compute(event)
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Cancel the copies if they have not begun, otherwise wait."""
         if not self.future.cancel():
             with suppress(Exception):

@@ -9,7 +9,7 @@ from torch import nn
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.positioned import PositionedFile
 from mezzotint.errors import ModelRefused
-from mezzotint.memory.host import DiskTensor, Take, disk_tensor
+from mezzotint.memory.host import Convert, DiskTensor, disk_tensor
 
 
 class DiskWeights:
@@ -37,12 +37,14 @@ class DiskWeights:
         """Return the shape stored in the file."""
         return self._places[name][1].shape
 
-    def tensor(self, name: str, *, shape: tuple[int, ...], dtype: torch.dtype, take: Take | None = None) -> DiskTensor:
+    def tensor(
+        self, name: str, *, shape: tuple[int, ...], dtype: torch.dtype, convert: Convert | None = None
+    ) -> DiskTensor:
         """Return a tensor as a source; raises KeyError if it is missing, ModelRefused if its shape does not match."""
         file, spec = self._places[name]
-        if take is None and torch.Size(spec.shape).numel() != torch.Size(shape).numel():
-            raise ModelRefused(f"{file.path}: {name} has shape {spec.shape}, and {shape} is wanted")
-        return disk_tensor(file, spec, shape=shape, dtype=dtype, take=take)
+        if convert is None and torch.Size(spec.shape).numel() != torch.Size(shape).numel():
+            raise ModelRefused(f"{file.path}: {name} has shape {spec.shape} instead of {shape}")
+        return disk_tensor(file, spec, shape=shape, dtype=dtype, convert=convert)
 
     def fitting(self, network: nn.Module) -> dict[str, DiskTensor]:
         """Sources for the network's parameters and buffers that have the same names here, in the network's dtypes."""

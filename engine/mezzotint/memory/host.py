@@ -11,7 +11,7 @@ from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.positioned import PositionedFile
 from mezzotint.errors import ModelRefused
 
-Take = Callable[[Tensor], Tensor]  # conversion of a file's tensor, such as selecting rows or permuting
+Convert = Callable[[Tensor], Tensor]  # conversion of a file's tensor, such as selecting rows or permuting
 
 _DTYPES = {
     "BOOL": torch.bool,
@@ -30,7 +30,7 @@ _DTYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class TensorLayout:
     """Memory layout of a tensor on the device."""
 
     shape: tuple[int, ...]
@@ -47,29 +47,29 @@ class Source(Protocol):
     """Source of one tensor for the device."""
 
     @property
-    def form(self) -> Form:
-        """The form of the tensor on the device."""
+    def layout(self) -> TensorLayout:
+        """The layout of the tensor on the device."""
 
     @property
     def on_disk(self) -> bool:
         """Whether it is read from a file."""
 
     @property
-    def at_once(self) -> bool:
+    def supports_async_copy(self) -> bool:
         """Whether a GPU can copy it asynchronously, because it is in page-locked RAM."""
 
     def tensor(self) -> Tensor:
         """Return the tensor in RAM."""
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor of this form in RAM or on a device."""
+        """Fill a tensor of this layout in RAM or on a device."""
 
     @property
-    def in_parts(self) -> bool:
+    def supports_partial_reads(self) -> bool:
         """Whether byte ranges can be read directly, in the device's layout."""
 
     def read_part(self, target: Tensor, start: int) -> None:
-        """Fill `(n,)` bytes from offset `start`; requires `in_parts`."""
+        """Fill `(n,)` bytes from offset `start`; requires `supports_partial_reads`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +80,9 @@ class HostTensor:
     pinned: bool = False
 
     @property
-    def form(self) -> Form:
-        """The tensor's own form, without gaps."""
-        return form_of(self.kept)
+    def layout(self) -> TensorLayout:
+        """The tensor's own layout, without gaps."""
+        return tensor_layout(self.kept)
 
     @property
     def on_disk(self) -> bool:
@@ -90,14 +90,14 @@ class HostTensor:
         return False
 
     @property
-    def at_once(self) -> bool:
+    def supports_async_copy(self) -> bool:
         """Whether it is page-locked and has the device's layout."""
-        return self.pinned and self.in_parts
+        return self.pinned and self.supports_partial_reads
 
     @property
-    def in_parts(self) -> bool:
+    def supports_partial_reads(self) -> bool:
         """Whether it has the device's layout, without gaps."""
-        return self.kept.stride() == self.form.stride
+        return self.kept.stride() == self.layout.stride
 
     def tensor(self) -> Tensor:
         """Return the tensor itself."""
@@ -114,12 +114,12 @@ class HostTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DiskTensor:
-    """A tensor in a file; `take` converts it to what the network needs, which is then cast to `form.dtype`."""
+    """A tensor in a file; `convert` makes of it what the network needs, which is then cast to `layout.dtype`."""
 
     file: PositionedFile
     spec: TensorSpec
-    form: Form
-    take: Take | None = None
+    layout: TensorLayout
+    convert: Convert | None = None
 
     @property
     def on_disk(self) -> bool:
@@ -127,30 +127,30 @@ class DiskTensor:
         return True
 
     @property
-    def at_once(self) -> bool:
+    def supports_async_copy(self) -> bool:
         """False, because it has to be read first."""
         return False
 
     def tensor(self) -> Tensor:
         """Read the tensor into new memory."""
-        target = torch.empty_strided(self.form.shape, self.form.stride, dtype=self.form.dtype)
+        target = torch.empty_strided(self.layout.shape, self.layout.stride, dtype=self.layout.dtype)
         self.read_into(target)
         return target
 
     def read_into(self, target: Tensor) -> None:
         """Read the tensor into `target`, through a temporary only if it has to be converted or moved to a device."""
-        if self.in_parts and target.is_contiguous() and target.device.type == "cpu":
+        if self.supports_partial_reads and target.is_contiguous() and target.device.type == "cpu":
             self._read(target)
             return
         stored = torch.empty(self.spec.shape, dtype=stored_dtype(self.spec))
         self._read(stored)
-        taken = stored if self.take is None else self.take(stored)
-        target.copy_(taken.reshape(target.shape))
+        converted = stored if self.convert is None else self.convert(stored)
+        target.copy_(converted.reshape(target.shape))
 
     @property
-    def in_parts(self) -> bool:
+    def supports_partial_reads(self) -> bool:
         """Whether it is used exactly as stored."""
-        return self.take is None and self.form.dtype == stored_dtype(self.spec)
+        return self.convert is None and self.layout.dtype == stored_dtype(self.spec)
 
     def read_part(self, target: Tensor, start: int) -> None:
         """Fill `(n,)` bytes from offset `start`; releases the GIL."""
@@ -161,25 +161,32 @@ class DiskTensor:
 
 
 def disk_tensor(
-    file: PositionedFile, spec: TensorSpec, *, shape: tuple[int, ...], dtype: torch.dtype, take: Take | None = None
+    file: PositionedFile,
+    spec: TensorSpec,
+    *,
+    shape: tuple[int, ...],
+    dtype: torch.dtype,
+    convert: Convert | None = None,
 ) -> DiskTensor:
     """Return a file's tensor as a source for a network: contiguous, in the network's shape and dtype."""
     stored_dtype(spec)
     stride = torch.empty(shape, device="meta").stride()
-    return DiskTensor(file=file, spec=spec, form=Form(shape=shape, stride=stride, dtype=dtype), take=take)
+    return DiskTensor(
+        file=file, spec=spec, layout=TensorLayout(shape=shape, stride=stride, dtype=dtype), convert=convert
+    )
 
 
 def stored_dtype(spec: TensorSpec) -> torch.dtype:
     """Return the dtype of a file's tensor; raises ModelRefused if torch has none."""
     if spec.dtype not in _DTYPES:
-        raise ModelRefused(f"tensors of format {spec.dtype} cannot be streamed from their file; convert the model")
+        raise ModelRefused(f"tensors of dtype {spec.dtype} cannot be streamed from their file; convert the model")
     return _DTYPES[spec.dtype]
 
 
-def form_of(tensor: Tensor) -> Form:
-    """Return the form of a dense copy in the tensor's dimension order, on which the choice of kernels depends."""
+def tensor_layout(tensor: Tensor) -> TensorLayout:
+    """Return the layout of a dense copy in the tensor's dimension order, on which the choice of kernels depends."""
     stride = torch.empty_like(tensor, device="meta").stride()
-    return Form(shape=tuple(tensor.shape), stride=tuple(stride), dtype=tensor.dtype)
+    return TensorLayout(shape=tuple(tensor.shape), stride=tuple(stride), dtype=tensor.dtype)
 
 
 def flat_bytes(tensor: Tensor) -> Tensor:

@@ -43,11 +43,11 @@ class Load:
 
     def __init__(self, memory: Tensor, sources: Sequence[Source]) -> None:
         """`memory` `(n,)` of uint8 receives the sources at the offsets from `placed`."""
-        forms = [source.form for source in sources]
-        offsets, _ = placed(forms)
+        layouts = [source.layout for source in sources]
+        offsets, _ = placed(layouts)
         self.memory = memory
-        self.tensors = tuple(views_in(memory, forms))
-        sizes = (form.bytes for form in forms)
+        self.tensors = tuple(views_in(memory, layouts))
+        sizes = (layout.bytes for layout in layouts)
         self.placed = tuple(map(Placed, sources, offsets, sizes))
 
     @property
@@ -56,7 +56,7 @@ class Load:
         return any(each.source.on_disk for each in self.placed)
 
     @cached_property
-    def at_once(self) -> bool:
+    def supports_async_copy(self) -> bool:
         """Whether a GPU can copy all of it asynchronously from page-locked memory."""
         return all(copy.locked is not None for copy in self.copies)
 
@@ -69,7 +69,7 @@ class Load:
     def _copy(self, group: tuple[Placed, ...]) -> Copy:
         start, end = group[0].offset, group[-1].end
         first = group[0].source
-        locked = locked_bytes(first.tensor(), end - start) if first.at_once else None
+        locked = locked_bytes(first.tensor(), end - start) if first.supports_async_copy else None
         return Copy(group, self.memory[start:end], locked)
 
 
@@ -95,9 +95,9 @@ class Gathering:
 
     def _bring(self, each: Placed, target: Tensor, start: int) -> Iterator[Future[None]]:
         source = each.source
-        if not source.in_parts:
+        if not source.supports_partial_reads:
             if len(target) == each.size:
-                source.read_into(next(views_in(target, [source.form])))
+                source.read_into(next(views_in(target, [source.layout])))
                 return
             source = self._whole(each, last=start + len(target) == each.size)
         if self._threads is None or not source.on_disk:
@@ -110,8 +110,8 @@ class Gathering:
         """Read a whole weight that does not support partial reads and does not fit the buffer."""
         made = self._cut.pop(each, None)
         if made is None:
-            form = each.source.form
-            tensor = torch.empty_strided(form.shape, form.stride, dtype=form.dtype)
+            layout = each.source.layout
+            tensor = torch.empty_strided(layout.shape, layout.stride, dtype=layout.dtype)
             each.source.read_into(tensor)
             made = HostTensor(tensor)
         if not last:
@@ -121,7 +121,7 @@ class Gathering:
 
 def _lies(each: Placed) -> tuple[int, int] | None:
     """Key that is equal for page-locked weights that one copy can move; None for those that have to be gathered."""
-    if not each.source.at_once:
+    if not each.source.supports_async_copy:
         return None
     tensor = each.source.tensor()
     return tensor.untyped_storage().data_ptr(), tensor.data_ptr() - each.offset

@@ -9,7 +9,7 @@ from mezzotint.memory.weights import Weight
 from mezzotint.quantization.branched import merge, merged_branches, same_branches
 from mezzotint.quantization.lycoris import Delta
 
-Arrived = Sequence[tuple[Weight, Tensor]]  # weights and their tensors on the device
+Targets = Sequence[tuple[Weight, Tensor]]  # weights and their tensors on the device
 
 
 class Merging:
@@ -19,21 +19,21 @@ class Merging:
         self._wanted: Mapping[str, tuple[Delta, ...]] = {}
         self._merged: dict[str, tuple[Delta, ...] | None] = {}  # into resident weights; None: merging was interrupted
 
-    def look(self, network: nn.Module) -> bool:
+    def update_branches(self, network: nn.Module) -> bool:
         """Update the branches to merge; whether they changed."""
         before, self._wanted = self._wanted, merged_branches(network)
         names = {*before, *self._wanted}
         return not all(same_branches(before.get(name, ()), self._wanted.get(name, ())) for name in names)
 
-    def into_streamed(self, arrived: Arrived) -> None:
+    def into_streamed(self, targets: Targets) -> None:
         """Merge into weights that just arrived, unmodified, from the host."""
-        for weight, target in arrived:
+        for weight, target in targets:
             if branches := self._branches(weight):
                 _merge(target, branches)
 
-    def into_resident(self, arrived: Arrived) -> None:
+    def into_resident(self, targets: Targets) -> None:
         """Merge into resident weights; those with other branches than before are fetched again first."""
-        for weight, target in arrived:
+        for weight, target in targets:
             branches, held = self._branches(weight), self._merged.get(weight.name, ())
             if held is not None and same_branches(held, branches):
                 continue

@@ -94,9 +94,9 @@ def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list
     group: list[Weight] = []
     taken = 0  # bytes in the group
     for weight in weights:
-        if weight.source.on_disk or weight.source.at_once:
+        if weight.source.on_disk or weight.source.supports_async_copy:
             continue
-        size = placed([weight.source.form])[1]
+        size = placed([weight.source.layout])[1]
         if group and _pages(taken + size) > chunk:
             yield group
             group, taken, budget = [], 0, budget - _pages(taken)
@@ -109,12 +109,12 @@ def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list
 
 def _moved(weights: Sequence[Weight]) -> Tensor:
     """Copy weights into a new run, which becomes their storage."""
-    forms = [weight.source.form for weight in weights]
+    layouts = [weight.source.layout for weight in weights]
     with torch.inference_mode(False), torch.no_grad():
-        size = _pages(placed(forms)[1])
+        size = _pages(placed(layouts)[1])
         memory = torch.empty(size + _PAGE, dtype=torch.uint8)
         run = memory[-memory.data_ptr() % _PAGE :][:size]
-        for weight, tensor in zip(weights, views_in(run, forms), strict=True):
+        for weight, tensor in zip(weights, views_in(run, layouts), strict=True):
             weight.source.read_into(tensor)
             weight.source = HostTensor(tensor)
             is_parameter = isinstance(weight.at_rest, nn.Parameter)

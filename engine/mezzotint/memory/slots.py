@@ -47,7 +47,7 @@ class Slot:
                 self._held, self._ticket = "", ticket
                 raise
 
-    def renew(self) -> None:
+    def invalidate(self) -> None:
         """Drop a block that already arrived; one still in flight is kept."""
         if self._ticket is None:
             self._held = ""
@@ -58,13 +58,13 @@ class Slot:
         if following != self._held:
             self._fetch(following, self._copier.mark())
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Make sure that no copy is still writing."""
         if self._ticket is not None:
-            self._ticket.settle()
+            self._ticket.drain()
 
     def _fetch(self, block: str, after: Mark) -> None:
-        self.settle()  # in case another copy is still in flight
+        self.drain()  # in case another copy is still in flight
         self._held, self._ticket = "", None
         self._ticket = self._copier.start(self._blocks[block], after)
         self._held = block

@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from mezzotint.memory.accounting import rounded, uncounted
 from mezzotint.memory.arena import DeviceArena, Segment
 from mezzotint.memory.copying import Copier
-from mezzotint.memory.host import Form, HostTensor, Source
+from mezzotint.memory.device_state import DeviceState
+from mezzotint.memory.even_spread import spread
+from mezzotint.memory.host import HostTensor, Source, TensorLayout
 from mezzotint.memory.loads import Load
 from mezzotint.memory.pinning import CHUNK, Locker, Pinned, can_lock
-from mezzotint.memory.segments import placed, spread
-from mezzotint.memory.stay import Stay
+from mezzotint.memory.segments import placed
 from mezzotint.memory.weights import Weight, check_blocks, weights_of
 
 
@@ -55,14 +56,14 @@ class StreamedNetwork:
         self._weights: dict[str, list[Weight]] = {"": [], **{block: [] for block in blocks}}
         for weight in weights_of(network, self.blocks, disk):
             self._weights[weight.block].append(weight)
-        self._stay: Stay | None = None
+        self._state: DeviceState | None = None
         self._pinned: Pinned | None = None
         self._set(resident, slots)
 
     @property
     def entered(self) -> bool:
         """Whether the network is on the device."""
-        return self._stay is not None
+        return self._state is not None
 
     @property
     def resident(self) -> int:
@@ -82,61 +83,61 @@ class StreamedNetwork:
     @property
     def misses(self) -> int:
         """How often since `enter` a block was needed that was not being fetched yet."""
-        return 0 if self._stay is None else sum(slot.misses for slot in self._stay.slots)
+        return 0 if self._state is None else sum(slot.misses for slot in self._state.slots)
 
     def arrangement(self, resident: int | None = None, slots: int | None = None) -> Arrangement:
         """Return the arrangement for these numbers of resident blocks and slots, by default the current ones."""
         count = len(self.blocks)
-        stays = spread(count, max(0, min(count, self._resident if resident is None else resident)))
-        streamed = [block for block, stay in zip(self.blocks, stays, strict=True) if not stay]
+        chosen = spread(count, max(0, min(count, self._resident if resident is None else resident)))
+        streamed = [block for block, is_resident in zip(self.blocks, chosen, strict=True) if not is_resident]
         number = min(len(streamed), max(1, self._slots if slots is None else slots))
         return Arrangement(
-            resident=tuple(block for block, stay in zip(self.blocks, stays, strict=True) if stay),
+            resident=tuple(block for block, is_resident in zip(self.blocks, chosen, strict=True) if is_resident),
             slots=tuple(tuple(streamed[index::number]) for index in range(number)),
         )
 
     def bytes(self, resident: int | None = None, slots: int | None = None) -> int:
         """Return the bytes needed in the arena for these numbers, by default the current ones."""
         arrangement = self.arrangement(resident, slots)
-        stays = placed(self._forms("", *arrangement.resident))[1]
-        return rounded(stays) + sum(rounded(self._slot_bytes(blocks)) for blocks in arrangement.slots)
+        size = placed(self._layouts("", *arrangement.resident))[1]
+        return rounded(size) + sum(rounded(self._slot_bytes(blocks)) for blocks in arrangement.slots)
 
     def enter(self, copier: Copier | None = None) -> None:
         """Move the network to the device; `copier` copies resident blocks, by default the slots' copier.
 
         Raises DeviceOutOfMemory if there is no room, and then changes nothing.
         """
-        if self._stay is not None:
+        if self._state is not None:
             return
         arrangement = self.arrangement()
         # Views made in inference mode could not be filled outside of it, as by the reader thread.
         with ExitStack() as undo, uncounted(), torch.inference_mode(False), torch.no_grad():
-            stays = self._allocate(undo, placed(self._forms("", *arrangement.resident))[1])
+            resident = self._allocate(undo, placed(self._layouts("", *arrangement.resident))[1])
             slots = [self._allocate(undo, self._slot_bytes(blocks)) for blocks in arrangement.slots]
-            stay = Stay(self._copier, copier or self._copier, [stays, *slots])
-            undo.callback(stay.end)
+            state = DeviceState(self._copier, copier or self._copier, [resident, *slots])
+            undo.callback(state.end)
             undo.callback(self._unbind)
-            self._bind(stay, arrangement, stays, slots)
+            self._bind(state, arrangement, resident, slots)
             undo.pop_all()
-        self._stay = stay
+        self._state = state
 
     def ready(self) -> None:
         """Make computation wait for weights outside blocks; blocks are waited for one by one.
 
         Branches that were set since the last call are merged from here on.
         """
-        if self._stay is not None:
-            self._stay.look(self.network)
-            self._stay.fixed.wait()
+        if self._state is not None:
+            self._state.update_branches(self.network)
+            self._state.fixed.wait()
 
     def leave(self) -> None:
         """Move the network off the device: restore the host's tensors and free the memory."""
-        stay, self._stay = self._stay, None
-        if stay is None:
+        state, self._state = self._state, None
+        if state is None:
             return
         self._unbind()
-        stay.end()
-        for segment in stay.segments:
+        state.end()
+        for segment in state.segments:
             self._arena.free(segment)
 
     def arrange(self, resident: int, slots: int | None = None) -> None:
@@ -182,8 +183,8 @@ class StreamedNetwork:
 
         False if the system refused some, which are then copied in two steps with the same result.
         """
-        if self._stay is not None:
-            raise RuntimeError("weights are moved in RAM only while the network is not on the device")
+        if self._state is not None:
+            raise RuntimeError("weights cannot be page-locked while the network is on the device")
         if self._pinned is None:
             self._pinned = Pinned(locker)
         return self._pinned.gather(self._in_order_of_use(), budget, chunk)
@@ -195,7 +196,7 @@ class StreamedNetwork:
             self._pinned.release()
             self._pinned = None
             for weight in self.weights:
-                if weight.source.at_once:
+                if weight.source.supports_async_copy:
                     weight.source = HostTensor(weight.source.tensor())
 
     @property
@@ -216,30 +217,30 @@ class StreamedNetwork:
             raise ValueError(f"{resident} of {len(self.blocks)} blocks resident, {slots} slots: others need a slot")
         self._resident, self._slots = min(resident, len(self.blocks)), slots
 
-    def _forms(self, *blocks: str) -> list[Form]:
-        return [weight.source.form for block in blocks for weight in self._weights[block]]
+    def _layouts(self, *blocks: str) -> list[TensorLayout]:
+        return [weight.source.layout for block in blocks for weight in self._weights[block]]
 
     def _slot_bytes(self, blocks: Sequence[str]) -> int:
-        return max(placed(self._forms(block))[1] for block in blocks)
+        return max(placed(self._layouts(block))[1] for block in blocks)
 
     def _allocate(self, undo: ExitStack, size: int) -> Segment:
         segment = self._arena.allocate(size)
         undo.callback(self._arena.free, segment)
         return segment
 
-    def _bind(self, stay: "Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
+    def _bind(self, state: DeviceState, arrangement: Arrangement, resident: Segment, slots: Sequence[Segment]) -> None:
         mark = self._copier.mark()  # the memory may still be in use by earlier computation
-        rest, loads = stays.memory, {}
+        rest, loads = resident.memory, {}
         for group in ("", *arrangement.resident):
             loads[group] = _bound(self._weights[group], rest)
-            stay.hold(group, self._weights[group], loads[group])
-            rest = rest[placed(self._forms(group))[1] :]
+            state.hold(group, self._weights[group], loads[group])
+            rest = rest[placed(self._layouts(group))[1] :]
         for blocks, segment in zip(arrangement.slots, slots, strict=True):
             slot = {block: _bound(self._weights[block], segment.memory) for block in blocks}
             for block, load in slot.items():
-                stay.hold(block, self._weights[block], load)
-            stay.add_slot(slot, self.network)
-        stay.start(loads, mark, self.network)
+                state.hold(block, self._weights[block], load)
+            state.add_slot(slot, self.network)
+        state.start(loads, mark, self.network)
 
     def _unbind(self) -> None:
         for weight in self.weights:

@@ -60,7 +60,7 @@ def check_blocks(network: nn.Module, blocks: Sequence[str]) -> None:
     names = {name for name, _ in network.named_modules()}
     for block in blocks:
         if block not in names or blocks.count(block) > 1 or any(block.startswith(f"{each}.") for each in blocks):
-            raise ValueError(f"{block!r} is no block of {type(network).__name__} that could be streamed")
+            raise ValueError(f"{block!r} is not a streamable block of {type(network).__name__}")
 
 
 def _weight(group: Sequence[tuple[str, Place, Tensor]], disk: Mapping[str, Source]) -> Weight:
@@ -92,7 +92,7 @@ def _identity(tensor: Tensor) -> object:
 
 def _host(name: str, tensor: Tensor) -> Source:
     if tensor.is_meta:
-        raise ValueError(f"{name} has no memory, and no file is named that it could come from")
+        raise ValueError(f"{name} has no data, and no file to read it from")
     return HostTensor(tensor.detach(), pinned=tensor.is_pinned())
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.quantization.constants import constant
-from mezzotint.quantization.formats import Described, Tensors, checked, misfit
+from mezzotint.quantization.formats import PartSpec, Tensors, checked, linear_shape_problem
 from mezzotint.quantization.fp8 import LARGEST
 from mezzotint.quantization.nf4 import pairs_of
 
@@ -30,16 +30,16 @@ class Mxfp8:
         """Name of the quantization scheme."""
         return "mxfp8"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
-        return _misfit(shape, MX_BLOCK)
+        return _block_shape_problem(shape, MX_BLOCK)
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
         n, k = shape
         return {
-            "weight": Described(shape=(n, k), dtype=torch.float8_e4m3fn),
-            "weight_exponent": Described(shape=(n, k // MX_BLOCK), dtype=torch.uint8),
+            "weight": PartSpec(shape=(n, k), dtype=torch.float8_e4m3fn),
+            "weight_exponent": PartSpec(shape=(n, k // MX_BLOCK), dtype=torch.uint8),
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
@@ -72,17 +72,17 @@ class Nvfp4:
         """Name of the quantization scheme."""
         return "nvfp4"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
-        return _misfit(shape, NV_BLOCK)
+        return _block_shape_problem(shape, NV_BLOCK)
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
         n, k = shape
         return {
-            "weight": Described(shape=(n, k // 2), dtype=torch.uint8),
-            "weight_scale": Described(shape=(n, k // NV_BLOCK), dtype=torch.float8_e4m3fn),
-            "weight_scale_2": Described(shape=(1,), dtype=torch.float32),
+            "weight": PartSpec(shape=(n, k // 2), dtype=torch.uint8),
+            "weight_scale": PartSpec(shape=(n, k // NV_BLOCK), dtype=torch.float8_e4m3fn),
+            "weight_scale_2": PartSpec(shape=(1,), dtype=torch.float32),
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
@@ -129,10 +129,10 @@ def untiled(scales: Tensor, rows: int, columns: int) -> Tensor:
     return whole[:rows, :columns].contiguous()
 
 
-def _misfit(shape: tuple[int, ...], block: int) -> str | None:
-    why = misfit(shape, group=0)
+def _block_shape_problem(shape: tuple[int, ...], block: int) -> str | None:
+    why = linear_shape_problem(shape, group=0)
     if why is None and shape[1] % block:
-        return f"{shape[1]} columns are no multiple of {block}, which share a scale"
+        return f"{shape[1]} columns are not a multiple of the block size {block}"
     return why
 
 

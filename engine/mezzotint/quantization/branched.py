@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLayer, QuantizedLinear
-from mezzotint.quantization.linear import Branch, joined
+from mezzotint.quantization.linear import Branch, join_branches
 from mezzotint.quantization.lycoris import Delta, Hadamard, Kronecker
 
-_AT_ONCE = 2**20  # elements merged at a time, to bound temporary memory
+_MERGE_CHUNK = 2**20  # elements merged at a time, to bound temporary memory
 
 
 class MergedLinear(nn.Linear):
@@ -56,19 +56,19 @@ def weight_shape(layer: BranchableLayer) -> tuple[int, ...]:
     return tuple(layer.shape if isinstance(layer, QuantizedLayer) else layer.weight.shape)
 
 
-def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *, at_rest: bool = True) -> None:
+def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *, merge_now: bool = True) -> None:
     """Set the network's branches, by layer name, and remove all others; layers with the same branches are left alone.
 
-    `at_rest`: weights compute where they are stored, so plain ones are merged here, each into a copy. Otherwise they
+    `merge_now`: weights compute where they are stored, so plain ones are merged here, each into a copy. Otherwise they
     are merged after they were copied to the device (`merged_branches`).
     """
     for name, layer in list(branchable_layers(network)):
         wanted = tuple(branches.get(name, ()))
         if isinstance(layer, QuantizedLayer):
-            layer.branches = _beside(wanted)
+            layer.branches = _joined_for_quantized(wanted)
         elif not same_branches(wanted, getattr(layer, "branches", ())):
             plain = layer.plain[0] if isinstance(layer, MergedLinear | MergedConv2d) else layer
-            _put(network, name, _merged(plain, wanted, at_rest=at_rest) if wanted else plain)
+            _put(network, name, _merged(plain, wanted, merge_now=merge_now) if wanted else plain)
 
 
 def merged_branches(network: nn.Module) -> dict[str, tuple[Delta, ...]]:
@@ -92,8 +92,8 @@ def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
     Summed in at least float32, one branch after the other, and rounded once; target may be the weight itself.
     """
     dtype = torch.promote_types(weight.dtype, torch.float32)
-    exact = [each.moved(lambda factor: factor.to(dtype)) for each in branches]
-    step = max(1, _AT_ONCE // max(1, weight[0].numel()))
+    exact = [each.map_factors(lambda factor: factor.to(dtype)) for each in branches]
+    step = max(1, _MERGE_CHUNK // max(1, weight[0].numel()))
     for start in range(0, weight.shape[0], step):
         rows = slice(start, start + step)
         total = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
@@ -102,9 +102,11 @@ def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
         target[rows].copy_(total.view_as(weight[rows]))
 
 
-def _merged(plain: nn.Linear | nn.Conv2d, branches: tuple[Delta, ...], *, at_rest: bool) -> MergedLinear | MergedConv2d:
+def _merged(
+    plain: nn.Linear | nn.Conv2d, branches: tuple[Delta, ...], *, merge_now: bool
+) -> MergedLinear | MergedConv2d:
     layer = (MergedConv2d if isinstance(plain, nn.Conv2d) else MergedLinear)(plain, branches)  # type: ignore[arg-type]
-    if at_rest:
+    if merge_now:
         with torch.inference_mode(False), torch.no_grad():
             weight = torch.empty_like(plain.weight)
             merge(weight, plain.weight, branches)
@@ -112,9 +114,9 @@ def _merged(plain: nn.Linear | nn.Conv2d, branches: tuple[Delta, ...], *, at_res
     return layer
 
 
-def _beside(branches: Sequence[Delta]) -> tuple[Branch | Kronecker, ...]:
+def _joined_for_quantized(branches: Sequence[Delta]) -> tuple[Branch | Kronecker, ...]:
     """Branches as a quantized layer computes them: all low-rank ones joined, followed by the Kronecker ones."""
-    low_rank = joined(
+    low_rank = join_branches(
         [
             each.as_branch() if isinstance(each, Hadamard) else each
             for each in branches

@@ -6,10 +6,10 @@ from typing import Protocol
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.quantization.linear import Branch, joined
+from mezzotint.quantization.linear import Branch, join_branches
 
 
-class Walk(Protocol):
+class ConvGeometry(Protocol):
     """The geometry of a convolution."""
 
     stride: tuple[int, ...]
@@ -20,11 +20,11 @@ class Walk(Protocol):
         """Zero padding in pixels, or a padding mode such as `same`."""
 
 
-def convolved(y: Tensor, x: Tensor, branches: Sequence[Branch], walk: Walk) -> Tensor:
+def convolved(y: Tensor, x: Tensor, branches: Sequence[Branch], geometry: ConvGeometry) -> Tensor:
     """Add the branches' convolution of x `(b, c, h, w)` to y `(b, n, h', w')`."""
-    branch = joined(branches)
+    branch = join_branches(branches)
     if branch is None:
         return y
-    padding = walk.padding if isinstance(walk.padding, str) else list(walk.padding)
-    thin = functional.conv2d(x, branch.down.to(x.dtype), None, walk.stride, padding, walk.dilation)
+    padding = geometry.padding if isinstance(geometry.padding, str) else list(geometry.padding)
+    thin = functional.conv2d(x, branch.down.to(x.dtype), None, geometry.stride, padding, geometry.dilation)
     return y + functional.conv2d(thin, branch.up.to(x.dtype))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.products.operation import Products, prepared
+from mezzotint.quantization.products.operation import Products, prepare_input
 
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which have no type annotations
 
@@ -66,4 +66,4 @@ def _activated(kernels: Products, layer: QuantizedLinear, preparation: Preparati
         made = kernels.product(x, layer.weight, layer.bias, None, preparation)
         if made is not None:
             return made
-    return QuantizedLinear.forward(layer, prepared(x, preparation))
+    return QuantizedLinear.forward(layer, prepare_input(x, preparation))

@@ -18,14 +18,14 @@ from mezzotint.quantization.int8 import multiply, quantize_rows
 from mezzotint.quantization.lowrank import split_low_rank
 from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, Nested, dequantize_nf4, nest, quantize_nf4, unnest
 from mezzotint.quantization.rotation import rotate
-from mezzotint.quantization.shared_rounding import rounded
+from mezzotint.quantization.shared_quantization import shared_quantize
 
 Tensors = Mapping[str, Tensor]
 _LARGEST_NUMBER = 2**24  # far beyond any working model's weights; the branch's factors still fit float16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class PartSpec:
     """Shape and dtype of one tensor of a format."""
 
     shape: tuple[int, ...]
@@ -44,10 +44,10 @@ class Format(Protocol):
     def scheme(self) -> str:
         """Name of the quantization scheme."""
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape; `weight` holds its codes."""
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
@@ -80,17 +80,17 @@ class Int8:
         """Name of the quantization scheme."""
         return "int8" if self.dynamic else "int8-weight"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
         if self.dynamic or self.group or len(shape) != 4:
-            return misfit(shape, self.group)
+            return linear_shape_problem(shape, self.group)
         return None if all(shape) else "its weight is empty"
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
         return {
-            "weight": Described(shape=shape, dtype=torch.int8),
-            "weight_scale": Described(shape=(shape[0], 1), dtype=torch.float32),
+            "weight": PartSpec(shape=shape, dtype=torch.int8),
+            "weight_scale": PartSpec(shape=(shape[0], 1), dtype=torch.float32),
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
@@ -121,21 +121,21 @@ class Nf4:
         """Name of the quantization scheme."""
         return "int4"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
-        return misfit(shape, group=0)
+        return linear_shape_problem(shape, group=0)
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
         numbers = torch.Size(shape).numel()
         blocks = -(-numbers // BLOCK)
-        tensors = {"weight": Described(shape=((numbers + 1) // 2, 1), dtype=torch.uint8)}
+        tensors = {"weight": PartSpec(shape=((numbers + 1) // 2, 1), dtype=torch.uint8)}
         if not self.double:
-            return tensors | {"absmax": Described(shape=(blocks,), dtype=torch.float32)}
+            return tensors | {"absmax": PartSpec(shape=(blocks,), dtype=torch.float32)}
         return tensors | {
-            "absmax": Described(shape=(blocks,), dtype=torch.uint8),
-            "nested_absmax": Described(shape=(-(-blocks // NESTED_BLOCK),), dtype=torch.float32),
-            "nested_offset": Described(shape=(), dtype=torch.float32),
+            "absmax": PartSpec(shape=(blocks,), dtype=torch.uint8),
+            "nested_absmax": PartSpec(shape=(-(-blocks // NESTED_BLOCK),), dtype=torch.float32),
+            "nested_offset": PartSpec(shape=(), dtype=torch.float32),
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
@@ -145,7 +145,7 @@ class Nf4:
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """Return the dequantized weight."""
-        return dequantize_nf4(tensors["weight"], largest_of(tensors), shape, dtype)
+        return dequantize_nf4(tensors["weight"], block_magnitudes(tensors), shape, dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
         """Return x `(..., k)` times the weight's transpose."""
@@ -168,22 +168,22 @@ class LowRank4:
         """Name of the quantization scheme."""
         return "int4-lowrank"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
-        why = misfit(shape, self.group)
+        why = linear_shape_problem(shape, self.group)
         if why is None and shape[1] % GROUP:
-            return f"{shape[1]} columns are no multiple of {GROUP}, which share a scale"
+            return f"{shape[1]} columns are not a multiple of the block size {GROUP}"
         return why
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
         n, k = shape
         return {
-            "weight": Described(shape=(n, k // 2), dtype=torch.uint8),
-            "weight_scale": Described(shape=(n, 1), dtype=torch.float32),
-            "weight_group_scale": Described(shape=(n, k // GROUP), dtype=torch.uint8),
-            "weight_down": Described(shape=(self.rank, k), dtype=torch.float16),
-            "weight_up": Described(shape=(n, self.rank), dtype=torch.float16),
+            "weight": PartSpec(shape=(n, k // 2), dtype=torch.uint8),
+            "weight_scale": PartSpec(shape=(n, 1), dtype=torch.float32),
+            "weight_group_scale": PartSpec(shape=(n, k // GROUP), dtype=torch.uint8),
+            "weight_down": PartSpec(shape=(self.rank, k), dtype=torch.float16),
+            "weight_up": PartSpec(shape=(n, self.rank), dtype=torch.float16),
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
@@ -229,7 +229,7 @@ def magnitudes(largest: Tensor, *, double: bool) -> dict[str, Tensor]:
     return {"absmax": nested.codes, "nested_absmax": nested.scales, "nested_offset": nested.offset}
 
 
-def largest_of(tensors: Tensors) -> Tensor:
+def block_magnitudes(tensors: Tensors) -> Tensor:
     """Block magnitudes `(blocks)`, the inverse of `magnitudes`."""
     if "nested_absmax" not in tensors:
         return tensors["absmax"]
@@ -242,19 +242,19 @@ def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int)
 
     The rotation runs in float32: its sums may overflow 16 bits.
     """
-    rows, scale = rounded(x, group, lambda: quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group)))
+    rows, scale = shared_quantize(x, group, lambda: quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group)))
     whole = multiply(rows, weight)
     return (whole * scale * weight_scale.T).to(x.dtype).view(*x.shape[:-1], weight.shape[0])
 
 
-def misfit(shape: tuple[int, ...], group: int) -> str | None:
+def linear_shape_problem(shape: tuple[int, ...], group: int) -> str | None:
     """Return why a weight cannot be a linear layer's with columns rotated in groups, or None if it can."""
     if len(shape) != 2:
-        return f"its weight has {len(shape)} dimensions, and layers of this kind have 2"
+        return f"its weight has {len(shape)} dimensions instead of 2"
     if not all(shape):
         return "its weight is empty"
     if group and shape[1] % group:
-        return f"{shape[1]} columns are no multiple of the rotation's group of {group}"
+        return f"{shape[1]} columns are not a multiple of the rotation's group size {group}"
     return None
 
 
@@ -263,9 +263,7 @@ def checked(weight: Tensor) -> Tensor:
     weight = weight.float()
     low, high = (float(end) for end in torch.aminmax(weight))
     if not -_LARGEST_NUMBER <= low <= high <= _LARGEST_NUMBER:  # also catches NaN
-        raise ModelRefused(
-            f"a weight holds numbers that are not finite, or beyond {_LARGEST_NUMBER}; the file is damaged"
-        )
+        raise ModelRefused(f"a weight contains NaN, infinity or values beyond {_LARGEST_NUMBER}; the file is damaged")
     return weight
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.quantization.constants import constant
-from mezzotint.quantization.formats import Described, Nf4, Tensors, checked, largest_of, magnitudes
+from mezzotint.quantization.formats import Nf4, PartSpec, Tensors, block_magnitudes, checked, magnitudes
 from mezzotint.quantization.nf4 import BLOCK, dequantize_codes, pairs_of
 
 _LARGEST = 12.0
@@ -29,13 +29,13 @@ class Fp4:
         """Name of the quantization scheme."""
         return "fp4"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
-        return Nf4(double=self.double).fits(shape)
+        return Nf4(double=self.double).shape_problem(shape)
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
-        return Nf4(double=self.double).described(shape)
+        return Nf4(double=self.double).part_specs(shape)
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
         """Quantize block by block."""
@@ -50,7 +50,7 @@ class Fp4:
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """Return the dequantized weight."""
-        return dequantize_codes(tensors["weight"], _pairs, largest_of(tensors), shape, dtype)
+        return dequantize_codes(tensors["weight"], _pairs, block_magnitudes(tensors), shape, dtype)
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
         """Return x `(..., k)` times the weight's transpose."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.quantization.formats import Described, Tensors, checked, misfit
+from mezzotint.quantization.formats import PartSpec, Tensors, checked, linear_shape_problem
 
 LARGEST = 448.0  # of e4m3fn
 
@@ -21,15 +21,15 @@ class Fp8:
         """Name of the quantization scheme."""
         return "fp8"
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
-        return misfit(shape, group=0)
+        return linear_shape_problem(shape, group=0)
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """Return the specs of the tensors that represent a weight of this shape, by name."""
         return {
-            "weight": Described(shape=shape, dtype=torch.float8_e4m3fn),
-            "weight_scale": Described(shape=(1,), dtype=torch.float32),
+            "weight": PartSpec(shape=shape, dtype=torch.float8_e4m3fn),
+            "weight_scale": PartSpec(shape=(1,), dtype=torch.float32),
         }
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol

@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.checkpoints.gguf_header import TYPES
-from mezzotint.errors import ModelRefused
-from mezzotint.quantization.formats import Described, Tensors, misfit
+from mezzotint.quantization.formats import PartSpec, Tensors, linear_shape_problem
 
 _SIZES = {name: (block, block_bytes) for name, block, block_bytes in TYPES.values() if block > 1}
 KINDS = tuple(_SIZES)
@@ -32,15 +31,19 @@ class GgufBlocks:
         """The scheme that it belongs to."""
         return self.kind.lower()
 
-    def fits(self, shape: tuple[int, ...]) -> str | None:
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be packed, or None if it can."""
-        why, (block, _) = misfit(shape, group=0), _SIZES[self.kind]
-        return f"{shape[1]} columns are no multiple of {block}" if why is None and shape[1] % block else why
+        why, (block, _) = linear_shape_problem(shape, group=0), _SIZES[self.kind]
+        return (
+            f"{shape[1]} columns are not a multiple of the block size {block}"
+            if why is None and shape[1] % block
+            else why
+        )
 
-    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
         """The bytes of a weight of this shape."""
         block, block_bytes = _SIZES[self.kind]
-        return {"weight": Described(shape=(shape[0], shape[1] // block * block_bytes), dtype=torch.uint8)}
+        return {"weight": PartSpec(shape=(shape[0], shape[1] // block * block_bytes), dtype=torch.uint8)}
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
         """Raises ModelRefused: weights of this format come from files only."""

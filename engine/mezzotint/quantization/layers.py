@@ -29,12 +29,12 @@ class QuantizedLayer(nn.Module):
         self.format = format_
         self.shape = torch.Size(shape)
         self.branches: tuple[Branch | Kronecker, ...] = ()
-        for name, tensor in format_.described(shape).items():
+        for name, tensor in format_.part_specs(shape).items():
             empty = torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
             self.register_buffer(_PREFIX + name, empty)
         self.register_buffer("bias", None if bias is None else bias.detach())
 
-    def take(self, tensors: Mapping[str, Tensor]) -> None:
+    def set_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """Set the format's tensors."""
         for name, tensor in tensors.items():
             self.register_buffer(_PREFIX + name, tensor)
@@ -42,7 +42,7 @@ class QuantizedLayer(nn.Module):
     @property
     def weight(self) -> QuantizedWeight:
         """The weight for `linear`; not a Tensor, which models check before they look at its dtype."""
-        tensors = {name: self.get_buffer(_PREFIX + name) for name in self.format.described(self.shape)}
+        tensors = {name: self.get_buffer(_PREFIX + name) for name in self.format.part_specs(self.shape)}
         return QuantizedWeight(format=self.format, tensors=tensors, shape=self.shape)
 
 
@@ -71,7 +71,7 @@ class QuantizedLinear(QuantizedLayer):
         low_rank, kroneckers = _split(self.branches)
         y = linear(x, self.weight, self.bias, low_rank, self.products)
         for each in kroneckers:
-            y = y + each.of(x)
+            y = y + each.apply(x)
         return y
 
 

@@ -40,13 +40,13 @@ class Branch:
         """Down and up."""
         return self.down, self.up
 
-    def moved(self, move: Callable[[Tensor], Tensor]) -> "Branch":
-        """Return a copy with `move` applied to all factors."""
-        return replace(self, down=move(self.down), up=move(self.up))
+    def map_factors(self, convert: Callable[[Tensor], Tensor]) -> "Branch":
+        """Return a copy with `convert` applied to all factors."""
+        return replace(self, down=convert(self.down), up=convert(self.up))
 
-    def taken(self, take: Callable[[Tensor], Tensor]) -> "Branch":
-        """Return the branch for the weight's rows that `take` selects."""
-        return replace(self, up=take(self.up))
+    def select_rows(self, select: Callable[[Tensor], Tensor]) -> "Branch":
+        """Return the branch for the weight's rows that `select` selects."""
+        return replace(self, up=select(self.up))
 
     def add_rows(self, total: Tensor, rows: slice) -> None:
         """Add the update of these rows to `total`, the rows of a flattened weight."""
@@ -71,7 +71,7 @@ def linear(
 
     Branches see x as given, never rotated or quantized; several are joined into one product each way.
     """
-    branch = joined(branches)
+    branch = join_branches(branches)
     if isinstance(weight, QuantizedWeight):
         if kernels is not None:
             made = kernels.product(x, weight, bias, branch)
@@ -97,7 +97,7 @@ def wants_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> bo
     return torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning)
 
 
-def joined(branches: Sequence[Branch]) -> Branch | None:
+def join_branches(branches: Sequence[Branch]) -> Branch | None:
     """Join a layer's branches into one of scale 1; returns a joined branch unchanged, and None if there are none."""
     if not branches:
         return None

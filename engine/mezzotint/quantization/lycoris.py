@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.quantization.convolution import Walk
+from mezzotint.quantization.convolution import ConvGeometry
 from mezzotint.quantization.linear import Branch
 
 
@@ -25,14 +25,14 @@ class Hadamard:
         """All factor tensors."""
         return (*self.ups, *self.downs)
 
-    def moved(self, move: Callable[[Tensor], Tensor]) -> "Hadamard":
-        """Return a copy with `move` applied to all factors."""
+    def map_factors(self, convert: Callable[[Tensor], Tensor]) -> "Hadamard":
+        """Return a copy with `convert` applied to all factors."""
         (a, b), (c, d) = self.ups, self.downs
-        return replace(self, ups=(move(a), move(b)), downs=(move(c), move(d)))
+        return replace(self, ups=(convert(a), convert(b)), downs=(convert(c), convert(d)))
 
-    def taken(self, take: Callable[[Tensor], Tensor]) -> "Hadamard":
-        """Return the update for the rows of the weight that `take` selects."""
-        return replace(self, ups=(take(self.ups[0]), take(self.ups[1])))
+    def select_rows(self, select: Callable[[Tensor], Tensor]) -> "Hadamard":
+        """Return the update for the rows of the weight that `select` selects."""
+        return replace(self, ups=(select(self.ups[0]), select(self.ups[1])))
 
     def add_rows(self, total: Tensor, rows: slice) -> None:
         """Add the update of these rows to `total`, the rows of a flattened weight."""
@@ -72,15 +72,15 @@ class Kronecker:
         """All factor tensors."""
         return (self.left, self.right) if self.rows is None else (self.left, self.right, self.rows)
 
-    def moved(self, move: Callable[[Tensor], Tensor]) -> "Kronecker":
-        """Return a copy with `move` applied to the factors; `rows` only changes device, since indices stay integers."""
-        left = move(self.left)
+    def map_factors(self, convert: Callable[[Tensor], Tensor]) -> "Kronecker":
+        """Return a copy with `convert` applied to the factors; `rows` only changes device: indices stay integers."""
+        left = convert(self.left)
         rows = None if self.rows is None else self.rows.to(left.device)
-        return replace(self, left=left, right=move(self.right), rows=rows)
+        return replace(self, left=left, right=convert(self.right), rows=rows)
 
-    def taken(self, take: Callable[[Tensor], Tensor]) -> "Kronecker":
-        """Return the update for the rows of the weight that `take` selects."""
-        return replace(self, rows=take(torch.arange(len(self.left) * len(self.right), device=self.left.device)))
+    def select_rows(self, select: Callable[[Tensor], Tensor]) -> "Kronecker":
+        """Return the update for the rows of the weight that `select` selects."""
+        return replace(self, rows=select(torch.arange(len(self.left) * len(self.right), device=self.left.device)))
 
     def add_rows(self, total: Tensor, rows: slice) -> None:
         """Add the update of these rows to `total`, the rows of a flattened weight."""
@@ -89,18 +89,18 @@ class Kronecker:
         left, right = self.left[chosen // len(self.right)], self.right.flatten(1)[chosen % len(self.right)]
         total.add_((left[:, :, None] * right[:, None, :]).flatten(1), alpha=self.scale)
 
-    def of(self, x: Tensor) -> Tensor:
+    def apply(self, x: Tensor) -> Tensor:
         """Map x `(..., b * p)` to `(..., n)`."""
         parts = x.reshape(*x.shape[:-1], self.left.shape[1], -1)
         parts = functional.linear(parts, self.right.to(x.dtype))  # (..., b, m)
         return self._chosen((self.left.to(x.dtype) @ parts).flatten(-2) * self.scale, -1)
 
-    def convolved(self, x: Tensor, walk: Walk) -> Tensor:
+    def convolved(self, x: Tensor, geometry: ConvGeometry) -> Tensor:
         """Map x `(i, b * p, h, w)` to `(i, n, h', w')`."""
         images, b = len(x), self.left.shape[1]
-        padding = walk.padding if isinstance(walk.padding, str) else list(walk.padding)
+        padding = geometry.padding if isinstance(geometry.padding, str) else list(geometry.padding)
         parts = x.reshape(images * b, -1, *x.shape[2:])
-        parts = functional.conv2d(parts, self.right.to(x.dtype), None, walk.stride, padding, walk.dilation)
+        parts = functional.conv2d(parts, self.right.to(x.dtype), None, geometry.stride, padding, geometry.dilation)
         mixed = torch.einsum("ab,ibmhw->iamhw", self.left.to(x.dtype), parts.reshape(images, b, *parts.shape[1:]))
         return self._chosen(mixed.flatten(1, 2) * self.scale, 1)
 

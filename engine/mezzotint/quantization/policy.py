@@ -65,7 +65,7 @@ class Choice:
     double: bool = True  # of NF4
     rank: int = RANK
     convolutions: bool = True
-    pure: bool = False  # leave layers alone that the scheme does not fit, so that other programs can read the file
+    single_format: bool = False  # skip layers that the scheme does not fit, so that other programs can read the file
 
 
 def can_quantize(class_name: str) -> bool:
@@ -73,7 +73,7 @@ def can_quantize(class_name: str) -> bool:
     return _kept(class_name) is not None
 
 
-def keeps(class_name: str, layer: str) -> bool:
+def is_kept(class_name: str, layer: str) -> bool:
     """Whether the policy of this class keeps the layer in full precision; False for unknown classes."""
     kept = _kept(class_name)
     return kept is not None and re.fullmatch(kept, layer) is not None
@@ -93,7 +93,8 @@ def formats_for(class_name: str, layers: tuple[LayerShape, ...], choice: Choice)
     own = [name for name, chosen in formats.items() if chosen.scheme == choice.scheme]
     if not own:
         raise ModelRefused(
-            f"{choice.scheme} fits no layer of {class_name} here: it is too small, or its widths are odd; try int8"
+            f"no layer of {class_name} can be quantized to {choice.scheme}: they are too small, or their sizes are not "
+            "multiples of its block size; try int8"
         )
     return formats
 
@@ -112,13 +113,13 @@ def _chosen(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> 
 
 
 def _first_that_fits(layer: LayerShape, choice: Choice) -> Format | None:
-    return next((each for each in _candidates(layer, choice) if each.fits(layer.shape) is None), None)
+    return next((each for each in _candidates(layer, choice) if each.shape_problem(layer.shape) is None), None)
 
 
 def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     """Candidate formats, from the best for the scheme to one that always fits."""
-    if choice.pure:
-        yield _own(layer, choice)
+    if choice.single_format:
+        yield _native_format(layer, choice)
         return
     if layer.is_convolution:
         yield Int8(dynamic=False)
@@ -134,17 +135,17 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
 
 def _worth_their_branch(layer: LayerShape, choice: Choice, group: int, *, dynamic: bool) -> Iterator[Format]:
     """Low-rank formats that are smaller than 8 bits, from the largest rank down in steps that the kernels support."""
-    most = _BRANCH_PAYS * sum(each.bytes for each in Int8(dynamic=True).described(layer.shape).values())
+    most = _BRANCH_PAYS * sum(each.bytes for each in Int8(dynamic=True).part_specs(layer.shape).values())
     for rank in range(choice.rank, 0, -_RANK_STEP):
         tried = LowRank4(rank=rank, group=group, dynamic=dynamic)
         if (
-            tried.fits(layer.shape) is None
-            and sum(each.bytes for each in tried.described(layer.shape).values()) <= most
+            tried.shape_problem(layer.shape) is None
+            and sum(each.bytes for each in tried.part_specs(layer.shape).values()) <= most
         ):
             yield tried
 
 
-def _own(layer: LayerShape, choice: Choice) -> Format:
+def _native_format(layer: LayerShape, choice: Choice) -> Format:
     """The scheme's native format."""
     group = best_group(layer.shape[1]) if choice.rotate else 0
     if choice.scheme == "int4":

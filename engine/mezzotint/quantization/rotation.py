@@ -31,7 +31,7 @@ def hadamard(group: int) -> Tensor:
     Raises ValueError if group is not 4, 16, 64 or 256.
     """
     if group not in GROUPS:
-        raise ValueError(f"a rotation's group is one of {', '.join(map(str, GROUPS))}, not {group}")
+        raise ValueError(f"a rotation's group size must be one of {', '.join(map(str, GROUPS))}, not {group}")
     smallest = torch.ones(4, 4) - 2 * torch.eye(4).flip(1)
     matrix: Tensor = smallest
     while matrix.shape[0] < group:

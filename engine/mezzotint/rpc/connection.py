@@ -40,5 +40,5 @@ class Connection:
                 self._writer.flush()
             except (OSError, ValueError) as error:  # ValueError: closed on this side
                 if not self.lost.is_set():
-                    _log.warning("nobody reads the answers any more: %s", error)
+                    _log.warning("the reader has closed the connection: %s", error)
                 self.lost.set()

@@ -24,12 +24,12 @@ def claim_streams() -> tuple[BinaryIO, BinaryIO]:
     return reader, writer
 
 
-def leave_interrupts_to_the_starter() -> None:
+def ignore_interrupts() -> None:
     """Ignore Ctrl-C, which reaches this process too: the parent decides when to stop, and requeues running work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def give_way(platform: str = sys.platform) -> None:
+def lower_priority(platform: str = sys.platform) -> None:
     """Lower the priority below the window's, which must stay responsive."""
     with contextlib.suppress(OSError):  # optional
         if platform == "win32":
@@ -51,7 +51,7 @@ def log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
 
 
-def end_at_once() -> None:
+def exit_now() -> None:
     """Exit without waiting for work that did not stop: a normal return would wait for busy libraries."""
     logging.getLogger("mezzotint.rpc").warning("work did not stop within %s s; ending without it", GRACE)
     sys.stderr.flush()

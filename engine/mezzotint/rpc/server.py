@@ -26,12 +26,12 @@ SERVER_ERROR = -32000
 
 # How queries run: one at a time; newest first, several at once; in a thread of their own; several at once, for those
 # that wait on others, such as a server. The second and the last can be cancelled.
-Turn = Literal["in order", "newest first", "apart", "waiting"]
+LaneName = Literal["in order", "newest first", "apart", "waiting"]
 
 _WAITING_THREADS = 4
 _IMAGE_THREADS = max(2, min(4, os.cpu_count() or 1))
 
-_CAN_BE_CANCELLED: tuple[Turn, ...] = ("newest first", "waiting")
+_CAN_BE_CANCELLED: tuple[LaneName, ...] = ("newest first", "waiting")
 
 _log = logging.getLogger("mezzotint.rpc")
 
@@ -43,7 +43,7 @@ class Method:
     params: object  # type to decode params to; None: takes none
     run: Callable[[Any, OnDrainEvent, IsCancelled], object]  # (params, send_event, cancelled) -> protocol value
     job: bool = False
-    turn: Turn = "in order"
+    lane: LaneName = "in order"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Lane:
 
     def __init__(self, name: str, threads: int = 1, *, newest_first: bool = False) -> None:
         self._name = name
-        self._most = threads
+        self._max_threads = threads
         self._newest_first = newest_first
         self._waiting: OrderedDict[object, Callable[[], None]] = OrderedDict()
         self._changed = threading.Condition()
@@ -82,13 +82,13 @@ class Lane:
         """Queue a task; until it starts, it can be taken back by its key."""
         with self._changed:
             self._waiting[object() if key is None else key] = task
-            if len(self._waiting) > self._idle and len(self._threads) < self._most:
+            if len(self._waiting) > self._idle and len(self._threads) < self._max_threads:
                 thread = threading.Thread(target=self._work, name=f"{self._name} {len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
             self._changed.notify()
 
-    def take_back(self, key: object) -> Callable[[], None] | None:
+    def withdraw(self, key: object) -> Callable[[], None] | None:
         """Remove and return a task that has not started; None if it has, or is unknown."""
         with self._changed:
             return self._waiting.pop(key, None)
@@ -125,21 +125,21 @@ class RpcServer:
         methods: Mapping[str, Method],
         *,
         versions: Callable[[], dict[str, str]],
-        most_jobs: int = 1,
+        max_jobs: int = 1,
         grace: float = GRACE,
         on_error: Callable[[MezzotintError], None] = lambda _: None,
     ) -> None:
         self._connection = connection
         self._methods = methods
         self._versions = versions
-        self._most_jobs = most_jobs
+        self._max_jobs = max_jobs
         self._grace = grace
         self._on_error = on_error
         self._lock = threading.Lock()
         self._work: dict[str | int, _Work] = {}
         self._ending = self._abandoned = False
-        self._jobs = Lane("jobs", most_jobs)
-        self._lanes: dict[Turn, Lane] = {
+        self._jobs = Lane("jobs", max_jobs)
+        self._lanes: dict[LaneName, Lane] = {
             "in order": Lane("questions"),
             "newest first": Lane("images", _IMAGE_THREADS, newest_first=True),
             "apart": Lane("apart"),
@@ -208,9 +208,9 @@ class RpcServer:
             params = _params(call, method)
         except ProtocolError as error:
             return self._refuse_call(call, error, INVALID_PARAMS)
-        lane = self._jobs if method.job else self._lanes[method.turn]
-        if call.id is None or not (method.job or method.turn in _CAN_BE_CANCELLED):
-            return lane.submit(lambda: self._reply(call, lambda: method.run(params, self._teller(call), _never)))
+        lane = self._jobs if method.job else self._lanes[method.lane]
+        if call.id is None or not (method.job or method.lane in _CAN_BE_CANCELLED):
+            return lane.submit(lambda: self._reply(call, lambda: method.run(params, self._event_sender(call), _never)))
         try:
             work = self._admit(call.id, method, lane)
         except MezzotintError as error:
@@ -220,10 +220,10 @@ class RpcServer:
     def _admit(self, call_id: str | int, method: Method, lane: Lane) -> _Work:
         with self._lock:
             jobs = [work.id for work in self._work.values() if work.job]
-            if method.job and len(jobs) >= self._most_jobs:
-                raise Busy(f"job {jobs[0]!r} runs; cancel it or wait for its result")
+            if method.job and len(jobs) >= self._max_jobs:
+                raise Busy(f"job {jobs[0]!r} is running; cancel it or wait for its result")
             if call_id in self._work:
-                raise Busy(f"a call of the id {call_id!r} is being answered")
+                raise Busy(f"a call with id {call_id!r} is already running")
             work = self._work[call_id] = _Work(id=call_id, job=method.job, lane=lane)
             return work
 
@@ -234,12 +234,12 @@ class RpcServer:
         try:
             if cancelled() and not method.job:  # a job reports itself what it leaves behind
                 raise Cancelled("stopped")
-            return method.run(params, self._teller(call), cancelled)
+            return method.run(params, self._event_sender(call), cancelled)
         finally:
             with self._lock:
                 del self._work[work.id]  # before the response is sent: the next job may follow at once
 
-    def _teller(self, call: Call) -> OnDrainEvent:
+    def _event_sender(self, call: Call) -> OnDrainEvent:
         """A callback that sends events of a call."""
         return lambda event: self._connection.send(
             {"method": "event", "params": {"job": call.id, "event": encode(event)}}
@@ -284,7 +284,7 @@ class RpcServer:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  reported to caller and log; a Rust panic is no Exception
-            _log.exception("a bug in %s", call.method)
+            _log.exception("bug in %s", call.method)
             self._refuse_call(call, _bug(error), INTERNAL_ERROR)
         else:
             if call.id is not None:
@@ -301,7 +301,7 @@ class RpcServer:
 
 def _cancel(work: _Work) -> None:
     work.cancel.set()
-    if not work.job and (waiting := work.lane.take_back(work.id)) is not None:
+    if not work.job and (waiting := work.lane.withdraw(work.id)) is not None:
         waiting()  # only responds that it was stopped
 
 
@@ -318,9 +318,9 @@ def _params(call: Call, method: Method) -> object:
 
 
 def _bug(error: BaseException) -> MezzotintError:
-    told = MezzotintError(f"unexpected {type(error).__name__}; the log has the traceback, please report it")
-    told.kind = "bug"
-    return told
+    failure = MezzotintError(f"unexpected {type(error).__name__}; the log has the traceback, please report it")
+    failure.kind = "bug"
+    return failure
 
 
 def _id_of(message: object) -> str | int | None:
@@ -337,7 +337,7 @@ def _call(message: object) -> Call:
         raise ProtocolError('not a JSON-RPC call: expected an object with "jsonrpc": "2.0"')
     method = message.get("method")
     if not isinstance(method, str):
-        raise ProtocolError("not a JSON-RPC call: it names no method")
+        raise ProtocolError("not a JSON-RPC call: it has no method")
     if "id" in message and _id_of(message) is None:
-        raise ProtocolError("an id is text or an integer")
+        raise ProtocolError("an id must be text or an integer")
     return Call(id=_id_of(message), method=method, params=message.get("params"))

@@ -24,7 +24,7 @@ T = TypeVar("T")
 OnStep = Callable[[int, torch.Tensor | None], None]  # steps done; an estimate of the clean latents, if requested
 
 
-class Again(Protocol):
+class Retry(Protocol):
     """Runs a piece of work, and retries it where that can help."""
 
     def __call__(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
@@ -50,51 +50,51 @@ def denoise(
     estimates: bool,
     on_step: OnStep,
     cancelled: IsCancelled,
-    again: Again | None = None,
-    remember: bool = True,
-    keep: LatentMask | None = None,
-    anew: Callable[[], None] = lambda: None,
+    retry: Retry | None = None,
+    cache_text: bool = True,
+    latent_mask: LatentMask | None = None,
+    on_retry: Callable[[], None] = lambda: None,
 ) -> Denoised:
     """Denoise latents `(n, c, h, w)`; raises Cancelled within one step, MezzotintError if values overflow.
 
     Each of the n images has its own generator, so it gets the same noise as when generated alone.
-    `again(make, reset)` returns the result of `make`, called again if need be: a repeated step gives the same result.
-    `anew` is called before each retry, to clear state kept from step to step.
-    After each step `keep` restores the parts to be preserved, so the network always sees them at the right noise level.
+    `retry(make, reset)` returns the result of `make`, called again if need be: a repeated step gives the same result.
+    `on_retry` is called before each retry, to clear state kept from step to step.
+    After each step `latent_mask` restores the parts to be preserved, so the network always sees them at the
+    right noise level.
     """
-    try_again: Again = again or _once
+    run: Retry = retry or _once
     last = len(schedule.timesteps) - 1
     unfinished = schedule.sigmas[-1] > 0
     network = model.networks[family.denoiser_component]
-    with cached_text(network) if remember else nullcontext():  # the cache checks memory, not values
+    with cached_text(network) if cache_text else nullcontext():  # the cache checks memory, not values
         start, begun = SamplerState(schedule.scheduler, generators), latents
         conditionings = _of_steps(conditioning, schedule)
 
-        def down() -> tuple[torch.Tensor, torch.Tensor | None]:
+        def run_steps() -> tuple[torch.Tensor, torch.Tensor | None]:
             start.restore()
-            anew()
+            on_retry()
             latents, estimate = begun, None
             for index in range(last + 1):
                 if cancelled():
                     raise Cancelled(f"stopped after {index} of {last + 1} steps")
                 wanted = estimates or (unfinished and index == last)
                 arguments = (family, model, schedule, conditionings[index], latents, generators, index)
-                step = partial(_step, *arguments, estimates=wanted, keep=keep)
+                step = partial(_step, *arguments, estimates=wanted, latent_mask=latent_mask)
                 state = SamplerState(schedule.scheduler, generators)
 
                 def rewind(state: SamplerState = state) -> None:
                     state.restore()
-                    anew()
+                    on_retry()
 
-                latents, estimate = try_again(step, rewind)
+                latents, estimate = run(step, rewind)
                 on_step(index + 1, estimate if estimates else None)
             return latents, estimate
 
-        latents, estimate = finite(model.attention, down, "the image")
+        latents, estimate = finite(model.attention, run_steps, "the image")
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
-            "the image came out as not-a-number: the weights are damaged, or overflow in this dtype; "
-            "try --dtype float32"
+            "the image contains NaN: the weights are damaged, or overflow in this dtype; try --dtype float32"
         )
     return Denoised(latents=latents, clean=estimate if unfinished and estimate is not None else latents)
 
@@ -119,7 +119,7 @@ def _step(
     index: int,
     *,
     estimates: bool,
-    keep: LatentMask | None,
+    latent_mask: LatentMask | None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Return the latents after one step, and the estimate of the clean latents."""
     scheduler, timestep = schedule.scheduler, schedule.timesteps[index]
@@ -128,12 +128,14 @@ def _step(
     estimate = denoised(scheduler, latents, output, timestep) if estimates else None
     extra = _step_arguments(scheduler, generators)
     stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
-    if keep is None:
+    if latent_mask is None:
         return stepped, estimate
-    return keep.after(schedule, stepped, index), None if estimate is None else keep.over(schedule, estimate, index)
+    if estimate is not None:
+        estimate = latent_mask.over(schedule, estimate, index)
+    return latent_mask.after(schedule, stepped, index), estimate
 
 
-def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Again has it
+def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Retry has it
     """Run `make` without retrying."""
     return make()
 

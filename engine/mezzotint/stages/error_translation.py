@@ -23,7 +23,7 @@ def translate_errors() -> Iterator[None]:
             raise OutOfMemory(f"the GPU ran out of memory: {_first_line(error)}; use a smaller size") from error
         if is_lost(error):
             raise DeviceLost(
-                f"the GPU's driver gave up: {_first_line(error)}; start again, and if it comes back, try "
+                f"the GPU driver failed: {_first_line(error)}; restart; if it happens again, try "
                 "--attention sdpa or another driver"
             ) from error
         raise

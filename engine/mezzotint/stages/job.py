@@ -38,10 +38,10 @@ from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.images.references import read_references
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.models.loras import JobLoras
-from mezzotint.stages.models.precision import Schemes, settle_schemes
+from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
-from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
+from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
 
 if TYPE_CHECKING:
     import torch
@@ -64,17 +64,17 @@ class EngineResources:
     attention: AttentionBackends
     products: ProductBackends
     facts: "Facts"
-    told: set[str]  # devices whose missing features were reported: once per engine
+    reported_devices: set[str]  # devices whose missing features were reported: once per engine
 
 
 class Job:
     """One request in progress."""
 
     def __init__(
-        self, request: GenerateRequest, means: EngineResources, on_event: OnEvent, cancelled: IsCancelled
+        self, request: GenerateRequest, resources: EngineResources, on_event: OnEvent, cancelled: IsCancelled
     ) -> None:
-        self._request, self._means = request, means
-        self._model_cache, self._on_event, self._cancelled = means.model_cache, on_event, cancelled
+        self._request, self._resources = request, resources
+        self._model_cache, self._on_event, self._cancelled = resources.model_cache, on_event, cancelled
         self._embeddings = tuple(Path(path) for path in request.embeddings)
         self._clock = Clock()
         self._notices: list[str] = []
@@ -82,25 +82,25 @@ class Job:
     def run(self) -> GenerateResult:
         """Check everything that can be refused first, then generate."""
         request = self._request
-        setup = set_up(request, self._means.find, self._means.default_model, image_size)
+        setup = set_up(request, self._resources.find, self._resources.default_model, image_size)
         check_output(request.output, request.count)
-        given, references = self._read_images(setup, request), read_references(setup.images.references)
+        inputs, references = self._read_images(setup, request), read_references(setup.images.references)
         loras = JobLoras(request, setup, self._cancelled)
-        job = self._settle(setup)
+        job = self._resolve(setup)
         session = self._session(job)
-        at = self._circumstances(job, session.used, given)
+        record = self._job_record(job, session.used, inputs)
         self._warn(setup)
-        with self._at_work(job, loras, session) as work:
-            saver = Saver(request=request, setup=setup, size=given.size(setup.stages[-1]))
-            work.painter.encode(self._embeddings, references)
-            images = tuple(self._paint(work, saver, at, given, index) for index in range(request.count))
+        with self._loaded(job, loras, session) as work:
+            saver = Saver(request=request, setup=setup, size=inputs.size(setup.stages[-1]))
+            work.pipeline.encode(self._embeddings, references)
+            images = tuple(self._make_image(work, saver, record, inputs, index) for index in range(request.count))
         return result_of(
             work,
             self._memory_report(work),
             JobImages(
                 setup=setup,
-                at=at,
-                given=given,
+                record=record,
+                inputs=inputs,
                 seed=saver.first_seed,
                 images=images,
                 timings=self._clock.timings(len(setup.stages)),
@@ -109,28 +109,28 @@ class Job:
         )
 
     def _session(self, job: ResolvedJob) -> "AttentionSession":
-        return self._means.attention.session(self._request.attention, job.device.id, job.dtype, self._notice)
+        return self._resources.attention.session(self._request.attention, job.device.id, job.dtype, self._notice)
 
     @contextmanager
-    def _at_work(self, job: ResolvedJob, loras: JobLoras, session: "AttentionSession") -> Iterator[LoadedJob]:
+    def _loaded(self, job: ResolvedJob, loras: JobLoras, session: "AttentionSession") -> Iterator[LoadedJob]:
         """Context manager: inside, all models are loaded and placed."""
         import torch
 
         memory = machine.PeakMemory(torch.device(job.device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
-                painter = self._load(job, loras)
-            products = self._means.products.session(job.device.id, job.dtype, painter.networks(), self._notice)
-            if painter.captures is not None:
+                pipeline = self._load(job, loras)
+            products = self._resources.products.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
+            if pipeline.captures is not None:
                 counts = ((session, "calls"), (products.integers, "calls"), (products.nf4, "calls"))
-                painter.captures.counts = counts
+                pipeline.captures.counts = counts
             try:
-                with painter.attending(session), products.multiplying():
-                    yield LoadedJob(settled=job, painter=painter, session=session, products=products, memory=memory)
+                with pipeline.attending(session), products.multiplying():
+                    yield LoadedJob(job=job, pipeline=pipeline, session=session, products=products, memory=memory)
             finally:
-                self._model_cache.drop(painter.lowered_models())
+                self._model_cache.drop(pipeline.lowered_models())
 
-    def _settle(self, setup: CascadeSetup, together: int = 1) -> ResolvedJob:
+    def _resolve(self, setup: CascadeSetup, together: int = 1) -> ResolvedJob:
         """Resolve device, dtype, precision and memory; refuses a stage left without steps before reading weights."""
         import torch
 
@@ -139,17 +139,26 @@ class Job:
 
         request = self._request
         device = machine.choose_device(request.device, machine.devices())
-        self._tell_lacks(device)
-        fast = request.fast and machine.sums_in_float16(request.dtype, device)
+        self._report_missing_features(device)
+        fast = request.fast and machine.accumulates_in_float16(request.dtype, device)
         if request.fast and not fast:
-            self._notice("not_fast", f"--fast does nothing on {device.id} ({device.name}): it is for NVIDIA cards")
+            self._notice(
+                "not_fast", f"--fast has no effect on {device.id} ({device.name}): it works on NVIDIA cards only"
+            )
         dtype = machine.choose_dtype("float16" if fast else request.dtype, device)
         steps = [len(schedule.timesteps) for schedule in plan_schedules(setup, torch.device("cpu"))]
         job_plan = plan_job(
-            request, setup, steps, device, dtype, facts=self._means.facts, on_trace=self._on_trace, together=together
+            request,
+            setup,
+            steps,
+            device,
+            dtype,
+            facts=self._resources.facts,
+            on_trace=self._on_trace,
+            together=together,
         )
         if job_plan is None:
-            schemes = settle_schemes(request.quantization, request.text_quantization)
+            schemes = resolve_schemes(request.quantization, request.text_quantization)
         else:
             schemes = Schemes(denoiser=job_plan.plan.quantization, text=job_plan.plan.text_quantization)
             for note in job_plan.clipped:
@@ -158,35 +167,35 @@ class Job:
                 self._on_event(Notice(code="memory_plan", message=f"memory: {job_plan.plan.reasons[0]}"))
         return ResolvedJob(setup=setup, device=device, dtype=dtype, fast=fast, schemes=schemes, job_plan=job_plan)
 
-    def _tell_lacks(self, device: DeviceInfo) -> None:
+    def _report_missing_features(self, device: DeviceInfo) -> None:
         """Report which features of NVIDIA cards this device lacks and works without."""
         found = gpu(device.id)
-        if found is not None and found.lacks and device.id not in self._means.told:
-            self._means.told.add(device.id)
-            lacking = ", ".join(found.lacks)
-            self._notice("plain_device", f"{device.name} ({device.id}) works without {lacking}, which ask for CUDA")
+        if found is not None and found.missing_features and device.id not in self._resources.reported_devices:
+            self._resources.reported_devices.add(device.id)
+            missing = ", ".join(found.missing_features)
+            self._notice("plain_device", f"{device.name} ({device.id}) runs without {missing}, which need CUDA")
 
     def _on_trace(self, component: str, part: float) -> None:
         """Report progress of tracing an architecture seen for the first time, which takes seconds."""
         self._on_event(Loading(model=PLANNING, component=component, bytes_done=int(part * 100), bytes_total=100))
 
     def _memory_report(self, work: LoadedJob, *, learns: bool = True) -> MemoryReport:
-        phases, job_plan = work.painter.placement.measured, work.settled.job_plan
+        phases, job_plan = work.pipeline.placement.measured, work.job.job_plan
         vram = work.memory.vram_bytes()
         if job_plan is not None:
             if learns:
-                job_plan.learn(phases, paths.cache_folder(), self._plain_steps(work))
+                job_plan.learn(phases, paths.cache_folder(), self._comparable_steps(work))
             if job_plan.machine.simulated:
                 vram = max((phase.measured_bytes for phase in phases), default=0)
         return MemoryReport(peak_ram_bytes=work.memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
 
-    def _plain_steps(self, work: LoadedJob) -> Mapping[int, Sequence[float]]:
+    def _comparable_steps(self, work: LoadedJob) -> Mapping[int, Sequence[float]]:
         """Seconds per step, or nothing if the run deviated from what plans assume."""
-        painter = work.painter
-        odd = self._request.compile or work.settled.fast or painter.placement.recoveries or painter.uses_loras
+        pipeline = work.pipeline
+        odd = self._request.compile or work.job.fast or pipeline.placement.recoveries or pipeline.uses_loras
         return {} if odd or self._request.attention != "auto" else self._clock.steps
 
-    def _circumstances(self, job: ResolvedJob, attention: Attention, given: InputImages) -> JobRecord:
+    def _job_record(self, job: ResolvedJob, attention: Attention, inputs: InputImages) -> JobRecord:
         import torch
 
         embeddings = (fingerprint(path, None, cancelled=self._cancelled) for path in self._embeddings)
@@ -199,31 +208,31 @@ class Job:
             text_quantization=job.schemes.text,
             threads=torch.get_num_threads(),
             versions=machine.versions(),
-            images_used=(*given.used, *embeddings),
+            images_used=(*inputs.used, *embeddings),
         )
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        given = read_inputs(request.images, setup.images, sizes, self._cancelled)
-        for code, message in (given.canvas.remarks if given.canvas is not None else {}).items():
+        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled)
+        for code, message in (inputs.canvas.remarks if inputs.canvas is not None else {}).items():
             self._notice(code, message)
-        return given
+        return inputs
 
     def _warn(self, setup: CascadeSetup) -> None:
-        if any(has_lora_tags(words) for words in all_words(self._request)):
-            self._notice("lora_tags_ignored", "<lora:...> in a prompt loads nothing: give the file with --lora")
+        if any(has_lora_tags(words) for words in all_prompts(self._request)):
+            self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
         for stage in setup.stages:
             guidance = stage.sampling.guidance_scale
             if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance):
-                why = f"guidance is {guidance:g}" if guidance <= 1 else "the model is told its guidance as a number"
-                self._notice("negative_ignored", f"{why}: the negative prompt has no part")
+                why = f"guidance is {guidance:g}" if guidance <= 1 else "the model has embedded guidance"
+                self._notice("negative_ignored", f"{why}: the negative prompt is ignored")
             if not stage.family.honours_weights and has_weights(stage.prompt):
-                message = f"{stage.found.info.id} reads plain words: weights such as (word:1.2) are taken as text"
+                message = f"{stage.found.info.id} does not support prompt weights: (word:1.2) is read as text"
                 self._notice("weights_ignored", message)
                 return
 
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
-        from mezzotint.stages.models.bringing import bring
+        from mezzotint.stages.models.loading import load_models
         from mezzotint.stages.models.model_cache import ModelRequest
         from mezzotint.stages.pipeline import Pipeline, components_needed
 
@@ -233,12 +242,12 @@ class Job:
         models = self._model_cache.models_for(wanted)
         previews = self._request.previews or self._request.output.preview_folder is not None
         needed = components_needed(job.setup, previews=previews)
-        bring(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, tell=self._notice)
+        load_models(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, notify=self._notice)
         loras.fit_to(models, self._notice, self._cancelled)
         for model in models:
             model.vae_tile = model.vae_tile if self._request.vae_tile is None else self._request.vae_tile
-        recovery = Recovery(strict=self._request.strict, tell=self._notice)
-        painter = Pipeline(
+        recovery = Recovery(strict=self._request.strict, notify=self._notice)
+        pipeline = Pipeline(
             setup=job.setup,
             models=models,
             clock=self._clock,
@@ -251,15 +260,15 @@ class Job:
             fast=job.fast,
             captures=self._captures(job),
         )
-        used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
+        used = pipeline.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)
-        return painter
+        return pipeline
 
     def _compiler(self, job: ResolvedJob) -> "CompiledBlocks | None":
         if not self._request.compile:
             return None
         if job.job_plan is not None and job.job_plan.machine.simulated:
-            self._notice("not_compiled", "blocks run as they are: on a simulated card every operation is counted")
+            self._notice("not_compiled", "blocks are not compiled: on a simulated card every operation is counted")
             return None
         from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 
@@ -271,7 +280,9 @@ class Job:
         found = gpu(job.device.id)
         simulated = job.job_plan is not None and job.job_plan.machine.simulated
         if found is None or not found.is_nvidia or simulated:
-            self._notice("not_captured", f"steps run as they are: {job.device.id} is no NVIDIA card for CUDA graphs")
+            self._notice(
+                "not_captured", f"steps are not captured: {job.device.id} is not an NVIDIA card with CUDA graphs"
+            )
             return None
         from mezzotint.acceleration.captured_steps import CapturedSteps
 
@@ -282,23 +293,25 @@ class Job:
         for stage, model in zip(self._request.cascade.stages, used, strict=True):
             wanted = stage.model.sha256 if stage.model is not None else None
             if wanted is not None and wanted != files_sha256(model):
-                self._notice("model_changed", f"{model.id} is not the same files as before: the image will differ")
+                self._notice("model_changed", f"{model.id} has other files than before: the image will differ")
 
     def _notice(self, code: str, message: str) -> None:
         self._notices.append(message)
         self._on_event(Notice(code=code, message=message))
 
-    def _paint(self, work: LoadedJob, saver: Saver, at: JobRecord, given: InputImages, index: int) -> GeneratedImage:
+    def _make_image(
+        self, work: LoadedJob, saver: Saver, record: JobRecord, inputs: InputImages, index: int
+    ) -> GeneratedImage:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} images")
-        painter, begun_with = work.painter, work.session.used
-        latents = painter.make(index, saver.first_seed + index, given)
-        undecoded = saver.begin(index, painter.resolved(), replace(at, attention=begun_with))
+        pipeline, begun_with = work.pipeline, work.session.used
+        latents = pipeline.make(index, saver.first_seed + index, inputs)
+        undecoded = saver.begin(index, pipeline.resolved(), replace(record, attention=begun_with))
         with self._kept(latents, undecoded):
-            image = self._finish(work, undecoded, given, latents, self._request, index)
+            image = self._finish(work, undecoded, inputs, latents, self._request, index)
         from mezzotint.stages.images.first_stage import shown_first_stage
 
-        shown = shown_first_stage(painter, given, index)
+        shown = shown_first_stage(pipeline, inputs, index)
         if shown is not None:
             self._on_event(shown)
         return image
@@ -307,16 +320,16 @@ class Job:
         self,
         work: LoadedJob,
         undecoded: PendingDecode,
-        given: InputImages,
+        inputs: InputImages,
         latents: "torch.Tensor",
         request: GenerateRequest,
         index: int = 0,
     ) -> GeneratedImage:
         """Decode latents and save the image to disk."""
-        painter = work.painter
-        pixels = given.finished(painter.decode(index, latents))
+        pipeline = work.pipeline
+        pixels = inputs.composite(pipeline.decode(index, latents))
         with self._clock.phase("save"):
-            done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
+            done = with_memory(undecoded, pipeline.vae_tile, pipeline.placement.recoveries)
             image = save_image(pixels, done, overwrite=request.output.overwrite)
         self._on_event(Saved(image=image, images=request.count))
         return image
@@ -333,7 +346,7 @@ class Job:
             with self._clock.phase("save"):
                 return write_latents(paths.undecoded_folder(), latents, undecoded)
         except StorageError as error:
-            self._notice("latents_not_kept", f"should decoding fail, the image is lost: {error}")
+            self._notice("latents_not_kept", f"if decoding fails, the image is lost: {error}")
             return None
 
     @contextmanager

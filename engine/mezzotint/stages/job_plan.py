@@ -17,10 +17,10 @@ from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.machine.probe import measured_rates, sample_file
 from mezzotint.memory.machine.rates import measured_disk, measured_link
 from mezzotint.memory.machine.step_times import learned_steps
-from mezzotint.memory.planning.batching import widest
-from mezzotint.memory.planning.phases import parts_of
+from mezzotint.memory.planning.batching import largest_batch
+from mezzotint.memory.planning.phases import network_uses
 from mezzotint.memory.planning.problem import Problem
-from mezzotint.memory.planning.task import Numbers, StageTask, Task
+from mezzotint.memory.planning.task import DType, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
@@ -68,7 +68,7 @@ class JobPlan:
 
     def hottest_first(self) -> tuple[PlannedComponent, ...]:
         """The components, those that run most often in the job first."""
-        parts = parts_of(self.task, self.plan.guidance, self.plan.vae_tile)
+        parts = network_uses(self.task, self.plan.guidance, self.plan.vae_tile)
         passes = {(part.model.id, part.component.name): part.passes for part in parts}
         return tuple(sorted(self.plan.components, key=lambda part: -passes.get((part.model, part.name), 0)))
 
@@ -134,7 +134,7 @@ def plan_job(
     task = _task(request, setup, steps, dtype, on_trace)
     if machine.simulated:
         calibration = exact_calibration(stage.model.family for stage in task.stages)
-    task, found = widest(task, machine, calibration, request.memory, together)
+    task, found = largest_batch(task, machine, calibration, request.memory, together)
     _check(found)
     return JobPlan(plan=found, task=task, machine=machine, calibration=calibration)
 
@@ -195,7 +195,7 @@ def _task(
         count=request.count,
         quantization=request.quantization,
         text_quantization=request.text_quantization,
-        dtype=cast(Numbers, dtype),  # resolved by now
+        dtype=cast(DType, dtype),  # resolved by now
         vae_tile=request.vae_tile,
     )
 
@@ -210,6 +210,6 @@ def _check(found: Plan) -> None:
         return
     reason = found.reasons[0].partition(";")[0] if found.reasons else "no plan fits"
     raise OutOfMemory(
-        f"{reason}; the least that works is {size_at_least(found.smallest_vram_bytes)} of device memory with "
-        f"{size_at_least(found.smallest_ram_bytes)} of RAM: make a smaller image, or allow more"
+        f"{reason}; the minimum is {size_at_least(found.smallest_vram_bytes)} of device memory with "
+        f"{size_at_least(found.smallest_ram_bytes)} of RAM: make a smaller image, or raise the limits"
     )

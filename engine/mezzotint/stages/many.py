@@ -17,37 +17,37 @@ from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.group import Group
 from mezzotint.stages.images.input_images import image_size
 from mezzotint.stages.job import EngineResources, Job
-from mezzotint.stages.member import Member, ToRequests, failed
+from mezzotint.stages.member import Member, RequestEvents, failed
 from mezzotint.stages.setup import set_up
 from mezzotint.stages.together import batch_key
 
-MOST = 64  # requests per call
+MAX_REQUESTS = 64  # requests per call
 
 
 class Many:
     """Requests in progress; one that fails does not affect the others."""
 
     def __init__(
-        self, asked: GenerateManyRequest, means: EngineResources, on_event: OnEvent, cancelled: IsCancelled
+        self, request: GenerateManyRequest, resources: EngineResources, on_event: OnEvent, cancelled: IsCancelled
     ) -> None:
-        self._requests, self._means = asked.requests, means
+        self._requests, self._resources = request.requests, resources
         self._on_event, self._cancelled = on_event, cancelled
         self._outcomes: dict[int, ManyOutcome] = {}
 
     def run(self) -> GenerateManyResult:
         """Run all requests; Cancelled and DeviceLost end all that remain."""
-        if not 1 <= len(self._requests) <= MOST:
-            raise UsageError(f"{len(self._requests)} requests are given at once; it must be from 1 to {MOST}")
+        if not 1 <= len(self._requests) <= MAX_REQUESTS:
+            raise UsageError(f"{len(self._requests)} requests were given; allowed are 1 to {MAX_REQUESTS}")
         keys = [batch_key(request) for request in self._requests]
         for place, key in enumerate(keys):
             if key is None:
-                self._alone(place, self._requests[place])
+                self._run_alone(place, self._requests[place])
         for members in self._groups(keys):
-            self._stop_if_asked()
+            self._raise_if_cancelled()
             if len(members) > 1:
-                self._together(members)
+                self._run_batch(members)
             else:
-                self._alone(members[0].place, members[0].request)
+                self._run_alone(members[0].place, members[0].request)
         return GenerateManyResult(
             schema_version=SCHEMA_VERSION,
             outcomes=tuple(self._outcomes[place] for place in range(len(self._requests))),
@@ -59,10 +59,10 @@ class Many:
         for place, (key, request) in enumerate(zip(keys, self._requests, strict=True)):
             if key is None:
                 continue
-            self._stop_if_asked()
+            self._raise_if_cancelled()
             try:
                 with translate_errors():
-                    setup = set_up(request, self._means.find, self._means.default_model, image_size)
+                    setup = set_up(request, self._resources.find, self._resources.default_model, image_size)
                     check_output(request.output, request.count)
             except DeviceLost:
                 raise
@@ -73,23 +73,23 @@ class Many:
             groups.setdefault((key, sizes), []).append(Member(place=place, request=request, setup=setup))
         return list(groups.values())
 
-    def _together(self, members: list[Member]) -> None:
-        group = Group(members, self._means, ToRequests(self._on_event), self._cancelled)
+    def _run_batch(self, members: list[Member]) -> None:
+        group = Group(members, self._resources, RequestEvents(self._on_event), self._cancelled)
         try:
             with translate_errors():
-                made = group.make()
+                outcomes = group.make()
         except (Cancelled, DeviceLost):
             raise
         except MezzotintError as error:  # before the first image: the error applies to all
-            made = {member.place: failed(error) for member in members}
-        self._outcomes.update(made)
+            outcomes = {member.place: failed(error) for member in members}
+        self._outcomes.update(outcomes)
 
-    def _alone(self, place: int, request: GenerateRequest) -> None:
-        self._stop_if_asked()
-        tell = ToRequests(self._on_event, [place])
+    def _run_alone(self, place: int, request: GenerateRequest) -> None:
+        self._raise_if_cancelled()
+        events = RequestEvents(self._on_event, [place])
         try:
             with translate_errors():
-                result = Job(request, self._means, tell, self._cancelled).run()
+                result = Job(request, self._resources, events, self._cancelled).run()
         except (Cancelled, DeviceLost):
             raise
         except MezzotintError as error:
@@ -97,6 +97,6 @@ class Many:
         else:
             self._outcomes[place] = ManyOutcome(result=result, failure=None)
 
-    def _stop_if_asked(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         if self._cancelled():
             raise Cancelled(f"stopped after {len(self._outcomes)} of {len(self._requests)} requests")

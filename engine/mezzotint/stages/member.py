@@ -33,8 +33,8 @@ class Member:
     request: GenerateRequest
     setup: CascadeSetup
     conditioning: "Conditioning | None" = None  # of its prompts
-    given: InputImages = field(default_factory=InputImages)
-    at: JobRecord | None = None
+    inputs: InputImages = field(default_factory=InputImages)
+    record: JobRecord | None = None
     saver: Saver | None = None
     image: GeneratedImage | None = None
     together: int = 1
@@ -47,7 +47,7 @@ def failed(error: MezzotintError) -> ManyOutcome:
     return ManyOutcome(result=None, failure=Failure(kind=error.kind, message=str(error)))
 
 
-class ToRequests:
+class RequestEvents:
     """Forwards events to the requests they concern."""
 
     def __init__(self, on_event: OnEvent, places: Sequence[int] = ()) -> None:

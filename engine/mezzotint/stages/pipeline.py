@@ -41,7 +41,7 @@ from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.images.masked_image import MaskedImage
 from mezzotint.stages.images.preview import Previewer, as_text
-from mezzotint.stages.images.references import fitted
+from mezzotint.stages.images.references import preprocess_references
 from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
@@ -51,7 +51,7 @@ from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.sampler_state import Generators
 from mezzotint.stages.schedule import StageSchedule, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, StageSetup
-from mezzotint.stages.transition import ThroughPixels, cross
+from mezzotint.stages.transition import ThroughPixels, apply_transition
 
 
 def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
@@ -61,8 +61,8 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
     for index, stage in enumerate(setup.stages):
         pixels_after = index == last or setup.transitions[index].space == "pixel"
         pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.images.init is not None
-        seen = setup.images.inpaint is not None or stage.sources.takes_mask
-        with_vae = pixels_after or pixels_before or previews or seen or stage.references
+        inpaints = setup.images.inpaint is not None or stage.sources.takes_mask
+        with_vae = pixels_after or pixels_before or previews or inpaints or stage.references
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed
 
@@ -178,60 +178,64 @@ class Pipeline:
         found = []
         with self._clock.phase("encode"):
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
-                self._stop_if_asked()
+                self._raise_if_cancelled()
                 self._on_event(Encoding(stage=index, stages=len(stages)))
-                self._loras.put_on(index, model)
+                self._loras.apply(index, model)
 
                 def encode(inputs: PromptInputs, stage: StageSetup = stage, model: LoadedModel = model) -> Conditioning:
                     with self._placement.phase("encode", model, text_encoders(model)) as working:
-                        return working.try_again(partial(stage.family.encode, model, inputs))
+                        return working.retry_stateless(partial(stage.family.encode, model, inputs))
 
-                shown = references if stage.references else ()
-                made = encoded(model, prompt_inputs(stage, embeddings, shown), self._loras.used(index), encode)
-                latents = [self._to_latents(model, image, None) for image in fitted(stage.family, shown)]
+                images = references if stage.references else ()
+                made = encoded(model, prompt_inputs(stage, embeddings, images), self._loras.used(index), encode)
+                latents = [
+                    self._to_latents(model, image, None) for image in preprocess_references(stage.family, images)
+                ]
                 found.append(replace(with_references(made, latents), sampling=stage.sampling))
         return found
 
     def make_together(
-        self, seeds: Sequence[int], given: Sequence[InputImages], conditionings: Sequence[Conditioning]
+        self, seeds: Sequence[int], inputs: Sequence[InputImages], conditionings: Sequence[Conditioning]
     ) -> list[torch.Tensor]:
         """Latents `(1, c, h, w)` of several images of one stage and shape, each from its own seed and prompts."""
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
         with self._clock.stage(0):
-            each = zip(given, generators, strict=True)
-            first, seen = [], []
-            for inputs, generator in each:
-                first.append(self._starts.latents(self._schedules[0], inputs.init, generator))
-                seen += [one for one in [self._starts.seen(0, None, generator)] if one is not None]
-            masked = MaskedImage.together(seen) if seen else None
+            first, masked_images = [], []
+            for one, generator in zip(inputs, generators, strict=True):
+                first.append(self._starts.latents(self._schedules[0], one.init, generator))
+                extra = self._starts.masked_image(0, None, generator)
+                masked_images += [] if extra is None else [extra]
+            masked = MaskedImage.together(masked_images) if masked_images else None
             return list(torch.split(self._denoise(0, 0, torch.cat(first), generators, None, masked).latents, 1))
 
-    def make(self, index: int, seed: int, given: InputImages) -> torch.Tensor:
+    def make(self, index: int, seed: int, inputs: InputImages) -> torch.Tensor:
         """Latents `(1, c, h, w)` of one image, determined by its seed."""
         generator = torch.Generator("cpu").manual_seed(seed)
         self._schedules = plan_schedules(
             self._setup, self._models[0].device
         )  # samplers keep state: each image gets fresh ones
         with self._clock.stage(0):
-            keep, first = self._starts.begin(self._schedules[0], given, generator)
-            done = self._denoise(index, 0, first, generator, keep, self._starts.seen(0, given.canvas, generator))
+            latent_mask, first = self._starts.begin(self._schedules[0], inputs, generator)
+            done = self._denoise(
+                index, 0, first, generator, latent_mask, self._starts.masked_image(0, inputs.canvas, generator)
+            )
         shows = self._request.previews and len(self._setup.stages) > 1
         self._first_stage = done.clean.cpu() if shows else None
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
-                latents = self._cross(stage, done, generator)
-                if given.canvas is not None:
-                    keep = self._starts.keep(stage, given.canvas, keep, generator)
-                    latents = keep.entering(self._schedules[stage], latents)
-                seen = self._starts.seen(stage, given.canvas, generator)
-                done = self._denoise(index, stage, latents, generator, keep, seen)
+                latents = self._apply_transition(stage, done, generator)
+                if inputs.canvas is not None:
+                    latent_mask = self._starts.latent_mask(stage, inputs.canvas, latent_mask, generator)
+                    latents = latent_mask.entering(self._schedules[stage], latents)
+                masked_image = self._starts.masked_image(stage, inputs.canvas, generator)
+                done = self._denoise(index, stage, latents, generator, latent_mask, masked_image)
         return done.latents
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
         """Decode latents to an image."""
-        self._stop_if_asked()
+        self._raise_if_cancelled()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
             return self._to_image(self._models[-1], latents)
@@ -253,7 +257,7 @@ class Pipeline:
     def _to_image(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
         with self._placement.phase("decode", model, ["vae"]) as working:
             working.pixels = max(latents.shape[-2:]) * model.sources.vae_factor
-            return working.try_again(partial(to_image, model, latents))
+            return working.retry_stateless(partial(to_image, model, latents))
 
     def _to_latents(
         self, model: LoadedModel, image: Image.Image, rng: torch.Generator | None, hidden: Image.Image | None = None
@@ -266,7 +270,7 @@ class Pipeline:
                 if rng is not None and noise is not None:
                     rng.set_state(noise)
 
-            return working.again(partial(to_latents, model, image, rng, hidden), rewind)
+            return working.retry(partial(to_latents, model, image, rng, hidden), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that determine the images; known hashes come from the cache."""
@@ -284,16 +288,16 @@ class Pipeline:
         """Created on demand: storing it would make a reference cycle that keeps device memory alive for a while."""
         return StartLatents(self._setup, self._models, self._to_latents)
 
-    def _stop_if_asked(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         if self._cancelled():
             raise Cancelled("stopped between two phases of an image")
 
-    def _cross(self, stage: int, done: Denoised, generator: torch.Generator) -> torch.Tensor:
-        self._stop_if_asked()
+    def _apply_transition(self, stage: int, done: Denoised, generator: torch.Generator) -> torch.Tensor:
+        self._raise_if_cancelled()
         before = (self._models[stage - 1], self._schedules[stage - 1])
         after = (self._models[stage], self._setup.stages[stage], self._schedules[stage])
         through_pixels = ThroughPixels(to_image=self._to_image, to_latents=self._to_latents)
-        return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
+        return apply_transition(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(
         self,
@@ -301,12 +305,12 @@ class Pipeline:
         stage: int,
         latents: torch.Tensor,
         generators: Generators,
-        keep: LatentMask | None,
-        seen: MaskedImage | None,
+        latent_mask: LatentMask | None,
+        masked_image: MaskedImage | None,
     ) -> Denoised:
         """Run a stage's steps; a network that sees the masked image as input needs no latent mask."""
         schedule, model, family = self._schedules[stage], self._models[stage], self._setup.stages[stage].family
-        self._loras.put_on(stage, model)
+        self._loras.apply(stage, model)
         folder = self._request.output.preview_folder
         estimates = self._request.previews or folder is not None
         if estimates:
@@ -338,9 +342,9 @@ class Pipeline:
         network = model.networks[family.denoiser_component]
         captured = self._capturing(model, family.denoiser_component)
         conditioning = self._conditionings[stage]
-        if seen is not None:
-            conditioning = seen.beside(conditioning, model.dtype)
-        with phase as working, self._summing(), self._compiled(network), captured:
+        if masked_image is not None:
+            conditioning = masked_image.add_to(conditioning, model.dtype)
+        with phase as working, self._accumulation(), self._compiled(network), captured:
             working.guided = conditioning.guided
             working.batch_size = latents.shape[0]
             return denoise(
@@ -353,15 +357,15 @@ class Pipeline:
                 estimates=estimates,
                 on_step=on_step,
                 cancelled=self._cancelled,
-                again=working.again,
-                remember=self._compiler is None,
-                keep=keep if seen is None else None,
-                anew=(lambda: None) if self.captures is None else self.captures.forget,
+                retry=working.retry,
+                cache_text=self._compiler is None,
+                latent_mask=latent_mask if masked_image is None else None,
+                on_retry=(lambda: None) if self.captures is None else self.captures.forget,
             )
 
-    def _summing(self) -> AbstractContextManager[None]:
+    def _accumulation(self) -> AbstractContextManager[None]:
         found = gpu(self._models[0].device.type) if self._fast else None
-        return nullcontext() if found is None else found.summing_in_float16()
+        return nullcontext() if found is None else found.accumulating_in_float16()
 
     def _capturing(self, model: LoadedModel, component: str) -> AbstractContextManager[None]:
         """Context manager: capture the network's steps as CUDA graphs, if requested and possible."""
@@ -395,4 +399,4 @@ class Pipeline:
             model = self._models[stage]
             with self._placement.phase("decode", model, ["vae"]) as working:
                 make = partial(Previewer, model.networks["vae"], self._setup.stages[stage].sources.vae_factor)
-                self._previewers[stage] = working.try_again(make)
+                self._previewers[stage] = working.retry_stateless(make)

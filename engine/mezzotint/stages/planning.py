@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     MakeCatalog = Callable[[], Catalog]
 
 
-def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[str], None] = lambda _: None) -> Plan:
+def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[[str], None] = lambda _: None) -> Plan:
     """Return the plan for a request; torch is not needed if models and memory are given by name and number.
 
-    `tell` receives remarks about the machine for the user. Raises UnknownModel or ModelRefused.
+    `notify` receives remarks about the machine for the user. Raises UnknownModel or ModelRefused.
     """
     from mezzotint.memory.machine.probe import usual_dtype
     from mezzotint.memory.planning.planner import plan
     from mezzotint.memory.planning.task import task_of
 
-    machine, calibration = _machine(request, tell)
+    machine, calibration = _machine(request, notify)
     footprints = _footprints(request.models, make_catalog)
     task = task_of(
         footprints,
@@ -55,14 +55,14 @@ def _shown(models: Sequence[ModelFootprint], sizes: tuple[tuple[int, int], ...])
     ]
 
 
-def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[MachineFacts, Calibration | None]":
+def _machine(request: PlanRequest, notify: Callable[[str], None]) -> "tuple[MachineFacts, Calibration | None]":
     from mezzotint.memory.machine.cards import known_card
     from mezzotint.memory.machine.probe import ordinary_machine
 
     if request.vram_bytes is None:
         machine, calibration = this_machine(request.ram_bytes)
         if machine.device == "cpu":
-            tell("this machine has no GPU: planned for its processor and RAM (--vram 8GB: for a card)")
+            notify("this machine has no GPU: planned for its CPU and RAM (for a card: --vram 8GB)")
         return machine, calibration
     card = None if request.card is None else known_card(request.card)
     return ordinary_machine(request.vram_bytes, request.ram_bytes or this_ram(), card), None
@@ -108,6 +108,8 @@ def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
     try:
         model = catalog.find(ModelRef(id=name))
     except UnknownModel as error:
-        raise UnknownModel(f"{error}; planned without being there can be {', '.join(shipped_names())}") from None
+        raise UnknownModel(
+            f"{error}; models that can be planned without a download: {', '.join(shipped_names())}"
+        ) from None
     sources = family_of(model.detected.family).sources(model.checkpoint, model.detected)
     return footprint_of(sources, model_id=model.info.id, cache=paths.cache_folder() / "footprints")

@@ -10,7 +10,7 @@ from PIL import Image
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.families.text.conditionings import moved
 from mezzotint.protocol import LoraUsed
-from mezzotint.stages.images.references import seen_by_encoder
+from mezzotint.stages.images.references import encoder_references
 from mezzotint.stages.setup import StageSetup
 
 
@@ -26,7 +26,7 @@ def prompt_inputs(
         guidance_scale=stage.sampling.guidance_scale,
         clip_skip=stage.sampling.clip_skip,
         embeddings=embeddings,
-        images=seen_by_encoder(stage.family, references),
+        images=encoder_references(stage.family, references),
     )
 
 

@@ -41,8 +41,8 @@ class ResolvedJob:
 class LoadedJob:
     """A job whose models are in memory."""
 
-    settled: ResolvedJob
-    painter: "Pipeline"
+    job: ResolvedJob
+    pipeline: "Pipeline"
     session: "AttentionSession"
     products: ProductSession
     memory: PeakMemory
@@ -53,8 +53,8 @@ class JobImages:
     """The output of one request."""
 
     setup: CascadeSetup
-    at: JobRecord
-    given: InputImages
+    record: JobRecord
+    inputs: InputImages
     seed: int
     images: tuple[GeneratedImage, ...]
     timings: Timings
@@ -62,26 +62,26 @@ class JobImages:
     together: int = 1
 
 
-def result_of(work: LoadedJob, report: MemoryReport, made: JobImages) -> GenerateResult:
+def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> GenerateResult:
     """Return the images and all values used to generate them."""
-    painter, session, products, job, at = work.painter, work.session, work.products, work.settled, made.at
+    pipeline, session, products, job, record = work.pipeline, work.session, work.products, work.job, output.record
     return GenerateResult(
         schema_version=SCHEMA_VERSION,
-        images=made.images,
-        seed=made.seed,
-        stages=painter.resolved(made.setup.stages),
-        transitions=made.setup.transitions,
-        images_used=at.images_used,
-        strength=made.setup.strength,
-        device=at.device,
-        device_name=at.device_name,
-        dtype=at.dtype,
+        images=output.images,
+        seed=output.seed,
+        stages=pipeline.resolved(output.setup.stages),
+        transitions=output.setup.transitions,
+        images_used=record.images_used,
+        strength=output.setup.strength,
+        device=record.device,
+        device_name=record.device_name,
+        dtype=record.dtype,
         attention=session.ran,
-        threads=at.threads,
-        versions=at.versions,
-        timings=made.timings,
+        threads=record.threads,
+        versions=record.versions,
+        timings=output.timings,
         memory=report,
-        notices=made.notices,
+        notices=output.notices,
         attention_asked=session.asked,
         attention_calls=session.calls,
         attention_fallbacks=session.fallbacks,
@@ -93,13 +93,13 @@ def result_of(work: LoadedJob, report: MemoryReport, made: JobImages) -> Generat
         quantization=job.schemes.denoiser,
         text_quantization=job.schemes.text,
         plan=None if job.job_plan is None else job.job_plan.plan,
-        vae_tile=painter.vae_tile,
-        guidance_passes=painter.guidance_passes,
-        recoveries=painter.placement.recoveries,
-        compiled=painter.compiled,
+        vae_tile=pipeline.vae_tile,
+        guidance_passes=pipeline.guidance_passes,
+        recoveries=pipeline.placement.recoveries,
+        compiled=pipeline.compiled,
         fast=job.fast,
-        merged_layers=painter.merged_layers,
-        cuda_graphs=None if painter.captures is None else painter.captures.used,
-        inpaint=None if made.given.canvas is None else made.given.canvas.used,
-        together=made.together,
+        merged_layers=pipeline.merged_layers,
+        cuda_graphs=None if pipeline.captures is None else pipeline.captures.used,
+        inpaint=None if output.inputs.canvas is None else output.inputs.canvas.used,
+        together=output.together,
     )

@@ -58,8 +58,8 @@ def plan_schedule(
         cut = log_snr_at(scheduler, cut_timestep)
     if begin >= end:
         raise UsageError(
-            f"a stage of {setup.found.info.id} is left with no step out of {setup.sampling.steps} "
-            f"(strength {strength}, handing over at {setup.until}); raise the steps or the strength"
+            f"a stage of {setup.found.info.id} has no steps left of {setup.sampling.steps} "
+            f"(strength {strength}, switching at {setup.until}); raise the steps or the strength"
         )
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(begin)

@@ -18,14 +18,14 @@ from mezzotint.options import OPTIONS
 from mezzotint.protocol import (
     GenerateRequest,
     ModelRef,
+    ResolvedSampling,
     ResolvedTransition,
     Sampling,
-    SettledSampling,
     Stage,
     Transition,
 )
 from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
-from mezzotint.stages.images.references import check_references, sizes_shown
+from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 
@@ -51,7 +51,7 @@ class StageSetup:
     prompt: str
     negative_prompt: str
     scheduler: ResolvedScheduler
-    sampling: SettledSampling
+    sampling: ResolvedSampling
     until: float | None
     weights: Path | None = None  # of the denoiser, if not the model's own
     references: tuple[Size, ...] = ()  # of the reference images as the denoiser receives them
@@ -91,7 +91,7 @@ def set_up(
             check_references(found, len(references))
         stages.append(_set_up_stage(request, stage, transition, before, found, given, references))
     transitions = tuple(
-        _settle_transition(transition, before, after)
+        _resolve_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
     images = _with_strength(images, request, stages[0].sources)
@@ -114,15 +114,15 @@ def _check_request(request: GenerateRequest) -> None:
             "there must be at least one stage, and one transition between each two"
         )
     OPTIONS["count"].check(request.count)
-    for words in all_words(request):
-        _check_words(words)
+    for words in all_prompts(request):
+        _check_prompt(words)
     _check_loras(request)
     if request.seed is not None:
         _within("seed", request.seed, 0, MAX_SEED - request.count + 1)
     if request.strength is not None:
         OPTIONS["strength"].check(request.strength)
     if cascade.stages[-1].until is not None:
-        raise UsageError(f"the last stage stops at {cascade.stages[-1].until}; the last stage must go to the end")
+        raise UsageError(f"the last stage stops at {cascade.stages[-1].until}; it must run to the end")
     for previous, transition in zip(cascade.stages, cascade.transitions, strict=False):
         if transition.strength is None and previous.until is None:
             raise UsageError("a stage that follows a finished one needs a strength, 0 to 1, in its transition")
@@ -138,21 +138,23 @@ def _check_loras(request: GenerateRequest) -> None:
         for lora in loras:
             _within("the weight of a LoRA", lora.weight, -MAX_LORA_WEIGHT, MAX_LORA_WEIGHT)
     if request.loras and all(stage.loras is not None for stage in stages):
-        raise UsageError(f"the LoRA {plain(request.loras[0].path)} is for no stage: each names its own; leave it out")
+        raise UsageError(
+            f"the LoRA {plain(request.loras[0].path)} is not used: every stage has its own LoRAs; leave it out"
+        )
 
 
-def all_words(request: GenerateRequest) -> Iterator[str]:
+def all_prompts(request: GenerateRequest) -> Iterator[str]:
     """All prompts of a request."""
     yield from (request.prompt, request.negative_prompt)
     for stage in request.cascade.stages:
         yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
 
 
-def _check_words(words: str) -> None:
+def _check_prompt(words: str) -> None:
     if len(words) > MAX_PROMPT:
-        raise UsageError(f"the prompt has {len(words)} characters; at most {MAX_PROMPT} can be read")
+        raise UsageError(f"the prompt has {len(words)} characters; at most {MAX_PROMPT} are allowed")
     if any("\ud800" <= letter <= "\udfff" for letter in words):
-        raise UsageError("the prompt holds half a character (a lone surrogate); write it in proper UTF-8")
+        raise UsageError("the prompt contains half a character (a lone surrogate); write it in valid UTF-8")
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
@@ -181,7 +183,9 @@ def _set_up_stage(
         raise UsageError(f"{found.info.id} is of the family {family.name}, which has no clip skip; leave it out")
     _check_clip_skip(sampling.clip_skip or 0, sources)
     if request.embeddings and not family.honours_embeddings:
-        raise UsageError(f"{found.info.id} is of the family {family.name}, which takes no embeddings; leave them out")
+        raise UsageError(
+            f"{found.info.id} is of the family {family.name}, which does not support embeddings; leave them out"
+        )
     width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, given)
     check_size(width, height, family.multiple(sources))
     continues = before is not None and transition is not None and transition.strength is None
@@ -199,16 +203,18 @@ def _set_up_stage(
             request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt
         ),
         scheduler=scheduler,
-        sampling=_settled(sampling, scheduler, steps, detected.defaults.guidance_scale),
+        sampling=_resolved_sampling(sampling, scheduler, steps, detected.defaults.guidance_scale),
         until=stage.until,
         weights=weights,
-        references=sizes_shown(family, detected, references),
+        references=reference_sizes(family, detected, references),
     )
 
 
-def _settled(sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guidance: float) -> SettledSampling:
+def _resolved_sampling(
+    sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guidance: float
+) -> ResolvedSampling:
     """The requested values, with the scheduler's and the model's defaults for the rest."""
-    asked = {one.name: getattr(sampling, one.name) for one in fields(Sampling)}
+    requested = {one.name: getattr(sampling, one.name) for one in fields(Sampling)}
     own = {
         "steps": steps,
         "guidance_scale": guidance,
@@ -221,8 +227,8 @@ def _settled(sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guida
         "prediction_type": scheduler.prediction_type,
         "zero_terminal_snr": scheduler.zero_terminal_snr,
     }
-    said = {name: value for name, value in asked.items() if value is not None}
-    return SettledSampling(**asked | own | said | used)
+    values = {name: value for name, value in requested.items() if value is not None}
+    return ResolvedSampling(**requested | own | values | used)
 
 
 def _weights(stage: Stage, before: StageSetup | None) -> Path | None:
@@ -238,7 +244,7 @@ def _check_sampling(sampling: Sampling, stage: Stage) -> None:
         if value is not None:
             option.check(value)
     if stage.until is not None and not 0.0 < stage.until < 1.0:
-        raise UsageError(f"a stage hands over at {stage.until}; it must be between 0 and 1, such as 0.8")
+        raise UsageError(f"a stage switches at {stage.until}; it must be between 0 and 1, such as 0.8")
 
 
 def _check_clip_skip(clip_skip: int, sources: ModelSources) -> None:
@@ -285,16 +291,16 @@ def _stage_size(
         natural = (defaults.width, defaults.height)
         if given is not None:
             natural = given[0].natural_size(given[1], natural, multiple)
-    asked = (
+    requested = (
         natural[0] if stage.width is None else stage.width,
         natural[1] if stage.height is None else stage.height,
     )
     if given is not None:
-        given[0].check_size(natural, asked)
-    return asked
+        given[0].check_size(natural, requested)
+    return requested
 
 
-def _settle_transition(transition: Transition, before: StageSetup, after: StageSetup) -> ResolvedTransition:
+def _resolve_transition(transition: Transition, before: StageSetup, after: StageSetup) -> ResolvedTransition:
     if transition.space == "latent":
         if transition.upscaler == "lanczos":
             raise UsageError("the upscaler 'lanczos' works on pixels; use bicubic, or a transition in pixel space")
@@ -303,11 +309,13 @@ def _settle_transition(transition: Transition, before: StageSetup, after: StageS
         )
         if unlike:
             raise UsageError(
-                f"the latents of {before.found.info.id} mean nothing to {after.found.info.id}: their autoencoders "
-                "differ; use a transition in pixel space with a strength, or models of one family"
+                f"the latents of {before.found.info.id} are incompatible with {after.found.info.id}: their "
+                "autoencoders differ; use a transition in pixel space with a strength, or models of one family"
             )
     elif transition.strength is None:
-        raise UsageError("a transition in pixel space needs a strength, 0 to 1: noise does not survive as pixels")
+        raise UsageError(
+            "a transition in pixel space needs a strength, 0 to 1: remaining noise cannot be carried over in pixels"
+        )
     return ResolvedTransition(
         space=transition.space,
         upscaler=transition.upscaler,

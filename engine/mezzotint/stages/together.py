@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mezzotint.protocol import Cascade, GenerateRequest, Output
 
-TOGETHER = 8  # maximum batch size: more gains nothing on CPUs and hardly anything on GPUs
+MAX_BATCH_SIZE = 8  # maximum batch size: more gains nothing on CPUs and hardly anything on GPUs
 
 
 def batch_key(request: GenerateRequest) -> Hashable | None:

@@ -30,7 +30,7 @@ class ThroughPixels:
     to_latents: Callable[[LoadedModel, Image.Image, torch.Generator], torch.Tensor]
 
 
-def cross(
+def apply_transition(
     transition: ResolvedTransition,
     done: Denoised,
     before: tuple[LoadedModel, StageSchedule],
@@ -43,18 +43,18 @@ def cross(
     At equal sizes the remaining noise is carried over. Otherwise the clean estimate is resized, and noise at the next
     stage's first level is added: upscaled noise is no longer white, so noise is never upscaled.
     """
-    (model_before, walk_before), (model_after, setup, walk_after) = before, after
+    (model_before, schedule_before), (model_after, setup, schedule_after) = before, after
     factor = setup.sources.vae_factor
     size = (setup.height // factor, setup.width // factor)
     if transition.strength is None and done.latents.shape[-2:] == size:
-        return carry_over(done.latents, walk_before, walk_after, generator)
+        return carry_over(done.latents, schedule_before, schedule_after, generator)
     if transition.space == "pixel":
         image = through_pixels.to_image(model_before, done.clean)
         image = fit(image, setup.width, setup.height, _RESAMPLING[transition.upscaler])
         clean = through_pixels.to_latents(model_after, image, generator)
     else:
         clean = resize_latents(done.clean, size, transition.upscaler)
-    return add_noise(walk_after, clean, generator)
+    return add_noise(schedule_after, clean, generator)
 
 
 def resize_latents(latents: torch.Tensor, size: tuple[int, int], upscaler: str) -> torch.Tensor:

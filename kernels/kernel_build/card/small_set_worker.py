@@ -13,9 +13,9 @@ from mezzotint.attention.reference import attention_reference
 from mezzotint.benchmarks.attention import kernels_for as attention_for
 from mezzotint.benchmarks.products import kernels_for as products_for
 from mezzotint.dispatch.library import Preparation
-from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.random_weights import random_quantized_weight
 
 _ALLOWED = 0.05  # relative to the RMS of the exact values
 _SIZES = {  # queries, keys, head size
@@ -77,7 +77,7 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
 
     def call(bits: int) -> tuple[Tensor, Tensor]:
         kind = Int8(dynamic=True, group=64) if bits == 8 else LowRank4(group=64)
-        weight = drawn_weight(kind, (136, 320), generator)
+        weight = random_quantized_weight(kind, (136, 320), generator)
         return kernels(x, weight), x.float() @ weight.dequantized(torch.float32).T
 
     yield "product, 8 bits", lambda: call(8)

@@ -9,7 +9,7 @@ from diffusers import AutoencoderKL, StableDiffusionXLImg2ImgPipeline, StableDif
 
 from mezzotint_starter.export import write_folder
 from mezzotint_starter.networks import IMAGE_SIDE
-from mezzotint_starter.xl.clip_reading import ClipPair
+from mezzotint_starter.xl.clip_encoder_training import ClipPair
 from mezzotint_starter.xl.unet_training import build_scheduler
 
 GUIDANCE_SCALE = 3.0

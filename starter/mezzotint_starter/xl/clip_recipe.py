@@ -12,13 +12,13 @@ from PIL import Image
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
-from mezzotint_starter.sheets import Showing, save_sheet
+from mezzotint_starter.sheets import SampleLogger, save_sheet
 from mezzotint_starter.state import write_json
+from mezzotint_starter.xl.clip_encoder_training import ClipPair, train_clip_encoders
 from mezzotint_starter.xl.clip_export import GUIDANCE_SCALE, STEPS, XlParts, build_base, build_refiner, export_xl
 from mezzotint_starter.xl.clip_networks import build_clip_encoders, build_unet
-from mezzotint_starter.xl.clip_reading import ClipPair, train_clip_reading
 from mezzotint_starter.xl.clip_vocabulary import build_clip_tokenizers, learn_merges
-from mezzotint_starter.xl.unet_training import BASE, REFINER, Images, Lesson, train_unet
+from mezzotint_starter.xl.unet_training import BASE, REFINER, TrainingLatents, UNetTask, train_unet
 
 LOG = logging.getLogger("mezzotint_starter")
 REFINER_AT = 0.8
@@ -28,18 +28,18 @@ def make_xl(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -
     """Run every unfinished phase, and write the models to `plan.out`/xl and `plan.out`/xl-refiner."""
     parts = _new_parts(plan, autoencoder)
     images = _images(plan, autoencoder)
-    accuracy = train_clip_reading(parts.pair, plan.work, seed=plan.seed, steps=plan.reading_steps, parts=plan.parts)
-    LOG.info("the text encoders read %.4f of the attributes rightly", accuracy)
-    _unet(plan, parts, images, BASE)
-    _unet(plan, parts, images, REFINER)
+    accuracy = train_clip_encoders(parts.pair, plan.work, seed=plan.seed, steps=plan.reading_steps, parts=plan.parts)
+    LOG.info("the text encoders predict %.4f of the attributes correctly", accuracy)
+    _train_unet(plan, parts, images, BASE)
+    _train_unet(plan, parts, images, REFINER)
     save_sheet(partial(draw_refined, parts), plan.work / "sheets" / "xl.png")
-    told = {
+    facts = {
         "base_steps": plan.base_steps,
         "refiner_steps": plan.refiner_steps,
         "large_images": plan.large_images,
         "reading_accuracy": round(accuracy, 4),
     }
-    export_xl(parts, plan.out, trained | told)
+    export_xl(parts, plan.out, trained | facts)
 
 
 def _new_parts(plan: Plan, autoencoder: AutoencoderKL) -> XlParts:
@@ -61,30 +61,30 @@ def _merges(plan: Plan) -> list[tuple[str, str]]:
     return [(first, second) for first, second in json.loads(file.read_text("utf-8"))]
 
 
-def _images(plan: Plan, autoencoder: AutoencoderKL) -> Images:
+def _images(plan: Plan, autoencoder: AutoencoderKL) -> TrainingLatents:
     made = partial(training_latents, autoencoder, seed=plan.seed, device=plan.device, parts=plan.parts)
-    return Images(
+    return TrainingLatents(
         small=made(plan.work / "latents.safetensors", count=plan.images, side=IMAGE_SIDE),
         large=made(plan.work / "latents-large.safetensors", count=plan.large_images, side=2 * IMAGE_SIDE),
     )
 
 
-def _unet(plan: Plan, parts: XlParts, images: Images, lesson: Lesson) -> None:
-    showing = Showing(
+def _train_unet(plan: Plan, parts: XlParts, images: TrainingLatents, task: UNetTask) -> None:
+    samples = SampleLogger(
         folder=plan.work / "sheets",
-        name=lesson.phase,
+        name=task.phase,
         minutes=plan.sheet_minutes,
-        draw=partial(draw_refined if lesson.refiner else draw_base, parts),
+        draw=partial(draw_refined if task.refiner else draw_base, parts),
     )
     train_unet(
-        parts.refiner if lesson.refiner else parts.base,
+        parts.refiner if task.refiner else parts.base,
         parts.pair,
         images,
         plan.work,
-        lesson,
+        task,
         seed=plan.seed,
-        steps=plan.refiner_steps if lesson.refiner else plan.base_steps,
-        after=showing.after,
+        steps=plan.refiner_steps if task.refiner else plan.base_steps,
+        after=samples.after,
         parts=plan.parts,
         precision=plan.precision,
     )

@@ -21,8 +21,8 @@ WORD_END = "</w>"
 def learn_merges(seed: int, captions: int = 20000) -> list[tuple[str, str]]:
     """Train BPE merges with CLIP's pre-tokenization; returns them in merge order."""
     stock = clip_tokenizer(pad_token=END).backend_tokenizer
-    learner = Tokenizer(models.BPE(end_of_word_suffix=WORD_END))
-    learner.normalizer, learner.pre_tokenizer = stock.normalizer, stock.pre_tokenizer
+    tokenizer = Tokenizer(models.BPE(end_of_word_suffix=WORD_END))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = stock.normalizer, stock.pre_tokenizer
     letters = byte_letters()
     trainer = trainers.BpeTrainer(
         vocab_size=2 * len(letters) + MERGES,
@@ -31,10 +31,10 @@ def learn_merges(seed: int, captions: int = 20000) -> list[tuple[str, str]]:
         show_progress=False,
     )
     rng = random.Random(f"clip tokenizer {seed}")
-    learner.train_from_iterator(
+    tokenizer.train_from_iterator(
         (random_caption(training_scene(seed, index), rng)[0] for index in range(captions)), trainer
     )
-    merges = json.loads(learner.to_str())["model"]["merges"]
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
     return [(first, second) for first, second in merges[:MERGES]]
 
 

@@ -16,10 +16,10 @@ from torch.nn import functional
 from mezzotint.benchmarks.postcards.captions import random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint.families.sdxl.family import AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE
-from mezzotint_starter.learner import Course, Learner, train
 from mezzotint_starter.precision import autocast
 from mezzotint_starter.randomness import step_generator, step_random
-from mezzotint_starter.xl.clip_reading import ClipPair
+from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
+from mezzotint_starter.xl.clip_encoder_training import ClipPair
 
 TIMESTEPS = 1000
 BETA_START, BETA_END = 0.00085, 0.03
@@ -31,7 +31,7 @@ EMPTY_SHARE = 0.12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class UNetTask:
     """The training task of one of the two U-Nets."""
 
     phase: str
@@ -45,12 +45,12 @@ class Lesson:
         return {False: TIMESTEPS, True: LARGE_BELOW}
 
 
-BASE = Lesson(phase="base", refiner=False)
-REFINER = Lesson(phase="refiner", refiner=True)
+BASE = UNetTask(phase="base", refiner=False)
+REFINER = UNetTask(phase="refiner", refiner=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Images:
+class TrainingLatents:
     """Latents of the training scenes 0..n-1: small (n, 4, 16, 16) and large (m, 4, 32, 32)."""
 
     small: Tensor
@@ -76,30 +76,30 @@ def build_scheduler() -> EulerDiscreteScheduler:
 def train_unet(
     unet: UNet2DConditionModel,
     pair: ClipPair,
-    images: Images,
+    images: TrainingLatents,
     work: Path,
-    lesson: Lesson,
+    task: UNetTask,
     *,
     seed: int,
     steps: int,
-    after: Callable[[Learner], None],
+    after: Callable[[Trainer], None],
     parts: int = 1,
     precision: str = "float32",
     rate: float = 1.5e-3,
 ) -> None:
     """Run the phase; leaves the U-Net with averaged weights."""
-    course = Course(phase=lesson.phase, steps=steps, peak_rate=rate, parts=parts, warm_up=200)
-    learner = Learner(unet.to(pair.device).train(), course)
+    schedule = TrainingSchedule(phase=task.phase, steps=steps, peak_lr=rate, parts=parts, warm_up=200)
+    trainer = Trainer(unet.to(pair.device).train(), schedule)
     pair.first.to(pair.device).eval()
     pair.second.to(pair.device).eval()
-    shares: Tensor = build_scheduler().alphas_cumprod
+    alphas_cumprod: Tensor = build_scheduler().alphas_cumprod
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        batch = draw_batch(images, shares, lesson, seed=seed, step=step)
+        batch = draw_batch(images, alphas_cumprod, task, seed=seed, step=step)
         with autocast(pair.device, precision):
-            return velocity_loss(unet, pair, batch, lesson, shard)
+            return velocity_loss(unet, pair, batch, task, shard)
 
-    train(learner, work / f"{lesson.phase}.safetensors", loss_at, lambda: after(learner))
+    train(trainer, work / f"{task.phase}.safetensors", loss_at, lambda: after(trainer))
     unet.eval()
 
 
@@ -113,51 +113,51 @@ class Batch:
     prompts: list[str]  # empty: unconditional
 
 
-def draw_batch(images: Images, shares: Tensor, lesson: Lesson, *, seed: int, step: int) -> Batch:
-    """Return the batch of a step; `shares` (1000,) is alphas_cumprod, the signal variance at each timestep."""
-    generator = step_generator(seed, lesson.phase, step)
+def draw_batch(images: TrainingLatents, alphas_cumprod: Tensor, task: UNetTask, *, seed: int, step: int) -> Batch:
+    """Return the batch of a step; `alphas_cumprod` (1000,) is the signal variance at each timestep."""
+    generator = step_generator(seed, task.phase, step)
     large = step % LARGE_EVERY == LARGE_EVERY - 1
     latents, count = (images.large, LARGE_BATCH) if large else (images.small, SMALL_BATCH)
     chosen = torch.randint(len(latents), (count,), generator=generator)
     clean, noise = latents[chosen], torch.randn(count, *latents.shape[1:], generator=generator)
-    timesteps = torch.randint(lesson.below[large], (count,), generator=generator)
-    share = shares[timesteps].view(-1, 1, 1, 1)
-    signal, spread = share.sqrt(), (1 - share).sqrt()
+    timesteps = torch.randint(task.below[large], (count,), generator=generator)
+    alpha_cumprod = alphas_cumprod[timesteps].view(-1, 1, 1, 1)
+    signal, noise_scale = alpha_cumprod.sqrt(), (1 - alpha_cumprod).sqrt()
     return Batch(
-        noisy=signal * clean + spread * noise,
-        velocity=signal * noise - spread * clean,
+        noisy=signal * clean + noise_scale * noise,
+        velocity=signal * noise - noise_scale * clean,
         timesteps=timesteps,
-        prompts=_prompts(chosen.tolist(), lesson, seed=seed, step=step),
+        prompts=_prompts(chosen.tolist(), task, seed=seed, step=step),
     )
 
 
-def _prompts(indices: list[int], lesson: Lesson, *, seed: int, step: int) -> list[str]:
-    rng = step_random(seed, lesson.phase, step)
+def _prompts(indices: list[int], task: UNetTask, *, seed: int, step: int) -> list[str]:
+    rng = step_random(seed, task.phase, step)
     return [
         "" if rng.random() < EMPTY_SHARE else random_caption(training_scene(seed, index), rng)[0] for index in indices
     ]
 
 
 def velocity_loss(
-    unet: UNet2DConditionModel, pair: ClipPair, batch: Batch, lesson: Lesson, shard: slice = slice(None)
+    unet: UNet2DConditionModel, pair: ClipPair, batch: Batch, task: UNetTask, shard: slice = slice(None)
 ) -> Tensor:
     """Return the mean squared error of the predicted velocity over a shard of the batch."""
     noisy, timesteps = batch.noisy[shard].to(pair.device), batch.timesteps[shard].to(pair.device)
-    text, added = conditions(pair, batch.prompts[shard], noisy.shape[-1] * 8, lesson)
-    said = unet(noisy, timesteps, encoder_hidden_states=text, added_cond_kwargs=added).sample
-    return functional.mse_loss(said.float(), batch.velocity[shard].to(pair.device))
+    text, added = conditions(pair, batch.prompts[shard], noisy.shape[-1] * 8, task)
+    predicted = unet(noisy, timesteps, encoder_hidden_states=text, added_cond_kwargs=added).sample
+    return functional.mse_loss(predicted.float(), batch.velocity[shard].to(pair.device))
 
 
 @torch.no_grad()
-def conditions(pair: ClipPair, prompts: list[str], side: int, lesson: Lesson) -> tuple[Tensor, dict[str, Tensor]]:
+def conditions(pair: ClipPair, prompts: list[str], side: int, task: UNetTask) -> tuple[Tensor, dict[str, Tensor]]:
     """Return a U-Net's conditioning as in the engine: an empty prompt is zeros for the base, "" for the refiner."""
-    seen = pair.read(prompts)
-    said = torch.tensor([bool(prompt) for prompt in prompts], device=seen.pooled.device)
-    if lesson.refiner:
-        score = torch.where(said, AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE).unsqueeze(-1)
+    embeddings = pair.encode(prompts)
+    prompted = torch.tensor([bool(prompt) for prompt in prompts], device=embeddings.pooled.device)
+    if task.refiner:
+        score = torch.where(prompted, AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE).unsqueeze(-1)
         sizes = torch.tensor([[side, side, 0.0, 0.0]], device=score.device).expand(len(prompts), -1)
-        return seen.second, {"text_embeds": seen.pooled, "time_ids": torch.cat([sizes, score], dim=-1)}
-    kept = said.to(seen.pooled.dtype)
-    text = torch.cat([seen.first, seen.second], dim=-1) * kept.view(-1, 1, 1)
+        return embeddings.second, {"text_embeds": embeddings.pooled, "time_ids": torch.cat([sizes, score], dim=-1)}
+    kept = prompted.to(embeddings.pooled.dtype)
+    text = torch.cat([embeddings.first, embeddings.second], dim=-1) * kept.view(-1, 1, 1)
     sizes = torch.tensor([[side, side, 0.0, 0.0, side, side]], device=kept.device).expand(len(prompts), -1)
-    return text, {"text_embeds": seen.pooled * kept.unsqueeze(-1), "time_ids": sizes}
+    return text, {"text_embeds": embeddings.pooled * kept.unsqueeze(-1), "time_ids": sizes}

@@ -8,7 +8,7 @@ import pytest
 from fake_clock import FakeClock
 
 from mezzotint.batch_protocol import BatchBegun, BatchEnded, BatchError, BatchProgress, BatchStep, BatchTaskRow
-from mezzotint_app.processes.batch_process import HOW, RETRY, SILENT, BatchProcess, command
+from mezzotint_app.processes.batch_process import FLAGS, RETRY, SILENT, BatchProcess, command
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -24,7 +24,7 @@ def begin(qtbot, tmp_path):
         job.write_text(f'title = "{title}"')
         process: Any = BatchProcess(command(str(job), base=CHILD, **how), clock)
         process.heard, process.endings = [], []
-        process.told.connect(process.heard.append)
+        process.event_received.connect(process.heard.append)
         process.ended.connect(process.endings.append)
         made.append(process)
         process.start()
@@ -41,7 +41,7 @@ def until_ended(qtbot, process):
 
 
 def test_the_words_of_the_command():
-    assert command("/j.toml", base=("m", "run")) == ("m", "run", "/j.toml", *HOW)
+    assert command("/j.toml", base=("m", "run")) == ("m", "run", "/j.toml", *FLAGS)
     assert command("/j.toml", retry_failed=True, base=("m",))[-1] == RETRY
 
 
@@ -94,7 +94,7 @@ def test_silence_is_told_and_over_with_the_next_word(qtbot, begin):
     clock = FakeClock()
     process = begin("slow", clock)
     silences = []
-    process.silent.connect(silences.append)
+    process.silence_changed.connect(silences.append)
     qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard))
     clock.jump(10 * SILENT)  # the machine slept: nobody was silent
     assert silences == []

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mezzotint.protocol import Decoding, Encoding, GeneratedImage, Loading, Notice, Saved, Step
 from mezzotint.queue_protocol import TaskEnded
 from mezzotint_app.processes import deadlines
-from mezzotint_app.processes.deadlines import Patience
+from mezzotint_app.processes.deadlines import SilenceLimit
 
 GB = 1 << 30
 
@@ -26,10 +26,10 @@ def saved(index, images):
 
 
 def after(*events):
-    patience = Patience()
+    silence_limit = SilenceLimit()
     for event, silence in events:
-        patience.hear(event, silence)
-    return patience
+        silence_limit.record(event, silence)
+    return silence_limit
 
 
 def test_larger_models_may_load_longer():
@@ -52,8 +52,8 @@ def test_the_first_step_and_the_way_to_the_next_stage_may_take_long():
 
 
 def test_the_way_between_stages_is_no_step():
-    patience = after((step(1), 9), (step(20), 1), (step(1, stage=1), 500), (step(2, stage=1), 1))
-    assert patience.limit() == 60
+    silence_limit = after((step(1), 9), (step(20), 1), (step(1, stage=1), 500), (step(2, stage=1), 1))
+    assert silence_limit.limit() == 60
 
 
 def test_after_the_last_image_the_answer_is_due():
@@ -63,16 +63,16 @@ def test_after_the_last_image_the_answer_is_due():
 
 
 def test_notices_change_nothing():
-    patience = after((loading(GB), 1))
-    limit = patience.limit()
-    patience.hear(Notice(code="a", message="b"), 500)
-    assert patience.limit() == limit
+    silence_limit = after((loading(GB), 1))
+    limit = silence_limit.limit()
+    silence_limit.record(Notice(code="a", message="b"), 500)
+    assert silence_limit.limit() == limit
 
 
 def test_one_that_was_asked_to_stop_has_a_minute_or_a_few_steps():
-    patience = after((loading(100 * GB), 1))
-    patience.stop()
-    assert patience.limit() == deadlines.STOPPING
+    silence_limit = after((loading(100 * GB), 1))
+    silence_limit.stop()
+    assert silence_limit.limit() == deadlines.STOPPING
     slow = after(*[(step(number), 100.0) for number in range(1, 6)])
     slow.stop()
     assert slow.limit() == 300
@@ -89,18 +89,18 @@ EVENTS = st.one_of(
 
 @given(st.lists(st.tuples(EVENTS, st.floats(0, 1e5)), max_size=30), st.booleans())
 def test_nothing_is_given_up_within_a_minute_and_nothing_is_waited_for_without_end(events, stop):
-    patience = after(*events)
+    silence_limit = after(*events)
     if stop:
-        patience.stop()
+        silence_limit.stop()
     longest = max([silence for _, silence in events], default=0)
-    assert 60 <= patience.limit() <= max(1e5, 20 * longest)
-    assert patience.doing()
+    assert 60 <= silence_limit.limit() <= max(1e5, 20 * longest)
+    assert silence_limit.activity_text()
 
 
 def test_between_two_tasks_the_next_may_be_prepared_and_has_a_pace_of_its_own():
     ended = TaskEnded(task=1, state="done", result=None, failure=None)
-    patience = after((step(1), 9), (step(2), 30.0), (saved(0, 1), 1), (ended, 1))
-    assert patience.limit() == deadlines.PREPARING and "preparing" in patience.doing()
-    patience.hear(step(1), 1)
-    patience.hear(step(2), 1)
-    assert patience.limit() == deadlines.STEP
+    silence_limit = after((step(1), 9), (step(2), 30.0), (saved(0, 1), 1), (ended, 1))
+    assert silence_limit.limit() == deadlines.PREPARING and "preparing" in silence_limit.activity_text()
+    silence_limit.record(step(1), 1)
+    silence_limit.record(step(2), 1)
+    assert silence_limit.limit() == deadlines.STEP

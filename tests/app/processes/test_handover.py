@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from mezzotint import paths
-from mezzotint_app.processes.handover import COMMAND, command, go_on_without_window
+from mezzotint_app.processes.handover import COMMAND, command, start_background_queue
 from mezzotint_app.settings import Settings
 
 pytestmark = pytest.mark.requires_package("PySide6")
@@ -26,7 +26,7 @@ open({str(tmp_path / "part")!r}, "w").write(repr((sys.stdin.read(), os.getcwd())
 os.rename({str(tmp_path / "part")!r}, {str(done)!r})
 """
     Path.home().mkdir(parents=True, exist_ok=True)
-    assert go_on_without_window([sys.executable, "-c", code])
+    assert start_background_queue([sys.executable, "-c", code])
     qtbot.waitUntil(done.exists)
     assert done.read_text() == repr(("", str(Path.home())))
     assert (paths.state_folder() / "queue.log").read_text() == "what it said"
@@ -39,7 +39,7 @@ def test_whether_the_computer_stays_awake_is_the_persons_to_say():
 
 def test_one_that_cannot_be_started_is_told(qtbot, caplog):
     Path.home().mkdir(parents=True, exist_ok=True)
-    assert not go_on_without_window(["/nowhere/python"])
+    assert not start_background_queue(["/nowhere/python"])
     assert "/nowhere/python" in caplog.text
 
 
@@ -49,8 +49,8 @@ def test_it_outlives_the_window(qtbot, tmp_path):
     waits = f"import os, time; {writes}; os.rename({str(number) + '.part'!r}, {str(number)!r}); time.sleep(600)"
     code = textwrap.dedent(f"""
         import sys
-        from mezzotint_app.processes.handover import go_on_without_window
-        sys.exit(not go_on_without_window([sys.executable, "-c", {waits!r}]))
+        from mezzotint_app.processes.handover import start_background_queue
+        sys.exit(not start_background_queue([sys.executable, "-c", {waits!r}]))
     """)
     Path.home().mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

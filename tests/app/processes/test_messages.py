@@ -12,10 +12,10 @@ from mezzotint.protocol import Encoding, Event, MemoryNow, ModelRef, Notice, Pro
 from mezzotint_app.processes import messages
 from mezzotint_app.processes.messages import (
     Answer,
-    Garbage,
+    ErrorResponse,
+    InvalidMessage,
+    JobEvent,
     LineBuffer,
-    Refusal,
-    Told,
     TooLong,
     call_line,
     read_messages,
@@ -52,10 +52,10 @@ def test_a_line_that_is_too_long_is_not_kept_and_its_beginning_is():
     for _ in range(1000):
         assert buffer.feed(b"x" * 1000) == []
         assert len(buffer._begun) <= 1000
-    assert buffer.passed >= 999_000
+    assert buffer.skipped_bytes >= 999_000
     (line, after) = buffer.feed(b"\nnext\n")
     assert isinstance(line, TooLong) and line.head == b"x" * 200
-    assert after == b"next" and buffer.passed == 0
+    assert after == b"next" and buffer.skipped_bytes == 0
 
 
 def test_an_answer_is_decoded_to_what_was_asked_for():
@@ -71,20 +71,20 @@ def test_an_answer_is_decoded_to_what_was_asked_for():
 def test_an_error_is_told_with_its_kind():
     error = {"code": -1, "message": "no", "data": {"kind": "storage", "exit_code": 7, "message": "the disk is full"}}
     (refusal,) = read({"jsonrpc": "2.0", "id": 1, "error": error})
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, ErrorResponse)
     assert (refusal.failure.kind, refusal.failure.message) == ("storage", "the disk is full")
 
 
 @pytest.mark.parametrize("error", [None, "x", 3, {}, {"data": 1}, {"message": 4, "data": {"kind": 3}}])
 def test_an_error_of_another_shape_still_ends_its_call(error):
     (refusal,) = read({"jsonrpc": "2.0", "id": 1, "error": error})
-    assert isinstance(refusal, Refusal) and refusal.failure.kind == "failed" and refusal.failure.message
+    assert isinstance(refusal, ErrorResponse) and refusal.failure.kind == "failed" and refusal.failure.message
 
 
 @pytest.mark.parametrize("event", [Encoding(stage=0, stages=1), Notice(code="a", message="b")])
 def test_events_are_told_of_their_job(event):
     message = {"jsonrpc": "2.0", "method": "event", "params": {"job": 1, "event": encode(event)}}
-    assert read(message) == [Told(call=1, event=event)]
+    assert read(message) == [JobEvent(call=1, event=event)]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_events_are_told_of_their_job(event):
 )
 def test_what_is_no_message_is_told_and_ends_no_call(data):
     (garbage,) = read(data)
-    assert isinstance(garbage, Garbage) and garbage.call is None and garbage.problem
+    assert isinstance(garbage, InvalidMessage) and garbage.call is None and garbage.problem
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_is_no_message_is_told_and_ends_no_call(data):
 )
 def test_a_broken_answer_ends_its_call(line):
     (garbage,) = read(line, answers={1: MemoryNow})
-    assert isinstance(garbage, Garbage) and garbage.call == 1
+    assert isinstance(garbage, InvalidMessage) and garbage.call == 1
 
 
 def test_a_result_that_speaks_of_events_is_still_a_result():
@@ -155,8 +155,8 @@ SHAPED = st.fixed_dictionaries(
 def test_anything_at_all_is_read_one_message_for_a_line(lines):
     found = read_messages(lines, {1: MemoryNow, 2: None})
     assert len(found) == len(lines)
-    assert all(isinstance(one, Answer | Refusal | Told | Garbage) for one in found)
-    assert all(isinstance(one.event, Event) for one in found if isinstance(one, Told))
+    assert all(isinstance(one, Answer | ErrorResponse | JobEvent | InvalidMessage) for one in found)
+    assert all(isinstance(one.event, Event) for one in found if isinstance(one, JobEvent))
 
 
 @given(st.text(), st.integers(1, 10**9))
@@ -183,4 +183,4 @@ def test_a_call_that_nobody_could_read_is_not_written(monkeypatch):
 def test_progress_comes_through():
     event = Progress(what="a", done=1, total=None, unit="bytes")
     params = {"job": 1, "event": encode(event)}
-    assert read({"jsonrpc": "2.0", "method": "event", "params": params}) == [Told(call=1, event=event)]
+    assert read({"jsonrpc": "2.0", "method": "event", "params": params}) == [JobEvent(call=1, event=event)]

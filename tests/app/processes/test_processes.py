@@ -199,7 +199,7 @@ def test_the_log_is_told(client, tmp_path):
 
 
 def test_a_process_that_does_not_read_is_ended_before_memory_is(start, monkeypatch):
-    monkeypatch.setattr(processes, "MOST_UNWRITTEN", 1 << 20)
+    monkeypatch.setattr(processes, "MAX_UNWRITTEN", 1 << 20)
     client = start("--start", "deaf")
     calls = [client.ask("echo", "x" * (1 << 18)) for _ in range(8)]
     assert client.wait_for_end().kind == "hung"
@@ -354,7 +354,7 @@ def test_the_tail_of_a_log_is_whole_lines():
     tail.add(tail.feed(b"one\r\ntw"))
     tail.add(tail.feed(b"o\n\xff\n"))
     assert tail.lines() == ("one", "two", "\ufffd")
-    assert tail.take_untold() == ("one", "two", "\ufffd") and not tail.untold()
+    assert tail.take_unreported() == ("one", "two", "\ufffd") and not tail.unreported()
     for _ in range(100):
         tail.add(tail.feed(b"x" * 100_000))
     tail.add(tail.feed(b"\n"))

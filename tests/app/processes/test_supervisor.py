@@ -8,13 +8,13 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Loading, MemoryNow, Notice
 from mezzotint.queue_protocol import TaskBegun
-from mezzotint_app.processes import deadlines, hearing, supervisor
-from mezzotint_app.processes.endings import Ending
+from mezzotint_app.processes import deadlines, supervisor, watchdog
+from mezzotint_app.processes.process_exit import ProcessExit
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.processes.supervisor import Supervisor
 
 GB = 1 << 30
-CRASH = Ending(kind="crashed", code=11)
+CRASH = ProcessExit(kind="crashed", code=11)
 
 
 class FakeProcess(QObject):
@@ -26,7 +26,7 @@ class FakeProcess(QObject):
     def __init__(self):
         super().__init__()
         self.asked, self.calls, self.cancelled, self.doing = [], {}, [], "new"
-        self.killed: Ending | None = None
+        self.killed: ProcessExit | None = None
 
     def start(self):
         self.doing = "started"
@@ -44,10 +44,10 @@ class FakeProcess(QObject):
         self.doing = "stopping"
 
     def kill(self, kind, detail=""):
-        self.killed = Ending(kind=kind, detail=detail)
+        self.killed = ProcessExit(kind=kind, detail=detail)
 
     def finish(self, milliseconds):
-        self.end(Ending(kind="stopped"))
+        self.end(ProcessExit(kind="stopped"))
 
     def process_id(self):
         return 77
@@ -264,7 +264,7 @@ def test_an_engine_that_cannot_say_what_it_is_is_given_up(watched):
 
 def test_a_hang_at_start_ends_it(watched):
     watched.supervisor.start()
-    watched.clock.advance(hearing.HANDSHAKE + 2)
+    watched.clock.advance(watchdog.HANDSHAKE + 2)
     assert watched.process.killed.kind == "hung"
     watched.process.end()
     assert watched.state == "restarting" and "it was starting" in watched.supervisor.reason()
@@ -286,12 +286,12 @@ def test_a_job_that_hangs_ends_it(watched):
 def test_a_question_that_hangs_is_asked_after_and_ends_it(watched):
     watched.ready()
     watched.ask("plan")
-    watched.clock.advance(hearing.QUIET + 2)
+    watched.clock.advance(watchdog.QUIET + 2)
     assert watched.process.asked[-1] == ("cancel", {"job": -1})
     watched.process.answer("cancel", {"cancelled": False})
-    watched.clock.advance(hearing.QUIET + 2)
+    watched.clock.advance(watchdog.QUIET + 2)
     assert watched.process.asked[-1] == ("cancel", {"job": -1})
-    watched.clock.advance(hearing.PONG + 2)
+    watched.clock.advance(watchdog.PONG + 2)
     assert watched.process.killed.kind == "hung"
 
 
@@ -330,7 +330,7 @@ def test_stop_ends_it_for_good(watched):
     watched.ask("drain")
     watched.supervisor.stop()
     assert watched.process.doing == "stopping" and watched.state == "stopped"
-    watched.process.end(Ending(kind="stopped"))
+    watched.process.end(ProcessExit(kind="stopped"))
     watched.clock.advance(1000)
     assert len(watched.made) == 1
     assert watched.told[0].kind == "gone" and "stopped" in watched.told[0].message
@@ -354,7 +354,7 @@ def test_start_while_it_is_being_stopped_waits_for_its_end(watched):
     watched.supervisor.start()
     assert len(watched.made) == 1
     watched.ask()
-    watched.process.end(Ending(kind="stopped"))
+    watched.process.end(ProcessExit(kind="stopped"))
     assert len(watched.made) == 2 and watched.state == "starting"
     watched.process.answer("initialize", info())
     watched.process.answer("plan", "a plan")
@@ -366,7 +366,7 @@ def test_restart_is_no_strike(watched):
     for _ in range(10):
         watched.supervisor.restart()
         assert (watched.process.doing, watched.state) == ("stopping", "starting")
-        watched.process.end(Ending(kind="stopped"))
+        watched.process.end(ProcessExit(kind="stopped"))
         watched.process.answer("initialize", info())
     assert watched.state == "ready" and watched.supervisor.reason() == ""
 
@@ -396,14 +396,14 @@ def test_out_of_memory_is_told_in_numbers(watched, monkeypatch):
     watched.process.answer("memory", memory(1, 5))
     event = Loading(model="m", component="unet", bytes_done=1, bytes_total=int(7.9 * GB))
     watched.process.tell("drain", event)
-    watched.process.end(Ending(kind="crashed", code=9))
+    watched.process.end(ProcessExit(kind="crashed", code=9))
     assert watched.told[0].message == "The engine ran out of memory: 7.9 GB needed, 6.0 GB free."
 
 
 def test_where_the_code_says_little_the_log_tells_the_reason(watched):
     watched.ready()
     watched.process.logged.emit(("Traceback", "ModuleNotFoundError: No module named 'torch'"))
-    watched.crash(Ending(kind="ended", code=1))
+    watched.crash(ProcessExit(kind="ended", code=1))
     assert "No module named 'torch'" in watched.supervisor.reason()
 
 
@@ -416,7 +416,7 @@ def test_numbers_that_explain_nothing_are_left_out(watched, task):
     if task == "the one before":
         watched.process.tell("drain", Loading(model="m", component="unet", bytes_done=1, bytes_total=8 * GB))
         watched.process.tell("drain", TaskBegun(task=None))
-    watched.process.end(Ending(kind="crashed", code=9))
+    watched.process.end(ProcessExit(kind="crashed", code=9))
     assert "GB" not in watched.told[0].message
 
 
@@ -464,7 +464,7 @@ class Story(Watched):
 
     def stopped(self):
         if self.alive():
-            self.process.end(Ending(kind="stopped"))
+            self.process.end(ProcessExit(kind="stopped"))
 
     def answer(self):
         if self.alive() and self.process.calls:

@@ -94,7 +94,7 @@ def test_a_long_list_costs_the_pages_that_are_looked_at():
     settle(keeper)
     assert shown(model) == keeper.things[49_900:49_931]
     assert len(keeper.pages) <= 12
-    assert len(model._rows.known()) <= paged_model.MOST
+    assert len(model._rows.known()) <= paged_model.MAX_ROWS
 
 
 def test_rows_are_forgotten_far_from_sight_and_asked_again_there():
@@ -102,7 +102,7 @@ def test_rows_are_forgotten_far_from_sight_and_asked_again_there():
     for first in range(0, 30_000, PAGE):
         model.show_rows(first, first + 20)
         settle(keeper)
-    assert len(model._rows.known()) <= paged_model.MOST
+    assert len(model._rows.known()) <= paged_model.MAX_ROWS
     assert model.peek(5) is None
     model.show_rows(0, 20)
     settle(keeper)
@@ -131,7 +131,7 @@ def test_an_answer_from_before_a_change_made_here_is_not_shown():
     turn()
     (late,) = keeper.asked
     keeper.asked.clear()
-    model.remove_here([1])
+    model.remove_optimistically([1])
     late[2](3, [Thing(0), Thing(1), Thing(2)])
     assert [model.peek(row) for row in range(model.rowCount())] == [Thing(0), Thing(2)]
     del keeper.things[1]
@@ -236,7 +236,7 @@ def edit_one(things, model, what, at, b):
         case "local" if model.peek(at) in things:
             thing = model.peek(at)
             things.remove(thing)
-            model.remove_here([thing.id])
+            model.remove_optimistically([thing.id])
 
 
 @given(st.integers(1, 60), st.sets(st.integers(0, 59), min_size=1, max_size=8), st.integers(0, 60))
@@ -250,7 +250,7 @@ def test_several_rows_move_as_in_a_plain_list_and_persistent_places_follow(qapp,
     ahead = [thing for thing in keeper.things[:before] if thing not in moving]
     wanted = ahead + moving + [thing for thing in keeper.things[before:] if thing not in moving]
     with checked(model):
-        model.move_here(rows, before)
+        model.move_optimistically(rows, before)
     assert [model.peek(row) for row in range(count)] == wanted
     assert all(model.peek(place.row()).id == key for key, place in places.items())
     keeper.things = wanted
@@ -284,8 +284,8 @@ def test_very_many_that_lie_apart_go_some_at_once_and_the_others_with_the_answer
     model.rowsRemoved.connect(lambda _parent, first, last: taken.append(last - first + 1))
     with checked(model):
         keeper.things = [thing for thing in keeper.things if thing.id not in gone]
-        model.remove_here(gone)
-        assert sum(taken) == paged_model.MOST_RUNS
+        model.remove_optimistically(gone)
+        assert sum(taken) == paged_model.MAX_RUNS
         settle(keeper)
     assert model.rowCount() == 100
     assert shown(model) == keeper.things[:21]
@@ -297,5 +297,5 @@ def test_rows_that_follow_each_other_go_together():
     settle(keeper)
     taken = []
     model.rowsRemoved.connect(lambda _parent, first, last: taken.append((first, last)))
-    model.remove_here([5, 6, 7, 30])
+    model.remove_optimistically([5, 6, 7, 30])
     assert taken == [(30, 30), (5, 7)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QImage
 
 from mezzotint.library_protocol import Thumbnail
-from mezzotint_app.viewmodel.thumbnails import AT_ONCE, SIDES, Thumbnails, Wanted, decoded, side_for
+from mezzotint_app.viewmodel.thumbnails import MAX_REQUESTS, SIDES, ThumbnailKey, Thumbnails, decoded, side_for
 
 BYTES = 8 * 8 * 4
 
@@ -22,7 +22,7 @@ def made(most_bytes=1 << 20, decode=image):
 
 
 def wanted(number):
-    return Wanted(path=f"/{number}.png", side=128)
+    return ThumbnailKey(path=f"/{number}.png", side=128)
 
 
 def asked(service):
@@ -37,9 +37,9 @@ def answer_all(service):
 def test_a_few_are_asked_at_once_in_the_order_of_sight():
     service, thumbnails, _ = made()
     thumbnails.show([wanted(number) for number in range(50)], "list")
-    assert asked(service) == [f"/{number}.png" for number in range(AT_ONCE)]
+    assert asked(service) == [f"/{number}.png" for number in range(MAX_REQUESTS)]
     service.answer(Thumbnail(path="/cache/1.jpg", width=8, height=8), call=1)
-    assert asked(service)[-1] == f"/{AT_ONCE}.png"
+    assert asked(service)[-1] == f"/{MAX_REQUESTS}.png"
     assert thumbnails.thumbnail(wanted(0)) is not None
     assert thumbnails.thumbnail(wanted(1)) is None
 
@@ -49,7 +49,7 @@ def test_what_is_out_of_sight_is_not_asked_and_what_was_asked_is_called_off_once
     thumbnails.show([wanted(number) for number in range(50)], "list")
     thumbnails.show([wanted(number) for number in range(100, 104)], "list")
     thumbnails.show([wanted(number) for number in range(100, 104)], "list")
-    assert service.cancelled == list(range(1, AT_ONCE + 1))
+    assert service.cancelled == list(range(1, MAX_REQUESTS + 1))
     for call in list(service.cancelled):
         service.fail("cancelled", call=call)
     assert asked(service) == [f"/{number}.png" for number in range(100, 104)]
@@ -100,11 +100,11 @@ def test_why_there_is_no_image_is_told_and_not_asked_again(where):
 
 def test_a_file_that_was_replaced_is_another_image():
     service, thumbnails, _ = made()
-    first = Wanted(path="/1.png", side=128, stamp=1.0)
+    first = ThumbnailKey(path="/1.png", side=128, stamp=1.0)
     thumbnails.show([first], "list")
     answer_all(service)
     assert thumbnails.thumbnail(first) is not None
-    assert thumbnails.thumbnail(Wanted(path="/1.png", side=128, stamp=2.0)) is None
+    assert thumbnails.thumbnail(ThumbnailKey(path="/1.png", side=128, stamp=2.0)) is None
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=12), st.integers(0, 12))

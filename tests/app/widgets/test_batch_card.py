@@ -13,7 +13,7 @@ from mezzotint_app.widgets.batch_card import BatchCard
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
-BUTTONS = ("stop", "stop_now", "go_on", "retry", "failed", "open", "gallery", "log", "remove")
+BUTTONS = ("stop", "stop_now", "resume", "retry", "failed", "open", "gallery", "log", "remove")
 RESTS = Batch(known=KnownBatch(id="1", title="Holiday", folder="/out/Holiday"))
 OWNER = BatchOwner(pid=7, host="studio", since=0.0)
 
@@ -35,13 +35,13 @@ def show(card, batch, waiting="Waits.", in_gallery=True, has_log=False):
 @pytest.mark.parametrize(
     ("changes", "offered"),
     [
-        ({}, {"go_on", "open", "remove"}),
+        ({}, {"resume", "open", "remove"}),
         ({"stage": "waiting"}, {"stop", "open", "remove"}),
         ({"stage": "running"}, {"stop", "stop_now", "open"}),
         ({"stage": "stopping"}, {"stop_now", "open"}),
         ({"stage": "running", "progress": progress(3, failed=1)}, {"stop", "stop_now", "open", "failed"}),
-        ({"status": status(done=3, total=9)}, {"go_on", "open", "remove"}),
-        ({"status": status(done=3, failed=2, is_ended=True)}, {"go_on", "retry", "failed", "open", "remove"}),
+        ({"status": status(done=3, total=9)}, {"resume", "open", "remove"}),
+        ({"status": status(done=3, failed=2, is_ended=True)}, {"resume", "retry", "failed", "open", "remove"}),
         ({"status": status(done=9, total=9, is_ended=True)}, {"open", "remove"}),
         ({"status": status(done=9, failed=1, running=(OWNER,))}, {"failed", "open", "remove"}),
     ],
@@ -68,7 +68,7 @@ def test_the_gallery_and_the_log_are_offered_where_they_help(card):
 def test_what_is_pressed_is_told(qtbot, card):
     show(card, replace(RESTS, problem="x", status=status(failed=1)), in_gallery=False, has_log=True)
     for button, signal in (
-        (card.go_on, card.go_on_asked),
+        (card.resume, card.resume_asked),
         (card.retry, card.retry_asked),
         (card.open, card.folder_asked),
         (card.gallery, card.gallery_asked),

@@ -48,17 +48,17 @@ def test_without_a_total_the_bar_only_moves(line, progress):
 def test_an_end_is_told_and_can_be_tried_again_or_taken_away(line, state, shown, again):
     line.show_job(LibraryJob(call=1, kind="quantize", subject="a <b>", state=state, outcome="all is well"))
     assert shown in words(line)
-    assert (line.cancel.isVisible(), line.again.isVisible(), line.dismiss.isVisible()) == (False, again, True)
+    assert (line.cancel.isVisible(), line.retry.isVisible(), line.dismiss.isVisible()) == (False, again, True)
     assert "a <b>" in line.dismiss.accessibleName()
 
 
 def test_the_button_stops_it(qtbot, line):
     line.show_job(LibraryJob(call=1, kind="get", subject="a"))
     assert "a" in line.cancel.accessibleName()
-    assert not line.again.isVisible() and not line.dismiss.isVisible()
+    assert not line.retry.isVisible() and not line.dismiss.isVisible()
     with qtbot.waitSignal(line.cancel_asked):
         qtbot.mouseClick(line.cancel, Qt.MouseButton.LeftButton)
     line.show_job(LibraryJob(call=1, kind="get", subject="a", state="failed"))
-    for button, signal in ((line.again, line.again_asked), (line.dismiss, line.dismiss_asked)):
+    for button, signal in ((line.retry, line.retry_asked), (line.dismiss, line.dismiss_asked)):
         with qtbot.waitSignal(signal):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)

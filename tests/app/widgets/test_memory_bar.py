@@ -4,7 +4,7 @@ import pytest
 from made_plans import plan
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.create.plan_words import Segment, plan_segments
+from mezzotint_app.viewmodel.create.plan_text import Segment, plan_segments
 from mezzotint_app.widgets.memory_bar import MemoryBar
 
 GB = 1 << 30

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem
 
 from mezzotint_app import theme
 from mezzotint_app.viewmodel.queue.queue import ThumbnailRole, ViewRole
-from mezzotint_app.viewmodel.queue.words import EntryView
+from mezzotint_app.viewmodel.queue.texts import EntryView
 from mezzotint_app.widgets.queue_delegate import QueueDelegate
 
 NOWHERE = QModelIndex()

@@ -22,7 +22,7 @@ def test_rows_in_sight_are_told_when_it_is_scrolled(view, qtbot):
     first, last = view.rows_in_sight()
     assert first == 0
     assert 2 <= last < 20
-    with qtbot.waitSignal(view.in_sight) as told:
+    with qtbot.waitSignal(view.visible_rows_changed) as told:
         view.scrollToBottom()
     assert told.args[1] == 999
     assert 980 < told.args[0] < 999

@@ -38,8 +38,8 @@ def test_memory_is_hidden_while_nothing_works(line):
 
 
 def test_a_message_fades(qtbot, line, monkeypatch):
-    monkeypatch.setattr("mezzotint_app.widgets.status_line._TOLD", 20)
-    line.tell("copied <b>")
+    monkeypatch.setattr("mezzotint_app.widgets.status_line._MESSAGE_TIME", 20)
+    line.show_message("copied <b>")
     assert line.message.whole_text() == "copied <b>"
     qtbot.waitUntil(lambda: line.message.whole_text() == "")
 

@@ -87,7 +87,7 @@ def test_a_lora_that_was_dropped_is_in_the_list(window, program):
 
 
 def test_a_folder_of_images_becomes_one_entry(qtbot, window, program):
-    program.create.words.set_prompt("in winter")
+    program.create.prompts.set_prompt("in winter")
     with qtbot.waitSignal(program.access.changed):
         window.dialogs.questions.batch_accepted.emit(Images(folder="/trip", paths=("/trip/a.png", "/trip/b.png")))
     entries = []
@@ -142,7 +142,7 @@ def test_a_job_that_was_dropped_is_opened(qtbot, window, program, asked):
 
 
 def test_the_create_page_is_kept_as_a_job(window, program, asked):
-    program.create.words.set_prompt("a boat")
+    program.create.prompts.set_prompt("a boat")
     ways = {action.text(): action for action in window.create_page.footer.actions_of_more()}
     ways["Save job file…"].trigger()
     (dialog,) = opened(window)

@@ -62,7 +62,7 @@ def applied(model):
 
 
 def show(model, service, metadata, path="/a/b.png"):
-    model.look_at(path)
+    model.set_current(path)
     service.answer(metadata, method="metadata")
 
 
@@ -164,7 +164,7 @@ def test_reading_failing_and_the_same_settings_are_said(dialog, model, service):
     def said():
         return " ".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
 
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     assert "Reading" in said()
     service.fail("image_refused", "/a.png is damaged")
     assert "/a.png is damaged" in said()
@@ -176,11 +176,11 @@ def test_a_small_copy_is_shown(qtbot, model, service, inline):
     dialog = DifferencesDialog(model, PixelLoader(service, inline))
     qtbot.addWidget(dialog)
     dialog.show()
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     assert service.last("pixels").params.max_side is not None
     dialog._thumbnail_is_there(QImage(10, 20, QImage.Format.Format_RGB32))
     dialog.grab()
-    model.look_at("/b.png")
+    model.set_current("/b.png")
     dialog.reject()
     told = []
     dialog._loader.load("/c.png", 5, told.append, told.append)

@@ -100,7 +100,7 @@ def test_a_start_that_takes_long_is_told_and_can_be_begun_anew(qtbot, state, mon
     state.say(state="starting")
     notice = EngineNotice(state)
     qtbot.addWidget(notice)
-    qtbot.waitUntil(lambda: "taking long to start" in notice.trouble.text())
+    qtbot.waitUntil(lambda: "taking a long time to start" in notice.trouble.text())
     notice.show()
     qtbot.mouseClick(notice.start_button, Qt.MouseButton.LeftButton)
     assert state.done == ["restart"]

@@ -51,6 +51,6 @@ def test_a_start_that_takes_long_is_told(qtbot, librarian, monkeypatch):
     librarian.become("starting")
     notice = LibrarianNotice(librarian)
     qtbot.addWidget(notice)
-    qtbot.waitUntil(lambda: "taking long to start" in notice.trouble.text())
+    qtbot.waitUntil(lambda: "taking a long time to start" in notice.trouble.text())
     librarian.become("ready")
     assert notice.isHidden()

@@ -95,11 +95,11 @@ def test_files_are_pasted(qtbot, window, program, asked):
 
 
 def test_messages_are_gathered_until_they_are_closed(window):
-    window.tell("first <b>")
-    window.tell("second")
-    window.tell("second")
+    window.show_notice("first <b>")
+    window.show_notice("second")
+    window.show_notice("second")
     assert window.notice.text() == "first <b>\nsecond"
-    window.tell("x" * 10_000)
+    window.show_notice("x" * 10_000)
     assert len(window.notice.text()) <= 2000
 
 
@@ -126,7 +126,7 @@ def test_without_work_it_closes_at_once(qtbot, window):
 
 
 @pytest.mark.parametrize(
-    ("choice", "button", "goes_on"), [("ask", "go_on_button", True), ("ask", "stop_button", False)]
+    ("choice", "button", "goes_on"), [("ask", "continue_button", True), ("ask", "stop_button", False)]
 )
 def test_with_work_left_it_asks(qtbot, window, program, monkeypatch, choice, button, goes_on):
     monkeypatch.setattr(program.queue.summary, "work_left", lambda: True)
@@ -136,7 +136,7 @@ def test_with_work_left_it_asks(qtbot, window, program, monkeypatch, choice, but
     dialog = window.dialogs._open["leaving"]
     with qtbot.waitSignal(window.closing):
         qtbot.mouseClick(getattr(dialog, button), Qt.MouseButton.LeftButton)
-    assert program.go_on_without_window == goes_on
+    assert program.continue_in_background == goes_on
 
 
 @pytest.mark.parametrize(("choice", "goes_on"), [("go_on", True), ("stop", False)])
@@ -145,7 +145,7 @@ def test_with_work_left_it_does_what_was_settled(qtbot, window, program, monkeyp
     program.settings.change(when_closed=choice)
     with qtbot.waitSignal(window.closing):
         window.close()
-    assert program.go_on_without_window == goes_on
+    assert program.continue_in_background == goes_on
 
 
 @pytest.mark.parametrize("choice", ["ask", "stop"])
@@ -176,16 +176,16 @@ def test_a_batch_that_runs_is_asked_about_and_stops(qtbot, window, program, monk
     program.settings.change(when_closed=choice)
     window.close()
     dialog = window.dialogs._open["leaving"]
-    assert window.isVisible() and not dialog.go_on_button.isVisible()
+    assert window.isVisible() and not dialog.continue_button.isVisible()
     with qtbot.waitSignal(window.closing):
         qtbot.mouseClick(dialog.stop_button, Qt.MouseButton.LeftButton)
-    assert not program.go_on_without_window
+    assert not program.continue_in_background
 
 
 def test_the_batch_is_stopped_before_the_queue_lets_go(program, monkeypatch):
     order = []
-    monkeypatch.setattr(program.batches, "let_go", lambda then: (order.append("batch"), then()))
-    monkeypatch.setattr(program.runner, "let_go", lambda then: (order.append("queue"), then()))
+    monkeypatch.setattr(program.batches, "shut_down", lambda then: (order.append("batch"), then()))
+    monkeypatch.setattr(program.runner, "shut_down", lambda then: (order.append("queue"), then()))
     program.leave(lambda: order.append("gone"))
     assert order == ["batch", "queue", "gone"]
 
@@ -212,11 +212,11 @@ def test_the_first_image_is_asked_for_with_one_click(qtbot):
 
 
 def test_what_is_true_no_more_is_no_longer_told(window, program):
-    program.told.emit("the disk is full")
-    program.told.emit("something else")
-    program.over.emit("the disk is full")
+    program.message.emit("the disk is full")
+    program.message.emit("something else")
+    program.resolved.emit("the disk is full")
     assert window.notice.text() == "something else"
-    program.over.emit("something else")
+    program.resolved.emit("something else")
     assert window.notice.isHidden()
 
 
@@ -240,9 +240,9 @@ def test_a_paused_queue_is_told_over_generate(qtbot, window, program):
 
 
 def test_what_is_true_no_more_is_told_no_more(window, program):
-    program.runner.told.emit("The queue is paused: the disk is full")
-    program.runner.told.emit("something else")
-    program.runner.over.emit("The queue is paused: the disk is full")
+    program.runner.message.emit("The queue is paused: the disk is full")
+    program.runner.message.emit("something else")
+    program.runner.resolved.emit("The queue is paused: the disk is full")
     assert window.notice.text() == "something else"
 
 

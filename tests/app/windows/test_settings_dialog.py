@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, Q
 from mezzotint.protocol import DeviceInfo
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
+from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 
 CARD = DeviceInfo(id="cuda:0", name="A card", memory_bytes=8 << 30)
@@ -24,7 +24,7 @@ def forgotten():
 
 @pytest.fixture
 def dialog(qtbot, settings, service, forgotten):
-    places = ImagePlaces(settings, service)
+    places = OutputFolders(settings, service)
     made = SettingsDialog(settings, places, (CARD,), lambda: forgotten.append(True))
     qtbot.addWidget(made)
     made.show()
@@ -90,7 +90,7 @@ def test_prompts_can_be_forgotten(dialog, forgotten):
 def test_what_was_set_is_shown(qtbot, tmp_path, inline, service):
     kept = Settings(theme="light", memory="fast", vram_limit_bytes=6 << 30, notify=False, output_folder="/x")
     settings = Stored(tmp_path / "w.json", kept, inline)
-    dialog = SettingsDialog(settings, ImagePlaces(settings, service))
+    dialog = SettingsDialog(settings, OutputFolders(settings, service))
     qtbot.addWidget(dialog)
     assert dialog.findChild(QComboBox, "theme").currentData() == "light"
     assert dialog.findChild(QComboBox, "memory").currentData() == "fast"

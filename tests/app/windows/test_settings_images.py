@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
+from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.windows.settings_images import ImageSettings
 
 
@@ -17,7 +17,7 @@ def settings(qapp, tmp_path, inline):
 
 @pytest.fixture
 def page(qtbot, settings, service):
-    made = ImageSettings(ImagePlaces(settings, service))
+    made = ImageSettings(OutputFolders(settings, service))
     qtbot.addWidget(made)
     made.show()
     return made

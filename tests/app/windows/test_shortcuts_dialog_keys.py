@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from mezzotint.library_protocol import GalleryPage
 from mezzotint.protocol import GenerateRequest
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.images.image_view import ImageView

@@ -175,9 +175,9 @@ def test_streamed_it_is_the_same_image_within_the_plan(klein, images, tmp_path):
 
 def test_more_than_a_model_takes(klein, kontext, images, tmp_path):
     path = images[0][0]
-    with pytest.raises(UsageError, match=r"2 reference images are given, and .* takes 1 at most: leave 1 out"):
+    with pytest.raises(UsageError, match=r"2 reference images were given, and .* takes 1 at most: leave 1 out"):
         ours(kontext, tmp_path, references=[path] * 2)
-    with pytest.raises(UsageError, match=r"5 reference images are given, and .* takes 4 at most: leave 1 out"):
+    with pytest.raises(UsageError, match=r"5 reference images were given, and .* takes 4 at most: leave 1 out"):
         ours(klein, tmp_path, references=[path] * 5)
 
 

@@ -92,7 +92,7 @@ def test_other_words_are_another_graph_and_too_many_are_none(network, captures):
         captures.forget()
         for _ in range(2):
             assert same([steps(network, text, 1)[0] for text in texts], plain)
-    assert captures.used.captured == 2 and "take turns" in captures.used.reason
+    assert captures.used.captured == 2 and "alternate" in captures.used.reason
 
 
 def test_weights_that_moved_are_captured_anew(network, captures):

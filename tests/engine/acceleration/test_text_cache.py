@@ -156,7 +156,7 @@ def test_what_was_written_to_is_computed_anew(written):
 @pytest.mark.parametrize("name", FORMATS)
 def test_quantized_layers_and_their_branches(name):
     plain = QuantizedLinear(FORMATS[name], (CHANNELS, WORDS), None)
-    plain.take(FORMATS[name].quantize(seeded(CHANNELS, WORDS)))
+    plain.set_tensors(FORMATS[name].quantize(seeded(CHANNELS, WORDS)))
     calls, layer, x = counted(plain), CachedLayer(plain), seeded(2, TOKENS, WORDS, seed=1)
     assert layer(x) is layer(x)
     assert len(calls) == 1

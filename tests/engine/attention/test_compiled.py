@@ -100,7 +100,7 @@ def test_what_there_is_no_kernel_for_is_asked_once(kernels):
         ([torch.zeros(1, 1, 3, 8)] * 3, NO_MASKS, "q is torch.float32"),
         ([torch.zeros(1, 1, 3, 16, dtype=BF16)[..., ::2]] * 3, NO_MASKS, r"q has strides \(48, 48, 16, 2\)"),
         ([torch.zeros(1, 1, 3, 12, dtype=BF16)[..., :8]] * 3, NO_MASKS, "multiples of 8"),
-        ([torch.zeros(8 * 3 + 8, dtype=BF16)[4:28].view(1, 1, 3, 8)] * 3, NO_MASKS, "8 bytes past"),
+        ([torch.zeros(8 * 3 + 8, dtype=BF16)[4:28].view(1, 1, 3, 8)] * 3, NO_MASKS, "misaligned by 8 bytes"),
         (
             [torch.zeros(1, 1, 3, 8, dtype=BF16)] * 3,
             Masks(key_mask=torch.ones(1, 6, dtype=torch.bool)[:, ::2]),

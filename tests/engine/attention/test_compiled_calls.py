@@ -94,7 +94,7 @@ def test_an_address_between_rows_is_another_kind(attend):
     for _ in range(2):
         attend(q, q, q)
     past = memory[4:52].view(1, 1, 3, 16)
-    with pytest.raises(Unsupported, match="8 bytes past"):
+    with pytest.raises(Unsupported, match="misaligned by 8 bytes"):
         attend(past, past, past)
 
 

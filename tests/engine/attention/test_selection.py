@@ -43,9 +43,9 @@ def test_without_a_library_auto_is_sdpa(notices):
     ("backends", "device", "dtype", "message"),
     [
         (fake_backends(error=Unavailable("not installed: run make kernels")), "cpu", "float16", "run make kernels"),
-        (fake_backends(FakeKernels()), "mps", "float16", "device is mps; choose a card with --device cuda"),
-        (fake_backends(FakeKernels()), "cpu", "float32", "dtype is float32; choose --dtype bfloat16 or float16"),
-        (AttentionBackends(), "cpu", "float32", "runs on an NVIDIA card and the device is cpu"),
+        (fake_backends(FakeKernels()), "mps", "float16", "device is mps; choose a GPU with --device cuda"),
+        (fake_backends(FakeKernels()), "cpu", "float32", "not float32; choose --dtype bfloat16 or float16"),
+        (AttentionBackends(), "cpu", "float32", "needs an NVIDIA GPU, and the device is cpu"),
     ],
 )
 def test_what_is_asked_and_cannot_be_is_refused_with_the_way_out(asked, backends, device, dtype, message, notices):

@@ -46,7 +46,7 @@ def test_a_job_is_written_read_looked_at_and_stands(ask, tmp_path):
 def test_nothing_is_replaced_unless_that_is_asked_for(ask, tmp_path, name):
     path = tmp_path / name
     path.write_text("mine")
-    with pytest.raises(StorageError, match="exists already"):
+    with pytest.raises(StorageError, match="already exists"):
         ask("batch_write", BatchWrite(job=JOB, path=str(path)))
     assert path.read_text() == "mine"
     ask("batch_write", BatchWrite(job=JOB, path=str(path), overwrite=True))
@@ -65,10 +65,10 @@ def test_written_elsewhere_its_paths_mean_the_same(ask, tmp_path):
     ("text", "words"),
     [
         ("version = 1\n[settings]\nsteps = 0\n[prompts]\nlist = ['a']\n", "job.toml, line 3: settings.steps"),
-        ("version = 1\n[prompts\n", "no proper TOML"),
-        ("version = 1\n", "nothing to make"),
-        ("\0", "no proper TOML"),
-        ("a = " + "[" * 3000, "nested too deeply|no proper TOML"),
+        ("version = 1\n[prompts\n", "not valid TOML"),
+        ("version = 1\n", "nothing to generate"),
+        ("\0", "not valid TOML"),
+        ("a = " + "[" * 3000, "nested too deeply|not valid TOML"),
     ],
 )
 def test_a_file_that_is_no_job_is_named_with_its_line(ask, tmp_path, text, words):

@@ -88,7 +88,7 @@ def test_what_cannot_run_is_a_row_that_says_why(kernels, problem):
 def test_a_wrong_kernel_shows():
     assert rows_of(kernels=FakeKernels("wrong"))["mezzotint flash"].error == pytest.approx(0.1, rel=0.1)
     row = rows_of(kernels=FakeKernels("nan"))["mezzotint flash"]
-    assert (row.error, row.problem) == (None, "not-a-number came out")
+    assert (row.error, row.problem) == (None, "the result contains NaN")
 
 
 def test_a_row_is_json_and_back():

@@ -92,7 +92,7 @@ def test_what_cannot_run_is_a_row_that_says_why(library, problem):
 def test_a_wrong_kernel_shows():
     assert rows_of(library=FakeProducts("wrong"))[OURS[0]].error == pytest.approx(0.1, rel=0.1)
     row = rows_of(library=FakeProducts("nan"))[OURS[0]]
-    assert (row.error, row.problem) == (None, "not-a-number came out")
+    assert (row.error, row.problem) == (None, "the result contains NaN")
 
 
 def test_a_peer_of_another_version_is_a_row_that_says_so(monkeypatch):

@@ -157,7 +157,9 @@ def test_a_name_that_two_models_bear_is_told_with_both(catalog_of, tmp_path):
         sdxl_file(tmp_path / folder / "paper.safetensors")
     catalog = catalog_of(tmp_path / "a", tmp_path / "b")
     assert ids(catalog) == ["starter-dit", "a/paper", "b/paper"]
-    with pytest.raises(UnknownModel, match="'paper' could be any of a/paper, b/paper; name one of them, or its path"):
+    with pytest.raises(
+        UnknownModel, match="'paper' matches several models: a/paper, b/paper; use one of these ids, or a path"
+    ):
         catalog.find(ModelRef(id="paper"))
     assert catalog.find(ModelRef(id="b/paper")).info.path == str(tmp_path / "b" / "paper.safetensors")
 

@@ -98,22 +98,22 @@ def test_folders_that_are_gone_are_told(file):
     file.write_text("a:\n  checkpoints: none\n")
     places, notices = places_of_file(file)
     assert places == ()
-    assert notices == (f"{file} names {file.parent / 'none'}, which is not there",)
+    assert notices == (f"{file} names {file.parent / 'none'}, which does not exist",)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", "not proper YAML"),
-        ("!!python/object/apply:os.system ['touch marker']", "not proper YAML"),
-        ("a: !!python/name:os.system", "not proper YAML"),
-        ("[" * 60, "not proper YAML"),
+        ("a: [", "invalid YAML"),
+        ("!!python/object/apply:os.system ['touch marker']", "invalid YAML"),
+        ("a: !!python/name:os.system", "invalid YAML"),
+        ("[" * 60, "invalid YAML"),
         ("[" * 60_000, "60000 opening brackets"),
         ("[{" * 51, "102 opening brackets"),
         ("- a\n- b\n", "no sections"),
         ("", "no sections"),
         ("5", "no sections"),
-        ("a: 9999-99-99", "not proper YAML"),
+        ("a: 9999-99-99", "invalid YAML"),
         ("#" * (64 * 2**10 + 1), "larger than the 65536 bytes"),
     ],
 )

@@ -80,7 +80,7 @@ def test_places_are_in_order_and_those_missing_are_told(tmp_path):
         ("named", "comfyui"),
         ("hub", "huggingface"),
     ]
-    assert notices == (f"{tmp_path / 'none'} is named as a folder of models, but is not there",)
+    assert notices == (f"{tmp_path / 'none'} is listed as a folder of models, but does not exist",)
 
 
 def test_places_that_are_not_made_yet_are_no_trouble(tmp_path):

@@ -94,7 +94,7 @@ def test_number_is_bounded_and_told(tmp_path, monkeypatch):
     for number in range(11):
         (tmp_path / f"{number}.txt").touch()
     result = scan(Place(path=tmp_path, source="folder"))
-    assert "holds 10 entries or more" in result.notices[0]
+    assert "has 10 entries or more" in result.notices[0]
 
 
 def test_a_folder_that_cannot_be_read_is_told_and_the_rest_is_found(tmp_path, monkeypatch):

@@ -117,10 +117,10 @@ def test_another_alignment(tmp_path):
 
 LONG = 2**63
 HOSTILE = {
-    "empty": (b"", "ends amid its header"),
+    "empty": (b"", "ends inside its header"),
     "another magic": (gguf(entry("a"), magic=b"GGML"), "not a GGUF file"),
-    "version 1": (gguf(entry("a"), version=1), "version 1 of GGUF"),
-    "version 4": (gguf(entry("a"), version=4), "version 4 of GGUF"),
+    "version 1": (gguf(entry("a"), version=1), "GGUF version 1"),
+    "version 4": (gguf(entry("a"), version=4), "GGUF version 4"),
     "big-endian": (gguf(entry("a"), version=3 << 24), "big-endian"),
     "no tensors": (gguf(), "holds no tensors"),
     "too many tensors": (gguf(entry("a"), count=LONG), "9223372036854775808 tensors and 0 keys"),
@@ -141,14 +141,14 @@ HOSTILE = {
     "an offset beyond the file": (gguf(entry("a", offset=2**40)), "incomplete"),
     "tensors over each other": (gguf(entry("a", (64,)), entry("b", offset=32), data=b"\0" * 256), "overlaps"),
     "truncated": (gguf(entry("a", (64,))), "incomplete: 96 of 352|incomplete: .* bytes"),
-    "IQ4_NL": (gguf(entry("a", (32,), 20)), "'a' is of the type IQ4_NL; what can be read: F32, F16, Q4_0"),
-    "IQ4_XS": (gguf(entry("a", (256,), 23)), "is of the type IQ4_XS"),
-    "an unknown type": (gguf(entry("a", (32,), 999)), "is of the type 999"),
-    "an unknown kind of value": (gguf(entry("a"), keys=[key("k", 77, b"")]), "unknown kind 77"),
-    "a list of lists": (gguf(entry("a"), keys=[key("k", LIST, struct.pack("<IQ", LIST, 1))]), "unknown kind 9"),
-    "a list without end": (gguf(entry("a"), keys=[key("k", LIST, struct.pack("<IQ", U32, LONG))]), "ends amid"),
-    "words without end": (gguf(entry("a"), keys=[key("k", LIST, struct.pack("<IQ", TEXT, LONG))]), "ends amid"),
-    "a word without end": (gguf(entry("a"), keys=[key("k", TEXT, struct.pack("<Q", LONG))]), "ends amid"),
+    "IQ4_NL": (gguf(entry("a", (32,), 20)), "'a' has the type IQ4_NL; supported are F32, F16, Q4_0"),
+    "IQ4_XS": (gguf(entry("a", (256,), 23)), "has the type IQ4_XS"),
+    "an unknown type": (gguf(entry("a", (32,), 999)), "has the type 999"),
+    "an unknown kind of value": (gguf(entry("a"), keys=[key("k", 77, b"")]), "unknown type 77"),
+    "a list of lists": (gguf(entry("a"), keys=[key("k", LIST, struct.pack("<IQ", LIST, 1))]), "unknown type 9"),
+    "a list without end": (gguf(entry("a"), keys=[key("k", LIST, struct.pack("<IQ", U32, LONG))]), "ends inside"),
+    "words without end": (gguf(entry("a"), keys=[key("k", LIST, struct.pack("<IQ", TEXT, LONG))]), "ends inside"),
+    "a word without end": (gguf(entry("a"), keys=[key("k", TEXT, struct.pack("<Q", LONG))]), "ends inside"),
     "alignment 0": (
         gguf(entry("a"), keys=[key("general.alignment", U32, struct.pack("<I", 0))]),
         "impossible alignment 0",
@@ -164,13 +164,13 @@ HOSTILE = {
     "alignment in words": (gguf(entry("a"), keys=[key("general.alignment", TEXT, text("32"))]), "alignment 32"),
     "another number of numbers first": (
         gguf(entry("a"), keys=[key("comfy.gguf.orig_shape.a", LIST, struct.pack("<IQ3i", I32, 3, 1, 3, 1))]),
-        r"'a' cannot have had the shape \(1, 3, 1\) first",
+        r"'a' cannot have the original shape \(1, 3, 1\)",
     ),
     "negative sides first": (
         gguf(entry("a"), keys=[key("comfy.gguf.orig_shape.a", LIST, struct.pack("<IQ2i", I32, 2, -1, -2))]),
-        r"the shape \(-1, -2\) first",
+        r"the original shape \(-1, -2\)",
     ),
-    "part of a model": (gguf(entry("a"), keys=[key("split.count", 2, struct.pack("<H", 3))]), "one part of a model"),
+    "part of a model": (gguf(entry("a"), keys=[key("split.count", 2, struct.pack("<H", 3))]), "one shard of a model"),
 }
 
 
@@ -236,7 +236,7 @@ def test_a_disk_that_fails_is_told(tmp_path, failing_disk):
 
 
 def test_a_file_that_becomes_shorter_is_refused(tmp_path, shrinking_files):
-    with pytest.raises(ModelRefused, match="ends amid its header; download it again"):
+    with pytest.raises(ModelRefused, match="ends inside its header; download it again"):
         read_gguf_header(written(tmp_path, gguf(entry("a"))))
 
 

@@ -55,7 +55,7 @@ def _some(target, at):
 
 
 def test_beyond_the_end_is_refused(path):
-    with pytest.raises(StorageError, match="10240 to 10241 are asked for, and it has 10240"):
+    with pytest.raises(StorageError, match="10240 to 10241 were requested, and it has 10240"):
         read(PositionedFile(path), 10_240, 1)
 
 

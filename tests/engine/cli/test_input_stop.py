@@ -18,9 +18,9 @@ def heard(*portions, soft=True):
     ended, left = [], list(portions)
     interrupt = Interrupt(tell=lambda _: None, end=ended.append)
     if soft:
-        interrupt.soften()
+        interrupt.enable_graceful_stop()
     stop_with_input(interrupt, lambda: left.pop(0) if left else b"").join()
-    return interrupt.asked(), ended
+    return interrupt.stop_requested(), ended
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_whatever_comes_it_asks_at_the_end(portions):
 
 def test_a_starter_that_has_gone_is_the_end():
     interrupt = Interrupt(tell=lambda _: None, end=lambda _: None)
-    interrupt.soften()
+    interrupt.enable_graceful_stop()
 
     def broken():
         raise OSError(5, "Input/output error")
 
     stop_with_input(interrupt, broken).join()
-    assert interrupt.asked()
+    assert interrupt.stop_requested()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file descriptors are put in place by hand")

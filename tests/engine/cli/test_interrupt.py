@@ -19,14 +19,14 @@ def test_before_there_is_work_it_ends_at_once():
     ears = Ears()
     ears.press()
     assert ears.ended == [130]
-    assert not ears.interrupt.asked()
+    assert not ears.interrupt.stop_requested()
 
 
 def test_during_work_the_first_asks_and_the_second_ends():
     ears = Ears()
-    ears.interrupt.soften()
+    ears.interrupt.enable_graceful_stop()
     ears.press()
-    assert ears.interrupt.asked()
+    assert ears.interrupt.stop_requested()
     assert ears.ended == []
     assert "again to stop now" in ears.told[0]
     ears.press()
@@ -44,9 +44,9 @@ def test_it_is_what_the_signal_does_for_a_while():
 
 def test_the_code_tells_which_signal_asked_and_last_words_are_said():
     ears = Ears()
-    ears.interrupt.last_words = lambda: ears.told.append("last words")
-    ears.interrupt.finishes = "this image"
-    ears.interrupt.soften()
+    ears.interrupt.before_exit = lambda: ears.told.append("last words")
+    ears.interrupt.unit_of_work = "this image"
+    ears.interrupt.enable_graceful_stop()
     ears.interrupt.handle(signal.SIGTERM, None)
     assert ears.interrupt.exit_code == 128 + signal.SIGTERM
     assert "stopping after this image" in ears.told[0]
@@ -57,7 +57,7 @@ def test_the_code_tells_which_signal_asked_and_last_words_are_said():
 def test_ended_at_once_the_code_tells_the_signal_too():
     ears = Ears()
     ears.interrupt.handle(signal.SIGTERM, None)
-    ears.interrupt.soften()
+    ears.interrupt.enable_graceful_stop()
     ears.press()
     ears.interrupt.handle(signal.SIGTERM, None)
     assert ears.ended == [128 + signal.SIGTERM] * 2
@@ -66,9 +66,9 @@ def test_ended_at_once_the_code_tells_the_signal_too():
 def test_asked_by_the_program_itself_it_never_ends_at_once():
     ended = []
     interrupt = Interrupt(tell=lambda _: None, end=ended.append)
-    interrupt.ask()
-    assert not interrupt.asked()
-    interrupt.soften()
-    interrupt.ask()
-    interrupt.ask()
-    assert (interrupt.asked(), ended) == (True, [])
+    interrupt.request_stop()
+    assert not interrupt.stop_requested()
+    interrupt.enable_graceful_stop()
+    interrupt.request_stop()
+    interrupt.request_stop()
+    assert (interrupt.stop_requested(), ended) == (True, [])

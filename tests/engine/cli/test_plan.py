@@ -31,7 +31,7 @@ def test_a_plan_is_told_with_its_numbers_and_reasons(command):
         "page-locked",
         "not measured",
         "load ",
-        "in all ",
+        "total ",
     ):
         assert word in done.out
 
@@ -50,7 +50,7 @@ def test_a_card_by_its_name_has_its_memory_and_speed(command):
     )
     assert (slow.vram_bytes, fast.vram_bytes) == (12 * GB, 24 * GB)
     assert slow.seconds > 3 * fast.seconds > 0
-    assert any("expected of RTX 4090, not measured" in reason for reason in fast.reasons)
+    assert any("estimates for RTX 4090, not measured" in reason for reason in fast.reasons)
     done = command("plan", "sdxl", "--vram", "RTX 9999")
     assert done.code == 2 and "RTX 9999" in done.err and "such as 'RTX 4090'" in done.err
 
@@ -59,7 +59,7 @@ def test_a_card_by_its_name_has_its_memory_and_speed(command):
 def test_what_does_not_fit_ends_with_4_and_the_smallest_that_works(command, form):
     done = command("plan", "flux", "--vram", "512MB", "--ram", "16GB", *form)
     assert done.code == 4
-    assert "the smallest that works is" in done.err
+    assert "needs at least" in done.err
     if form:
         smallest = decode(Plan, done.json).smallest_vram_bytes
         enough = f"{smallest // 2**20 + 1}MB"
@@ -77,7 +77,7 @@ def test_a_machine_without_a_card_says_so(command, monkeypatch):
     done = command("plan", "starter-xl", "--ram", "4GB")
     assert done.code == 0
     assert "no GPU" in done.err
-    assert "everything stays in place" in done.out
+    assert "everything stays loaded" in done.out
 
 
 def test_this_machine_s_card_is_planned_for(command, monkeypatch):

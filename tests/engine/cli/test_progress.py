@@ -13,12 +13,12 @@ def test_every_phase_is_named(stream, monkeypatch):
     bar = ProgressBar(screen)
     for event, words in (
         (Loading(model="[red]a\x1b[2J", component="vae", bytes_done=1, bytes_total=2), "loading"),
-        (Encoding(stage=0, stages=2), "reading the words"),
+        (Encoding(stage=0, stages=2), "encoding the prompt"),
         (
             Step(image=1, images=4, stage=0, stages=2, step=3, steps=20, sigma=1, preview=None),
-            "painting 2 of 4, stage 1 of 2",
+            "denoising 2 of 4, stage 1 of 2",
         ),
-        (Decoding(image=0, images=1), "developing"),
+        (Decoding(image=0, images=1), "decoding"),
         (Progress(what="a\x1b[2J.bin", done=2**20, total=2**21, unit="bytes"), "1.0 of 2.0 MB"),
         (Progress(what="here", done=3, total=7, unit="files"), "here, 3 of 7"),
         (Progress(what="here", done=3, total=None, unit="files"), "here, 3"),

@@ -59,7 +59,7 @@ def test_what_is_turned_off_or_set(sources):
 @pytest.mark.parametrize("target", ["diffusers", "comfyui"])
 def test_for_others_nothing_but_the_scheme_is_written(sources, target):
     choice = choices_of(arguments(target=target), sources)["unet"]
-    assert choice.pure and not choice.convolutions
+    assert choice.single_format and not choice.convolutions
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_the_table_and_each_layer(call, tmp_path):
     assert lines[0].split() == ["LAYER", "BEFORE", "AFTER", "SHARE", "SCHEME", "ERROR"]
     assert len(lines) == 61 and all("int4" in line and line.endswith("%") for line in lines[1:])
     rows = {line.split()[0]: line for line in parts.splitlines()}
-    assert "60 int4" in rows["transformer"] and "as it was" in rows["vae"] and "all" in rows
+    assert "60 int4" in rows["transformer"] and "unchanged" in rows["vae"] and "all" in rows
     assert path == str(tmp_path / "small")
 
 
@@ -151,13 +151,13 @@ def test_ctrl_c_stops_in_good_order(tiny_pixart_folder, tmp_path, monkeypatch, c
     from mezzotint.cli.interrupt import Interrupt
 
     interrupt = Interrupt(tell=lambda _: None, end=lambda _: None)
-    soften = interrupt.soften
+    enable_graceful_stop = interrupt.enable_graceful_stop
 
     def pressed():
-        soften()
+        enable_graceful_stop()
         interrupt.handle(2, None)
 
-    monkeypatch.setattr(interrupt, "soften", pressed)
+    monkeypatch.setattr(interrupt, "enable_graceful_stop", pressed)
     words = ["quantize", str(tiny_pixart_folder), "--scheme", "int8", "-o", str(tmp_path / "small")]
     assert run(words, Context(interrupt=interrupt)) == 130
     assert not (tmp_path / "small").exists() and "Stopped" in capsys.readouterr().err

@@ -25,14 +25,14 @@ class Failing:
 def test_results_and_talk_go_apart(stream):
     terminal: Any = Terminal(stream(), stream())
     terminal.result("a.png")
-    terminal.talk("1 s")
+    terminal.message("1 s")
     assert (terminal.stdout.getvalue(), terminal.stderr.getvalue()) == ("a.png\n", "1 s\n")
 
 
 def test_quiet_silences_talk_but_not_errors(stream):
     terminal: Any = Terminal(stream(), stream())
     terminal.quiet = True
-    terminal.talk("1 s")
+    terminal.message("1 s")
     terminal.error(MezzotintError("no"))
     assert terminal.stderr.getvalue() == "mezzotint: error: no\n"
 

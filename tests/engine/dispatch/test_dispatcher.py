@@ -64,7 +64,7 @@ def test_what_is_unsupported_is_told_once_by_all_who_share_the_log(log, notices)
 
 
 def test_formats_that_fall_back_untold_are_counted(log, notices):
-    assert dispatcher(refusing(Unsupported("32 bits")), log, untold=torch.float32).run(X, 3) is None
+    assert dispatcher(refusing(Unsupported("32 bits")), log, silent_dtype=torch.float32).run(X, 3) is None
     assert (log.fallbacks, notices) == ((KernelFallback(reason="32 bits", calls=1),), [])
 
 

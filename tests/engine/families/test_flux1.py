@@ -112,4 +112,4 @@ def test_a_negative_prompt_is_said_to_have_no_part(model, tmp_path):
     request = request_of(folder, tmp_path, steps=1, guidance_scale=3.5, negative_prompt="rain")
     Engine(Catalog.standard()).generate(request, events.append, lambda: False)
     (told,) = [one for one in events if isinstance(one, Notice) and one.code == "negative_ignored"]
-    assert told.message.startswith("the model is told its guidance as a number")
+    assert told.message.startswith("the model has embedded guidance")

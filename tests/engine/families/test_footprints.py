@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from planned_machines import component_of
 
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.conversion.model import Conversion, convert
@@ -88,7 +89,7 @@ def test_shared_files_are_told(tiny_sdxl_folder, tiny_single_file):
     base = footprint(assets_folder() / "starter" / "xl")
     refiner = footprint(assets_folder() / "starter" / "xl-refiner")
     for name in ("text_encoder_2", "vae"):
-        assert base.component(name).shared == refiner.component(name).shared
+        assert component_of(base, name).shared == component_of(refiner, name).shared
     keys = [part.shared for path in (tiny_sdxl_folder, tiny_single_file) for part in footprint(path).components]
     assert len(set(keys)) == len(keys)
 
@@ -131,13 +132,13 @@ def test_autoencoders_and_t5_are_wide(tiny_pixart_folder):
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_what_is_quantized_takes_what_its_files_say(kind, quantized, tiny_sdxl_folder):
     plain, small = footprint(tiny_sdxl_folder), footprint(quantized[kind])
-    unet, before = small.component("unet"), plain.component("unet")
+    unet, before = component_of(small, "unet"), component_of(plain, "unet")
     assert [block.name for block in unet.blocks] == [block.name for block in before.blocks]
     assert [dict(block.bytes) for block in unet.blocks] == [{"none": block.bytes["int8"]} for block in before.blocks]
     assert dict(unet.outside) == {"none": before.outside["int8"]}
     assert unet.bytes("int4") == unet.bytes("none") == before.bytes("int8")
     assert unet.live == before.live
-    assert replace(small.component("vae"), shared="") == replace(plain.component("vae"), shared="")
+    assert replace(component_of(small, "vae"), shared="") == replace(component_of(plain, "vae"), shared="")
 
 
 @pytest.mark.slow
@@ -145,9 +146,9 @@ def test_a_quantized_network_in_the_place_of_a_models_own(quantized, tiny_sdxl_f
     sources = sources_of(tiny_sdxl_folder)
     path = next((quantized["folder"] / "unet").glob("*.safetensors"))
     found = footprint_of(with_weights(sources, "unet", path), model_id="model")
-    assert found.component("unet").bytes("none") == footprint_of(sources, model_id="model").component("unet").bytes(
-        "int8"
-    )
+    assert component_of(found, "unet").bytes("none") == component_of(
+        footprint_of(sources, model_id="model"), "unet"
+    ).bytes("int8")
 
 
 def test_what_a_configuration_leaves_out_is_as_its_class_has_it(tiny_sdxl_folder):

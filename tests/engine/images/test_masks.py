@@ -94,7 +94,9 @@ def test_a_copy_that_was_resized_fits_whatever_was_rounded(width, height, scale,
 @pytest.mark.parametrize("size", [(32, 48), (48, 48), (48, 40), (480, 300), (24, 20)])
 def test_another_shape_is_refused(saved, size):
     path = saved(square(size=size))
-    with pytest.raises(UsageError, match=f"is {size[0]}x{size[1]}, the image 48x32: they must have the same shape"):
+    with pytest.raises(
+        UsageError, match=f"is {size[0]}x{size[1]}, the image 48x32: they must have the same aspect ratio"
+    ):
         read_mask(path, SIZE)
 
 

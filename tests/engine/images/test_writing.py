@@ -75,7 +75,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, pixels: Image.Image, make_record: MakeRecord) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="make the folder"):
+    with pytest.raises(StorageError, match="create the folder"):
         write_image(pixels, tmp_path / "file" / "a.png", make_record(), overwrite=False)
 
 
@@ -111,6 +111,6 @@ def test_when_every_name_is_taken_it_is_told(
     monkeypatch.setattr(writing, "_MOST_TWINS", 3)
     for _ in range(3):
         write_image(pixels, tmp_path / "a.png", make_record(), overwrite=False)
-    with pytest.raises(StorageError, match=r"no free name is left beside .*a\.png"):
+    with pytest.raises(StorageError, match=r"no free name is left next to .*a\.png"):
         write_image(pixels, tmp_path / "a.png", make_record(), overwrite=False)
     assert names(tmp_path) == ["a-1.png", "a-2.png", "a.png"]

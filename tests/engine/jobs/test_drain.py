@@ -246,7 +246,7 @@ def test_a_queue_that_cannot_be_written_ends_the_work_and_the_image_is_not_made_
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "saved", fails)
-        patch.setattr(store, "put_back", fails)
+        patch.setattr(store, "requeue", fails)
         patch.setattr(store, "fail", fails)
         with pytest.raises(StorageError):
             work()

@@ -6,6 +6,7 @@ import pytest
 from fake_engine import result_of
 from hypothesis import given
 from hypothesis import strategies as st
+from queue_timings import record_timing
 
 from mezzotint.jobs.expectation import KEPT, fading_median, seconds_of
 from mezzotint.jobs.store import PhaseSeconds, run_key
@@ -21,7 +22,7 @@ def request(width=512, height=512, steps=20, model="m", **changes):
 
 def test_nothing_is_known_of_what_was_never_made(store):
     assert store.expected(request()).seconds is None
-    assert store.expected(request()).how_sure == "unknown"
+    assert store.expected(request()).basis == "unknown"
     store.add([request()])
     assert store.expected_queue() is None
     assert store.expected_entry(1) is None
@@ -32,25 +33,25 @@ def test_an_empty_queue_takes_no_time(store):
 
 
 def test_the_phases_add_up(store):
-    store.record(run_key(request()), SECONDS)
+    record_timing(store, run_key(request()), SECONDS)
     found = store.expected(request(steps=30, count=4))
     assert found.seconds == 10 + 1 + 4 * (30 * 0.5 + 2 + 0.25)
-    assert (found.how_sure, found.phases.steps) == ("measured", 30)
+    assert (found.basis, found.phases.steps) == ("measured", 30)
     assert store.expected(request(steps=30, count=4), loaded=True).seconds == found.seconds - 10
 
 
 def test_steps_that_are_not_said_are_those_of_the_last_time(store):
-    store.record(run_key(request()), SECONDS)
+    record_timing(store, run_key(request()), SECONDS)
     assert store.expected(request(steps=None)).phases.steps == 20
-    store.record(run_key(request()), replace(SECONDS, steps=0))
+    record_timing(store, run_key(request()), replace(SECONDS, steps=0))
     assert store.expected(request(steps=None)).seconds is None
 
 
 def test_another_size_is_reckoned_by_its_pixels(store):
-    store.record(run_key(request(512, 512)), SECONDS)
-    store.record(run_key(request(2048, 2048)), replace(SECONDS, step=100))
+    record_timing(store, run_key(request(512, 512)), SECONDS)
+    record_timing(store, run_key(request(2048, 2048)), replace(SECONDS, step=100))
     found = store.expected(request(1024, 512, steps=10))
-    assert found.how_sure == "scaled"
+    assert found.basis == "scaled"
     assert found.seconds == 10 + 1 + 10 * 1.0 + 4 + 0.5
     assert store.expected(request(1024, 512, model="another")).seconds is None
     assert store.expected(request(1024, 512, device="cpu")).seconds is None
@@ -58,7 +59,7 @@ def test_another_size_is_reckoned_by_its_pixels(store):
 
 
 def test_the_queue_loads_a_model_once(store, make):
-    store.record(run_key(request()), SECONDS)
+    record_timing(store, run_key(request()), SECONDS)
     store.add([request(count=2), request(steps=10)])
     each = 2 + 0.25
     assert store.expected_queue() == pytest.approx(10 + 2 * 1 + 2 * (10 + each) + (5 + each))
@@ -82,20 +83,20 @@ def test_finishing_teaches(store, make):
 
 def test_a_warm_model_says_nothing_about_loading(store):
     for load in (10, 0, 0.1, 12, 0):
-        store.record(run_key(request()), replace(SECONDS, load=load))
+        record_timing(store, run_key(request()), replace(SECONDS, load=load))
     assert 10 <= store.expected(request()).phases.load <= 12
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), -1.0])
 def test_times_that_cannot_be_teach_nothing(store, odd):
-    store.record(run_key(request()), replace(SECONDS, step=odd))
+    record_timing(store, run_key(request()), replace(SECONDS, step=odd))
     assert store.expected(request()).seconds is None
 
 
 def test_only_so_many_runs_are_remembered(store):
     for number in range(KEPT * 2):
-        store.record(run_key(request()), replace(SECONDS, step=float(number)))
-    store.record(run_key(request(model="n")), SECONDS)
+        record_timing(store, run_key(request()), replace(SECONDS, step=float(number)))
+    record_timing(store, run_key(request(model="n")), SECONDS)
     assert store._database.row("SELECT count(*) FROM timings WHERE key = 1") == (KEPT,)
     assert store.expected(request()).phases.step > KEPT
 
@@ -120,7 +121,7 @@ def test_what_a_result_took():
 
 
 def test_a_run_that_was_cancelled_teaches_its_pace(store):
-    store.record(run_key(request()), SECONDS)
+    record_timing(store, run_key(request()), SECONDS)
     before = store.expected(request()).seconds
     store.learn_pace(request(), 2.5)
     assert store.expected(request()).seconds > before

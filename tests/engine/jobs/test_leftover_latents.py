@@ -14,7 +14,7 @@ from mezzotint import paths
 from mezzotint.errors import DeviceLost, ImageRefused, OutOfMemory
 from mezzotint.images.record import ImageRecord
 from mezzotint.jobs.drain import DrainControl, drain
-from mezzotint.jobs.leftover_latents import agrees
+from mezzotint.jobs.leftover_latents import matches_exactly
 from mezzotint.protocol import (
     Cascade,
     DecodeRequest,
@@ -82,7 +82,7 @@ def begun(store, tmp_path):
         store.add([asked])
         store.claim("me")
         path = leave_latents(made or asked, 7, tmp_path / "out" / "7.png")
-        store.died(1, because="a crash")
+        store.on_engine_death(1, because="a crash")
         return str(path)
 
     return call
@@ -267,12 +267,12 @@ def filled(request):
 
 @given(REQUESTS)
 def test_what_the_engine_settled_agrees_with_what_was_asked(request_):
-    assert agrees(request_, filled(request_))
+    assert matches_exactly(request_, filled(request_))
 
 
 @given(REQUESTS, REQUESTS)
 def test_nothing_that_was_said_otherwise_agrees(one, other):
-    if agrees(one, filled(other)):
+    if matches_exactly(one, filled(other)):
         for name in ("prompt", "negative_prompt", "images", "embeddings", "loras"):
             assert getattr(one, name) == getattr(other, name)
         assert len(one.cascade.stages) == len(other.cascade.stages)

@@ -75,7 +75,7 @@ def test_endless_marks(text):
         ("{a|b}" * 14, "16384 prompts"),
         ("{a|b}" * 3000, "more than a billion"),
         ("{a|" * 50_000 + "}" * 50_000, "more than 16 deep"),
-        ("x" * 1_000_000 + "{a|b}" * 8, "too much for one entry"),
+        ("x" * 1_000_000 + "{a|b}" * 8, "too long for one entry"),
     ],
 )
 def test_too_much_is_refused_before_it_is_made(text, told):

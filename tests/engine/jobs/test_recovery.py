@@ -7,7 +7,7 @@ from mezzotint.jobs.store import Recovered
 from mezzotint.protocol import GenerateRequest, Output
 
 
-@pytest.mark.parametrize("end", ["put_back", "died", "recover"])
+@pytest.mark.parametrize("end", ["requeue", "on_engine_death", "recover"])
 def test_what_was_cancelled_is_not_begun_again(store, request_of, end):
     entry = store.add([request_of()])
     task = store.claim("me")
@@ -26,7 +26,7 @@ def test_what_is_put_back_is_the_next_again_for_the_images_that_are_missing(stor
     store.add([request_of("another")])
     task = store.claim("me")
     make(task, 1)
-    assert store.put_back(task.id, because="stopped") == "waiting"
+    assert store.requeue(task.id, because="stopped") == "waiting"
     again = store.claim("me")
     assert (again.id, again.request.seed, again.request.count, again.attempts) == (task.id, 8, 2, 1)
     make(again)
@@ -38,7 +38,7 @@ def test_an_image_that_came_after_it_was_put_back_is_not_made_again(store, reque
     store.add([request_of()])
     store.add([request_of("another")])
     task = store.claim("me")
-    store.put_back(task.id, because="stopped")
+    store.requeue(task.id, because="stopped")
     make(task)
     assert store.claim("me").request.prompt == "another"
     assert store.row(1).state == "done"
@@ -47,11 +47,11 @@ def test_an_image_that_came_after_it_was_put_back_is_not_made_again(store, reque
 def test_two_deaths_set_a_task_aside_and_a_person_may_try_again(store, request_of):
     entry = store.add([request_of(), request_of("good")])
     first = store.claim("me")
-    assert store.died(first.id, because="exit code 139") == "waiting"
+    assert store.on_engine_death(first.id, because="exit code 139") == "waiting"
     assert store.entry(entry).tasks[0].error == "exit code 139"
     again = store.claim("me")
     assert (again.id, again.attempts, again.error) == (first.id, 2, None)
-    assert store.died(again.id, because="exit code 139") == "set_aside"
+    assert store.on_engine_death(again.id, because="exit code 139") == "set_aside"
     assert "2 times" in store.row(entry).error and "exit code 139" in store.row(entry).error
     assert store.claim("me").request.prompt == "good"
     store.retry([entry])
@@ -62,10 +62,10 @@ def test_two_deaths_set_a_task_aside_and_a_person_may_try_again(store, request_o
 def test_an_end_in_good_order_is_no_death(store, request_of):
     store.add([request_of()])
     for _ in range(5):
-        store.put_back(store.claim("me").id, because="stopped")
-    store.died(store.claim("me").id, because="x")
-    store.put_back(store.claim("me").id, because="stopped")
-    assert store.died(store.claim("me").id, because="x") == "set_aside"
+        store.requeue(store.claim("me").id, because="stopped")
+    store.on_engine_death(store.claim("me").id, because="x")
+    store.requeue(store.claim("me").id, because="stopped")
+    assert store.on_engine_death(store.claim("me").id, because="x") == "set_aside"
 
 
 def test_recovery_after_the_program_has_died(store, opened, request_of, make):
@@ -73,7 +73,7 @@ def test_recovery_after_the_program_has_died(store, opened, request_of, make):
     for prompt in ("there", "once", "twice", "alive"):
         store.add([request_of(prompt)])
     there, once = store.claim("dead"), store.claim("dead")
-    store.died(store.claim("dead").id, because="x")
+    store.on_engine_death(store.claim("dead").id, because="x")
     twice = store.claim("dead")
     assert twice.request.prompt == "twice"
     alive = store.claim("alive")
@@ -144,10 +144,10 @@ def test_an_engine_that_dies_takes_what_it_was_making_with_it_and_nothing_else(s
     entry = store.add([request_of("poison"), request_of("good")])
     for state in ("waiting", "set_aside"):
         assert store.claim("me").request.prompt == "poison"
-        assert store.owner_died("another", because="x") == ()
-        assert store.owner_died("me", because="exit code 139") == (state,)
+        assert store.on_owner_death("another", because="x") == ()
+        assert store.on_owner_death("me", because="exit code 139") == (state,)
     assert [task.state for task in store.entry(entry).tasks] == ["set_aside", "waiting"]
-    assert store.waits() and not store.paused()
+    assert store.has_waiting() and not store.paused()
 
 
 def test_what_is_released_counts_the_images_that_are_there(store, tmp_path):
@@ -162,11 +162,11 @@ def test_what_is_released_counts_the_images_that_are_there(store, tmp_path):
 
 
 def test_whether_anything_waits(store, request_of):
-    assert not store.waits()
+    assert not store.has_waiting()
     entry = store.add([request_of()])
-    assert store.waits()
+    assert store.has_waiting()
     store.cancel([entry])
-    assert not store.waits()
+    assert not store.has_waiting()
 
 
 def test_what_nobody_waits_for_any_more_is_asked_about(store, request_of, make):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.images.naming import NameFields, image_path
-from mezzotint.jobs.requests import changed, changes, run_key, settle, steps_of, title_of
+from mezzotint.jobs.requests import apply_diff, diff, resolve, run_key, steps_of, title_of
 from mezzotint.protocol import (
     Cascade,
     GenerateRequest,
@@ -38,22 +38,22 @@ REQUESTS = st.builds(
 
 @given(REQUESTS, REQUESTS)
 def test_what_is_written_as_a_change_is_read_again(base, request):
-    assert changed(base, changes(base, request)) == request
+    assert apply_diff(base, diff(base, request)) == request
 
 
 @pytest.mark.parametrize("written", ["[]", "{", '{"seed": "x"}', '{"colour": 1}', '{"seed": null, "prompt": 5}', "5"])
 def test_what_is_no_change_is_refused(written):
     with pytest.raises(ProtocolError):
-        changed(GenerateRequest(prompt="x"), written)
+        apply_diff(GenerateRequest(prompt="x"), written)
 
 
 @given(REQUESTS)
 def test_a_seed_is_fixed(request):
-    settled = settle(request)
-    assert settled.request.seed == settled.seed is not None
-    assert settled.drawn == (request.seed is None)
-    assert request.seed in (None, settled.seed)
-    assert settle(settled.request).request == settled.request
+    resolved = resolve(request)
+    assert resolved.request.seed == resolved.seed is not None
+    assert resolved.drawn == (request.seed is None)
+    assert request.seed in (None, resolved.seed)
+    assert resolve(resolved.request).request == resolved.request
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_seed_is_fixed(request):
 )
 def test_what_cannot_be_made_is_not_queued(changes):
     with pytest.raises(UsageError):
-        settle(GenerateRequest(prompt="x", **changes))
+        resolve(GenerateRequest(prompt="x", **changes))
 
 
 @pytest.mark.parametrize("path", [None, "out/", "[seed].png", "folder", "a/b[date]", "/abs/[seed].png", "~/x/"])
@@ -85,10 +85,10 @@ def test_images_go_where_they_would_have_gone_from_the_folder_of_then(path, tmp_
     monkeypatch.chdir(here)
     output = Output(path=path, preview_folder="steps")
     wanted = image_path(output, names).absolute()
-    settled = settle(GenerateRequest(prompt="x", output=output)).request.output
+    resolved = resolve(GenerateRequest(prompt="x", output=output)).request.output
     monkeypatch.chdir(elsewhere)
-    assert image_path(settled, names).absolute() == wanted
-    assert settled.preview_folder == str(here / "steps")
+    assert image_path(resolved, names).absolute() == wanted
+    assert resolved.preview_folder == str(here / "steps")
 
 
 def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
@@ -107,12 +107,12 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
         loras=(LoraRef(path="/abs/l"),),
         cascade=Cascade(stages=stages),
     )
-    settled = settle(request).request
+    resolved = resolve(request).request
     here = f"{tmp_path}{os.sep}"
-    assert settled.images[0].path == str(tmp_path.parent / "i.png")
-    assert settled.embeddings == (f"{here}e",)
-    assert settled.loras[0].path == str(Path("/abs/l").absolute())
-    first, second, third = settled.cascade.stages
+    assert resolved.images[0].path == str(tmp_path.parent / "i.png")
+    assert resolved.embeddings == (f"{here}e",)
+    assert resolved.loras[0].path == str(Path("/abs/l").absolute())
+    first, second, third = resolved.cascade.stages
     assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
     assert (second.model.id, third.model.id) == ("sdxl-base", "gone.safetensors")
 

@@ -168,9 +168,9 @@ def test_pause_resume_and_stop_after_what_runs(store, opened, request_of):
 def test_cancel_ends_what_waits_and_marks_what_runs(store, request_of):
     entry = store.add([request_of(count=2), request_of()])
     task = store.claim("me")
-    assert not store.cancellation_asked(task.id)
+    assert not store.is_cancel_requested(task.id)
     store.cancel([entry])
-    assert store.cancellation_asked(task.id)
+    assert store.is_cancel_requested(task.id)
     assert store.row(entry).counts == TaskCounts(running=1, cancelled=1)
     assert store.fail(task.id, "cancelled", "stopped") == "cancelled"
     assert (store.row(entry).state, store.row(entry).error) == ("cancelled", None)
@@ -189,13 +189,18 @@ def test_a_task_of_a_removed_entry_is_to_be_stopped(store, request_of, image_of)
     entry = store.add([request_of()])
     task = store.claim("me")
     assert store.remove([entry]) == (entry,)  # it runs: it stays until it has stopped
-    assert store.cancellation_asked(task.id)
+    assert store.is_cancel_requested(task.id)
     assert store.fail(task.id, "cancelled", "stopped") == "cancelled"
     assert store.remove([entry]) == ()
     assert store.count() == 0
-    assert store.cancellation_asked(task.id)
+    assert store.is_cancel_requested(task.id)
     store.saved(task.id, image_of(task.request))
-    assert store.finish(task.id) is store.put_back(task.id, because="") is store.died(task.id, because="") is None
+    assert (
+        store.finish(task.id)
+        is store.requeue(task.id, because="")
+        is store.on_engine_death(task.id, because="")
+        is None
+    )
 
 
 @pytest.mark.parametrize("state", ["done", "failed", "cancelled", "waiting"])
@@ -203,15 +208,15 @@ def test_only_what_runs_ends(store, request_of, make, state):
     entry = store.add([request_of()])
     task = store.claim("me")
     if state == "waiting":
-        store.put_back(task.id, because="x")
+        store.requeue(task.id, because="x")
     elif state == "done":
         make(task)
         store.finish(task.id)
     else:
         store.fail(task.id, state, "x")
     before = store.entry(entry)
-    assert store.finish(task.id) is store.fail(task.id, "failed", "late") is store.put_back(task.id, because="") is None
-    assert store.died(task.id, because="") is None
+    assert store.finish(task.id) is store.fail(task.id, "failed", "late") is store.requeue(task.id, because="") is None
+    assert store.on_engine_death(task.id, because="") is None
     assert store.entry(entry) == before
 
 
@@ -230,7 +235,7 @@ def test_an_engine_that_says_done_without_images_has_failed(store, request_of, m
     task = store.claim("me")
     make(task, 1)
     assert store.finish(task.id) == "failed"
-    assert "2 of its images did not come" in store.row(1).error
+    assert "2 of its images are missing" in store.row(1).error
     store.retry([1])
     assert store.claim("me").request.count == 2
 
@@ -239,7 +244,7 @@ def test_names_that_tell_the_number_stay_what_they_were(store, request_of, make)
     store.add([request_of(count=12, output=Output(path="/o/[index] of [count].png"))])
     task = store.claim("me")
     make(task, 2)
-    store.put_back(task.id, because="")
+    store.requeue(task.id, because="")
     for number in range(3, 13):
         task = store.claim("me")
         assert (task.request.output.path, task.request.count) == (f"/o/{number:02d} of 12.png", 1)
@@ -389,7 +394,7 @@ def test_after_a_failed_write_the_queue_can_be_used(store, request_of, monkeypat
     with sqlite3.connect(store._database.path, isolation_level=None) as other:
         store._database.connection.execute("PRAGMA busy_timeout = 1")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match="another program is writing to it"):
+        with pytest.raises(StorageError, match="another program has been writing to it"):
             store.claim("me")
         assert store.row(entry).state == "waiting"  # and may be read meanwhile
         other.execute("ROLLBACK")

@@ -204,7 +204,7 @@ class Histories(RuleBasedStateMachine):
     @rule(
         which=st.integers(0, 1),
         data=st.data(),
-        how=st.sampled_from(["finish", "fail", "cancelled", "put_back", "died"]),
+        how=st.sampled_from(["finish", "fail", "cancelled", "requeue", "on_engine_death"]),
     )
     def end(self, which, data, how):
         if not self.tasks():
@@ -224,7 +224,7 @@ class Histories(RuleBasedStateMachine):
         assert state == task.state
 
     def _ended(self, task, how):
-        if how == "died":
+        if how == "on_engine_death":
             task.deaths += 1
         if how in ("fail", "cancelled"):
             return "failed" if how == "fail" else "cancelled"
@@ -234,7 +234,7 @@ class Histories(RuleBasedStateMachine):
             return "failed"
         if task.cancelled:
             return "cancelled"
-        return "set_aside" if how == "died" and task.deaths >= 2 else "waiting"
+        return "set_aside" if how == "on_engine_death" and task.deaths >= 2 else "waiting"
 
     @rule(which=st.integers(0, 1))
     def kill(self, which):

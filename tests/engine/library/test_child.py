@@ -45,12 +45,12 @@ def test_its_error_is_ours(kind, expected):
 
 
 def test_an_end_without_an_answer():
-    with pytest.raises(MezzotintError, match=r"ended with code 7 before its work was done: last words"):
+    with pytest.raises(MezzotintError, match=r"ended with code 7 before it was done: last words"):
         run("print('last words', file=sys.stderr)\nsys.exit(7)")
 
 
 def test_garbage():
-    with pytest.raises(ProtocolError, match="no JSON: .*Segmentation"):
+    with pytest.raises(ProtocolError, match="invalid JSON: .*Segmentation"):
         run("print('Segmentation fault')")
     with pytest.raises(MezzotintError):
         run(says([1], 5))
@@ -105,7 +105,7 @@ def test_more_talk_than_a_pipe_holds():
 
 @pytest.mark.parametrize(("windows", "option"), [(True, "creationflags"), (False, "process_group")])
 def test_a_ctrl_c_is_for_us_alone(windows, option):
-    assert set(child._apart(windows)) == {option}
+    assert set(child._isolation_options(windows)) == {option}
 
 
 def test_nothing_is_imported_from_the_folder_that_we_are_in(tmp_path, monkeypatch):

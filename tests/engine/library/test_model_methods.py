@@ -75,7 +75,7 @@ def test_a_model_is_offered_and_fetched(ask, model_server, tmp_path):
     assert offer.target == str(paths.models_folder() / "one.safetensors")
     assert not paths.models_folder().exists(), "an offer writes nothing"
     assert ask("get", GetRequest(source=url)).id == "one"
-    assert "is there already" in ask("offer", GetRequest(source=url)).problem
+    assert "is downloaded already" in ask("offer", GetRequest(source=url)).problem
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_errors(tmp_path, monkeypatch):
     Image.new("RGB", (4, 4)).save(tmp_path / "b.png")
     (tmp_path / "file").touch()
     monkeypatch.setenv("MEZZOTINT_CACHE", str(tmp_path / "file"))
-    with pytest.raises(StorageError, match="make the folder"):
+    with pytest.raises(StorageError, match="create the folder"):
         PixelFiles().write(PixelsRequest(path=str(tmp_path / "b.png")))
 
 

@@ -16,12 +16,12 @@ from mezzotint.errors import StorageError, UnknownModel, UsageError
 from mezzotint.library import places
 from mezzotint.library.places import (
     add_place,
-    forget_model,
+    hide_model,
     is_hidden,
     is_own_place,
     list_places,
-    remember_model,
     remove_place,
+    unhide_model,
 )
 from mezzotint.protocol import ModelRef
 
@@ -124,7 +124,7 @@ def test_what_is_not_there_is_not_added(tmp_path):
 
 
 def test_only_what_was_added_can_be_removed(folder):
-    with pytest.raises(UsageError, match="none of the folders that were added"):
+    with pytest.raises(UsageError, match="is not an added folder"):
         remove_place(str(folder))
 
 
@@ -140,38 +140,38 @@ def test_a_folder_that_has_gone_is_still_listed(folder):
     (folder / "one.safetensors").unlink()
     folder.rmdir()
     place = next(place for place in list_places() if place.own)
-    assert "not there" in place.problem and is_own_place(str(folder))
+    assert "does not exist" in place.problem and is_own_place(str(folder))
     remove_place(str(folder))
 
 
 def test_every_usual_place_is_listed_with_the_source_of_its_models():
     assert [place.source for place in list_places()] == ["bundled", "models", "huggingface"]
-    assert [place.problem for place in list_places()] == [None, "not there yet", "not there"]
+    assert [place.problem for place in list_places()] == [None, "does not exist yet", "does not exist"]
 
 
 @pytest.mark.parametrize("named", ["mine", "path"])
 def test_a_model_is_left_out_of_lists_and_can_still_be_named(named):
     path = sdxl_file(paths.models_folder() / "mine.safetensors")
-    forget_model(Catalog.standard(), "mine" if named == "mine" else str(path))
+    hide_model(Catalog.standard(), "mine" if named == "mine" else str(path))
     assert "mine" not in {model.id for model in Catalog.standard().models()}
     assert {model.id: model.hidden for model in Catalog.standard().models(hidden=True)}["mine"]
     assert Catalog.standard().find(ModelRef(id="mine")).info.id == "mine"
     assert is_hidden(Catalog.standard(), "mine") and path.is_file()
-    remember_model(Catalog.standard(), "mine")
+    unhide_model(Catalog.standard(), "mine")
     assert "mine" in {model.id for model in Catalog.standard().models()}
 
 
 def test_it_stays_hidden_when_its_id_changes():
     sdxl_file(paths.models_folder() / "a" / "mine.safetensors")
-    forget_model(Catalog.standard(), "mine")
+    hide_model(Catalog.standard(), "mine")
     sdxl_file(paths.models_folder() / "b" / "mine.safetensors")
     listed = [Path(model.path) for model in Catalog.standard().models() if model.source == "models"]
     assert listed == [paths.models_folder() / "b" / "mine.safetensors"]
 
 
 def test_a_bundled_model_is_hidden_by_its_id():
-    forget_model(Catalog.standard(), "starter-xl")
-    forget_model(Catalog.standard(), "starter-xl")
+    hide_model(Catalog.standard(), "starter-xl")
+    hide_model(Catalog.standard(), "starter-xl")
     written = tomllib.loads((paths.config_folder() / "config.toml").read_text())
     assert written == {"models": {"hidden": ["starter-xl"]}}
     assert "starter-xl" not in {model.id for model in Catalog.standard().models()}
@@ -179,7 +179,7 @@ def test_a_bundled_model_is_hidden_by_its_id():
 
 def test_an_unknown_model():
     with pytest.raises(UnknownModel):
-        forget_model(Catalog.standard(), "nobody")
+        hide_model(Catalog.standard(), "nobody")
     assert not is_hidden(Catalog.standard(), "nobody")
 
 
@@ -189,5 +189,5 @@ def test_lists_end_as_they_are_wanted(items, data):
     wanted = [one for one in before if data.draw(st.booleans())]
     wanted += [one for one in items if one not in before]
     document = tomlkit.parse(tomlkit.dumps({"folders": before}))
-    places._follow(document["folders"], wanted)
+    places._update_array(document["folders"], wanted)
     assert tomllib.loads(tomlkit.dumps(document))["folders"] == wanted

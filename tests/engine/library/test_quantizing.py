@@ -36,7 +36,7 @@ def test_a_copy_that_was_stopped_and_gone_on_with():
 
 @pytest.mark.parametrize("scheme", ["auto", "none"])
 def test_what_makes_nothing_smaller(scheme):
-    with pytest.raises(UsageError, match="makes nothing smaller"):
+    with pytest.raises(UsageError, match="does not quantize"):
         copy(scheme=scheme)
 
 

@@ -15,7 +15,7 @@ from mezzotint.memory import copying
 from mezzotint.memory.accounting import ByteLedger
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import DirectCopier, StreamCopier
-from mezzotint.memory.host import HostTensor, form_of
+from mezzotint.memory.host import HostTensor, tensor_layout
 from mezzotint.memory.loads import Load
 from mezzotint.memory.streaming import StreamedNetwork
 
@@ -38,10 +38,10 @@ class Immediate:
 class Slow:
     """A source that is read, by way of a scratch."""
 
-    on_disk, at_once, in_parts = True, False, True
+    on_disk, supports_async_copy, supports_partial_reads = True, False, True
 
     def __init__(self, tensor, wait=None):
-        self.kept, self.wait, self.form = tensor, wait, form_of(tensor)
+        self.kept, self.wait, self.layout = tensor, wait, tensor_layout(tensor)
 
     def tensor(self):
         if self.wait is not None:
@@ -57,7 +57,7 @@ class Slow:
 
 def load_of(*sources):
     """Sources on their way to memory that is empty."""
-    size = sum(-(-source.form.bytes // 64) * 64 for source in sources)
+    size = sum(-(-source.layout.bytes // 64) * 64 for source in sources)
     return Load(torch.zeros(size, dtype=torch.uint8), sources)
 
 
@@ -196,10 +196,10 @@ def test_what_has_begun_when_reading_fails_is_done_before_that_is_told():
 def test_a_disk_that_stalls_is_told():
     gate = Event()
     with ThreadPoolExecutor(1) as reader:
-        ticket = DirectCopier(reader, patience=0.01).start(load_of(Slow(torch.zeros(5), gate)), None)
-        with pytest.raises(StorageError, match="nothing for 0.01 seconds"):
+        ticket = DirectCopier(reader, timeout=0.01).start(load_of(Slow(torch.zeros(5), gate)), None)
+        with pytest.raises(StorageError, match="no data from the disk for 0.01 seconds"):
             ticket.wait()
-        ticket.settle()
+        ticket.drain()
         gate.set()
 
 
@@ -209,9 +209,9 @@ def test_what_has_not_begun_is_stopped():
         copier = DirectCopier(reader)
         first = copier.start(load_of(Slow(torch.zeros(5), gate)), None)
         second = copier.start(load, None)
-        second.settle()
+        second.drain()
         gate.set()
-        first.settle()
+        first.drain()
     assert not load.memory.any()
 
 

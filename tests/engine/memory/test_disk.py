@@ -178,7 +178,7 @@ def test_tensors_that_cannot_become_what_is_wanted_are_refused(tmp_path):
     save_file({"weight": torch.randn(3, 4)}, path)
     disk = DiskWeights([path])
     assert list(disk) == ["weight"] and "bias" not in disk and disk.shape("weight") == (3, 4)
-    with pytest.raises(ModelRefused, match=r"\(3, 4\), and \(5, 5\) is wanted"):
+    with pytest.raises(ModelRefused, match=r"\(3, 4\) instead of \(5, 5\)"):
         disk.tensor("weight", shape=(5, 5), dtype=torch.float32)
     with pytest.raises(KeyError):
         disk.tensor("bias", shape=(3,), dtype=torch.float32)

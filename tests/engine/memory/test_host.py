@@ -9,7 +9,7 @@ from torch.utils import _python_dispatch
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.positioned import PositionedFile
 from mezzotint.errors import ModelRefused
-from mezzotint.memory.host import HostTensor, bytes_of, disk_tensor, form_of, stored_dtype
+from mezzotint.memory.host import HostTensor, bytes_of, disk_tensor, stored_dtype, tensor_layout
 
 STORED = {
     "half": torch.randn(6, 4).half(),
@@ -41,12 +41,12 @@ def test_a_tensor_of_a_file_as_it_is(stored, name):
     file, specs = stored
     kept = STORED[name]
     source = disk_tensor(file, specs[name], shape=tuple(kept.shape), dtype=kept.dtype)
-    assert source.on_disk and not source.at_once and source.form == form_of(kept)
+    assert source.on_disk and not source.supports_async_copy and source.layout == tensor_layout(kept)
     found = source.tensor()
     assert found.dtype == kept.dtype and numbers(found) == numbers(kept)
     if kept.numel() > 1:
         part = torch.zeros(3, dtype=torch.uint8)
-        assert source.in_parts
+        assert source.supports_partial_reads
         source.read_part(part, 2)
         assert bytes(part.tolist()) == numbers(kept)[2:5]
 
@@ -65,13 +65,13 @@ def test_a_tensor_of_a_file_goes_to_a_device_whose_memory_is_not_the_host_s_to_w
 @pytest.mark.parametrize("name", ["half", "brain", "single", "double", "eight"])
 def test_a_tensor_of_a_file_in_another_form(stored, name):
     file, specs = stored
-    rows = disk_tensor(file, specs[name], shape=(2, 2, 4), dtype=torch.float16, take=lambda tensor: tensor[2:])
+    rows = disk_tensor(file, specs[name], shape=(2, 2, 4), dtype=torch.float16, convert=lambda tensor: tensor[2:])
     wanted = STORED[name][2:].to(torch.float16).view(2, 2, 4)
     assert rows.tensor().equal(wanted)
     strided = torch.zeros(2, 4, 2, dtype=torch.float16).transpose(1, 2)
     rows.read_into(strided)
     assert strided.equal(wanted)
-    assert not rows.in_parts
+    assert not rows.supports_partial_reads
 
 
 def test_formats_that_torch_lacks_are_refused(stored):
@@ -93,18 +93,18 @@ def test_formats_that_torch_lacks_are_refused(stored):
 )
 def test_a_tensor_of_ram_keeps_its_order_of_dimensions(tensor):
     source = HostTensor(tensor)
-    form = source.form
-    assert not source.on_disk and form.shape == tensor.shape and form.bytes == tensor.numel() * 4
-    target = torch.empty_strided(form.shape, form.stride)
+    layout = source.layout
+    assert not source.on_disk and layout.shape == tensor.shape and layout.bytes == tensor.numel() * 4
+    target = torch.empty_strided(layout.shape, layout.stride)
     source.read_into(target)
     assert target.equal(tensor) and source.tensor() is tensor
     if tensor.is_contiguous() or tensor.is_contiguous(memory_format=torch.channels_last):
-        assert form.stride == tensor.stride()
-    assert source.in_parts == (form.stride == tensor.stride())
-    if source.in_parts:
-        flat = torch.zeros(form.bytes, dtype=torch.uint8)
+        assert layout.stride == tensor.stride()
+    assert source.supports_partial_reads == (layout.stride == tensor.stride())
+    if source.supports_partial_reads:
+        flat = torch.zeros(layout.bytes, dtype=torch.uint8)
         source.read_part(flat, 0)
-        assert flat.view(torch.float32).as_strided(form.shape, form.stride).equal(tensor)
+        assert flat.view(torch.float32).as_strided(layout.shape, layout.stride).equal(tensor)
 
 
 class Copied(_python_dispatch.TorchDispatchMode):

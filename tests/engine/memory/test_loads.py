@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError
 from mezzotint.memory import loads
-from mezzotint.memory.host import HostTensor, form_of
+from mezzotint.memory.host import HostTensor, tensor_layout
 from mezzotint.memory.loads import Gathering, Load
 from mezzotint.memory.segments import placed, views_in
 
@@ -30,10 +30,15 @@ TENSORS = [
 class File:
     """A source that is read, in parts or whole."""
 
-    on_disk, at_once = True, False
+    on_disk, supports_async_copy = True, False
 
-    def __init__(self, kept, in_parts=True, before=lambda start: None):
-        self.kept, self.in_parts, self.before, self.form = kept, in_parts, before, form_of(kept)
+    def __init__(self, kept, supports_partial_reads=True, before=lambda start: None):
+        self.kept, self.supports_partial_reads, self.before, self.layout = (
+            kept,
+            supports_partial_reads,
+            before,
+            tensor_layout(kept),
+        )
 
     def tensor(self):
         return self.kept
@@ -47,14 +52,14 @@ class File:
 
 
 def memory_for(sources):
-    return torch.zeros(placed([source.form for source in sources])[1], dtype=torch.uint8)
+    return torch.zeros(placed([source.layout for source in sources])[1], dtype=torch.uint8)
 
 
 def locked(tensors):
     """Sources side by side in one page-locked run, as pinning leaves them."""
-    forms = [form_of(tensor) for tensor in tensors]
-    run = torch.zeros(placed(forms)[1], dtype=torch.uint8)
-    made = list(views_in(run, forms))
+    layouts = [tensor_layout(tensor) for tensor in tensors]
+    run = torch.zeros(placed(layouts)[1], dtype=torch.uint8)
+    made = list(views_in(run, layouts))
     for view, tensor in zip(made, tensors, strict=True):
         view.copy_(tensor)
     return [HostTensor(view, pinned=True) for view in made]
@@ -75,7 +80,7 @@ def test_what_lies_side_by_side_is_one_copy(tensors):
     sources = locked(tensors)
     load = Load(memory_for(sources), sources)
     assert len(load.copies) == any(tensor.numel() for tensor in tensors)
-    assert load.at_once and not load.on_disk
+    assert load.supports_async_copy and not load.on_disk
     assert all(map(torch.equal, brought(load), tensors))
 
 
@@ -85,7 +90,7 @@ def test_what_lies_in_two_runs_or_in_another_order_is_not():
         load = Load(memory_for(sources), sources)
         assert len(load.copies) == count
         assert all(tensor.equal(source.tensor()) for tensor, source in zip(brought(load), sources, strict=True))
-    assert not Load(memory_for(sources), sources).at_once
+    assert not Load(memory_for(sources), sources).supports_async_copy
 
 
 @given(
@@ -95,8 +100,10 @@ def test_what_lies_in_two_runs_or_in_another_order_is_not():
 )
 def test_pieces_of_any_size_are_the_whole(chosen, size, threads):
     sources = [
-        File(tensor, in_parts and HostTensor(tensor).in_parts) if on_disk else HostTensor(tensor)
-        for tensor, on_disk, in_parts in chosen
+        File(tensor, supports_partial_reads and HostTensor(tensor).supports_partial_reads)
+        if on_disk
+        else HostTensor(tensor)
+        for tensor, on_disk, supports_partial_reads in chosen
     ]
     load = Load(memory_for(sources), sources)
     with ThreadPoolExecutor(3) as pool:
@@ -115,7 +122,7 @@ def test_what_comes_whole_is_made_once_for_all_pieces():
             super().read_into(target)
 
     kept = torch.randn(1024)
-    load = Load(torch.zeros(4096, dtype=torch.uint8), [Counted(kept, in_parts=False)])
+    load = Load(torch.zeros(4096, dtype=torch.uint8), [Counted(kept, supports_partial_reads=False)])
     gathering = Gathering(load.placed, None)
     for start in range(0, 4096, 512):
         gathering.fill(load.memory[start : start + 512], start)

@@ -47,7 +47,7 @@ def streamed(chosen: Case, resident: int, slots: int):
 
 
 def begin(network: StreamedNetwork, branches: dict[str, list[Branch]]) -> None:
-    set_branches(network.network, branches, at_rest=False)
+    set_branches(network.network, branches, merge_now=False)
     network.enter()
     network.ready()
 

@@ -58,14 +58,14 @@ def test_everything_is_locked_and_the_same(chunk):
     expected, locker = network(x), Locker()
     assert streamed.pin(locker, PLENTY, chunk)
     assert all(is_locked(tensor, locker) for _, tensor in tensors_of(network))
-    assert all(weight.source.at_once for weight in streamed.weights)
+    assert all(weight.source.supports_async_copy for weight in streamed.weights)
     assert streamed.pinned_bytes == sum(locker.locked.values())
     assert network(x).equal(expected) and isinstance(network[0].weight, nn.Parameter)
     streamed.enter()
     assert network(x).equal(expected)
     streamed.unpin()
     assert not locker.locked and not streamed.entered and streamed.pinned_bytes == 0
-    assert not any(weight.source.at_once for weight in streamed.weights)
+    assert not any(weight.source.supports_async_copy for weight in streamed.weights)
     assert network(x).equal(expected)
 
 
@@ -85,7 +85,7 @@ def test_small_weights_fill_what_large_ones_leave_of_the_budget():
     streamed.pin(Locker(), 4096)
     biases = sum(module.bias.numel() * 4 for module in network)
     assert streamed.pinned_bytes == 4096 > biases
-    assert all(weight.source.at_once == (weight.source.form.bytes < 4096) for weight in streamed.weights)
+    assert all(weight.source.supports_async_copy == (weight.source.layout.bytes < 4096) for weight in streamed.weights)
 
 
 def test_sizes_are_added_up_once():
@@ -94,7 +94,7 @@ def test_sizes_are_added_up_once():
     counted = []
     locker = Locker()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pinning, "placed", lambda forms: counted.append(len(forms)) or segments.placed(forms))
+        patch.setattr(pinning, "placed", lambda layouts: counted.append(len(layouts)) or segments.placed(layouts))
         assert streamed.pin(locker, PLENTY)
     assert all(is_locked(tensor, locker) for _, tensor in tensors_of(network))
     assert sum(counted) <= 3 * 400
@@ -107,10 +107,10 @@ def test_what_is_refused_stays_pageable_and_right():
     assert not streamed.pin(locker, PLENTY, 10_000)
     assert len(locker.locked) == 2
     for weight in streamed.weights:
-        assert weight.source.at_once == is_locked(weight.at_rest, locker)
+        assert weight.source.supports_async_copy == is_locked(weight.at_rest, locker)
     streamed.enter()
     assert network(x).equal(expected)
-    with pytest.raises(RuntimeError, match="not on the device"):
+    with pytest.raises(RuntimeError, match="while the network is on the device"):
         streamed.pin(locker, PLENTY)
     streamed.leave()
     assert network(x).equal(expected)

@@ -135,7 +135,7 @@ WHOLE = 5 * BLOCK  # more than a network of four blocks
 def locked_of(residency):
     """How many weights of each network are locked."""
     names = ("text", "unet", "refiner", "vae")
-    return {name: sum(weight.source.at_once for weight in residency[name].weights) for name in names}
+    return {name: sum(weight.source.supports_async_copy for weight in residency[name].weights) for name in names}
 
 
 def test_the_first_network_is_locked_before_the_others_and_the_budget_is_one():

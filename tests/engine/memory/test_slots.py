@@ -5,7 +5,7 @@ import torch
 
 from mezzotint.errors import StorageError
 from mezzotint.memory.copying import DirectCopier
-from mezzotint.memory.host import HostTensor, form_of
+from mezzotint.memory.host import HostTensor, tensor_layout
 from mezzotint.memory.loads import Load
 from mezzotint.memory.slots import Slot
 
@@ -13,10 +13,10 @@ from mezzotint.memory.slots import Slot
 class Failing:
     """A source that cannot be read when it is told so."""
 
-    on_disk = at_once = in_parts = False
+    on_disk = supports_async_copy = supports_partial_reads = False
 
     def __init__(self, kept):
-        self.kept, self.form, self.fails = kept, form_of(kept), False
+        self.kept, self.layout, self.fails = kept, tensor_layout(kept), False
 
     def tensor(self):
         return self.kept
@@ -82,4 +82,4 @@ def test_what_cannot_be_had_is_told_and_fetched_again(memory):
         use(slot, memory, "ab")
     second.fails = False
     assert use(slot, memory, "ba") == [2, 1]
-    slot.settle()
+    slot.drain()

@@ -71,7 +71,7 @@ def test_the_cap_that_it_needs_is_enough_and_a_byte_less_is_not(name):
             if fits:
                 assert chosen.call().equal(chosen.answer)
             else:
-                with pytest.raises(DeviceOutOfMemory, match="MiB are in use"):
+                with pytest.raises(DeviceOutOfMemory, match="MiB in use"):
                     chosen.call()
         network.leave()
         gc.collect()

@@ -7,7 +7,7 @@ import torch
 from fake_card.install import fake_card
 from streamed_networks import case
 
-from mezzotint.memory.copying import Queued, Staging, StreamCopier
+from mezzotint.memory.copying import Staging, StreamCopier, StreamTicket
 from mezzotint.memory.device import open_device
 from mezzotint.memory.pinning import CudaLocker
 from mezzotint.memory.streaming import StreamedNetwork
@@ -108,7 +108,7 @@ def test_a_block_that_is_locked_in_part_is_a_copy_for_each_part():
 FAULTS = {
     "computing does not wait for copies": (StreamCopier, "_compute", lambda self, event: None),
     "copies do not wait for computing": (StreamCopier, "mark", lambda self: torch.cuda.Event()),
-    "memory is given back while copies are on their way": (Queued, "settle", lambda self: None),
+    "memory is given back while copies are on their way": (StreamTicket, "drain", lambda self: None),
 }
 
 

@@ -41,7 +41,7 @@ def test_a_product_is_that_of_the_weight(format_):
     tensors = format_.quantize(weight)
     back = format_.dequantize(tensors, weight.shape, torch.float32)
     torch.testing.assert_close(format_.product(x, tensors, weight.shape), x @ back.T)
-    for name, wanted in format_.described(SHAPE).items():
+    for name, wanted in format_.part_specs(SHAPE).items():
         assert (tuple(tensors[name].shape), tensors[name].dtype) == (wanted.shape, wanted.dtype)
 
 
@@ -57,9 +57,9 @@ def test_thirds_of_rows_are_the_thirds_of_the_weight(format_):
 
 @EACH
 def test_rows_hold_whole_blocks(format_):
-    assert format_.fits((8, 64)) is None
-    assert "is no multiple" in (format_.fits((8, 72)) or "").replace("are", "is")
-    assert "dimensions" in (format_.fits((8, 64, 1, 1)) or "")
+    assert format_.shape_problem((8, 64)) is None
+    assert "are not a multiple" in (format_.shape_problem((8, 72)) or "")
+    assert "dimensions" in (format_.shape_problem((8, 64, 1, 1)) or "")
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (128, 4), (129, 5), (300, 12)])
@@ -74,5 +74,5 @@ def test_tiles_are_laid_side_by_side_again(rows, columns):
 
 def test_numbers_that_cannot_be_are_refused():
     for format_ in (Mxfp8(), Nvfp4()):
-        with pytest.raises(ModelRefused, match="not finite"):
+        with pytest.raises(ModelRefused, match="contains NaN"):
             format_.quantize(torch.full((1, 64), float("nan")))

@@ -20,7 +20,7 @@ from mezzotint.quantization.branched import (
 )
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLinear
-from mezzotint.quantization.linear import Branch, joined
+from mezzotint.quantization.linear import Branch, join_branches
 
 sides = st.integers(1, 12)
 
@@ -97,7 +97,7 @@ def test_only_what_changes_is_merged_anew():
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_a_sum_in_16_bits_is_rounded_once(dtype, monkeypatch):
-    monkeypatch.setattr(branched, "_AT_ONCE", 40)  # five rows at a time
+    monkeypatch.setattr(branched, "_MERGE_CHUNK", 40)  # five rows at a time
     layer = nn.Linear(8, 48).to(dtype)
     branches = [linear_branch(48, 8), linear_branch(48, 8, 5, scale=-0.2, seed=4)]
     network = nn.Sequential(layer)
@@ -111,7 +111,7 @@ def test_a_sum_in_16_bits_is_rounded_once(dtype, monkeypatch):
 def test_weights_that_compute_elsewhere_are_merged_there():
     network = nn.Sequential(nn.Linear(8, 6), nn.Linear(6, 6))
     weights, branch = [layer.weight for layer in network], linear_branch(6, 8)
-    set_branches(network, {"0": [branch]}, at_rest=False)
+    set_branches(network, {"0": [branch]}, merge_now=False)
     assert [layer.weight is weight for layer, weight in zip(network, weights, strict=True)] == [True, True]
     assert merged_branches(network) == {"0.weight": (branch,)}
     target = torch.empty(6, 8)
@@ -121,11 +121,11 @@ def test_weights_that_compute_elsewhere_are_merged_there():
 
 def test_several_beside_a_quantized_weight_are_joined_once_and_not_when_called(monkeypatch):
     layer = QuantizedLinear(Int8(dynamic=False), (6, 8), None)
-    layer.take(layer.format.quantize(random(6, 8)))
+    layer.set_tensors(layer.format.quantize(random(6, 8)))
     network = nn.Sequential(layer)
     set_branches(network, {"0": [linear_branch(6, 8, rank) for rank in (1, 2, 3)]})
     (branch,) = network[0].branches
-    assert branch.down.shape == (6, 8) and branch.up.shape == (6, 6) and joined([branch]) is branch
+    assert branch.down.shape == (6, 8) and branch.up.shape == (6, 6) and join_branches([branch]) is branch
 
     def no_longer(*_args, **_kwargs):
         raise AssertionError("joined again")
@@ -155,7 +155,7 @@ FORMATS = [
 def test_a_quantized_layer_is_as_its_own_weight_with_the_branches_merged(format_, tolerance):
     weight, bias, x = random(48, 64), random(48), random(20, 64)
     layer = QuantizedLinear(format_, (48, 64), bias)
-    layer.take(format_.quantize(weight))
+    layer.set_tensors(format_.quantize(weight))
     network, branches = nn.Sequential(layer), [linear_branch(48, 64), linear_branch(48, 64, 5, scale=-0.2, seed=4)]
     plain = network(x)
     set_branches(network, {"0": branches})
@@ -171,7 +171,7 @@ def test_a_quantized_layer_is_as_its_own_weight_with_the_branches_merged(format_
 def test_a_quantized_convolution_too():
     convolution = nn.Conv2d(6, 8, 3, stride=2, padding=1)
     layer = QuantizedConv2d(Int8(dynamic=False), convolution)
-    layer.take(layer.format.quantize(convolution.weight.detach()))
+    layer.set_tensors(layer.format.quantize(convolution.weight.detach()))
     network, x = nn.Sequential(layer), random(1, 6, 9, 9)
     plain, branch = network(x), conv_branch(layer)
     set_branches(network, {"0": [branch]})

@@ -22,7 +22,7 @@ def feed_forward(kind="geglu", format_=None, **options):
     weights = {name: made.get_submodule(name).weight.float() for name in ("net.0.proj", "net.2")}
     swap_in(made, dict.fromkeys(weights, format_ or Int8(dynamic=True, group=64)))
     for name, layer in quantized_layers(made):
-        layer.take(layer.format.quantize(weights[name]))
+        layer.set_tensors(layer.format.quantize(weights[name]))
     return made
 
 

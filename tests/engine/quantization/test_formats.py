@@ -32,7 +32,7 @@ def whole(format_, tensors, shape):
 @EACH
 @given(weight=weights(columns=256, multiple=64))
 def test_it_makes_the_tensors_that_it_describes(format_, weight):
-    tensors, described = format_.quantize(weight), format_.described(tuple(weight.shape))
+    tensors, described = format_.quantize(weight), format_.part_specs(tuple(weight.shape))
     assert list(tensors) == list(described)
     for name, tensor in tensors.items():
         assert (tuple(tensor.shape), tensor.dtype) == (described[name].shape, described[name].dtype), name
@@ -43,11 +43,11 @@ def test_it_makes_the_tensors_that_it_describes(format_, weight):
 @given(n=st.integers(1, 40), k=st.integers(1, 90), double=st.booleans())
 def test_nf4_and_plain_int8_take_any_width(n, k, double):
     for format_ in (Nf4(double=double), Int8(dynamic=True), Int8(dynamic=False)):
-        assert format_.fits((n, k)) is None
+        assert format_.shape_problem((n, k)) is None
         weight, x = seeded(n, k), seeded(3, k)
         tensors = format_.quantize(weight)
         assert {name: (tuple(each.shape), each.dtype) for name, each in tensors.items()} == {
-            name: (each.shape, each.dtype) for name, each in format_.described((n, k)).items()
+            name: (each.shape, each.dtype) for name, each in format_.part_specs((n, k)).items()
         }
         assert format_.product(x, tensors, weight.shape).shape == (3, n)
 
@@ -55,7 +55,7 @@ def test_nf4_and_plain_int8_take_any_width(n, k, double):
 @given(shape=st.tuples(*[st.integers(1, 5)] * 4))
 def test_weights_of_convolutions_are_rounded_for_each_output(shape):
     weight, format_ = seeded(*shape), Int8(dynamic=False)
-    assert format_.fits(shape) is None
+    assert format_.shape_problem(shape) is None
     tensors = format_.quantize(weight)
     assert tensors["weight"].shape == shape and tensors["weight_scale"].shape == (shape[0], 1)
     off = (format_.dequantize(tensors, weight.shape, torch.float32) - weight).abs()
@@ -139,7 +139,7 @@ def test_rows_do_not_see_each_other(format_):
 def test_numbers_that_cannot_be_are_refused(format_, value):
     weight = seeded(8, 64)
     weight[3, 9] = value
-    with pytest.raises(ModelRefused, match="not finite, or beyond"):
+    with pytest.raises(ModelRefused, match="NaN, infinity or values beyond"):
         format_.quantize(weight)
 
 
@@ -153,23 +153,23 @@ def test_the_same_weight_gives_the_same_tensors(format_, weight):
 @pytest.mark.parametrize(
     ("format_", "shape", "why"),
     [
-        (Int8(dynamic=True), (8, 4, 3, 3), "has 4 dimensions, and layers of this kind have 2"),
+        (Int8(dynamic=True), (8, 4, 3, 3), "has 4 dimensions instead of 2"),
         (Int8(dynamic=False, group=16), (8, 16, 3, 3), "has 4 dimensions"),
         (Int8(dynamic=False), (8,), "has 1 dimensions"),
         (Int8(dynamic=False), (8, 4, 0, 3), "is empty"),
         (Int8(dynamic=True), (0, 4), "is empty"),
-        (Int8(dynamic=True, group=64), (8, 96), "96 columns are no multiple of the rotation's group of 64"),
+        (Int8(dynamic=True, group=64), (8, 96), "96 columns are not a multiple of the rotation's group size 64"),
         (Nf4(), (8, 4, 3, 3), "has 4 dimensions"),
         (Nf4(), (), "has 0 dimensions"),
         (LowRank4(), (8, 4, 3, 3), "has 4 dimensions"),
-        (LowRank4(), (8, 96), "96 columns are no multiple of 64, which share a scale"),
-        (LowRank4(group=256), (8, 128), "128 columns are no multiple of the rotation's group of 256"),
+        (LowRank4(), (8, 96), "96 columns are not a multiple of the block size 64"),
+        (LowRank4(group=256), (8, 128), "128 columns are not a multiple of the rotation's group size 256"),
     ],
 )
 def test_what_does_not_fit_is_said(format_, shape, why):
-    assert why in format_.fits(shape)
+    assert why in format_.shape_problem(shape)
 
 
 @EACH
 def test_what_fits_is_taken(format_):
-    assert format_.fits((320, 1280)) is None
+    assert format_.shape_problem((320, 1280)) is None

@@ -20,7 +20,7 @@ def test_the_error_is_that_of_three_bits():
     assert float((back - weight).abs().max()) <= float(weight.abs().max()) / 16
     x = seeded(3, 48, seed=1)
     torch.testing.assert_close(Fp8().product(x, tensors, weight.shape), x @ back.T)
-    for name, wanted in Fp8().described((32, 48)).items():
+    for name, wanted in Fp8().part_specs((32, 48)).items():
         assert (tuple(tensors[name].shape), tensors[name].dtype) == (wanted.shape, wanted.dtype)
 
 
@@ -41,9 +41,9 @@ def floats(*shape):
 @pytest.mark.parametrize(
     ("tensors", "why"),
     [
-        ({"a.weight": floats(4, 4), "a.scale_weight": torch.ones(4)}, "the shape of its scale"),
-        ({"a.weight": torch.full((4, 4), 0x7F, dtype=torch.uint8).view(torch.float8_e4m3fn)}, "not finite"),
-        ({"a.weight": floats(4, 4), "a.scale_weight": torch.tensor(float("nan"))}, "not finite"),
+        ({"a.weight": floats(4, 4), "a.scale_weight": torch.ones(4)}, "scale shape"),
+        ({"a.weight": torch.full((4, 4), 0x7F, dtype=torch.uint8).view(torch.float8_e4m3fn)}, "contains NaN"),
+        ({"a.weight": floats(4, 4), "a.scale_weight": torch.tensor(float("nan"))}, "contains NaN"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, tensors, why):

@@ -39,7 +39,7 @@ def test_numbers_are_those_of_the_package(kind):
     format_ = GgufBlocks(kind=kind)
     found = format_.dequantize(tensors(kind), torch.Size(SHAPE), torch.float32)
     assert found.equal(wanted(kind))
-    assert format_.described(SHAPE)["weight"].shape == tuple(tensors(kind)["weight"].shape)
+    assert format_.part_specs(SHAPE)["weight"].shape == tuple(tensors(kind)["weight"].shape)
     half = format_.dequantize(tensors(kind), torch.Size(SHAPE), torch.bfloat16)
     assert half.equal(wanted(kind).bfloat16())
 
@@ -74,11 +74,18 @@ def test_rows_of_a_layer_are_rows_of_its_weight(kind):
 
 @pytest.mark.parametrize(
     ("kind", "shape", "why"),
-    [("Q8_0", (4, 48), "48 columns are no multiple of 32"), ("Q4_K", (4, 128), "multiple of 256"), ("Q8_0", (4,), "")],
+    [
+        ("Q8_0", (4, 48), "48 columns are not a multiple of the block size 32"),
+        ("Q4_K", (4, 128), "multiple of the block size 256"),
+        ("Q8_0", (4,), ""),
+    ],
 )
 def test_shapes_that_cannot_be_packed(kind, shape, why):
-    assert why in str(GgufBlocks(kind=kind).fits(shape)) and GgufBlocks(kind=kind).fits(shape) is not None
-    assert GgufBlocks(kind=kind).fits((4, 512)) is None
+    assert (
+        why in str(GgufBlocks(kind=kind).shape_problem(shape))
+        and GgufBlocks(kind=kind).shape_problem(shape) is not None
+    )
+    assert GgufBlocks(kind=kind).shape_problem((4, 512)) is None
 
 
 def test_it_is_read_and_not_made():

@@ -18,14 +18,14 @@ EACH = pytest.mark.parametrize("format_", FORMATS, ids=str)
 
 def filled(format_, plain):
     layer = QuantizedLinear(format_, tuple(plain.weight.shape), plain.bias)
-    layer.take(format_.quantize(plain.weight.detach()))
+    layer.set_tensors(format_.quantize(plain.weight.detach()))
     return layer
 
 
 @EACH
 def test_it_is_built_without_memory_with_the_tensors_of_its_format(format_):
     layer = QuantizedLinear(format_, (2**20, 2**20), None)
-    described = format_.described((2**20, 2**20))
+    described = format_.part_specs((2**20, 2**20))
     assert {name: (tuple(each.shape), each.dtype) for name, each in layer.named_buffers()} == {
         f"quantized_{name}": (each.shape, each.dtype) for name, each in described.items()
     }
@@ -48,7 +48,7 @@ def test_its_state_is_filled_by_name_into_a_network_on_no_device(format_):
     plain = nn.Linear(128, 24)
     whole = nn.Sequential(filled(format_, plain))
     empty = nn.Sequential(QuantizedLinear(format_, (24, 128), torch.empty(24, device="meta")))
-    names = {buffer_name("0", name) for name in format_.described((24, 128))} | {"0.bias"}
+    names = {buffer_name("0", name) for name in format_.part_specs((24, 128))} | {"0.bias"}
     assert set(whole.state_dict()) == names
     empty.load_state_dict(whole.state_dict(), assign=True)
     x = seeded(3, 128)
@@ -75,7 +75,7 @@ def test_a_convolution_walks_as_torchs_own(channels, groups, window, stride, pad
     plain = nn.Conv2d(inputs, outputs, window, stride, padding, dilation, groups, bias=biased)
     layer = QuantizedConv2d(Int8(dynamic=False), plain)
     assert all(buffer.is_meta for name, buffer in layer.named_buffers() if name != "bias")
-    layer.take(layer.format.quantize(plain.weight.detach()))
+    layer.set_tensors(layer.format.quantize(plain.weight.detach()))
     x = seeded(2, inputs, 7, 8)
     weight = layer.weight.dequantized(torch.float32)
     wanted = functional.conv2d(x, weight, plain.bias, stride, padding, dilation, groups)
@@ -86,7 +86,7 @@ def test_a_convolution_walks_as_torchs_own(channels, groups, window, stride, pad
 def test_a_convolution_takes_branches():
     plain = nn.Conv2d(4, 6, 3, padding=1)
     layer = QuantizedConv2d(Int8(dynamic=False), plain)
-    layer.take(layer.format.quantize(plain.weight.detach()))
+    layer.set_tensors(layer.format.quantize(plain.weight.detach()))
     layer.branches = (Branch(down=seeded(2, 4, 3, 3), up=seeded(6, 2, 1, 1), scale=0.5),)
     added = 0.5 * torch.einsum("nr,rckl->nckl", layer.branches[0].up[:, :, 0, 0], layer.branches[0].down)
     x = seeded(1, 4, 5, 5)

@@ -8,7 +8,7 @@ from quantized_weights import relative, seeded
 from torch.nn import functional
 
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
-from mezzotint.quantization.linear import Branch, QuantizedWeight, joined, linear
+from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches, linear
 
 FORMATS = [Int8(dynamic=False, group=64), Nf4(), Int8(dynamic=True, group=64), LowRank4(rank=4, group=64)]
 
@@ -55,11 +55,11 @@ def test_without_branches_a_plain_weight_is_torchs_own_operation():
 
 def test_joined_is_one_of_scale_1():
     one, other = branch(6, 8, rank=2, scale=0.5), branch(6, 8, rank=3, scale=-2.0, seed=9)
-    both = joined([one, other])
+    both = join_branches([one, other])
     assert both.scale == 1 and both.down.shape == (5, 8) and both.up.shape == (6, 5)
     torch.testing.assert_close(both.up @ both.down, 0.5 * one.up @ one.down - 2 * other.up @ other.down)
-    assert joined([both]) is both and joined([]) is None
-    assert joined([one]).scale == 1
+    assert join_branches([both]) is both and join_branches([]) is None
+    assert join_branches([one]).scale == 1
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

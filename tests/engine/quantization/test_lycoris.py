@@ -47,7 +47,7 @@ def close(one, other):
 def test_a_lokr_of_a_linear_layer(left, right, rows):
     delta = lokr(left, right)
     x = random(2, rows, left[1] * right[1])
-    close(delta.of(x), functional.linear(x, whole(delta)))
+    close(delta.apply(x), functional.linear(x, whole(delta)))
 
 
 @given(
@@ -58,9 +58,9 @@ def test_a_lokr_of_a_linear_layer(left, right, rows):
 )
 def test_a_lokr_of_a_convolution(left, right, stride, padding):
     delta, n, k = lokr(left, (*right, 3, 3)), left[0] * right[0], left[1] * right[1]
-    walk = nn.Conv2d(k, n, 3, 1 if padding == "same" else stride, padding)
+    geometry = nn.Conv2d(k, n, 3, 1 if padding == "same" else stride, padding)
     x = random(2, k, 6, 5)
-    close(delta.convolved(x, walk), functional.conv2d(x, whole(delta), None, walk.stride, walk.padding))
+    close(delta.convolved(x, geometry), functional.conv2d(x, whole(delta), None, geometry.stride, geometry.padding))
 
 
 @given(n=sides, k=sides, ranks=st.tuples(sides, sides), window=st.sampled_from([(), (3, 3)]))
@@ -80,10 +80,10 @@ DELTAS = {
 
 @pytest.mark.parametrize("delta", DELTAS.values(), ids=DELTAS)
 def test_merged_a_few_rows_at_a_time(delta, monkeypatch):
-    monkeypatch.setattr("mezzotint.quantization.branched._AT_ONCE", 18)  # three rows of six
+    monkeypatch.setattr("mezzotint.quantization.branched._MERGE_CHUNK", 18)  # three rows of six
     total, some = torch.zeros(8, 6), torch.zeros(3, 6)
     merge(total, torch.zeros(8, 6), [delta])
-    merge(some, torch.zeros(3, 6), [delta.taken(lambda rows: rows[4:7])])
+    merge(some, torch.zeros(3, 6), [delta.select_rows(lambda rows: rows[4:7])])
     close(some, total[4:7])
     if not isinstance(delta, Branch):
         close(total, whole(delta))
@@ -93,7 +93,7 @@ def test_merged_a_few_rows_at_a_time(delta, monkeypatch):
 @torch.inference_mode()
 def test_all_kinds_beside_a_quantized_weight(delta):
     network = nn.Sequential(QuantizedLinear(Int8(group=0, dynamic=False), (8, 6), random(8)))
-    network[0].take(Int8(group=0, dynamic=False).quantize(random(8, 6)))
+    network[0].set_tensors(Int8(group=0, dynamic=False).quantize(random(8, 6)))
     x, total = random(5, 6), torch.zeros(8, 6)
     plain = network(x)
     merge(total, total, [*DELTAS.values(), delta])
@@ -107,7 +107,7 @@ def test_all_kinds_beside_a_quantized_weight(delta):
 def test_all_kinds_beside_a_quantized_convolution():
     plain, format_ = nn.Conv2d(6, 8, 3, stride=2, padding=1), Int8(group=0, dynamic=False)
     network = nn.Sequential(QuantizedConv2d(format_, plain))
-    network[0].take(format_.quantize(plain.weight))
+    network[0].set_tensors(format_.quantize(plain.weight))
     deltas = [loha(8, 6, window=(3, 3)), lokr((2, 3), (4, 2, 3, 3))]
     x, before = random(2, 6, 7, 7), network(random(2, 6, 7, 7))
     set_branches(network, {"0": deltas})

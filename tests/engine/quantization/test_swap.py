@@ -55,7 +55,7 @@ def test_a_network_filled_again_makes_nearly_the_same():
         weights = {name: network.get_submodule(name).weight.detach() for name in FORMATS}
         swap_in(network, FORMATS)
         for name, layer in quantized_layers(network):
-            layer.take(layer.format.quantize(weights[name]))
+            layer.set_tensors(layer.format.quantize(weights[name]))
         assert 0 < relative(network(x), before) < 0.2
 
 

@@ -9,12 +9,13 @@ import pytest
 from mezzotint.rpc import process
 
 SAY = (
-    "import os; from mezzotint.rpc.process import give_way; before = os.nice(0); give_way(); print(os.nice(0) - before)"
+    "import os; from mezzotint.rpc.process import lower_priority; before = os.nice(0); lower_priority(); "
+    "print(os.nice(0) - before)"
 )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has priorities of its own")
-def test_a_process_gives_way():
+def test_a_process_lowers_its_priority():
     done = subprocess.run([sys.executable, "-P", "-c", SAY], capture_output=True, text=True, check=True, timeout=60)
     assert 0 < int(done.stdout) <= 5  # after the window, and not after everything else
 
@@ -38,7 +39,7 @@ def test_both_processes_do(module):
 def test_on_windows_by_its_class(monkeypatch):
     used = []
     monkeypatch.setattr(process, "_use_low_priority", lambda: used.append(True))
-    process.give_way("win32")
+    process.lower_priority("win32")
     assert used == [True]
 
 
@@ -47,4 +48,4 @@ def test_where_it_may_not_it_works_on(monkeypatch):
         raise PermissionError(1, "no")
 
     monkeypatch.setattr(process.os, "nice", refuse, raising=False)
-    process.give_way("linux")
+    process.lower_priority("linux")

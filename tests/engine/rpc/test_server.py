@@ -16,7 +16,7 @@ from mezzotint.errors import Cancelled, StorageError
 from mezzotint.library_protocol import ThumbnailRequest
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Notice
 from mezzotint.rpc.connection import Connection
-from mezzotint.rpc.process import leave_interrupts_to_the_starter
+from mezzotint.rpc.process import ignore_interrupts
 from mezzotint.rpc.server import Lane, Method, RpcServer
 
 SAYS = Notice(code="said", message="hello")
@@ -29,7 +29,7 @@ class Panic(BaseException):
 class Client:
     """The other end of the pipes, with methods that wait for events of their own."""
 
-    def __init__(self, most_jobs=3):
+    def __init__(self, max_jobs=3):
         calls, into = os.pipe()
         out, answers = os.pipe()
         self._calls, self._answers = os.fdopen(into, "wb", buffering=0), os.fdopen(out, "rb")
@@ -43,7 +43,7 @@ class Client:
             Connection(self._reader, self._writer),
             self._methods(),
             versions=lambda: {"mezzotint": "0"},
-            most_jobs=most_jobs,
+            max_jobs=max_jobs,
             on_error=self.errors.append,
         )
         self._thread = threading.Thread(target=self._run)
@@ -55,10 +55,10 @@ class Client:
             "nothing": Method(params=None, run=lambda *_: None),
             "say": Method(params=None, run=lambda _, tell, stop: tell(SAYS)),
             "hold": Method(params=None, run=lambda *_: self.hold("hold")),
-            "apart": Method(params=None, run=lambda *_: self.hold("apart"), turn="apart"),
-            "image": Method(params=ThumbnailRequest, run=self._image, turn="newest first"),
+            "apart": Method(params=None, run=lambda *_: self.hold("apart"), lane="apart"),
+            "image": Method(params=ThumbnailRequest, run=self._image, lane="newest first"),
             "job": Method(params=ThumbnailRequest, run=self._job, job=True),
-            "waits": Method(params=ThumbnailRequest, run=self._job, turn="waiting"),
+            "waits": Method(params=ThumbnailRequest, run=self._job, lane="waiting"),
             "panic": Method(params=None, run=lambda *_: self.fail(Panic("no"))),
             "deep": Method(params=None, run=lambda *_: self.fail(RecursionError())),
             "memory": Method(params=None, run=lambda *_: self.fail(MemoryError())),
@@ -220,10 +220,10 @@ def test_events_name_their_job(client):
 def hold_all(client):
     """Take all threads for images, so that what follows waits."""
     lane = client.server._lanes["newest first"]
-    for number in range(lane._most):
+    for number in range(lane._max_threads):
         client.call(f"hold {number}", "image", image(f"hold {number}"))
         assert client.event(f"hold {number}").wait(60)
-    return [f"hold {number}" for number in range(lane._most)]
+    return [f"hold {number}" for number in range(lane._max_threads)]
 
 
 def test_the_newest_image_is_first(client):
@@ -337,7 +337,7 @@ def test_a_lane_does_each_task_once_whatever_is_taken_back(tasks, threads, newes
 
     for number, key in enumerate(tasks):
         lane.submit(partial(task, number), key=number)
-        if key == 0 and lane.take_back(number) is not None:
+        if key == 0 and lane.withdraw(number) is not None:
             taken.append(number)
     assert lane.stop(60)
     assert sorted(done + taken) == list(range(len(tasks)))
@@ -398,7 +398,7 @@ def test_a_lane_that_is_held_says_so():
 def test_ctrl_c_is_left_to_who_started_the_process():
     before = signal.getsignal(signal.SIGINT)
     try:
-        leave_interrupts_to_the_starter()
+        ignore_interrupts()
         signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:

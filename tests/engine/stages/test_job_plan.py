@@ -42,10 +42,10 @@ def test_what_runs_in_every_step_comes_before_what_runs_once():
 
 def test_no_plan_is_an_error_with_numbers_that_suffice():
     small = job_plan(GB // 8)
-    with pytest.raises(OutOfMemory, match="the least that works is") as refused:
+    with pytest.raises(OutOfMemory, match="the minimum is") as refused:
         _check(small.plan)
     assert refused.value.exit_code == 4
-    said = str(refused.value).partition("works is ")[2].split()
+    said = str(refused.value).partition("minimum is ")[2].split()
     wanted = float(said[0]) * (2**30 if said[1] == "GB" else 2**20)
     assert wanted >= small.plan.smallest_vram_bytes
     _check(job_plan(int(wanted)).plan)

@@ -189,7 +189,7 @@ def test_what_is_told_of_one_is_not_told_of_others(engine, request_for, tiny_sdx
     ]
     first, second = run(engine, requests)
     assert (first.result.together, first.result.notices) == (2, ())
-    assert len(second.result.notices) == 1 and "negative prompt has no part" in second.result.notices[0]
+    assert len(second.result.notices) == 1 and "negative prompt is ignored" in second.result.notices[0]
 
 
 @pytest.mark.parametrize("last", [Step, Saved])
@@ -258,7 +258,7 @@ def test_short_of_memory_fewer_are_made_at_a_time(engine, request_for, tiny_sdxl
 
 @pytest.mark.parametrize("count", [0, 65])
 def test_how_many_there_may_be(engine, request_for, tiny_sdxl_folder, count):
-    with pytest.raises(UsageError, match="from 1 to 64"):
+    with pytest.raises(UsageError, match="allowed are 1 to 64"):
         run(engine, [request_for(tiny_sdxl_folder)] * count)
 
 

@@ -5,15 +5,15 @@ import math
 import pytest
 import torch
 
+from mezzotint_starter.xl.clip_encoder_training import ClipPair
 from mezzotint_starter.xl.clip_networks import build_clip_encoders, build_unet
-from mezzotint_starter.xl.clip_reading import ClipPair
 from mezzotint_starter.xl.clip_vocabulary import build_clip_tokenizers, learn_merges
 from mezzotint_starter.xl.unet_training import (
     BASE,
     LARGE_BELOW,
     REFINER,
     REFINER_BELOW,
-    Images,
+    TrainingLatents,
     build_scheduler,
     conditions,
     draw_batch,
@@ -31,15 +31,15 @@ def pair():
 @pytest.fixture(scope="module")
 def images():
     generator = torch.Generator().manual_seed(0)
-    return Images(
+    return TrainingLatents(
         small=torch.randn(8, 4, 16, 16, generator=generator), large=torch.randn(5, 4, 32, 32, generator=generator)
     )
 
 
 @pytest.mark.parametrize("lesson", [BASE, REFINER])
 def test_every_fourth_batch_is_of_large_images(images, lesson):
-    shares = build_scheduler().alphas_cumprod
-    sides = [draw_batch(images, shares, lesson, seed=0, step=step).noisy.shape[-1] for step in range(8)]
+    alphas_cumprod = build_scheduler().alphas_cumprod
+    sides = [draw_batch(images, alphas_cumprod, lesson, seed=0, step=step).noisy.shape[-1] for step in range(8)]
     assert sides == [16, 16, 16, 32] * 2
 
 
@@ -47,10 +47,10 @@ def test_every_fourth_batch_is_of_large_images(images, lesson):
     ("lesson", "small", "large"), [(BASE, 1000, LARGE_BELOW), (REFINER, REFINER_BELOW, REFINER_BELOW)]
 )
 def test_timesteps_are_those_of_the_lesson(images, lesson, small, large):
-    shares = build_scheduler().alphas_cumprod
+    alphas_cumprod = build_scheduler().alphas_cumprod
     drawn = {0: [], 3: []}
     for step in range(40):
-        drawn.get(step % 4, []).extend(draw_batch(images, shares, lesson, seed=0, step=step).timesteps.tolist())
+        drawn.get(step % 4, []).extend(draw_batch(images, alphas_cumprod, lesson, seed=0, step=step).timesteps.tolist())
     assert 0.9 * small < max(drawn[0]) < small
     assert 0.8 * large < max(drawn[3]) < large
 

@@ -14,21 +14,21 @@ from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.batch.batches import Batches
+from mezzotint_app.viewmodel.batch.dry_run import DryRun
 from mezzotint_app.viewmodel.batch.form import (
     BatchForm,
     Job,
+    absolute_path,
     job_of,
     lines_of,
     problems_of,
-    run_words,
+    run_arguments,
     settings_in,
-    whole,
 )
-from mezzotint_app.viewmodel.batch.look import Look
 from mezzotint_app.viewmodel.batch.opened import form_of
-from mezzotint_app.viewmodel.batch.settings import job_of_request, said_by, words_of
+from mezzotint_app.viewmodel.batch.settings import job_of_request, settings_of_request, words_of
 from mezzotint_app.viewmodel.batch.state import BatchesState
-from mezzotint_app.viewmodel.batch.words import state_words
+from mezzotint_app.viewmodel.batch.texts import state_words
 
 _LONGEST_NAME = 48  # characters of a folder named after a prompt
 _NOT_IN_NAMES = re.compile(r"[^\w\- ]+")
@@ -45,12 +45,12 @@ class HasRequest(Protocol):
 
 
 class BatchModel(QObject):
-    """State of the page; the batches themselves are in `batches`, the dry run in `look`."""
+    """State of the page; the batches themselves are in `batches`, the dry run in `dry_run`."""
 
     changed = Signal()
     noticed = Signal(str)  # message for the user
     begun = Signal(str)  # id of a batch
-    over = Signal(str, str)  # title and state text, when a run has ended by itself
+    finished = Signal(str, str)  # title and state text, when a run has ended by itself
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class BatchModel(QObject):
         self._create, self.librarian = create, librarian
         self._state, self._window = state, settings
         self.batches = batches
-        self.look = Look(librarian, parent=self)
+        self.dry_run = DryRun(librarian, parent=self)
         self._beginning = False
         self._ended: set[str] = set()  # runs that have ended and whose folder status is pending
         batches.ended.connect(self._run_ended)
-        batches.batch_changed.connect(self._tell_end)
+        batches.batch_changed.connect(self._notify_end)
         batches.added.connect(self._added)
         batches.refused.connect(self._refused)
         settings.changed.connect(self.changed)
@@ -88,7 +88,7 @@ class BatchModel(QObject):
         before = self.form()
         self._state.change(form=replace(before, **fields))
         if self.form() != before:
-            self.look.forget()
+            self.dry_run.discard()
             self.changed.emit()
 
     def problems(self) -> dict[str, str]:
@@ -103,9 +103,9 @@ class BatchModel(QObject):
         """Return the output folder."""
         form = self.form()
         if form.output.strip():
-            return whole(form.output.strip(), str(Path.home()))
+            return absolute_path(form.output.strip(), str(Path.home()))
         folder = output_folder(self._window.value()) / self.title()
-        if form.source == "folder" and folder == Path(whole(form.folder.strip(), str(Path.home()))):
+        if form.source == "folder" and folder == Path(absolute_path(form.folder.strip(), str(Path.home()))):
             folder = folder.with_name(self.tr("{name}, new").format(name=folder.name))  # never into the input folder
         return str(folder)
 
@@ -132,13 +132,13 @@ class BatchModel(QObject):
     def take_settings(self) -> None:
         """Copy the settings from the Create page, and its prompt if none has been entered here."""
         request = self._create.request()
-        said = said_by(request)
-        fields: dict[str, Any] = {"settings": said.settings}
+        copied = settings_of_request(request)
+        fields: dict[str, Any] = {"settings": copied.settings}
         if not self.form().prompts.strip():
             fields["prompts"] = " ".join(request.prompt.splitlines())
         self.change(**fields)
-        if said.left_out:
-            self.noticed.emit(self.tr("Not copied: {names}.").format(names=", ".join(said.left_out)))
+        if copied.left_out:
+            self.noticed.emit(self.tr("Not copied: {names}.").format(names=", ".join(copied.left_out)))
 
     def use_folder(self, folder: str) -> None:
         """Use the images in this folder as input."""
@@ -157,30 +157,30 @@ class BatchModel(QObject):
             else:
                 self.use_folder(path)
 
-    def look_first(self) -> bool:
+    def start_dry_run(self) -> bool:
         """Start a dry run; returns False if the form has problems."""
         if self.problems():
             return False
-        self.look.look(self.job(), str(Path.home()))
+        self.dry_run.start(self.job(), str(Path.home()))
         return True
 
     def begin(self) -> bool:
         """Start the batch; returns False if the form has problems."""
         if self.problems():
             return False
-        self.look.stop()
+        self.dry_run.stop()
         self._beginning = True
-        self.batches.add(self.job(), self.title(), self.output(), run_words(self.form(), self.cards()))
+        self.batches.add(self.job(), self.title(), self.output(), run_arguments(self.form(), self.cards()))
         return True
 
     def open_job(self, path: str) -> None:
         """Fill in the form from a job file."""
 
         def opened(found: BatchJob) -> None:
-            form, told = form_of(dict(found.job), found.base)
+            form, message = form_of(dict(found.job), found.base)
             self.change(**{name: getattr(form, name) for name in form.__dataclass_fields__})
-            if told:
-                self.noticed.emit(told)
+            if message:
+                self.noticed.emit(message)
 
         self.librarian.ask("batch_read", {"path": path}, answer=BatchJob, then=opened, failed=self._failed)
 
@@ -227,17 +227,17 @@ class BatchModel(QObject):
     def _run_ended(self, identity: str) -> None:
         batch = self.batches.get(identity)
         if batch is not None and batch.problem:
-            self.over.emit(batch.known.title, batch.problem)
+            self.finished.emit(batch.known.title, batch.problem)
         else:
             self._ended.add(identity)
 
-    def _tell_end(self, identity: str) -> None:
+    def _notify_end(self, identity: str) -> None:
         """Report the end once the folder's status is known, except if the user stopped the batch."""
         batch = self.batches.get(identity)
         if identity in self._ended and batch is not None and batch.stage == "resting" and batch.status is not None:
             self._ended.discard(identity)
             if batch.status.is_ended:
-                self.over.emit(batch.known.title, state_words(batch, ""))
+                self.finished.emit(batch.known.title, state_words(batch, ""))
 
     def _refused(self, why: str) -> None:
         self._beginning = False

@@ -17,15 +17,15 @@ from mezzotint.batch_protocol import (
     BatchWrite,
     BatchWritten,
 )
-from mezzotint_app.background import Runs
-from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.background import Executor
+from mezzotint_app.clock import Clock, SystemClock, TimerHandle
 from mezzotint_app.processes.batch_process import COMMAND, MakeProcess, command
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.batch.form import Job
 from mezzotint_app.viewmodel.batch.run import BatchRun, Outcome
-from mezzotint_app.viewmodel.batch.state import MOST, Batch, BatchesState, KnownBatch
-from mezzotint_app.viewmodel.batch.turn import BatchTurn
+from mezzotint_app.viewmodel.batch.state import MAX_BATCHES, Batch, BatchesState, KnownBatch
+from mezzotint_app.viewmodel.batch.turn import GpuTurn
 
 _NAMED = 3  # failures shown with their reasons
 _LEAVING = 15.0  # seconds an image gets to finish when the window is closed
@@ -44,9 +44,9 @@ class Batches(QObject):
     def __init__(
         self,
         librarian: Service,
-        files: Runs,
+        files: Executor,
         state: Stored[BatchesState],
-        turn: BatchTurn,
+        turn: GpuTurn,
         make: MakeProcess,
         folder: Path,
         parent: QObject | None = None,
@@ -59,14 +59,14 @@ class Batches(QObject):
         self._turn, self._make, self._folder = turn, make, folder
         self._clock = clock or SystemClock(self)
         self._base = run_command
-        self._batches = {one.id: Batch(known=one) for one in state.value().batches[:MOST]}
+        self._batches = {one.id: Batch(known=one) for one in state.value().batches[:MAX_BATCHES]}
         self._waiting: deque[tuple[str, bool]] = deque()  # ids, and whether failed tasks are retried
         self._run: BatchRun | None = None
         self._asked: set[str] = set()  # ids whose status request is in flight
         self._again: set[str] = set()
         self._logs: dict[str, tuple[str, ...]] = {}
         self._leaving: Callable[[], None] | None = None
-        self._last_wait: Wait | None = None
+        self._last_wait: TimerHandle | None = None
         turn.changed.connect(self._turn_changed)
 
     # ---- queries
@@ -118,7 +118,7 @@ class Batches(QObject):
             lambda error: self.refused.emit(str(error)),
         )
 
-    def go_on(self, identity: str, *, retry_failed: bool = False) -> None:
+    def resume(self, identity: str, *, retry_failed: bool = False) -> None:
         """Run the remaining tasks; with `retry_failed`, also those that failed."""
         batch = self._batches.get(identity)
         if batch is None or batch.stage != "resting" or self._leaving is not None:
@@ -190,7 +190,7 @@ class Batches(QObject):
         for batch in self.all():
             self.refresh(batch.known.id)
 
-    def let_go(self, then: Callable[[], None]) -> None:
+    def shut_down(self, then: Callable[[], None]) -> None:
         """Stop after the current image, or at once if that takes long, then call `then`; for closing the window."""
         self._leaving = then
         for identity, _ in list(self._waiting):
@@ -236,9 +236,9 @@ class Batches(QObject):
     def _written(self, known: KnownBatch) -> None:
         others = tuple(one for one in self._state.value().batches if one.id != known.id)
         self._batches[known.id] = replace(self._batches.get(known.id) or Batch(known=known), known=known)
-        self._keep((known, *others)[:MOST])
+        self._keep((known, *others)[:MAX_BATCHES])
         self.added.emit(known.id)
-        self.go_on(known.id)
+        self.resume(known.id)
 
     def _keep(self, batches: tuple[KnownBatch, ...]) -> None:
         self._state.change(batches=batches)
@@ -258,7 +258,7 @@ class Batches(QObject):
             return
         if not self._waiting:
             self._turn.give_back()
-        elif self._turn.is_ours():
+        elif self._turn.is_acquired():
             self._begin()
         else:
             self._turn.take(self._begin)
@@ -269,7 +269,7 @@ class Batches(QObject):
             return
         identity, retry = self._waiting.popleft()
         known = self._batches[identity].known
-        words = command(known.job, how=known.how, retry_failed=retry, base=self._base)
+        words = command(known.job, extra_args=known.how, retry_failed=retry, base=self._base)
         run = self._run = BatchRun(identity, self._make(words), self)
         run.changed.connect(lambda: self._set(identity, **run.shown()))
         run.settled.connect(lambda row: self._settled(identity, row))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from mezzotint.batch_protocol import BatchTaskPage, BatchTaskRow, BatchTasks
 from mezzotint_app.processes.service import Service
-from mezzotint_app.viewmodel.batch.words import failure_words
+from mezzotint_app.viewmodel.batch.texts import failure_words
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.paged_model import PagedModel
 
@@ -39,14 +39,14 @@ class BatchFailures(PagedModel[BatchTaskRow]):
         self,
         offset: int,
         limit: int,
-        told: Callable[[int, Sequence[BatchTaskRow]], None],
+        on_page: Callable[[int, Sequence[BatchTaskRow]], None],
         refused: Callable[[str], None],
     ) -> None:
         self._librarian.ask(
             "batch_tasks",
             BatchTasks(folder=self._folder, which="failed", offset=offset, limit=limit),
             answer=BatchTaskPage,
-            then=lambda page: told(page.total, page.rows),
+            then=lambda page: on_page(page.total, page.rows),
             failed=lambda failure: refused(failure.message),
         )
 

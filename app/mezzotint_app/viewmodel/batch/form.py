@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QCoreApplication
 
+from mezzotint_app.viewmodel.create.state import DEFAULT_STRENGTH
+
 translate = QCoreApplication.translate
 
 Job = dict[str, Any]  # a job file as JSON
@@ -18,7 +20,6 @@ ImageFormat = Literal["png", "jpg", "webp"]
 Existing = Literal["rename", "skip", "overwrite"]
 
 VERSION = 1  # of the job file format
-STRENGTH = 0.6
 MOST_LIMIT = 1_000_000_000
 _MOST_VALUES = 1000  # per row of the matrix
 
@@ -49,7 +50,7 @@ class BatchForm:
     template: str = ""
     wildcards: str = ""
     choices: Choices = "all"
-    strength: float = STRENGTH
+    strength: float = DEFAULT_STRENGTH
     settings: dict[str, object] = field(default_factory=dict)  # as in a job file
     matrix: tuple[MatrixRow, ...] = ()
     requests: tuple[object, ...] = ()  # complete requests of an opened job
@@ -78,7 +79,7 @@ def job_of(form: BatchForm, output: str) -> Job:
     return {name: value for name, value in parts.items() if value}
 
 
-def run_words(form: BatchForm, cards: int) -> tuple[str, ...]:
+def run_arguments(form: BatchForm, cards: int) -> tuple[str, ...]:
     """Return the run options as command line arguments."""
     watch = ("--watch",) if form.watch and form.source == "folder" else ()
     devices = ("--devices", ",".join(map(str, range(cards)))) if form.all_cards and cards > 1 else ()
@@ -117,12 +118,12 @@ def problems_of(form: BatchForm) -> dict[str, str]:
         found["prompts"] = translate("Batch", "Enter prompts, one per line, or choose a prompt file.")
     elif form.source == "folder" and form.work != "again" and not (form.sidecars or _has_words(form)):
         found["prompts"] = (
-            translate("Batch", "Enter an instruction: every image in the folder is edited by it.")
+            translate("Batch", "Enter an instruction; it is applied to every image in the folder.")
             if form.work == "edit"
             else translate("Batch", "Enter a prompt: it is used for image to image with every image in the folder.")
         )
     if form.template.strip() and not form.table.strip():
-        found["template"] = translate("Batch", "The prompt template is filled in from a table: choose the table, too.")
+        found["template"] = translate("Batch", "The prompt template needs a table: choose one.")
     settings = [row.setting for row in form.matrix if row.values.strip()]
     if len(set(settings)) < len(settings):
         found["matrix"] = translate("Batch", "A setting is listed twice: put all its values in one row.")
@@ -138,7 +139,7 @@ def _has_words(form: BatchForm) -> bool:
 
 
 def _prompts(form: BatchForm) -> Job:
-    said: Job = {
+    values: Job = {
         "list": lines_of(form.prompts),
         "file": _path(form.prompts_file),
         "table": _path(form.table),
@@ -146,11 +147,11 @@ def _prompts(form: BatchForm) -> Job:
         "wildcards": _path(form.wildcards),
         "choices": form.choices if form.choices != "all" else "",
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _input(form: BatchForm) -> Job:
-    said: Job = {
+    values: Job = {
         "folder": _path(form.folder),
         "work": form.work if form.work != "change" else "",
         "recursive": form.recursive,
@@ -159,18 +160,18 @@ def _input(form: BatchForm) -> Job:
         "masks": _path(form.masks) if form.work == "change" else "",
         "sidecars": form.sidecars,
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _output(form: BatchForm, folder: str) -> Job:
-    said: Job = {"folder": folder, "name": form.name.strip()}
-    said |= {"format": form.format if form.format != "png" else ""}
-    said |= {"existing": form.existing if form.existing != "rename" else ""}
-    found = {name: value for name, value in said.items() if value}
+    values: Job = {"folder": folder, "name": form.name.strip()}
+    values |= {"format": form.format if form.format != "png" else ""}
+    values |= {"existing": form.existing if form.existing != "rename" else ""}
+    found = {name: value for name, value in values.items() if value}
     return found if form.keep_tree else found | {"keep-tree": False}
 
 
-def whole(path: str, base: str) -> str:
+def absolute_path(path: str, base: str) -> str:
     """Return an absolute path: relative paths are resolved against `base`, `~` is expanded."""
     expanded = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111  the home may be unknown
     return os.path.normpath(Path(base) / expanded)
@@ -178,7 +179,7 @@ def whole(path: str, base: str) -> str:
 
 def _path(text: str) -> str:
     """Return the entered path as an absolute one, relative to the home folder; "" if empty."""
-    return whole(text.strip(), str(Path.home())) if text.strip() else ""
+    return absolute_path(text.strip(), str(Path.home())) if text.strip() else ""
 
 
 def _value(text: str) -> str | int | float | bool:

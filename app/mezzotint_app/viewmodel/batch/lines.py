@@ -18,8 +18,8 @@ from mezzotint_app.processes.messages import TooLong
 
 _SHOWN = 160  # characters of an unparsable line
 
-Told = BatchBegun | BatchProgress | BatchStep | BatchTaskRow | BatchNotice | BatchEnded | BatchError
-_KINDS: dict[str, type[Told]] = {
+BatchMessage = BatchBegun | BatchProgress | BatchStep | BatchTaskRow | BatchNotice | BatchEnded | BatchError
+_KINDS: dict[str, type[BatchMessage]] = {
     "begun": BatchBegun,
     "progress": BatchProgress,
     "step": BatchStep,
@@ -31,29 +31,29 @@ _KINDS: dict[str, type[Told]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strange:
+class InvalidLine:
     """A line that is not a valid message."""
 
     begins: str
 
 
-def read_lines(lines: Iterable[bytes | TooLong]) -> list[Told | Strange]:
+def read_lines(lines: Iterable[bytes | TooLong]) -> list[BatchMessage | InvalidLine]:
     """Return the messages in the lines; kinds from newer versions are dropped."""
-    return [told for line in lines if (told := _read(line)) is not None]
+    return [message for line in lines if (message := _read(line)) is not None]
 
 
-def _read(line: bytes | TooLong) -> Told | Strange | None:
+def _read(line: bytes | TooLong) -> BatchMessage | InvalidLine | None:
     if isinstance(line, TooLong):
-        return _strange(line.head)
+        return _invalid(line.head)
     try:
         data = parse_json(line)
         if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
-            return _strange(line)
+            return _invalid(line)
         kind = data["kind"]
         return decode(_KINDS[kind], data.get(kind)) if kind in _KINDS else None
     except MezzotintError:
-        return _strange(line)
+        return _invalid(line)
 
 
-def _strange(line: bytes) -> Strange:
-    return Strange(begins=line[:_SHOWN].decode("utf-8", "backslashreplace"))
+def _invalid(line: bytes) -> InvalidLine:
+    return InvalidLine(begins=line[:_SHOWN].decode("utf-8", "backslashreplace"))

@@ -7,7 +7,6 @@ from typing import Any, get_args
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint_app.viewmodel.batch.form import (
-    STRENGTH,
     BatchForm,
     Choices,
     Existing,
@@ -15,8 +14,9 @@ from mezzotint_app.viewmodel.batch.form import (
     Job,
     MatrixRow,
     Work,
-    whole,
+    absolute_path,
 )
+from mezzotint_app.viewmodel.create.state import DEFAULT_STRENGTH
 
 translate = QCoreApplication.translate
 
@@ -29,9 +29,9 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
     """Return the form, and a message on what was changed; `base` resolves the file's relative paths."""
     prompts, given, output = _table(job, "prompts"), _table(job, "input"), _table(job, "output")
     settings = {name: _rooted(name, value, base) for name, value in _table(job, "settings").items()}
-    strength = settings.get("strength", STRENGTH)
+    strength = settings.get("strength", DEFAULT_STRENGTH)
     lines = [str(one) for one in _listed(prompts.get("list"))]
-    told = _told(lines, settings)
+    message = _messages(lines, settings)
     requests = job.get("request")
     form = BatchForm(
         source="requests" if requests else "folder" if given else "words",
@@ -48,7 +48,7 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
         template=str(prompts.get("template") or ""),
         wildcards=_path(prompts.get("wildcards"), base),
         choices=_among(prompts.get("choices"), Choices, "all"),
-        strength=float(strength) if isinstance(strength, int | float) else STRENGTH,
+        strength=float(strength) if isinstance(strength, int | float) else DEFAULT_STRENGTH,
         settings={name: value for name, value in settings.items() if not given or name != "strength"},
         matrix=tuple(_row(name, values) for name, values in _table(job, "matrix").items()),
         requests=tuple(_listed(requests)),
@@ -59,31 +59,31 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
         keep_tree=output.get("keep-tree", output.get("keep_tree")) is not False,
         existing=_among(output.get("existing"), Existing, "rename"),
     )
-    return form, told
+    return form, message
 
 
-def _told(lines: list[str], settings: Mapping[str, object]) -> str:
-    told = []
+def _messages(lines: list[str], settings: Mapping[str, object]) -> str:
+    messages = []
     if any(len(line.splitlines()) > 1 for line in lines):
-        told.append(translate("Batch", "Line breaks in prompts were replaced with spaces."))
+        messages.append(translate("Batch", "Line breaks in prompts were replaced with spaces."))
     if "mask" in settings or "init" in settings:
-        told.append(translate("Batch", "The job file uses one init image; it is kept, but not shown here."))
-    return " ".join(told)
+        messages.append(translate("Batch", "The job file uses one init image; it is kept, but not shown here."))
+    return " ".join(messages)
 
 
 def _rooted(name: str, value: object, base: str) -> object:
     if name in _PATHS and isinstance(value, str):
-        return whole(value, base)
+        return absolute_path(value, base)
     if name in _LISTS_OF_PATHS:
-        return [whole(one, base) if isinstance(one, str) else one for one in _listed(value)]
+        return [absolute_path(one, base) if isinstance(one, str) else one for one in _listed(value)]
     if name in ("model", "refiner") and isinstance(value, str):
         is_path = value.startswith(".") or Path(value).suffix.lower() in _MODEL_FILES
-        return whole(value, base) if is_path else value
+        return absolute_path(value, base) if is_path else value
     return value
 
 
 def _path(value: object, base: str) -> str:
-    return whole(value, base) if isinstance(value, str) and value else ""
+    return absolute_path(value, base) if isinstance(value, str) and value else ""
 
 
 def _table(job: Job, name: str) -> Job:

@@ -14,7 +14,7 @@ from mezzotint.batch_protocol import (
     BatchTaskRow,
 )
 from mezzotint_app.processes.batch_process import BatchProcess
-from mezzotint_app.processes.endings import Ending, plain_reason
+from mezzotint_app.processes.process_exit import ProcessExit, plain_reason
 
 translate = QCoreApplication.translate
 
@@ -47,8 +47,8 @@ class BatchRun(QObject):
         self._error: BatchError | None = None
         self._ended: BatchEnded | None = None
         self._silent = self._stopped = False
-        process.told.connect(self._told)
-        process.silent.connect(self._set_silent)
+        process.event_received.connect(self._on_event)
+        process.silence_changed.connect(self._set_silent)
         process.ended.connect(self._on_end)
 
     def start(self) -> None:
@@ -80,22 +80,22 @@ class BatchRun(QObject):
             "silent": self._silent,
         }
 
-    def _told(self, told: object) -> None:
-        match told:
+    def _on_event(self, event: object) -> None:
+        match event:
             case BatchProgress():
-                self._progress = told
+                self._progress = event
             case BatchStep():
-                self._step, self._notice = told, ""
+                self._step, self._notice = event, ""
             case BatchTaskRow():
                 self._step = None
-                self.settled.emit(told)
+                self.settled.emit(event)
                 return  # progress lines follow twice a second
             case BatchNotice():
-                self._notice = told.message if told.code in _WAITS else ""
+                self._notice = event.message if event.code in _WAITS else ""
             case BatchEnded():
-                self._ended, self._progress = told, told.progress
+                self._ended, self._progress = event, event.progress
             case BatchError():
-                self._error = told
+                self._error = event
             case _:
                 return
         self.changed.emit()
@@ -104,10 +104,10 @@ class BatchRun(QObject):
         self._silent = silent
         self.changed.emit()
 
-    def _on_end(self, ending: Ending) -> None:
+    def _on_end(self, ending: ProcessExit) -> None:
         self.ended.emit(Outcome(problem=self._problem(ending)))
 
-    def _problem(self, ending: Ending) -> str:
+    def _problem(self, ending: ProcessExit) -> str:
         told_end = ending.kind == "ended" and ending.code in (DONE, FAILURES)
         if told_end or (self._stopped and (ending.kind == "crashed" or ending.code == INTERRUPTED)):
             return ""

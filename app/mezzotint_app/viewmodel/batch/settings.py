@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.options import OPTIONS, options_of, said_settings
+from mezzotint.options import OPTIONS, options_of, to_settings
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.amounts import number_text
 from mezzotint_app.plurals import Plurals
@@ -21,30 +21,30 @@ _OF_IMAGES = ("init", "reference", "strength", *_INPAINTING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class JobSettings:
     """Settings under their names in a job file, and what has no setting."""
 
     settings: dict[str, Any]
     left_out: tuple[str, ...]  # displayed
 
 
-def said_by(request: GenerateRequest, *, with_images: bool = False) -> Said:
+def settings_of_request(request: GenerateRequest, *, with_images: bool = False) -> JobSettings:
     """Return the generation settings of a request, without its prompt."""
     options = options_of(request)
     left_out = list(read_request(request).left_out)
     if with_images and any(one.role == "control" for one in request.images):
         left_out.append(translate("Create", "control images"))
     if not with_images:
-        options = options.but(**dict.fromkeys(_OF_IMAGES))
-    return Said(settings=said_settings(options), left_out=tuple(left_out))
+        options = options.replace(**dict.fromkeys(_OF_IMAGES))
+    return JobSettings(settings=to_settings(options), left_out=tuple(left_out))
 
 
 def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
     """Return the job that generates the Create page's images."""
-    said = said_by(request, with_images=True)
+    found = settings_of_request(request, with_images=True)
     return {
         "version": 1,
-        "settings": said.settings,
+        "settings": found.settings,
         "prompts": {"list": [request.prompt]},
         "output": {"folder": folder},
     }

@@ -6,7 +6,7 @@ from typing import Literal
 from mezzotint.batch_protocol import BatchProgress, BatchStatus, BatchStep, BatchTaskRow
 from mezzotint_app.viewmodel.batch.form import BatchForm
 
-MOST = 200  # batches listed
+MAX_BATCHES = 200  # batches listed
 
 Stage = Literal["resting", "waiting", "running", "stopping"]
 

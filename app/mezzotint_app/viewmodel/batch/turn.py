@@ -9,7 +9,7 @@ from mezzotint_app.clock import Clock, SystemClock
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 
 
-class Lender(Protocol):
+class LeaseLender(Protocol):
     """The worker of the queue, as implemented by `QueueRunner`."""
 
     started: SignalInstance
@@ -33,7 +33,7 @@ class Lender(Protocol):
         ...
 
 
-class HasModels(Protocol):
+class RestartableEngine(Protocol):
     """The window's engine, as implemented by `Supervisor`."""
 
     changed: SignalInstance
@@ -47,15 +47,15 @@ class HasModels(Protocol):
         ...
 
 
-class BatchTurn(QObject):
+class GpuTurn(QObject):
     """Waits for the queue, makes the engine free its memory, and returns the turn afterwards."""
 
     changed = Signal()  # words()
 
     def __init__(
         self,
-        runner: Lender,
-        engine: HasModels,
+        runner: LeaseLender,
+        engine: RestartableEngine,
         access: QueueAccess,
         clock: Clock | None = None,
         parent: QObject | None = None,
@@ -64,16 +64,16 @@ class BatchTurn(QObject):
         self._runner, self._engine = runner, engine
         self._clock = clock or SystemClock(self)
         self._then: Callable[[], None] | None = None
-        self._ours = self._holds_models = self._no_queue = False
+        self._acquired = self._holds_models = self._no_queue = False
         runner.started.connect(self._on_started)
         runner.changed.connect(self.changed)
         engine.changed.connect(self.changed)
         access.unusable.connect(self._on_unusable)
         access.opened.connect(self._on_opened)
 
-    def is_ours(self) -> bool:
+    def is_acquired(self) -> bool:
         """Whether a batch may generate images now."""
-        return self._ours
+        return self._acquired
 
     def take(self, then: Callable[[], None]) -> None:
         """Call `then` once the queue is done or paused."""
@@ -84,7 +84,7 @@ class BatchTurn(QObject):
 
     def give_back(self) -> None:
         """Let the queue continue; also cancels a pending `take`."""
-        self._then, self._ours = None, False
+        self._then, self._acquired = None, False
         self._runner.take_back()
 
     def words(self) -> str:
@@ -103,7 +103,7 @@ class BatchTurn(QObject):
         then, self._then = self._then, None
         if then is None:
             return
-        self._ours = True
+        self._acquired = True
         if self._holds_models:
             self._holds_models = False
             self._engine.restart()

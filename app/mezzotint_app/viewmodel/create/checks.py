@@ -45,8 +45,8 @@ class Checked:
 def problems(checked: Checked) -> dict[str, str]:
     """Return the first problem of each field; empty if the request is valid."""
     found: dict[str, str] = {}
-    for field, told in _problems(checked):
-        found.setdefault(field, told)
+    for field, message in _problems(checked):
+        found.setdefault(field, message)
     return found
 
 
@@ -109,10 +109,10 @@ def _model(checked: Checked) -> Iterator[tuple[str, str]]:
 def _references(checked: Checked) -> Iterator[tuple[str, str]]:
     most = 0 if checked.info is None else checked.info.references
     if checked.info is not None and checked.references > most:
-        told = translate("Create", "{name} takes no reference images. Remove them, or choose a model that edits.")
+        message = translate("Create", "{name} takes no reference images. Remove them, or choose a model that edits.")
         if most:
-            told = translate("Create", "{count} reference images are too many: {name} takes at most {most}.")
-        yield "references", told.format(name=checked.info.id, count=checked.references, most=most)
+            message = translate("Create", "{count} reference images are too many: {name} takes at most {most}.")
+        yield "references", message.format(name=checked.info.id, count=checked.references, most=most)
     if checked.reference_problem:
         yield "references", checked.reference_problem
 
@@ -125,16 +125,16 @@ def _size(checked: Checked) -> Iterator[tuple[str, str]]:
     fitted = snapped(width, multiple), snapped(height, multiple)
     size = f"{width}x{height}"
     if (width, height) != fitted:
-        told = translate(
+        message = translate(
             "Create",
             "{size} is not possible: sides must be multiples of {multiple} and at least {least}. The nearest size is "
             "{near}.",
         )
         near = f"{fitted[0]}x{fitted[1]}"
-        yield "size", told.format(size=size, multiple=multiple, least=SMALLEST, near=near)
+        yield "size", message.format(size=size, multiple=multiple, least=SMALLEST, near=near)
     if width * height > LARGEST_AREA:
-        told = translate("Create", "{size} is too large: the limit is {most} megapixels.")
-        yield "size", told.format(size=size, most=LARGEST_AREA >> 20)
+        message = translate("Create", "{size} is too large: the limit is {most} megapixels.")
+        yield "size", message.format(size=size, most=LARGEST_AREA >> 20)
 
 
 def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
@@ -142,8 +142,8 @@ def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
     for name, one in declared(Sampling).items():
         value, takes = getattr(settings, name), one.takes
         if value is not None and isinstance(takes, Integer | Number) and not takes.low <= value <= takes.high:
-            told = translate("Create", "{name} must be from {low} to {high}.")
-            yield name, told.format(name=label(one), low=number_text(takes.low), high=number_text(takes.high))
+            message = translate("Create", "{name} must be from {low} to {high}.")
+            yield name, message.format(name=label(one), low=number_text(takes.low), high=number_text(takes.high))
     if not 1 <= settings.count <= MAX_COUNT:
         yield "count", translate("Create", "Number of images must be from 1 to {most}.").format(most=MAX_COUNT)
     if checked.seed is not None and not 0 <= checked.seed <= MAX_SEED - settings.count + 1:
@@ -163,8 +163,8 @@ def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
 def _cascade(checked: Checked) -> Iterator[tuple[str, str]]:
     settings = checked.settings
     if settings.refiner is not None and checked.models_known and not checked.refiner_fits:
-        told = translate("Create", "The refiner {name} does not work with this model, or is no longer installed.")
-        yield "refiner", told.format(name=settings.refiner)
+        message = translate("Create", "The refiner {name} does not work with this model, or is no longer installed.")
+        yield "refiner", message.format(name=settings.refiner)
     if settings.refiner is not None and settings.refiner_at is not None and not 0 < settings.refiner_at < 1:
         yield "refiner_at", translate("Create", "Refiner switch at must be between 0 and 1, such as 0.8.")
     if not settings.second_pass:
@@ -178,15 +178,15 @@ def _cascade(checked: Checked) -> Iterator[tuple[str, str]]:
     own = own_size(checked.info)
     area = (settings.width or own[0]) * (settings.height or own[1]) * scale**2
     if area > LARGEST_AREA:
-        told = translate("Create", "The hires fix would exceed {most} megapixels.")
-        yield "second_scale", told.format(most=LARGEST_AREA >> 20)
+        message = translate("Create", "The hires fix would exceed {most} megapixels.")
+        yield "second_scale", message.format(most=LARGEST_AREA >> 20)
 
 
 def _loras(checked: Checked) -> Iterator[tuple[str, str]]:
     used = loras_in_use(checked.settings)
     if len(used) > MOST_LORAS:
-        told = translate("Create", "{count} LoRAs are too many: the limit is {most}.")
-        yield "loras", told.format(count=len(used), most=MOST_LORAS)
+        message = translate("Create", "{count} LoRAs are too many: the limit is {most}.")
+        yield "loras", message.format(count=len(used), most=MOST_LORAS)
     if any(not abs(one.weight) <= LARGEST_LORA_WEIGHT for one in used):
         yield (
             "loras",

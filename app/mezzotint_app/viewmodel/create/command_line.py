@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.options import options_of, said_words
+from mezzotint.options import options_of, to_arguments
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.viewmodel.create.reading import read_request
 
@@ -33,7 +33,7 @@ def command_line(request: GenerateRequest) -> CommandLine:
     left_out = list(read_request(request).left_out)
     if any(one.role == "control" for one in request.images):
         left_out.append(translate("Create", "control images"))
-    words = ["mezzotint", "generate", *said_words(options_of(request))]
+    words = ["mezzotint", "generate", *to_arguments(options_of(request))]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
     return CommandLine(words=tuple(words), left_out=tuple(left_out))
 

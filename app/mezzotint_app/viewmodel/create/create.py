@@ -10,21 +10,21 @@ from PySide6.QtCore import QObject, Signal
 from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint.request_protocol import HIRES_SCALE
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.checks import Checked, problems
 from mezzotint_app.viewmodel.create.command_line import command_line
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.references import ReferencesModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
 from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
-from mezzotint_app.viewmodel.create.reading import Reading, read_metadata, read_request
-from mezzotint_app.viewmodel.create.references import ReferencesModel
+from mezzotint_app.viewmodel.create.prompts import Prompts
+from mezzotint_app.viewmodel.create.reading import ReadSettings, read_metadata, read_request
 from mezzotint_app.viewmodel.create.request import Form, request_of
-from mezzotint_app.viewmodel.create.seed_choice import Repeats, SeedChoice
+from mezzotint_app.viewmodel.create.seed_choice import RequestHistory, SeedChoice
 from mezzotint_app.viewmodel.create.state import CreateState
-from mezzotint_app.viewmodel.create.words import CreateWords
 from mezzotint_app.viewmodel.dropped.folder_of_images import MOST_IMAGES, Images, batch_of
 from mezzotint_app.viewmodel.models.choices import ModelChoices
 from mezzotint_app.viewmodel.models.settings import ModelSettings
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Part = Literal["all", "prompt", "seed"]
 MOST_COMMANDS = 100  # copied at once
-_EARLIER_FOLDS = {"picture": "image"}  # section names in files of version 0.1
+_EARLIER_SECTIONS = {"picture": "image"}  # section names in files of version 0.1
 
 
 class CreateModel(QObject):
@@ -56,7 +56,7 @@ class CreateModel(QObject):
         images: ImageInputModel,
         settings: Stored[Settings],
         state: Stored[CreateState],
-        pool: Runs,
+        pool: Executor,
         parent: QObject | None = None,
         *,
         life: EngineLife | None = None,
@@ -68,8 +68,8 @@ class CreateModel(QObject):
         self.models = ModelChoices(librarian, self)
         self.references = ReferencesModel(librarian, pool, self)
         self.chosen = ModelSettings(state, self.models, self)
-        self.words = CreateWords(librarian, settings, state, pool, self)
-        self._repeats = Repeats(runner, self)  # must receive the end of a task before the page does
+        self.prompts = Prompts(librarian, settings, state, pool, self)
+        self._request_history = RequestHistory(runner, self)  # must receive the end of a task before the page does
         self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
         self.seed = SeedChoice(state, self._last_seed, self)
         self.preflight = Preflight(engine, life, self)
@@ -83,14 +83,14 @@ class CreateModel(QObject):
         ):
             signal.connect(self._update)
         self.preview.results_changed.connect(
-            lambda: state.change(results=self.preview.results(), made=self._repeats.last())
+            lambda: state.change(results=self.preview.results(), made=self._request_history.last())
         )
-        self.words.alternatives.changed.connect(self.changed)
-        self.changed.connect(lambda: self._ask_time(anew=False))
-        self.preview.ended.connect(lambda: self._ask_time(anew=True))
+        self.prompts.alternatives.changed.connect(self.changed)
+        self.changed.connect(lambda: self._ask_time(force=False))
+        self.preview.ended.connect(lambda: self._ask_time(force=True))
         self.preview.ended.connect(self.changed)  # a failed request does not count as a repetition
-        queue.opened.connect(lambda _notice: self._ask_time(anew=True))
-        self.words.refused.connect(self.noticed)
+        queue.opened.connect(lambda _notice: self._ask_time(force=True))
+        self.prompts.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
         images.size_wanted.connect(self.chosen.take_image_size)
@@ -100,7 +100,7 @@ class CreateModel(QObject):
         """Restore the last images, init images and reference images, once the library service has started."""
         kept, images, references = self._state.value(), self.images, self.references
         if kept.made is not None:
-            self._repeats.remember(kept.made)
+            self._request_history.remember(kept.made)
         self.preview.restore(kept.results)
         if kept.images:
             request = GenerateRequest(prompt="", images=kept.images, strength=kept.strength, inpaint=kept.inpaint)
@@ -121,13 +121,13 @@ class CreateModel(QObject):
         """Set the memory policy."""
         self._window.change(memory=policy)
 
-    def open_folds(self) -> tuple[str, ...]:
+    def open_sections(self) -> tuple[str, ...]:
         """Return the sections of the page that are expanded."""
-        return tuple(_EARLIER_FOLDS.get(name, name) for name in self._state.value().open_folds)
+        return tuple(_EARLIER_SECTIONS.get(name, name) for name in self._state.value().open_folds)
 
-    def remember_fold(self, name: str, is_open: bool) -> None:
+    def remember_section(self, name: str, is_open: bool) -> None:
         """Store whether a section of the page is expanded."""
-        others = tuple(one for one in self.open_folds() if one != name)
+        others = tuple(one for one in self.open_sections() if one != name)
         self._state.change(open_folds=(*others, name) if is_open else others)
 
     # ---- request
@@ -137,7 +137,7 @@ class CreateModel(QObject):
         settings = self.chosen.settings()
         if self.images.decides_size():
             settings = replace(settings, width=None, height=None)
-        words = self.words
+        words = self.prompts
         form = Form(
             model=self.chosen.model(),
             prompt=words.prompt(),
@@ -156,12 +156,12 @@ class CreateModel(QObject):
         """Return the problems by field; empty if Generate can be pressed. A batch supplies its own images."""
         info = self.chosen.info()
         settings = self.chosen.settings()
-        found = self.words.alternatives.found()
+        found = self.prompts.alternatives.found()
         refiners = self.models.refiners_for(info)
         return problems(
             Checked(
-                prompt=self.words.prompt(),
-                negative_prompt=self.words.negative_prompt(),
+                prompt=self.prompts.prompt(),
+                negative_prompt=self.prompts.negative_prompt(),
                 settings=settings,
                 seed=self.seed.value(),
                 model=self.chosen.model(),
@@ -173,13 +173,13 @@ class CreateModel(QObject):
                 image_problem="" if of_batch else self.images.problem(),
                 references=len(self.references.items()),
                 reference_problem=self.references.problem(),
-                alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
+                alternatives_problem=found.problem if found.prompt == self.prompts.prompt() else None,
             )
         )
 
     def image_count(self) -> int:
         """Return the number of images that Generate would queue."""
-        return self.chosen.settings().count * self.words.alternatives.found().count
+        return self.chosen.settings().count * self.prompts.alternatives.found().count
 
     def generate(self, front: bool = False) -> bool:
         """Queue the request as one entry, last or first; returns False if it has problems."""
@@ -188,7 +188,7 @@ class CreateModel(QObject):
             self.noticed.emit(next(iter(found.values())))
             return False
         request = self.request()
-        self.words.remember()
+        self.prompts.remember()
 
         def add(store: "JobStore") -> int:
             wanted = expand(request)
@@ -199,7 +199,7 @@ class CreateModel(QObject):
             self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error))
 
         def added(entry: int) -> None:
-            self._repeats.remember(request)
+            self._request_history.remember(request)
             self.queued.emit(entry)
             self.changed.emit()
 
@@ -208,7 +208,7 @@ class CreateModel(QObject):
 
     def would_repeat(self) -> bool:
         """Whether Generate would repeat an image that was already requested."""
-        return self.seed.fixed() and self._repeats.holds(self.request())
+        return self.seed.fixed() and self._request_history.contains(self.request())
 
     def generate_batch(self, images: Images) -> bool:
         """Queue one entry that uses each of these images as init image; returns False if there are problems."""
@@ -217,7 +217,7 @@ class CreateModel(QObject):
             self.noticed.emit(next(iter(found.values())))
             return False
         request, paths = self.request(), images.paths
-        self.words.remember()
+        self.prompts.remember()
 
         def add(store: "JobStore") -> int:
             prompts = expand(request, limit=max(1, MOST_IMAGES // len(paths)))
@@ -239,11 +239,11 @@ class CreateModel(QObject):
             commands = [command_line(one) for one in expand(request, limit=MOST_COMMANDS)]
             return "\n".join(command.text() for command in commands), commands[0].left_out
 
-        def told(written: tuple[str, tuple[str, ...]]) -> None:
+        def copied(written: tuple[str, tuple[str, ...]]) -> None:
             then(written[0])
-            self._tell_left_out(self.tr("The command leaves out: {names}."), written[1])
+            self._notify_left_out(self.tr("The command leaves out: {names}."), written[1])
 
-        self._pool.run(write, told, lambda error: self.noticed.emit(str(error)))
+        self._pool.run(write, copied, lambda error: self.noticed.emit(str(error)))
 
     def edit_image(self, path: str) -> bool:
         """Make an image the only reference image, with a model that edits; returns False if none is installed."""
@@ -283,7 +283,7 @@ class CreateModel(QObject):
         else:
             self._apply(reading, metadata.request)
 
-    def _apply(self, reading: Reading, request: GenerateRequest | None) -> None:
+    def _apply(self, reading: ReadSettings, request: GenerateRequest | None) -> None:
         left_out = list(reading.left_out)
         if not self._apply_words(reading):
             return
@@ -300,19 +300,19 @@ class CreateModel(QObject):
         if request is not None:
             self.images.apply(request)
             self.references.apply(request)
-        self._tell_left_out(self.tr("Not copied: {names}."), tuple(left_out))
+        self._notify_left_out(self.tr("Not copied: {names}."), tuple(left_out))
 
-    def _apply_words(self, reading: Reading) -> bool:
+    def _apply_words(self, reading: ReadSettings) -> bool:
         if reading.prompt is None:
             return True
-        negative = self.words.set_negative_prompt(reading.negative_prompt)
-        return self.words.set_prompt(reading.prompt) and negative
+        negative = self.prompts.set_negative_prompt(reading.negative_prompt)
+        return self.prompts.set_prompt(reading.prompt) and negative
 
     def _id_of(self, name: str) -> str | None:
         found = self.models.named(name)
         return None if found is None else found.id
 
-    def _tell_left_out(self, sentence: str, names: tuple[str, ...]) -> None:
+    def _notify_left_out(self, sentence: str, names: tuple[str, ...]) -> None:
         if names:
             self.noticed.emit(sentence.format(names=", ".join(names)))
 
@@ -324,16 +324,16 @@ class CreateModel(QObject):
 
     def _update(self) -> None:
         settings = self.chosen.settings()
-        self.words.set_model(self.chosen.model())
+        self.prompts.set_model(self.chosen.model())
         self.images.set_target(settings.width, settings.height)
         self.preflight.set(self._plan_request())
         self.changed.emit()
 
-    def _ask_time(self, *, anew: bool) -> None:
-        """Estimate the time for all requested images, from earlier runs; `anew`: even if the request is the same."""
+    def _ask_time(self, *, force: bool) -> None:
+        """Estimate the time for all requested images, from earlier runs; `force`: even if the request is the same."""
         count = self.image_count()
         wanted = (self._plan_request(), count)
-        if not self._queue.is_open or (wanted == self._timed and not anew):
+        if not self._queue.is_open or (wanted == self._timed and not force):
             return
         self._timed = wanted
         request = replace(self.request(), count=count)
@@ -341,11 +341,11 @@ class CreateModel(QObject):
         def read(store: "JobStore") -> float | None:
             return store.expected(request).seconds
 
-        def told(seconds: float | None) -> None:
+        def estimated(seconds: float | None) -> None:
             if self._timed == wanted:
                 self.preflight.expect(count, seconds)
 
-        self._queue.ask(read, told, lambda _error: self.preflight.expect(count, None))
+        self._queue.ask(read, estimated, lambda _error: self.preflight.expect(count, None))
 
     def _plan_request(self) -> PlanRequest | None:
         """Return a plan request for the size of the largest stage; None without a usable model."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.protocol import Event, Saved, StageShown
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 
 MOST_KEPT = 24  # JPEG previews, a few hundred kB each
 
@@ -16,7 +16,7 @@ class FirstStages(QObject):
 
     changed = Signal()
 
-    def __init__(self, pool: Runs, decode: Callable[[str], QImage], parent: QObject | None = None) -> None:
+    def __init__(self, pool: Executor, decode: Callable[[str], QImage], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool, self._decode = pool, decode
         self._paths: dict[int, str] = {}  # image index within the task -> path of the finished image

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
 from mezzotint.protocol import EngineInfo, Plan, PlanRequest
 from mezzotint_app.processes.service import Failure, Service
-from mezzotint_app.viewmodel.create.plan_words import Segment, plan_line, plan_segments
+from mezzotint_app.viewmodel.create.plan_text import Segment, plan_line, plan_segments
 
 PreflightState = Literal["nothing", "waiting", "asking", "planned", "failed"]
 

@@ -14,7 +14,7 @@ from mezzotint.jobs.store import Expected, PhaseSeconds, Task
 from mezzotint.protocol import Event, GeneratedImage, Notice, Step
 from mezzotint_app import strips
 from mezzotint_app.amounts import left_text
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.first_stages import FirstStages
 from mezzotint_app.viewmodel.create.state import Result
@@ -73,7 +73,7 @@ class Preview(QObject):
         queue: QueueAccess,
         runner: StoppableRunner,
         pixels: LoadsPixels,
-        pool: Runs,
+        pool: Executor,
         parent: QObject | None = None,
         *,
         now: Callable[[], float] = time.monotonic,

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.errors import MezzotintError
 from mezzotint.jobs.store import alternatives
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 
 DELAY = 150  # milliseconds
 
@@ -26,7 +26,7 @@ class PromptAlternatives(QObject):
 
     changed = Signal()
 
-    def __init__(self, pool: Runs, parent: QObject | None = None) -> None:
+    def __init__(self, pool: Executor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = pool
         self._prompt = ""

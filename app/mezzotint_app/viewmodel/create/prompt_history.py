@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-MOST = 100  # prompts
-MOST_CHARACTERS = 1 << 18  # of all prompts together
+MAX_PROMPTS = 100  # prompts
+MAX_CHARACTERS = 1 << 18  # of all prompts together
 
 
 class PromptHistory:
@@ -62,9 +62,9 @@ class PromptHistory:
 def bounded(prompts: Sequence[str]) -> tuple[str, ...]:
     """Return as many of the newest prompts as the limits allow, skipping any that does not fit."""
     kept: list[str] = []
-    room = MOST_CHARACTERS
+    room = MAX_CHARACTERS
     for prompt in prompts:
-        if len(kept) < MOST and len(prompt) <= room:
+        if len(kept) < MAX_PROMPTS and len(prompt) <= room:
             kept.append(prompt)
             room -= len(prompt)
     return tuple(kept)

@@ -68,10 +68,10 @@ class PromptTokens(QObject):
             )
         if self._failed:
             return self.tr("Tokens could not be counted")
-        told = {self._words(one): one.encoder for one in self._counts}
-        if len(told) == 1:
-            return next(iter(told))
-        return "; ".join(f"{encoder}: {words}" for words, encoder in told.items())
+        texts = {self._words(one): one.encoder for one in self._counts}
+        if len(texts) == 1:
+            return next(iter(texts))
+        return "; ".join(f"{encoder}: {words}" for words, encoder in texts.items())
 
     def hint(self) -> str:
         """Return a warning if the prompt has weights that the model ignores, otherwise ""."""

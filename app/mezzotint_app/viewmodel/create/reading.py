@@ -17,7 +17,7 @@ translate = QCoreApplication.translate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadSettings:
     """Settings, and what has no setting."""
 
     model: str | None  # None: not specified
@@ -28,7 +28,7 @@ class Reading:
     left_out: tuple[str, ...] = ()  # displayed: what the page cannot represent
 
 
-def read_request(request: GenerateRequest) -> Reading:
+def read_request(request: GenerateRequest) -> ReadSettings:
     """Read a request; one made on this page is reproduced completely."""
     cascade = request.cascade
     first = cascade.stages[0] if cascade.stages else Stage()
@@ -50,7 +50,7 @@ def read_request(request: GenerateRequest) -> Reading:
     settings = _with_cascade(settings, cascade, left_out)
     if any(_says_own_words(stage, request) for stage in cascade.stages):
         left_out.append(translate("Create", "prompts of single stages"))
-    return Reading(
+    return ReadSettings(
         model=first.model.id if first.model is not None else None,
         prompt=request.prompt,
         negative_prompt=request.negative_prompt,
@@ -60,16 +60,18 @@ def read_request(request: GenerateRequest) -> Reading:
     )
 
 
-def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Callable[[str], str | None]) -> Reading:
+def read_metadata(
+    metadata: ImageMetadata, onto: CreateSettings, find_model: Callable[[str], str | None]
+) -> ReadSettings:
     """Read an image's metadata; for other programs, only what has the same meaning, applied to `onto`."""
     if metadata.request is not None:
         return read_request(metadata.request)
     left_out: list[str] = []
-    return Reading(
+    return ReadSettings(
         model=_model(metadata.model, find_model, left_out),
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_taken(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out),
+        seed=_accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out),
         settings=_of_metadata(metadata, onto, left_out),
         left_out=tuple(left_out),
     )
@@ -92,11 +94,13 @@ def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str
         after = stages[number]
         if _is_second_pass(stages[0], after, transition) and not settings.second_pass and settings.refiner is None:
             settings = _with_second_pass(settings, transition)
-            _tell_unlike(translate("Create", "settings of the hires fix"), stages[0].sampling, after.sampling, left_out)
-            _tell_size(stages[0], after, transition, left_out)
+            _note_difference(
+                translate("Create", "settings of the hires fix"), stages[0].sampling, after.sampling, left_out
+            )
+            _note_size_difference(stages[0], after, transition, left_out)
         elif transition.strength is None and after.model is not None and settings.refiner is None:
             settings = replace(settings, refiner=after.model.id, refiner_at=stages[number - 1].until)
-            _tell_unlike(
+            _note_difference(
                 translate("Create", "settings of the refiner"),
                 shared_with_refiner(stages[0].sampling),
                 shared_with_refiner(after.sampling),
@@ -123,12 +127,12 @@ def _with_second_pass(settings: CreateSettings, transition: Transition) -> Creat
     )
 
 
-def _tell_unlike(what: str, first: Sampling, after: Sampling, left_out: list[str]) -> None:
+def _note_difference(what: str, first: Sampling, after: Sampling, left_out: list[str]) -> None:
     if first != after:
         left_out.append(what)
 
 
-def _tell_size(first: Stage, after: Stage, transition: Transition, left_out: list[str]) -> None:
+def _note_size_difference(first: Stage, after: Stage, transition: Transition, left_out: list[str]) -> None:
     for before, now in ((first.width, after.width), (first.height, after.height)):
         if before is not None and now is not None and abs(before * transition.scale - now) > 16:
             left_out.append(translate("Create", "size of the hires fix"))
@@ -148,23 +152,22 @@ def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
 
 
 def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
-    steps = _taken(translate("Create", "steps"), metadata.steps, OPTIONS["steps"].fits, left_out)
-    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, OPTIONS["guidance"].fits, left_out)
-    sampler = _taken(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
-    schedule = _taken(
+    steps = _accepted(translate("Create", "steps"), metadata.steps, OPTIONS["steps"].fits, left_out)
+    guidance = _accepted(translate("Create", "guidance"), metadata.guidance_scale, OPTIONS["guidance"].fits, left_out)
+    sampler = _accepted(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
+    schedule = _accepted(
         translate("Create", "schedule"),
         metadata.schedule,
         lambda name: name in SCHEDULES and go_together(sampler, name),
         left_out,
     )
-    said: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
+    found: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
     if sampler is not None:
-        said["schedule"] = schedule  # the previous schedule may not suit this sampler
-        onto = replace(onto, schedule=None)
+        onto = replace(onto, schedule=None)  # the previous schedule may not suit this sampler
     size = metadata.width, metadata.height
     if all(side is not None and 0 < side <= 1 << 16 for side in size):
-        said["width"], said["height"] = size
-    return replace(onto, **{name: value for name, value in said.items() if value is not None})
+        found["width"], found["height"] = size
+    return replace(onto, **{name: value for name, value in found.items() if value is not None})
 
 
 def _model(name: str | None, find: Callable[[str], str | None], left_out: list[str]) -> str | None:
@@ -178,7 +181,7 @@ def _model(name: str | None, find: Callable[[str], str | None], left_out: list[s
     return found
 
 
-def _taken(what: str, value: Any, fits: Callable[[Any], bool], left_out: list[str]) -> Any:  # noqa: ANN401
+def _accepted(what: str, value: Any, fits: Callable[[Any], bool], left_out: list[str]) -> Any:  # noqa: ANN401
     if value is None or fits(value):
         return value
     left_out.append(f"{what} {_short(str(value))}")

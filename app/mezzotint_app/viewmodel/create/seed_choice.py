@@ -15,7 +15,7 @@ from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.queue.running import Runner
 
 DRAWN_BELOW = 2**32  # range that other programs can read
-MOST = 1000  # requests remembered
+MAX_REQUESTS = 1000  # requests remembered
 
 
 class SeedChoice(QObject):
@@ -70,30 +70,30 @@ class SeedChoice(QObject):
             self.set(last)
 
 
-class Repeats(QObject):
+class RequestHistory(QObject):
     """The requests since start-up, except failed ones, for detecting repetitions."""
 
     def __init__(self, runner: Runner, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._asked: dict[GenerateRequest, None] = {}
+        self._requests: dict[GenerateRequest, None] = {}
         runner.saved.connect(self._saved)
         runner.ended.connect(self._ended)
 
     def remember(self, request: GenerateRequest) -> None:
         """Remember a queued request."""
-        while len(self._asked) >= MOST:
-            del self._asked[next(iter(self._asked))]
-        decides = _what_decides(request)
-        self._asked.pop(decides, None)
-        self._asked[decides] = None
+        while len(self._requests) >= MAX_REQUESTS:
+            del self._requests[next(iter(self._requests))]
+        identity = _identity(request)
+        self._requests.pop(identity, None)
+        self._requests[identity] = None
 
-    def holds(self, request: GenerateRequest) -> bool:
+    def contains(self, request: GenerateRequest) -> bool:
         """Whether the request's first image was already requested; never true without a seed."""
-        return request.seed is not None and _what_decides(request) in self._asked
+        return request.seed is not None and _identity(request) in self._requests
 
     def last(self) -> GenerateRequest | None:
         """Return the last request queued or completed."""
-        return next(reversed(self._asked), None)
+        return next(reversed(self._requests), None)
 
     def _saved(self, task: Task, image: GeneratedImage) -> None:
         """Remember the request with the seed that was drawn, which the user may fix afterwards."""
@@ -101,9 +101,9 @@ class Repeats(QObject):
 
     def _ended(self, task: Task, _result: object, failure: Failure | None) -> None:
         if failure is not None:
-            self._asked.pop(_what_decides(task.request), None)
+            self._requests.pop(_identity(task.request), None)
 
 
-def _what_decides(request: GenerateRequest) -> GenerateRequest:
+def _identity(request: GenerateRequest) -> GenerateRequest:
     """Return the request without what changes no pixel, and without count: its first image is the same."""
     return replace(request, count=1, previews=False, output=Output())

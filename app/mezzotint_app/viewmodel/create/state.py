@@ -20,6 +20,7 @@ from mezzotint.protocol import (
 )
 
 MOST_MODELS = 400  # with stored settings
+DEFAULT_STRENGTH = 0.6  # denoising strength; keeps part of the existing image, as in the engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

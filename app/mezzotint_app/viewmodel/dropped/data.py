@@ -9,7 +9,7 @@ MOST_PATHS = 500  # examined at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class DropData:
     """The dropped or pasted data."""
 
     paths: tuple[str, ...] = ()
@@ -23,14 +23,14 @@ def can_hold(data: QMimeData) -> bool:
     return data.hasUrls() or data.hasImage()
 
 
-def held(data: QMimeData) -> Held:
+def drop_data(data: QMimeData) -> DropData:
     """Return the paths, if any; pixels only without files, since a file also has metadata."""
     urls = data.urls() if data.hasUrls() else []
     local = [url.toLocalFile() for url in urls if url.isLocalFile()]
     paths = tuple(dict.fromkeys(path for path in local if path))
     if paths or not data.hasImage():
-        return Held(
+        return DropData(
             paths=paths[:MOST_PATHS], left_out=max(len(paths) - MOST_PATHS, 0), elsewhere=len(urls) - len(local)
         )
     image = data.imageData()
-    return Held(image=image if isinstance(image, QImage) and not image.isNull() else None)
+    return DropData(image=image if isinstance(image, QImage) and not image.isNull() else None)

@@ -19,7 +19,7 @@ PROMPT, NEGATIVE_PROMPT, SEED, MODEL = "prompt", "negative_prompt", "seed", "mod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class SettingText:
     """One setting."""
 
     key: str
@@ -27,19 +27,19 @@ class Described:
     value: str  # None and defaults as text
     used: str = ""  # the effective value, where it is left to the model and known
 
-    def is_same(self, other: "Described") -> bool:
+    def is_same(self, other: "SettingText") -> bool:
         """Whether both have the same effective value."""
         return (self.used or self.value) == (other.used or other.value)
 
 
-def described(request: GenerateRequest, own: ModelDefaults | None = None) -> list[Described]:
+def setting_texts(request: GenerateRequest, own: ModelDefaults | None = None) -> list[SettingText]:
     """Return the settings that determine the image; `own` has the model's defaults for fields that are not set."""
     first = request.cascade.stages[0] if request.cascade.stages else Stage()
     how = first.sampling
     used = _used(how, own)
     return [
-        Described(key=PROMPT, name=_names()[PROMPT], value=request.prompt),
-        Described(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
+        SettingText(key=PROMPT, name=_names()[PROMPT], value=request.prompt),
+        SettingText(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
         _row(MODEL, first.model.id if first.model else None),
         _row("size", _size(first.width, first.height), used=own and _size(own.width, own.height)),
         _row(SEED, request.seed, translate("Differences", "random")),
@@ -54,10 +54,10 @@ def described(request: GenerateRequest, own: ModelDefaults | None = None) -> lis
     ]
 
 
-def described_metadata(metadata: ImageMetadata) -> list[Described]:
+def metadata_setting_texts(metadata: ImageMetadata) -> list[SettingText]:
     """Return the settings of an image's metadata; for other programs, only those recorded."""
     if metadata.request is not None:
-        return described(metadata.request)
+        return setting_texts(metadata.request)
     said = (
         (PROMPT, metadata.prompt),
         (NEGATIVE_PROMPT, metadata.negative_prompt),
@@ -78,14 +78,14 @@ def file_name(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name or path
 
 
-def _row(key: str, value: object, none: str = "", used: object = None) -> Described:
+def _row(key: str, value: object, none: str = "", used: object = None) -> SettingText:
     name = _names()[key]
     if value is not None:
-        return Described(key=key, name=name, value=_text(value))
+        return SettingText(key=key, name=name, value=_text(value))
     if used is None:
-        return Described(key=key, name=name, value=none or translate("Differences", "model default"))
+        return SettingText(key=key, name=name, value=none or translate("Differences", "model default"))
     words = translate("Differences", "{value} (default)").format(value=_text(used))
-    return Described(key=key, name=name, value=words, used=_text(used))
+    return SettingText(key=key, name=name, value=words, used=_text(used))
 
 
 def _text(value: object) -> str:
@@ -110,7 +110,7 @@ def _used(how: Sampling, own: ModelDefaults | None) -> dict[str, object]:
 def _shown(option: Option, value: Any) -> object:  # noqa: ANN401  of whatever kind
     if value is None or isinstance(value, float):
         return value
-    return shown_name(value) if option.names else option.takes.written(value)
+    return shown_name(value) if option.names else option.takes.to_setting(value)
 
 
 def _names() -> dict[str, str]:

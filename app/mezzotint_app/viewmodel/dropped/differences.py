@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelDefaults, ModelInfo
 from mezzotint_app.processes.service import Failure, Service
-from mezzotint_app.viewmodel.dropped.described_request import PROMPT, described, described_metadata
+from mezzotint_app.viewmodel.dropped.described_request import PROMPT, metadata_setting_texts, setting_texts
 from mezzotint_app.viewmodel.models import nearest_model
 
 What = Literal["all", "prompt", "seed"]
@@ -31,10 +31,10 @@ def differences(
     now: GenerateRequest, metadata: ImageMetadata, own: ModelDefaults | None = None
 ) -> tuple[Difference, ...]:
     """Return the settings recorded in the image that differ from `now`; `own`: the current model's defaults."""
-    present = {one.key: one for one in described(now, own)}
+    present = {one.key: one for one in setting_texts(now, own)}
     return tuple(
         Difference(key=one.key, name=one.name, now=present[one.key].value, there=one.value)
-        for one in described_metadata(metadata)
+        for one in metadata_setting_texts(metadata)
         if not one.is_same(present[one.key])
     )
 
@@ -63,7 +63,7 @@ class DifferencesModel(QObject):
         self._missing = ""
         self._nearest: ModelInfo | None = None
 
-    def look_at(self, path: str) -> None:
+    def set_current(self, path: str) -> None:
         """Read this image's metadata; pending replies for other images are dropped."""
         self._path, self._state = path, "reading"
         self._metadata, self._problem, self._found = None, "", ()
@@ -115,12 +115,12 @@ class DifferencesModel(QObject):
             return False
         size_alone = {"size"}
         return self._metadata.request is not None or any(
-            one.key not in size_alone for one in described_metadata(self._metadata)
+            one.key not in size_alone for one in metadata_setting_texts(self._metadata)
         )
 
     def says_prompt(self) -> bool:
         """Whether the prompt is recorded."""
-        return self._metadata is not None and any(one.key == PROMPT for one in described_metadata(self._metadata))
+        return self._metadata is not None and any(one.key == PROMPT for one in metadata_setting_texts(self._metadata))
 
     def says_seed(self) -> bool:
         """Whether the seed is recorded."""

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.library_protocol import Dropped
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure, Service
-from mezzotint_app.viewmodel.dropped.data import MOST_PATHS, Held
+from mezzotint_app.viewmodel.dropped.data import MOST_PATHS, DropData
 from mezzotint_app.viewmodel.dropped.described_request import file_name
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images, checked, images_in
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 
-_TOLD = 3  # messages about individual files
+_MAX_MESSAGES = 3  # messages about individual files
 
 
 class DropHandler(QObject):
@@ -27,12 +27,12 @@ class DropHandler(QObject):
     message = Signal(str)  # plain text for the user
     busy = Signal(bool)  # whether a drop is being examined
 
-    def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
+    def __init__(self, librarian: Service, pool: Executor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._librarian, self._pool = librarian, pool
         self._newest = 0
 
-    def take(self, what: Held) -> None:
+    def take(self, what: DropData) -> None:
         """Process dropped or pasted data."""
         self._newest += 1
         if what.left_out:
@@ -59,7 +59,7 @@ class DropHandler(QObject):
 
     def take_paths(self, paths: Sequence[str]) -> None:
         """Like `take`, for paths from elsewhere, such as a command line."""
-        self.take(Held(paths=tuple(paths[:MOST_PATHS]), left_out=max(len(paths) - MOST_PATHS, 0)))
+        self.take(DropData(paths=tuple(paths[:MOST_PATHS]), left_out=max(len(paths) - MOST_PATHS, 0)))
 
     def _examine(self, paths: tuple[str, ...]) -> None:
         number = self._newest
@@ -93,7 +93,7 @@ class DropHandler(QObject):
                 self.job.emit(one.path)
             elif one.kind == "image_folder":
                 self._list(one.path)
-        self._tell_rest([one for one in found if one.kind == "unknown"])
+        self._report_rest([one for one in found if one.kind == "unknown"])
 
     def _list(self, folder: str) -> None:
         number = self._newest
@@ -108,10 +108,10 @@ class DropHandler(QObject):
 
         self._pool.run(lambda: checked(images_in(folder)), listed, failed)
 
-    def _tell_rest(self, rest: list[Dropped]) -> None:
-        for one in rest[:_TOLD]:
+    def _report_rest(self, rest: list[Dropped]) -> None:
+        for one in rest[:_MAX_MESSAGES]:
             self.message.emit(self._words(one))
-        left = len(rest) - _TOLD
+        left = len(rest) - _MAX_MESSAGES
         if left > 0:
             self.message.emit(self.tr("%n more cannot be used.", "", left))
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from mezzotint.errors import StorageError
 from mezzotint.protocol import GenerateRequest, ImageInput
 from mezzotint.trouble import storage_error
+from mezzotint_app.viewmodel.create.state import DEFAULT_STRENGTH
 from mezzotint_app.viewmodel.natural_order import natural
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 MOST_IMAGES = 10_000  # per batch
 MOST_ENTRIES = 100_000  # directory entries examined
-STRENGTH = 0.6  # default denoising strength
 
 Scan = Callable[[str], Iterable["os.DirEntry[str]"]]
 
@@ -59,13 +59,13 @@ def images_in(folder: str, *, scan: Scan = os.scandir) -> Images:
 def checked(images: Images) -> Images:
     """Return `images`; raises StorageError if there are none."""
     if not images.paths:
-        raise StorageError(f"there are no images in {Path(images.folder).name}: drop a folder that holds some")
+        raise StorageError(f"there are no images in {Path(images.folder).name}: drop a folder that contains images")
     return images
 
 
 def batch_of(request: GenerateRequest, paths: Iterable[str]) -> tuple[GenerateRequest, ...]:
     """Return one request per image: `request` with it as init image; reference images stay, the mask does not."""
-    strength = STRENGTH if request.strength is None else request.strength
+    strength = DEFAULT_STRENGTH if request.strength is None else request.strength
     references = tuple(image for image in request.images if image.role == "reference")
     return tuple(
         replace(request, images=(ImageInput(path=path), *references), inpaint=None, strength=strength) for path in paths

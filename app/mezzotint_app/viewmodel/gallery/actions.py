@@ -12,7 +12,7 @@ from mezzotint_app.viewmodel.dropped.settings_text import request_of, settings_t
 from mezzotint_app.viewmodel.gallery.gallery import STARS, GalleryModel
 from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.pixels import PixelLoader
-from mezzotint_app.viewmodel.queue.words import images_count
+from mezzotint_app.viewmodel.queue.texts import images_count
 
 translate = QCoreApplication.translate
 
@@ -20,7 +20,7 @@ translate = QCoreApplication.translate
 class GalleryActions(QObject):
     """Every action takes items of the list."""
 
-    told = Signal(str)  # what was done, in one line
+    message = Signal(str)  # what was done, in one line
     failed = Signal(str)
     copy_image = Signal(object)  # QImage, for the clipboard
     copy_text = Signal(str)  # for the clipboard
@@ -60,14 +60,14 @@ class GalleryActions(QObject):
 
     def move_to_trash(self, items: Sequence[GalleryItem]) -> None:
         """Remove images from the list at once and move them to the trash; those that cannot be moved reappear."""
-        self._model.remove_here([item.id for item in items])
+        self._model.remove_optimistically([item.id for item in items])
         self._trash.move([item.path for item in items])
 
     def _moved(self, paths: Sequence[str]) -> None:
-        self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(images_count(len(paths))))
+        self.message.emit(translate("GalleryActions", "Moved to trash: {0}").format(images_count(len(paths))))
 
     def _restored(self, paths: Sequence[str]) -> None:
-        self.told.emit(translate("GalleryActions", "Restored from trash: {0}").format(images_count(len(paths))))
+        self.message.emit(translate("GalleryActions", "Restored from trash: {0}").format(images_count(len(paths))))
 
     # ---- copying
 
@@ -76,40 +76,40 @@ class GalleryActions(QObject):
 
         def loaded(image: object) -> None:
             self.copy_image.emit(image)
-            self.told.emit(translate("GalleryActions", "Image copied"))
+            self.message.emit(translate("GalleryActions", "Image copied"))
 
         self._pixels.load(item.path, None, loaded, self._fail, slot="clipboard")
 
     def copy_settings(self, item: GalleryItem) -> None:
         """Copy the image's settings as text."""
 
-        def told(metadata: ImageMetadata) -> None:
+        def copy(metadata: ImageMetadata) -> None:
             text = settings_text(metadata)
             if text:
                 self.copy_text.emit(text)
-                self.told.emit(translate("GalleryActions", "Settings copied"))
+                self.message.emit(translate("GalleryActions", "Settings copied"))
             else:
                 self.failed.emit(translate("GalleryActions", "This image has no generation metadata"))
 
-        self._metadata(item, told)
+        self._metadata(item, copy)
 
     def copy_command(self, item: GalleryItem) -> None:
         """Copy the command that generates the image again."""
 
-        def told(metadata: ImageMetadata) -> None:
+        def copy(metadata: ImageMetadata) -> None:
             if metadata.request is None and not metadata.prompt:
                 self.failed.emit(translate("GalleryActions", "This image has no generation metadata"))
                 return
             command = command_line(request_of(metadata))
             self.copy_text.emit(command.text())
-            self.told.emit(_copied(command.left_out))
+            self.message.emit(_copied(command.left_out))
 
-        self._metadata(item, told)
+        self._metadata(item, copy)
 
     def copy_prompt(self, item: GalleryItem) -> None:
         """Copy the prompt only."""
         self.copy_text.emit(item.prompt)
-        self.told.emit(translate("GalleryActions", "Prompt copied"))
+        self.message.emit(translate("GalleryActions", "Prompt copied"))
 
     def _metadata(self, item: GalleryItem, then: Callable[[ImageMetadata], None]) -> None:
         self._librarian.ask("metadata", {"path": item.path}, answer=ImageMetadata, then=then, failed=self._fail)
@@ -121,4 +121,6 @@ class GalleryActions(QObject):
 def _copied(left_out: Collection[str]) -> str:
     if not left_out:
         return translate("GalleryActions", "Command copied")
-    return translate("GalleryActions", "Command copied, without what has no option: {0}").format(", ".join(left_out))
+    return translate(
+        "GalleryActions", "Command copied. Settings without a command-line option were left out: {0}"
+    ).format(", ".join(left_out))

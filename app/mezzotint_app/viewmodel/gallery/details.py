@@ -6,7 +6,7 @@ from mezzotint.library_protocol import GalleryItem
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.processes.service import Failure, Service
 
-_STANDS = 120  # milliseconds before the file is read, so that quick browsing skips files
+_READ_DELAY = 120  # milliseconds before the file is read, so that quick browsing skips files
 
 
 class GalleryDetails(QObject):
@@ -22,10 +22,10 @@ class GalleryDetails(QObject):
         self._problem = ""
         self._later = QTimer(self)
         self._later.setSingleShot(True)
-        self._later.setInterval(_STANDS)
+        self._later.setInterval(_READ_DELAY)
         self._later.timeout.connect(self.ask_now)
 
-    def look_at(self, item: GalleryItem | None) -> None:
+    def set_current(self, item: GalleryItem | None) -> None:
         """Show this image; None: none."""
         before, self._item = self._item, item
         if item is None:
@@ -61,11 +61,11 @@ class GalleryDetails(QObject):
                 "metadata",
                 {"path": item.path},
                 answer=ImageMetadata,
-                then=lambda metadata: self._told(item, metadata),
+                then=lambda metadata: self._loaded(item, metadata),
                 failed=lambda failure: self._failed(item, failure),
             )
 
-    def _told(self, item: GalleryItem, metadata: ImageMetadata) -> None:
+    def _loaded(self, item: GalleryItem, metadata: ImageMetadata) -> None:
         if self._item is not None and item.path == self._item.path:
             self._metadata, self._problem = metadata, ""
             self.changed.emit()

@@ -11,8 +11,8 @@ from PySide6.QtCore import QMimeData, QModelIndex, QObject, Qt, QTimer, QUrl, Si
 from mezzotint.library_protocol import GalleryItem, GalleryOrder, GalleryPage, GalleryQuery, Rating
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.dates import moment, section
-from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Refused, Told
-from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
+from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, OnError, OnPage, PagedModel
+from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails
 
 ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is being fetched
 ThumbnailRole = ItemRole + 1  # QImage, or None
@@ -21,7 +21,7 @@ HeadingRole = ItemRole + 3  # the date, at the start of a new section
 RatingRole = ItemRole + 4
 
 STARS = 5
-AT_ONCE = 1000  # images per request
+MAX_PER_REQUEST = 1000  # images per request
 _SEARCH_DELAY = 250  # milliseconds after the last keystroke
 
 
@@ -112,13 +112,13 @@ class GalleryModel(PagedModel[GalleryItem]):
             self._models = models
             self.models_changed.emit()
 
-    def _ask_librarian(self, offset: int, limit: int, told: Told[GalleryItem], refused: Refused) -> None:
+    def _ask_librarian(self, offset: int, limit: int, on_page: OnPage[GalleryItem], on_error: OnError) -> None:
         self._librarian.ask(
             "gallery.query",
             replace(self._query, offset=offset, limit=limit),
             answer=GalleryPage,
-            then=lambda page: told(page.total, page.items),
-            failed=lambda failure: refused(failure.message),
+            then=lambda page: on_page(page.total, page.items),
+            failed=lambda failure: on_error(failure.message),
         )
 
     # ---- interface for views
@@ -203,8 +203,8 @@ class GalleryModel(PagedModel[GalleryItem]):
         self._want_thumbnails()
         self.ask_models()
 
-    def _thumbnail_of(self, item: GalleryItem) -> Wanted:
-        return Wanted(path=item.path, side=self._side, stamp=item.made)
+    def _thumbnail_of(self, item: GalleryItem) -> ThumbnailKey:
+        return ThumbnailKey(path=item.path, side=self._side, stamp=item.made)
 
     def _want_thumbnails(self) -> None:
         shown = self.shown_rows()
@@ -227,8 +227,8 @@ class GalleryModel(PagedModel[GalleryItem]):
         if not items:
             return
         self._show_stars(items, stars)
-        for first in range(0, len(items), AT_ONCE):
-            some = items[first : first + AT_ONCE]
+        for first in range(0, len(items), MAX_PER_REQUEST):
+            some = items[first : first + MAX_PER_REQUEST]
             self._librarian.ask(
                 "gallery.rate",
                 Rating(paths=tuple(item.path for item in some), rating=stars),
@@ -244,7 +244,7 @@ class GalleryModel(PagedModel[GalleryItem]):
     def _show_stars(self, items: Iterable[GalleryItem], stars: int | None) -> None:
         for item in items:
             rating = item.rating if stars is None else stars
-            self.change_here(item.id, lambda old, rating=rating: replace(old, rating=rating))  # type: ignore[misc]
+            self.update_optimistically(item.id, lambda old, rating=rating: replace(old, rating=rating))  # type: ignore[misc]
 
     def _not_rated(self, items: list[GalleryItem], failure: Failure) -> None:
         self._show_stars(items, None)

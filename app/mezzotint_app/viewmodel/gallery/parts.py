@@ -6,7 +6,7 @@ from datetime import date
 from PySide6.QtCore import QObject
 
 from mezzotint.library_protocol import GalleryScanned
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
@@ -29,7 +29,7 @@ class Gallery(QObject):
     def __init__(
         self,
         librarian: Service,
-        background: Runs,
+        background: Executor,
         pixels: PixelLoader,
         thumbnails: Thumbnails,
         runner: Runner,
@@ -59,9 +59,9 @@ class Gallery(QObject):
         self.model.try_again()
         self.scanner.scan()
 
-    def others_work(self) -> None:
+    def rescan_if_needed(self) -> None:
         """Note that another program may have saved images; the folders are scanned after a delay."""
-        self.scanner.look_again()
+        self.scanner.rescan_later()
 
     def _restored(self, paths: tuple[str, ...]) -> None:
         for path in paths:

@@ -9,7 +9,7 @@ from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import Event, Notice, Progress
 from mezzotint_app.processes.service import Failure, Service
 
-AT_ONCE = 0.15  # seconds during which saved images are collected
+COLLECT_SECONDS = 0.15  # seconds during which saved images are collected
 MOST_FILES = 500  # per request
 TOGETHER = 0.7  # minimum seconds until the folders are scanned again
 REST = 10  # delay until the next scan, in durations of the last one, to limit the load
@@ -22,7 +22,7 @@ class GalleryScanner(QObject):
     changed = Signal()  # is_running(), progress()
     scanned = Signal(object)  # GalleryScanned
     failed = Signal(str)
-    told = Signal(str)  # notices, such as that a damaged index is being rebuilt
+    message = Signal(str)  # notices, such as that a damaged index is being rebuilt
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class GalleryScanner(QObject):
         self._taking: int | None = None
         self._take_soon = QTimer(self)
         self._take_soon.setSingleShot(True)
-        self._take_soon.setInterval(round(1000 * AT_ONCE))
+        self._take_soon.setInterval(round(1000 * COLLECT_SECONDS))
         self._take_soon.timeout.connect(self._take_in)
 
     def scan(self) -> None:
@@ -77,7 +77,7 @@ class GalleryScanner(QObject):
         if self._taking is None and not self._take_soon.isActive():
             self._take_soon.start()
 
-    def look_again(self) -> None:
+    def rescan_later(self) -> None:
         """Schedule a scan because others may have changed the folders; several calls result in one scan."""
         if not self._soon.isActive():
             self._soon.start(round(1000 * self.pause()))
@@ -105,7 +105,7 @@ class GalleryScanner(QObject):
             self._progress = event
             self.changed.emit()
         elif isinstance(event, Notice):
-            self.told.emit(event.message)
+            self.message.emit(event.message)
 
     def _take_in(self) -> None:
         files = tuple(self._files)[:MOST_FILES]
@@ -126,7 +126,7 @@ class GalleryScanner(QObject):
 
     def _not_taken(self, _failure: Failure) -> None:
         self._taking = None
-        self.look_again()  # finds them too, and reports errors
+        self.rescan_later()  # finds them too, and reports errors
         if self._files:
             self._take_soon.start()
 
@@ -144,4 +144,4 @@ class GalleryScanner(QObject):
         self._took = self._now() - self._began
         self.changed.emit()
         if self._again:
-            self.look_again()
+            self.rescan_later()

@@ -8,10 +8,10 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QDir, QFile, QObject, QStandardPaths, Signal
 
 from mezzotint.trouble import shown
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure, Service
 
-AT_ONCE = 1000  # images per request
+MAX_PER_REQUEST = 1000  # images per request
 
 translate = QCoreApplication.translate
 
@@ -62,7 +62,12 @@ class GalleryTrash(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, librarian: Service, background: Runs, parent: QObject | None = None, *, trash: SystemTrash | None = None
+        self,
+        librarian: Service,
+        background: Executor,
+        parent: QObject | None = None,
+        *,
+        trash: SystemTrash | None = None,
     ) -> None:
         super().__init__(parent)
         self._librarian, self._background, self._trash = librarian, background, trash or SystemTrash()
@@ -106,10 +111,10 @@ class GalleryTrash(QObject):
             self._not_moved(left)
 
     def _forget(self, paths: tuple[str, ...]) -> None:
-        for first in range(0, len(paths), AT_ONCE):
+        for first in range(0, len(paths), MAX_PER_REQUEST):
             self._librarian.ask(
                 "gallery.forget",
-                {"paths": paths[first : first + AT_ONCE]},
+                {"paths": paths[first : first + MAX_PER_REQUEST]},
                 then=lambda _none: self.settled.emit(),
                 failed=self._refused,
             )
@@ -132,8 +137,8 @@ class GalleryTrash(QObject):
         self._fail(line, left[0][0].path, left[0][1], more if len(left) > 1 else "")
 
     def _fail(self, line: str, path: str, why: str, more: str) -> None:
-        told = line.format(path=shown(path), why=why.rstrip("."))
-        self.failed.emit(f"{told}. {more}" if more else told)
+        message = line.format(path=shown(path), why=why.rstrip("."))
+        self.failed.emit(f"{message}. {more}" if more else message)
         self.settled.emit()
 
     def _refused(self, failure: Failure) -> None:

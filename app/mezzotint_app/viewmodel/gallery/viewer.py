@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.protocol import ImageMetadata
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.dropped.settings_text import settings_text
 from mezzotint_app.viewmodel.pixels import PixelLoader
@@ -15,7 +15,7 @@ from mezzotint_app.viewmodel.pixels import PixelLoader
 MOST_BYTES = 384 << 20  # of cached images
 LARGEST_SIDE = 8192  # pixels; larger images are scaled down
 MOST_STARS = 5
-_STANDS = 120  # milliseconds on one image before its neighbors and metadata are read
+_READ_DELAY = 120  # milliseconds on one image before its neighbors and metadata are read
 
 RatingOf = Callable[[str], int]
 
@@ -27,12 +27,12 @@ class ViewerModel(QObject):
     emptied = Signal()  # no images are left
     star_wanted = Signal(str, int)  # path, stars
     delete_wanted = Signal(str)  # path; `forget` follows after deletion
-    undo_wanted = Signal()  # `bring_back` follows
+    undo_wanted = Signal()  # `restore` follows
     copied = Signal(str)  # text for the clipboard
-    told = Signal(str)
+    message = Signal(str)
 
     def __init__(
-        self, librarian: Service, pool: Runs, parent: QObject | None = None, *, rating_of: RatingOf | None = None
+        self, librarian: Service, pool: Executor, parent: QObject | None = None, *, rating_of: RatingOf | None = None
     ) -> None:
         super().__init__(parent)
         self._librarian = librarian
@@ -47,12 +47,12 @@ class ViewerModel(QObject):
         self._ratings: dict[str, int] = {}
         self._loading: dict[str, int] = {}
         self._marked = ""
-        self._wants_words = False
+        self._metadata_wanted = False
         self._copies = ""
         self._later = QTimer(self)
         self._later.setSingleShot(True)
-        self._later.setInterval(_STANDS)
-        self._later.timeout.connect(self.look_around)
+        self._later.setInterval(_READ_DELAY)
+        self._later.timeout.connect(self.prefetch)
 
     # ---- position
 
@@ -112,7 +112,7 @@ class ViewerModel(QObject):
         index = self._index - 1 if at < self._index else self._index
         self._go(min(index, len(self._paths) - 1))
 
-    def bring_back(self, path: str) -> None:
+    def restore(self, path: str) -> None:
         """Show an image that was removed and is available again, at its former position."""
         at = self._forgotten.pop(path, None)
         if at is not None and self._paths:
@@ -137,7 +137,7 @@ class ViewerModel(QObject):
         """Return why the current image cannot be shown, or ""."""
         return self._problems.get(self.path(), "")
 
-    def look_around(self) -> None:
+    def prefetch(self) -> None:
         """Prefetch the neighbors, and the current image's metadata if wanted."""
         self._later.stop()
         near = {self.path(), self._marked}
@@ -148,8 +148,8 @@ class ViewerModel(QObject):
                 self._load(self._paths[at])
         for path in [path for path in self._loading if path not in near]:
             self._loader.drop(self._loading.pop(path))
-        if self._wants_words:
-            self._read_words()
+        if self._metadata_wanted:
+            self._read_metadata()
 
     def _load(self, path: str) -> None:
         if path in self._images:
@@ -227,11 +227,11 @@ class ViewerModel(QObject):
 
     # ---- metadata
 
-    def want_words(self, wanted: bool) -> None:
+    def set_metadata_wanted(self, wanted: bool) -> None:
         """Set whether the metadata of each image are read."""
-        self._wants_words = wanted
+        self._metadata_wanted = wanted
         if wanted:
-            self._read_words()
+            self._read_metadata()
 
     def metadata(self) -> ImageMetadata | None:
         """Return the current image's metadata, or None if not read."""
@@ -242,29 +242,29 @@ class ViewerModel(QObject):
         metadata = self.metadata()
         if metadata is None:
             self._copies = self.path()
-            self._read_words()
+            self._read_metadata()
         else:
             self._copy(metadata)
 
     def _copy(self, metadata: ImageMetadata) -> None:
         text = settings_text(metadata)
         if metadata.program == "unknown" or not text:
-            self.told.emit(self.tr("This image has no generation metadata."))
+            self.message.emit(self.tr("This image has no generation metadata."))
         else:
             self.copied.emit(text)
 
-    def _read_words(self) -> None:
+    def _read_metadata(self) -> None:
         path = self.path()
         if path and path not in self._metadata:
             self._librarian.ask(
                 "metadata",
                 {"path": path},
                 answer=ImageMetadata,
-                then=lambda metadata: self._words_are_there(path, metadata),
-                failed=lambda failure: self._no_words(path, failure),
+                then=lambda metadata: self._metadata_loaded(path, metadata),
+                failed=lambda failure: self._metadata_failed(path, failure),
             )
 
-    def _words_are_there(self, path: str, metadata: ImageMetadata) -> None:
+    def _metadata_loaded(self, path: str, metadata: ImageMetadata) -> None:
         self._metadata[path] = metadata
         if self._copies == path:
             self._copies = ""
@@ -272,7 +272,7 @@ class ViewerModel(QObject):
         if path == self.path():
             self.changed.emit()
 
-    def _no_words(self, path: str, failure: Failure) -> None:
+    def _metadata_failed(self, path: str, failure: Failure) -> None:
         if path == self._copies:
             self._copies = ""
-            self.told.emit(failure.message)
+            self.message.emit(failure.message)

@@ -36,11 +36,11 @@ class ViewerKeeping(QObject):
     def _moved(self, paths: tuple[str, ...]) -> None:
         for path in paths:
             self._viewer.forget(path)
-        self._viewer.told.emit(self.tr("Moved to trash; Ctrl+Z restores it."))
+        self._viewer.message.emit(self.tr("Moved to trash; Ctrl+Z restores it."))
 
     def _restored(self, paths: tuple[str, ...]) -> None:
         for path in paths:
-            self._viewer.bring_back(path)
+            self._viewer.restore(path)
 
     def _refused(self, failure: Failure) -> None:
         self.failed.emit(failure.message)

@@ -19,17 +19,17 @@ class ModelsFound(Plurals):
 def found_words(found: Sequence[ModelInfo]) -> str:
     """Describe which models are new, and which files are listed but unusable."""
     if not found:
-        return translate("Models", "No new models found there; those it has are already in the list.")
+        return translate("Models", "No new models found; the models there are already listed.")
     usable = [one.id for one in found if one.problem is None]
     others = [one.id for one in found if one.problem is not None]
-    told = []
+    messages = []
     if usable:
         words = ModelsFound.tr("%n models added: {names}. Select one under Model.", "", len(usable))
-        told.append(words.format(names=_some(usable)))
+        messages.append(words.format(names=_some(usable)))
     if others:
         words = ModelsFound.tr("%n files cannot be used: {names}. The Models page shows why.", "", len(others))
-        told.append(words.format(names=_some(others)))
-    return " ".join(told)
+        messages.append(words.format(names=_some(others)))
+    return " ".join(messages)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -31,14 +31,14 @@ class ModelLibrary(QObject):
     """Lists models, adds and removes folders, and tracks the download, quantize and verify jobs."""
 
     changed = Signal()  # models, places or notices
-    need_changed = Signal(str)  # model id whose memory plan has arrived
+    memory_plan_changed = Signal(str)  # model id whose memory plan has arrived
     details_changed = Signal(str)
     job_changed = Signal(int)
-    told = Signal(str)  # error message
+    message = Signal(str)  # error message
     added = Signal(str)  # id of a model that was downloaded or converted
     found = Signal(tuple)  # tuple of ModelInfo from an added place; empty if none was new
     hidden_changed = Signal()
-    needs_forgotten = Signal()
+    memory_plans_discarded = Signal()
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ModelLibrary(QObject):
         self.listed = False  # whether the list has been received
         self.unlisted = ""  # why the last request for the list failed
         self._details: dict[str, ModelInfo] = {}
-        self._needs: dict[str, Plan | Failure] = {}
+        self._memory_plans: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
         self._begun: dict[int, Callable[[], int]] = {}  # restarts each job
         self._asked: set[tuple[str, str]] = set()
@@ -75,8 +75,8 @@ class ModelLibrary(QObject):
             return
         self.loading = True
         self._librarian.ask("models", answer=tuple[ModelInfo, ...], then=self._listed, failed=self._not_listed)
-        self._librarian.ask("places", answer=tuple[ModelPlace, ...], then=self._placed, failed=self._tell)
-        self._librarian.ask("notices", answer=tuple[str, ...], then=self._noticed, failed=self._tell)
+        self._librarian.ask("places", answer=tuple[ModelPlace, ...], then=self._placed, failed=self._emit_failure)
+        self._librarian.ask("notices", answer=tuple[str, ...], then=self._noticed, failed=self._emit_failure)
 
     def model(self, identity: str) -> ModelInfo | None:
         """Return the model with this id, or None."""
@@ -94,10 +94,10 @@ class ModelLibrary(QObject):
             )
         return self._details.get(identity)
 
-    def need(self, identity: str) -> Plan | Failure | None:
+    def memory_plan(self, identity: str) -> Plan | Failure | None:
         """Return the model's memory plan for this machine, requesting it if not yet known (then None)."""
         limits = self._limits
-        if identity not in self._needs and self._first("plan", identity):
+        if identity not in self._memory_plans and self._first("plan", identity):
             self._engine.ask(
                 "plan",
                 replace(limits, models=(identity,)),
@@ -105,7 +105,7 @@ class ModelLibrary(QObject):
                 then=lambda plan: self._planned(limits, identity, plan),
                 failed=lambda failure: self._planned(limits, identity, failure),
             )
-        return self._needs.get(identity)
+        return self._memory_plans.get(identity)
 
     # ---- places
 
@@ -121,20 +121,24 @@ class ModelLibrary(QObject):
         """Remove a model from the list; its files stay."""
 
         def done(_: object) -> None:
-            self.told.emit(
+            self.message.emit(
                 self.tr("{model} was removed from the list; use “Folders…” to show it again.").format(model=identity)
             )
             self._look_all_over()
 
-        self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._tell)
+        self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._emit_failure)
 
     def remember(self, identity: str) -> None:
         """Put a model back on the list."""
-        self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self._look_all_over(), failed=self._tell)
+        self._librarian.ask(
+            "remember_model", {"id": identity}, then=lambda _: self._look_all_over(), failed=self._emit_failure
+        )
 
     def ask_hidden(self) -> None:
         """Request the models that were removed from the list."""
-        self._librarian.ask("hidden_models", answer=tuple[ModelInfo, ...], then=self._have_hidden, failed=self._tell)
+        self._librarian.ask(
+            "hidden_models", answer=tuple[ModelInfo, ...], then=self._have_hidden, failed=self._emit_failure
+        )
 
     def _look_all_over(self) -> None:
         self.refresh()
@@ -171,7 +175,7 @@ class ModelLibrary(QObject):
         """Cancel a job; a retry resumes from what was downloaded or converted."""
         self._librarian.cancel(call)
 
-    def again(self, call: int) -> int | None:
+    def retry(self, call: int) -> int | None:
         """Retry a failed or cancelled job, resuming what was downloaded or converted; None if it has not failed."""
         if self._jobs[call].state not in ("failed", "cancelled"):
             return None
@@ -201,7 +205,7 @@ class ModelLibrary(QObject):
 
     def _not_listed(self, failure: Failure) -> None:
         self.loading, self.unlisted = False, failure.message
-        self._tell(failure)
+        self._emit_failure(failure)
         self.changed.emit()
 
     def _placed(self, places: Iterable[ModelPlace]) -> None:
@@ -220,7 +224,7 @@ class ModelLibrary(QObject):
 
     def _not_inspected(self, identity: str, failure: Failure) -> None:
         self._asked.discard(("inspect", identity))
-        self._tell(failure)
+        self._emit_failure(failure)
 
     def _inspected(self, identity: str, info: ModelInfo) -> None:
         self._asked.discard(("inspect", identity))
@@ -230,21 +234,21 @@ class ModelLibrary(QObject):
     def _planned(self, limits: PlanRequest, identity: str, found: Plan | Failure) -> None:
         self._asked.discard(("plan", identity))
         if limits != self._limits:
-            self.needs_forgotten.emit()
+            self.memory_plans_discarded.emit()
             return
-        self._needs[identity] = found
-        self.need_changed.emit(identity)
+        self._memory_plans[identity] = found
+        self.memory_plan_changed.emit(identity)
 
-    def look_at_machine(self) -> None:
+    def invalidate_plans(self) -> None:
         """Discard failed memory plans, and all plans if the limits changed, so that they are requested again."""
         limits, before = limits_of(self._settings()), self._limits
         self._limits = limits
         kept: dict[str, Plan | Failure] = {
-            name: need for name, need in self._needs.items() if limits == before and isinstance(need, Plan)
+            name: need for name, need in self._memory_plans.items() if limits == before and isinstance(need, Plan)
         }
-        if len(kept) < len(self._needs):
-            self._needs = kept
-            self.needs_forgotten.emit()
+        if len(kept) < len(self._memory_plans):
+            self._memory_plans = kept
+            self.memory_plans_discarded.emit()
 
     def _expect_more(self) -> None:
         self._before_place = frozenset(model.id for model in self.models)
@@ -255,7 +259,7 @@ class ModelLibrary(QObject):
             self._placed(places)
             self.refresh()
 
-        self._librarian.ask(method, {"path": path}, answer=tuple[ModelPlace, ...], then=done, failed=self._tell)
+        self._librarian.ask(method, {"path": path}, answer=tuple[ModelPlace, ...], then=done, failed=self._emit_failure)
 
     def _begin(self, method: str, kind: JobKind, params: object, subject: str, answer: object) -> int:
         started: list[int] = []
@@ -302,8 +306,8 @@ class ModelLibrary(QObject):
         self._jobs[job.call] = job
         self.job_changed.emit(job.call)
 
-    def _tell(self, failure: Failure) -> None:
-        self.told.emit(failure.message)
+    def _emit_failure(self, failure: Failure) -> None:
+        self.message.emit(failure.message)
 
 
 def limits_of(settings: Settings) -> PlanRequest:

@@ -26,8 +26,8 @@ class ModelsTable(QAbstractTableModel):
         self._library = library
         self._shown: tuple[ModelInfo, ...] = library.models
         library.changed.connect(self._refresh)
-        library.need_changed.connect(self._need_changed)
-        library.needs_forgotten.connect(self._needs_forgotten)
+        library.memory_plan_changed.connect(self._need_changed)
+        library.memory_plans_discarded.connect(self._needs_forgotten)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008, D102
         return 0 if parent.isValid() else len(self._shown)
@@ -99,7 +99,7 @@ class ModelsTable(QAbstractTableModel):
     def _need(self, model: ModelInfo) -> str:
         if not model.family:
             return ""
-        need = self._library.need(model.id)
+        need = self._library.memory_plan(model.id)
         if need is None:
             return "…"
         return need_text(need)

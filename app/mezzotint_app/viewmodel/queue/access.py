@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.errors import StorageError
-from mezzotint_app.background import Failed, Runs
-from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.background import Executor, Failed
+from mezzotint_app.clock import Clock, SystemClock, TimerHandle
 
 if TYPE_CHECKING:
     from mezzotint.jobs.store import JobStore, Opened
 
 T = TypeVar("T")
 
-_AGAIN = 5.0  # seconds until another attempt to open it
+_RETRY_DELAY = 5.0  # seconds until another attempt to open it
 
 
 class QueueAccess(QObject):
@@ -22,12 +22,12 @@ class QueueAccess(QObject):
 
     opened = Signal(object)  # what was repaired on opening, as text, or None
     unusable = Signal(str)  # why the queue cannot be opened; it is retried
-    over = Signal(str)  # the problem reported by `unusable` is resolved
+    resolved = Signal(str)  # the problem reported by `unusable` is resolved
     changed = Signal()
 
     def __init__(
         self,
-        background: Runs,
+        background: Executor,
         open_store: "Callable[[], Opened]",
         parent: QObject | None = None,
         *,
@@ -38,8 +38,8 @@ class QueueAccess(QObject):
         self._clock = clock or SystemClock(self)
         self._store: JobStore | None = None
         self._problem = ""  # why it could not be opened; used on the store's thread
-        self._told = ""  # the same, as reported on the UI thread
-        self._again: Wait | None = None
+        self._reported = ""  # the same, as reported on the UI thread
+        self._again: TimerHandle | None = None
         self._is_open, self._closed = False, False
 
     @property
@@ -64,12 +64,12 @@ class QueueAccess(QObject):
     ) -> None:
         """Make a change; `changed` is emitted afterwards."""
 
-        def told(value: T) -> None:
+        def done(value: T) -> None:
             if then is not None:
                 then(value)
             self.changed.emit()
 
-        self._background.run(lambda: work(self._opened()), told, failed)
+        self._background.run(lambda: work(self._opened()), done, failed)
 
     def close(self) -> None:
         """Close the store after all pending work."""
@@ -80,20 +80,20 @@ class QueueAccess(QObject):
 
     def _now_open(self, notice: str | None) -> None:
         self._is_open = True
-        told, self._told = self._told, ""
-        if told:
-            self.over.emit(self._words(told))
+        reported, self._reported = self._reported, ""
+        if reported:
+            self.resolved.emit(self._words(reported))
         self.opened.emit(notice)
 
     def _not_open(self, error: Exception) -> None:
         if self._closed:
             return
-        self._again = self._clock.after(_AGAIN, self.open)
-        if str(error) != self._told:
-            if self._told:
-                self.over.emit(self._words(self._told))
-            self._told = str(error)
-            self.unusable.emit(self._words(self._told))
+        self._again = self._clock.after(_RETRY_DELAY, self.open)
+        if str(error) != self._reported:
+            if self._reported:
+                self.resolved.emit(self._words(self._reported))
+            self._reported = str(error)
+            self.unusable.emit(self._words(self._reported))
 
     def _words(self, problem: str) -> str:
         return self.tr("{0}. Nothing is lost; it is retried automatically.").format(problem)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from mezzotint.jobs.store import Entry, EntryRow, JobStore
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.running import Runner
-from mezzotint_app.viewmodel.queue.words import entries_count
+from mezzotint_app.viewmodel.queue.texts import entries_count
 
 T = TypeVar("T")
 translate = QCoreApplication.translate
@@ -18,7 +18,7 @@ translate = QCoreApplication.translate
 class QueueActions(QObject):
     """Every action takes entry ids."""
 
-    told = Signal(str)  # what was done, in one line
+    message = Signal(str)  # what was done, in one line
     failed = Signal(str)
     edit_again = Signal(object)  # GenerateRequest, for the Create page
     open_folder = Signal(str)  # of the entry's images
@@ -49,9 +49,9 @@ class QueueActions(QObject):
         else:
             self._runner.pause()
 
-    def finish_then_stop(self) -> None:
+    def pause_after_current(self) -> None:
         """Pause after the current task."""
-        self._runner.finish_then_stop()
+        self._runner.pause_after_current()
 
     def clear_finished(self) -> None:
         """Remove done and cancelled entries; their images are kept."""
@@ -85,15 +85,15 @@ class QueueActions(QObject):
 
     def cancel(self, entries: Collection[int]) -> None:
         """Cancel entries, including running tasks."""
-        self._change(lambda store: store.cancel(entries), lambda _none: _told_of("Cancelled", entries))
+        self._change(lambda store: store.cancel(entries), lambda _none: _message_of("Cancelled", entries))
 
     def retry(self, entries: Collection[int]) -> None:
         """Queue the missing images again."""
-        self._change(lambda store: store.retry(entries), lambda _none: _told_of("Waiting again", entries))
+        self._change(lambda store: store.retry(entries), lambda _none: _message_of("Waiting again", entries))
 
     def duplicate(self, entries: Collection[int]) -> None:
         """Add copies of the entries at the end."""
-        self._change(lambda store: store.duplicate(entries), lambda made: _told_of("Added", made))
+        self._change(lambda store: store.duplicate(entries), lambda made: _message_of("Added", made))
 
     def remove(self, entries: Collection[int]) -> None:
         """Remove entries; a running one is cancelled first and has to be removed again afterwards."""
@@ -108,12 +108,12 @@ class QueueActions(QObject):
             if first is not None:
                 store.move(entries, first)
 
-        self._change(move, lambda _none: _told_of("Next", entries))
+        self._change(move, lambda _none: _message_of("Next", entries))
 
     def _removed(self, entries: Collection[int], left: Sequence[int]) -> str:
         if left:
             return translate("QueueActions", "The running job is being stopped; remove it again when it has stopped")
-        return _told_of("Removed", entries)
+        return _message_of("Removed", entries)
 
     def edit(self, entry: int) -> None:
         """Load an entry's settings into the Create page."""
@@ -134,7 +134,9 @@ class QueueActions(QObject):
         self._access.ask(lambda store: store.entry(entry), then, lambda error: self.failed.emit(str(error)))
 
     def _change(self, work: Callable[[JobStore], T], said: Callable[[T], str]) -> None:
-        self._access.change(work, lambda value: self.told.emit(said(value)), lambda error: self.failed.emit(str(error)))
+        self._access.change(
+            work, lambda value: self.message.emit(said(value)), lambda error: self.failed.emit(str(error))
+        )
 
 
 def can_cancel(rows: Collection[EntryRow]) -> bool:
@@ -149,7 +151,7 @@ def can_retry(rows: Collection[EntryRow]) -> bool:
     )
 
 
-def _told_of(what: str, entries: Collection[int]) -> str:
+def _message_of(what: str, entries: Collection[int]) -> str:
     count = entries_count(len(entries))
     return {
         "Cancelled": translate("QueueActions", "Cancelled: {0}"),

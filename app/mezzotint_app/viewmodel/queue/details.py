@@ -9,9 +9,9 @@ from mezzotint.jobs.store import Entry, Task
 from mezzotint.protocol import GeneratedImage
 from mezzotint_app.viewmodel.paged_model import Index
 from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.texts import explained, task_errors, task_text
 from mezzotint_app.viewmodel.queue.watch import QueueWatch
-from mezzotint_app.viewmodel.queue.words import explained, task_errors, task_text
-from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
+from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
 ThumbnailRole = TaskRole + 1
@@ -106,8 +106,8 @@ class ImagesModel(QAbstractListModel):
             return self.tr("Image {0}, seed {1}").format(index.row() + 1, image.seed)
         return None
 
-    def _thumbnail_of(self, image: GeneratedImage) -> Wanted:
-        return Wanted(path=image.path, side=self._side)
+    def _thumbnail_of(self, image: GeneratedImage) -> ThumbnailKey:
+        return ThumbnailKey(path=image.path, side=self._side)
 
     def _thumbnail_changed(self, path: str) -> None:
         for row in self._shown:
@@ -133,7 +133,7 @@ class QueueDetails(QObject):
         self.images = ImagesModel(thumbnails, self)
         watch.changed.connect(self._ask)
 
-    def look_at(self, entry: int | None) -> None:
+    def set_current(self, entry: int | None) -> None:
         """Follow this entry; None: none."""
         if entry == self._wanted:
             return

@@ -4,8 +4,8 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from mezzotint.jobs.store import JobStore, Task
 from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.viewmodel.queue.watch import QueueWatch
-from mezzotint_app.viewmodel.queue.words import images_count
 
 translate = QCoreApplication.translate
 

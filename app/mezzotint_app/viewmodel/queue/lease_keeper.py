@@ -8,9 +8,9 @@ from mezzotint.jobs.store import Held, Lease
 from mezzotint_app.clock import Clock
 from mezzotint_app.viewmodel.queue import runner_work
 from mezzotint_app.viewmodel.queue.access import QueueAccess
-from mezzotint_app.viewmodel.queue.runner_work import Taken
+from mezzotint_app.viewmodel.queue.runner_work import AcquiredLease
 
-_AGAIN = 5.0  # seconds between attempts
+_RETRY_DELAY = 5.0  # seconds between attempts
 
 
 class LeaseKeeper(QObject):
@@ -73,14 +73,14 @@ class LeaseKeeper(QObject):
                 lambda store: runner_work.release(store, lease, because), lambda _: then(), lambda _: then()
             )
 
-    def _taken(self, found: Taken | Held) -> None:
+    def _taken(self, found: AcquiredLease | Held) -> None:
         if self._lent or self._lease is not None:  # requested before it was lent, or twice
-            if isinstance(found, Taken):
+            if isinstance(found, AcquiredLease):
                 found.lease.release()
         elif isinstance(found, Held):
             was = self.held_by()
             self._held = found
-            self._clock.after(_AGAIN, self.take)
+            self._clock.after(_RETRY_DELAY, self.take)
             if was != self.held_by():
                 self.changed.emit()
         elif self._given_back:
@@ -91,5 +91,5 @@ class LeaseKeeper(QObject):
             self.changed.emit()
 
     def _not_taken(self, error: Exception) -> None:
-        self._clock.after(_AGAIN, self.take)
+        self._clock.after(_RETRY_DELAY, self.take)
         self.failed.emit(error)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject
 
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.actions import QueueActions
 from mezzotint_app.viewmodel.queue.details import QueueDetails
@@ -23,7 +23,7 @@ class Queue(QObject):
         access: QueueAccess,
         runner: Runner,
         thumbnails: Thumbnails,
-        background: Runs,
+        background: Executor,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

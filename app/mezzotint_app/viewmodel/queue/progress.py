@@ -10,7 +10,7 @@ from mezzotint_app.amounts import bytes_of
 
 translate = QCoreApplication.translate
 
-_SURE = 1.0  # seconds of loading before an estimate is shown
+_MIN_SECONDS = 1.0  # seconds of loading before an estimate is shown
 _ENOUGH = 3  # steps after which this run's own pace is used
 
 
@@ -57,7 +57,7 @@ class TaskProgress:
         goes_on = self.phase == "loading" and (self.model == PLANNING) == (event.model == PLANNING)
         begun = self.load_from if goes_on and self.load_from is not None else (now, event.bytes_done)
         seconds, done = now - begun[0], event.bytes_done - begun[1]
-        sure = seconds >= _SURE and done > 0
+        sure = seconds >= _MIN_SECONDS and done > 0
         return replace(
             self,
             phase="loading",
@@ -138,11 +138,11 @@ class TaskProgress:
             case "encoding":
                 return translate("QueueProgress", "Encoding the prompt")
             case "steps" if self.stages > 1:
-                told = translate(
+                message = translate(
                     "QueueProgress",
                     "Image {image} of {images}, stage {stage} of {stages}: step {step} of {steps}",
                 )
-                return told.format(
+                return message.format(
                     image=self.before + self.image + 1,
                     images=max(self.whole, self.images),
                     stage=self.stage + 1,

@@ -7,12 +7,12 @@ from typing import Any, Literal
 from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from mezzotint.jobs.store import EntryRow, JobStore, TaskState
-from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Refused, Told
+from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, OnError, OnPage, PagedModel
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.running import QueueRunning
+from mezzotint_app.viewmodel.queue.texts import EntryView, entry_view, spoken
 from mezzotint_app.viewmodel.queue.watch import QueueWatch
-from mezzotint_app.viewmodel.queue.words import EntryView, entry_view, spoken
-from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
+from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails
 
 RowRole = Qt.ItemDataRole.UserRole + 1  # EntryRow, or None while it is being fetched
 ViewRole = RowRole + 1  # EntryView, or None
@@ -68,13 +68,13 @@ class QueueModel(PagedModel[EntryRow]):
             self.restart()
             self.show_changed.emit()
 
-    def _ask_store(self, offset: int, limit: int, told: Told[EntryRow], refused: Refused) -> None:
+    def _ask_store(self, offset: int, limit: int, on_page: OnPage[EntryRow], on_error: OnError) -> None:
         states = _STATES[self._show]
 
         def read(store: JobStore) -> tuple[int, tuple[EntryRow, ...]]:
             return store.count(states), store.rows(offset=offset, limit=limit, states=states)
 
-        self._access.ask(read, lambda page: told(*page), lambda error: refused(str(error)))
+        self._access.ask(read, lambda page: on_page(*page), lambda error: on_error(str(error)))
 
     # ---- interface for views
 
@@ -140,7 +140,7 @@ class QueueModel(PagedModel[EntryRow]):
     def _move_found(self, moving: Sequence[int], target: int, found: Sequence[EntryRow]) -> None:
         ids = [row.id for row in found[: len(moving)]]
         before = found[len(moving)].id if len(found) > len(moving) else None
-        self.move_here(moving, target)
+        self.move_optimistically(moving, target)
         self._access.change(lambda store: store.move(ids, before), None, self._not_moved)
 
     def _not_moved(self, error: Exception) -> None:
@@ -244,8 +244,8 @@ class QueueModel(PagedModel[EntryRow]):
         """Ignored: estimates are optional, and the page itself reports a store that cannot be read."""
         self._asking_times = False
 
-    def _thumbnail_of(self, row: EntryRow | None) -> Wanted | None:
-        return None if row is None or row.first_image is None else Wanted(path=row.first_image, side=self._side)
+    def _thumbnail_of(self, row: EntryRow | None) -> ThumbnailKey | None:
+        return None if row is None or row.first_image is None else ThumbnailKey(path=row.first_image, side=self._side)
 
     def _thumbnail_changed(self, path: str) -> None:
         for at in self.shown_rows():

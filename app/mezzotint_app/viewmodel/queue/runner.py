@@ -9,15 +9,15 @@ from PySide6.QtCore import QObject, Signal
 from mezzotint.jobs.store import JobStore, Recovered, Task
 from mezzotint.protocol import Decoding, Event, Saved, Step
 from mezzotint.queue_protocol import DrainResult, TaskEnded
-from mezzotint_app.clock import Clock, Every, SystemClock
+from mezzotint_app.clock import Clock, RepeatingTimer, SystemClock
 from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.engine_drain import EngineDrain, SupervisedEngine
 from mezzotint_app.viewmodel.queue.lease_keeper import LeaseKeeper
-from mezzotint_app.viewmodel.queue.runner_work import Look, States, engine_ended, look
-from mezzotint_app.viewmodel.queue.trouble import AGAIN, QueueTrouble
+from mezzotint_app.viewmodel.queue.runner_work import QueueStatus, States, engine_ended, read_status
+from mezzotint_app.viewmodel.queue.trouble import RETRY_DELAY, QueueTrouble
 
 RunnerState = Literal["idle", "working", "paused", "elsewhere", "stopping"]
 
@@ -34,8 +34,8 @@ class QueueRunner(QObject):
     saved = Signal(object, object)  # Task, GeneratedImage: already in the queue's store
     ended = Signal(object, object, object)  # Task, GenerateResult | None, Failure | None; if only decoded, both None
     changed = Signal()  # state, held_by(), problem()
-    told = Signal(str)  # message for the user
-    over = Signal(str)  # the message no longer applies
+    message = Signal(str)  # message for the user
+    resolved = Signal(str)  # the message no longer applies
     drained = Signal(int, int)  # the queue is empty: images generated and tasks failed since the last time
 
     def __init__(
@@ -56,7 +56,7 @@ class QueueRunner(QObject):
         self._task: Task | None = None
         self._image = 0  # index of the current image within the task, from 0
         self._paused = self._stops = False
-        self._told_pause = ""
+        self._pause_message = ""
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
         self._borrower: Callable[[], None] | None = None
@@ -65,9 +65,9 @@ class QueueRunner(QObject):
         self._begun = False  # whether a task has begun since
         self._nothing_at: int | None = None  # store version at which the drain found nothing to do
         self._made = self._failed = 0
-        self._every = Every(self._clock, _LOOK, self._look)
-        self._trouble.told.connect(self.told)
-        self._trouble.over.connect(self.over)
+        self._every = RepeatingTimer(self._clock, _LOOK, self._look)
+        self._trouble.message.connect(self.message)
+        self._trouble.resolved.connect(self.resolved)
         self._trouble.changed.connect(self._on_problem)
         self._keeper.changed.connect(self.changed)
         self._keeper.recovered.connect(self._on_recovered)
@@ -119,7 +119,7 @@ class QueueRunner(QObject):
         self._trouble.try_again()
         self._queue.change(JobStore.resume, None, self._on_trouble)
 
-    def finish_then_stop(self) -> None:
+    def pause_after_current(self) -> None:
         """Pause after the current task."""
         self._queue.change(lambda store: store.stop_after_current(True), None, self._on_trouble)
 
@@ -135,7 +135,7 @@ class QueueRunner(QObject):
             task, seed = running.id, (running.request.seed or 0) + self._image
             self._queue.change(lambda store: store.skip_image(task, seed), lambda _: self._stop(task), self._on_trouble)
 
-    def let_go(self, then: Callable[[], None]) -> None:
+    def shut_down(self, then: Callable[[], None]) -> None:
         """Requeue the running task, release the lease, then call `then`; for closing the window."""
         self._leaving = then
         if self._drain.runs():
@@ -163,7 +163,7 @@ class QueueRunner(QObject):
 
     def _on_recovered(self, found: Recovered) -> None:
         if found.set_aside:
-            self.told.emit(self._set_aside_words())
+            self.message.emit(self._set_aside_words())
         self._queue.changed.emit()
 
     def _stop_engine(self) -> None:
@@ -184,9 +184,9 @@ class QueueRunner(QObject):
             self._again = self._asking
             return
         self._asking = True
-        self._queue.ask(look, self._seen, self._not_seen)
+        self._queue.ask(read_status, self._seen, self._not_seen)
 
-    def _seen(self, now: Look) -> None:
+    def _seen(self, now: QueueStatus) -> None:
         self._asking = False
         self._note_pause(now)
         if self._leaving is not None and not self._drain.runs() and not self._settling:
@@ -199,14 +199,14 @@ class QueueRunner(QObject):
             self._again = False
             self._look()
 
-    def _note_pause(self, now: Look) -> None:
+    def _note_pause(self, now: QueueStatus) -> None:
         resumed = self._paused and not now.paused
-        if (now.paused, now.stops) != (self._paused, self._stops):
-            self._paused, self._stops = now.paused, now.stops
+        if (now.paused, now.stops_after_current) != (self._paused, self._stops):
+            self._paused, self._stops = now.paused, now.stops_after_current
             self.changed.emit()
-        if resumed and self._told_pause:
-            told, self._told_pause = self._told_pause, ""
-            self.over.emit(told)
+        if resumed and self._pause_message:
+            message, self._pause_message = self._pause_message, ""
+            self.resolved.emit(message)
 
     def _not_seen(self, error: Exception) -> None:
         self._asking = self._again = False
@@ -224,10 +224,10 @@ class QueueRunner(QObject):
             and self._leaving is None
         )
 
-    def _may_drain(self, now: Look) -> bool:
+    def _may_drain(self, now: QueueStatus) -> bool:
         return (
             self._is_free()
-            and (now.waits or now.stops)
+            and (now.has_waiting or now.stops_after_current)
             and not now.paused
             and not self._trouble.problem()
             and now.version != self._nothing_at
@@ -262,9 +262,9 @@ class QueueRunner(QObject):
             self._drain.cancel()
 
     def _on_begun(self, task: Task) -> None:
-        self._end_untold()
+        self._end_unreported()
         self._task, self._image, self._begun = task, 0, True
-        self._trouble.is_over()
+        self._trouble.resolve()
         self.started.emit(task)
         self.changed.emit()
         self._queue.changed.emit()
@@ -282,24 +282,24 @@ class QueueRunner(QObject):
             self.saved.emit(task, event.image)
             self._queue.changed.emit()
 
-    def _on_task_ended(self, told: TaskEnded) -> None:
-        failure = None if told.failure is None else Failure(kind=told.failure.kind, message=told.failure.message)
-        self._count((told.state,))
-        self._end_task(told, failure)
+    def _on_task_ended(self, ended: TaskEnded) -> None:
+        failure = None if ended.failure is None else Failure(kind=ended.failure.kind, message=ended.failure.message)
+        self._count((ended.state,))
+        self._end_task(ended, failure)
         self._queue.changed.emit()
 
     def _count(self, states: States) -> None:
         self._failed += sum(state in ("failed", "set_aside") for state in states)
         if "set_aside" in states:
-            self.told.emit(self._set_aside_words())
+            self.message.emit(self._set_aside_words())
 
-    def _end_task(self, told: TaskEnded | None, failure: Failure | None) -> None:
+    def _end_task(self, ended: TaskEnded | None, failure: Failure | None) -> None:
         task, self._task = self._task, None
         if task is not None:
-            self.ended.emit(task, None if told is None else told.result, failure)
+            self.ended.emit(task, None if ended is None else ended.result, failure)
         self.changed.emit()
 
-    def _end_untold(self) -> None:
+    def _end_unreported(self) -> None:
         """End a task whose TaskEnded never arrived: output of a library may corrupt a line of the engine."""
         if self._task is not None:
             self._end_task(None, None)
@@ -307,15 +307,15 @@ class QueueRunner(QObject):
     # ---- end of a drain
 
     def _on_drained(self, result: DrainResult) -> None:
-        self._end_untold()
+        self._end_unreported()
         self._nothing_at = None if self._begun else self._version
         if result.stopped == "disk_full":
-            self._told_pause = self.tr("The queue is paused: {reason}").format(reason=result.reason)
-            self.told.emit(self._told_pause)
+            self._pause_message = self.tr("The queue is paused: {reason}").format(reason=result.reason)
+            self.message.emit(self._pause_message)
         elif result.stopped == "empty" and (self._made or self._failed):
             made, failed, self._made, self._failed = self._made, self._failed, 0, 0
             self.drained.emit(made, failed)
-        self._trouble.is_over()
+        self._trouble.resolve()
         self._look()
 
     def _on_failed(self, failure: Failure) -> None:
@@ -340,17 +340,17 @@ class QueueRunner(QObject):
     def _settle(self, work: Callable[[JobStore], States], failure: Failure) -> None:
         self._settling = True
 
-        def told(states: States) -> None:
+        def settled(states: States) -> None:
             self._settling = False
             self._count(states)
             self._end_task(None, failure)
-            self._trouble.is_over()
+            self._trouble.resolve()
 
-        def not_told(error: Exception) -> None:
+        def not_settled(error: Exception) -> None:
             self._on_trouble(error)
-            self._clock.after(AGAIN, lambda: self._queue.change(work, told, not_told))
+            self._clock.after(RETRY_DELAY, lambda: self._queue.change(work, settled, not_settled))
 
-        self._queue.change(work, told, not_told)
+        self._queue.change(work, settled, not_settled)
 
     # ---- engine
 
@@ -378,12 +378,12 @@ class QueueRunner(QObject):
             self._engine_must_end = False
             self._look()
 
-        self._clock.after(AGAIN, go_on)
+        self._clock.after(RETRY_DELAY, go_on)
 
     # ---- problems
 
     def _on_trouble(self, error: Exception) -> None:
-        self._trouble.happened(error, waits=not self._settling)
+        self._trouble.report(error, waits=not self._settling)
 
     def _on_problem(self) -> None:
         self.changed.emit()

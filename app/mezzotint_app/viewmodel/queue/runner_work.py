@@ -10,7 +10,7 @@ DEVICE = "auto"  # device of the lease: the one the engine selects by default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class AcquiredLease:
     """The acquired lease, and what was recovered from an earlier process."""
 
     lease: Lease
@@ -18,41 +18,41 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class QueueStatus:
     """The state of the queue."""
 
     version: int
     paused: bool
-    stops: bool  # after the current task
-    waits: bool  # whether there are tasks to run
+    stops_after_current: bool  # after the current task
+    has_waiting: bool  # whether there are tasks to run
 
 
-def take(store: JobStore, what: str) -> Taken | Held:
+def take(store: JobStore, what: str) -> AcquiredLease | Held:
     """Acquire the lease and recover interrupted tasks, or return the current holder."""
     lease = Lease.acquire(DEVICE, what=what)
     if isinstance(lease, Held):
         return lease
     try:
-        return Taken(lease=lease, recovered=store.recover())
+        return AcquiredLease(lease=lease, recovered=store.recover())
     except BaseException:
         lease.release()
         raise
 
 
-def look(store: JobStore) -> Look:
+def read_status(store: JobStore) -> QueueStatus:
     """Read the state, which other programs may have changed."""
-    return Look(
+    return QueueStatus(
         version=store.version(),
         paused=store.paused(),
-        stops=store.stops_after_current(),
-        waits=store.waits(),
+        stops_after_current=store.stops_after_current(),
+        has_waiting=store.has_waiting(),
     )
 
 
 def engine_ended(store: JobStore, *, owner: str, because: str, died: bool) -> States:
     """Requeue the tasks of an engine that has ended; a task that crashed it twice is set aside."""
     if died:
-        return store.owner_died(owner, because=because)
+        return store.on_owner_death(owner, because=because)
     store.release(owner, because=because)
     return ()
 

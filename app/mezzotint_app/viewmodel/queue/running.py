@@ -52,7 +52,7 @@ class Runner(Protocol):
         """Resume the queue."""
         ...
 
-    def finish_then_stop(self) -> None:
+    def pause_after_current(self) -> None:
         """Pause after the current task."""
         ...
 

@@ -11,8 +11,8 @@ from mezzotint_app.plurals import Plurals
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
+from mezzotint_app.viewmodel.queue.texts import done_of, entries_count
 from mezzotint_app.viewmodel.queue.watch import QueueWatch
-from mezzotint_app.viewmodel.queue.words import done_of, entries_count
 
 translate = QCoreApplication.translate
 
@@ -109,7 +109,7 @@ class QueueSummary(QObject):
         if counts.paused:
             line = translate("QueueSummary", "{line}. Pausing").format(line=line)
         elif counts.stops or self._runner.state == "stopping":
-            line = translate("QueueSummary", "{line}. Stops after this task").format(line=line)
+            line = translate("QueueSummary", "{line}. Pauses after this job").format(line=line)
         return line
 
     def _paused(self) -> str:

@@ -25,14 +25,14 @@ _HINT = QAbstractItemView.ScrollHint
 class GridView(QListView):
     """A QListView, for the sake of screen readers, with a computed layout."""
 
-    in_sight = Signal(int, int)  # first and last visible row
+    visible_rows_changed = Signal(int, int)  # first and last visible row
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._cell = QSize(200, 200)
         self._columns = 1
         self._anchor: tuple[QPersistentModelIndex, int] | None = None
-        self._told = (0, -1)
+        self._last_visible = (0, -1)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -75,7 +75,7 @@ class GridView(QListView):
         bar.setRange(0, max(0, self._lines() * self._cell.height() - view.height()))
         bar.setPageStep(max(self._cell.height(), view.height() - self._cell.height() // 2))
         bar.setSingleStep(_STEP)
-        self._tell()
+        self._emit_visible_rows()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for a few cells."""
@@ -147,7 +147,7 @@ class GridView(QListView):
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802, ARG002  Qt's name
         """Repaint, which is cheap as only the visible cells are painted."""
         self.viewport().update()
-        self._tell()
+        self._emit_visible_rows()
 
     # ---- keyboard and selection
 
@@ -291,7 +291,7 @@ class GridView(QListView):
             within = min(self._anchor[1], self._cell.height() - 1)
             self.verticalScrollBar().setValue(line * self._cell.height() + within)
         self.viewport().update()
-        self._tell()
+        self._emit_visible_rows()
 
     def _begin_anew(self) -> None:
         self._anchor = None
@@ -299,9 +299,9 @@ class GridView(QListView):
         self.verticalScrollBar().setValue(0)
         self.viewport().update()
 
-    def _tell(self) -> None:
+    def _emit_visible_rows(self) -> None:
         shown = self.rows_in_sight()
-        told = (shown.start, max(shown.start, shown.stop - 1))
-        if told != self._told:
-            self._told = told
-            self.in_sight.emit(*told)
+        visible = (shown.start, max(shown.start, shown.stop - 1))
+        if visible != self._last_visible:
+            self._last_visible = visible
+            self.visible_rows_changed.emit(*visible)

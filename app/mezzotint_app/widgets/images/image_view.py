@@ -15,7 +15,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGestureEvent, QPinchGesture, QWidget
 
 from mezzotint_app import theme
-from mezzotint_app.background import Pool, Runs
+from mezzotint_app.background import Executor, Pool
 from mezzotint_app.viewmodel.gallery.viewport import Content, Viewport
 from mezzotint_app.widgets.images import image_painting
 from mezzotint_app.widgets.images.compare_slider import CompareSlider
@@ -38,7 +38,7 @@ class ImageView(QWidget):
     view_changed = Signal()  # zoom or position
     activated = Signal()  # Enter or a double click
 
-    def __init__(self, parent: QWidget | None = None, *, pool: Runs | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, pool: Executor | None = None) -> None:
         super().__init__(parent)
         runs = pool or Pool(self, threads=1)
         self._shown, self._before = ScaledImage(runs, self), ScaledImage(runs, self)

@@ -6,10 +6,10 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
-from mezzotint_app.background import Runs
-from mezzotint_app.viewmodel.create.growth import Growth
-from mezzotint_app.viewmodel.create.mask import MaskDocument
-from mezzotint_app.viewmodel.create.mask_stroke import LARGEST, SMALLEST, Brush
+from mezzotint_app.background import Executor
+from mezzotint_app.viewmodel.create.images.mask import MaskDocument
+from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST, Brush
+from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding
 from mezzotint_app.viewmodel.gallery.viewport import Content
 from mezzotint_app.widgets.images import image_painting, mask_painting
 from mezzotint_app.widgets.images.image_view import ImageView
@@ -34,13 +34,13 @@ class MaskCanvas(ImageView):
     """Left button: paint. Shift and left button: straight line. Middle button: move the image. Edges: drag."""
 
     brush_changed = Signal()
-    growth_changed = Signal()
+    outpaint_padding_changed = Signal()
 
-    def __init__(self, document: MaskDocument, parent: QWidget | None = None, *, pool: Runs | None = None) -> None:
+    def __init__(self, document: MaskDocument, parent: QWidget | None = None, *, pool: Executor | None = None) -> None:
         self._document = document
         self._brush = Brush()
-        self._growth = Growth()
-        self._held: tuple[frozenset[str], Growth, QPointF] | None = None
+        self._outpaint_padding = OutpaintPadding()
+        self._held: tuple[frozenset[str], OutpaintPadding, QPointF] | None = None
         self._at: QPointF | None = None  # position of the brush, in image pixels
         self._last: QPointF | None = None  # end of the last stroke
         self._by_key = False
@@ -64,33 +64,33 @@ class MaskCanvas(ImageView):
             self.brush_changed.emit()
             self.update()
 
-    def growth(self) -> Growth:
+    def outpaint_padding(self) -> OutpaintPadding:
         """How far the image is extended on each side."""
-        return self._growth
+        return self._outpaint_padding
 
-    def set_growth(self, growth: Growth) -> None:
+    def set_outpaint_padding(self, outpaint_padding: OutpaintPadding) -> None:
         """Set how far the image is extended."""
-        if growth != self._growth:
-            self._growth = growth
+        if outpaint_padding != self._outpaint_padding:
+            self._outpaint_padding = outpaint_padding
             if self._held is None:
                 self.lay_out(keep=True)
-            self.growth_changed.emit()
+            self.outpaint_padding_changed.emit()
             self.update()
 
     def content(self) -> Content:
         """The frame, with a margin in which its edges can be grabbed."""
-        width, height = self._growth.size(self.image_size().width(), self.image_size().height())
+        width, height = self._outpaint_padding.size(self.image_size().width(), self.image_size().height())
         room = max(width, height) * _ROOM
         return Content(
-            left=-self._growth.left - room,
-            top=-self._growth.top - room,
+            left=-self._outpaint_padding.left - room,
+            top=-self._outpaint_padding.top - room,
             width=width + 2 * room,
             height=height + 2 * room,
         )
 
     def frame_rect(self) -> QRectF:
         """The rectangle of the extended image in the view, in device-independent pixels."""
-        scale, grown, image = self.viewport_now().scale, self._growth, self.image_rect()
+        scale, grown, image = self.viewport_now().scale, self._outpaint_padding, self.image_rect()
         return image.adjusted(-grown.left * scale, -grown.top * scale, grown.right * scale, grown.bottom * scale)
 
     def _ratio(self) -> float:
@@ -107,7 +107,7 @@ class MaskCanvas(ImageView):
         mask_painting.paint_mask(painter, self._document.image(), target, where, ratio)
         frame = self.frame_rect()
         mask_painting.paint_growth(painter, frame, image, list(_handles(frame).values()))
-        width, height = self._growth.size(self.image_size().width(), self.image_size().height())
+        width, height = self._outpaint_padding.size(self.image_size().width(), self.image_size().height())
         image_painting.paint_tag(painter, QPointF(8, 8), self.tr("{0} × {1} pixels").format(width, height))
         if self._at is not None and self._held is None and (self.underMouse() or self.hasFocus()):
             self._paint_brush(painter, self._at)
@@ -141,7 +141,7 @@ class MaskCanvas(ImageView):
             return
         edges = self._edges_at(event.position())
         if edges:
-            self._held = (edges, self._growth, event.position())
+            self._held = (edges, self._outpaint_padding, event.position())
         else:
             straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._put_down(self._place(event.position()), straight=straight)
@@ -213,7 +213,9 @@ class MaskCanvas(ImageView):
             edges, before, start = self._held
             scale = self.viewport_now().scale
             size = (self.image_size().width(), self.image_size().height())
-            self.set_growth(before.pushed(edges, (at.x() - start.x()) / scale, (at.y() - start.y()) / scale, size))
+            self.set_outpaint_padding(
+                before.pushed(edges, (at.x() - start.x()) / scale, (at.y() - start.y()) / scale, size)
+            )
 
     # ---- strokes
 
@@ -226,7 +228,7 @@ class MaskCanvas(ImageView):
 
     def _draw_to(self, at: QPointF) -> None:
         ratio = self._ratio()
-        self._document.go_on(at.x() * ratio, at.y() * ratio)
+        self._document.continue_stroke(at.x() * ratio, at.y() * ratio)
         self._last = at
 
     def _lift(self) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, qRgba
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.create.own_images import LIGHT
+from mezzotint_app.viewmodel.create.images.own_images import LIGHT
 from mezzotint_app.widgets.images.image_painting import on_screen, paint_image
 
 _TINT = (214, 40, 96)

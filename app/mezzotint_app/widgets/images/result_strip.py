@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QListView
 
 from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
-from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted, side_for
+from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails, side_for
 from mezzotint_app.widgets.inputs.path_row import file_name
 
 _SIDE = 72
@@ -65,8 +65,8 @@ class ResultStrip(QListView):
         """The paths of the shown results."""
         return tuple(one.path for one in self._results)
 
-    def _wanted(self, path: str) -> Wanted:
-        return Wanted(path=path, side=side_for(_SIDE * self.devicePixelRatioF()))
+    def _wanted(self, path: str) -> ThumbnailKey:
+        return ThumbnailKey(path=path, side=side_for(_SIDE * self.devicePixelRatioF()))
 
     def _arrived(self, path: str) -> None:
         image = self._thumbnails.thumbnail(self._wanted(path))

@@ -5,7 +5,7 @@ from PySide6.QtGui import QImage
 from shiboken6 import isValid
 
 from mezzotint_app import strips
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 
 _AT_ONCE = 2_000_000  # pixels that are scaled synchronously, in a few milliseconds
 
@@ -15,7 +15,7 @@ class ScaledImage(QObject):
 
     ready = Signal()  # the last requested size is available
 
-    def __init__(self, pool: Runs, parent: QObject | None = None) -> None:
+    def __init__(self, pool: Executor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = pool
         self._image = QImage()

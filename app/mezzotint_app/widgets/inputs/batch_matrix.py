@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from mezzotint_app.viewmodel.batch.form import MatrixRow
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 
-MOST = 6  # lines offered here; a job may have more
+MAX_ROWS = 6  # lines offered here; a job may have more
 
 
 class BatchMatrix(QWidget):
@@ -26,7 +26,7 @@ class BatchMatrix(QWidget):
 
     def show_rows(self, rows: Sequence[MatrixRow]) -> None:
         """Show these rows and an empty one."""
-        wanted = [*rows, *([MatrixRow()] if len(rows) < MOST else [])]
+        wanted = [*rows, *([MatrixRow()] if len(rows) < MAX_ROWS else [])]
         while len(self._rows) < len(wanted):
             self._add()
         for (box, line), row in zip(self._rows, wanted, strict=False):
@@ -62,7 +62,7 @@ class BatchMatrix(QWidget):
         box.setMinimumContentsLength(6)
         line = QLineEdit()
         line.setAccessibleName(self.tr("Values of setting {number}").format(number=number))
-        line.setToolTip(self.tr("Values separated by commas; every image is made with each of them"))
+        line.setToolTip(self.tr("Values separated by commas; every image is generated with each of them"))
         line.setPlaceholderText(self.tr("such as 20, 30"))
         holder = QWidget()
         row = QHBoxLayout(holder)
@@ -72,9 +72,9 @@ class BatchMatrix(QWidget):
         row.addWidget(line, 3)
         self._layout.addWidget(holder)
         self._rows.append((box, line))
-        box.chosen.connect(lambda _value: self._tell())
-        line.editingFinished.connect(self._tell)
+        box.chosen.connect(lambda _value: self._emit_edited())
+        line.editingFinished.connect(self._emit_edited)
 
-    def _tell(self) -> None:
+    def _emit_edited(self) -> None:
         rows = [MatrixRow(setting=str(box.value() or ""), values=line.text()) for box, line in self._rows]
         self.edited.emit(tuple(row for row in rows if row.setting))

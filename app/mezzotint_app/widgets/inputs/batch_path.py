@@ -5,7 +5,7 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit
 
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.icon_button import icon_button
@@ -33,14 +33,14 @@ class BatchPath(DropArea):
         row.addWidget(self.line, 1)
         row.addWidget(self.button)
         self.setFocusProxy(self.line)
-        self.line.editingFinished.connect(lambda: self._tell(self.line.text()))
+        self.line.editingFinished.connect(lambda: self._emit_edited(self.line.text()))
         self.dropped.connect(self._use)
-        self._told = ""
+        self._last_path = ""
 
     def show_path(self, path: str, placeholder: str = "") -> None:
         """Show a path, unless the user is typing one."""
         self.line.setPlaceholderText(placeholder)
-        self._told = path
+        self._last_path = path
         if self.line.text() != path and not (self.line.hasFocus() and self.line.isModified()):
             self.line.setText(path)
         self.line.setToolTip(plain_tooltip(f"{self._tip}\n{path or placeholder}".strip()))
@@ -61,14 +61,14 @@ class BatchPath(DropArea):
 
     def _chosen(self, path: str) -> None:
         self.line.setText(path)
-        self._tell(path)
+        self._emit_edited(path)
 
-    def _use(self, what: Held) -> None:
+    def _use(self, what: DropData) -> None:
         if what.paths:
             self._chosen(what.paths[0])
 
-    def _tell(self, path: str) -> None:
+    def _emit_edited(self, path: str) -> None:
         self.line.setModified(False)
-        if path != self._told:
-            self._told = path
+        if path != self._last_path:
+            self._last_path = path
             self.edited.emit(path)

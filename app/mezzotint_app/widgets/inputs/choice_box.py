@@ -8,7 +8,7 @@ from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QSizePolicy
 
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
-from mezzotint_app.widgets.inputs.calm_wheel import calm
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class ChoiceBox(QComboBox):
         self.setMinimumContentsLength(10)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.activated.connect(self._activated)
-        calm(self)
+        ignore_wheel_without_focus(self)
 
     def show_choices(self, choices: Sequence[Choice], value: object) -> None:
         """Offer these choices with `value` selected, adding it if it is not one of them."""

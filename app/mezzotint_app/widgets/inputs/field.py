@@ -40,7 +40,7 @@ class Field(QWidget):
         layout.addWidget(self._hint)
         layout.addWidget(self._problem)
         self._resettable = resettable
-        self.set_own(True)
+        self.set_is_default(True)
         self.set_hint("")
         self.set_problem("")
 
@@ -53,7 +53,7 @@ class Field(QWidget):
         """The name above the control."""
         return self._name.text()
 
-    def set_own(self, own: bool) -> None:
+    def set_is_default(self, own: bool) -> None:
         """Set whether the value is the model default."""
         self._own.setVisible(self._resettable and own)
         self._back.setVisible(self._resettable and not own)

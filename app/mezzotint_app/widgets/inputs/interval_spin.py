@@ -3,9 +3,9 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from mezzotint_app.widgets.inputs.calm_wheel import calm
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.spin_room import indent
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 
 Interval = tuple[float, float]
 
@@ -31,7 +31,7 @@ class IntervalSpin(QWidget):
             spin.setAccessibleName(label)
             spin.setToolTip(tip)
             indent(spin)
-            calm(spin)
+            ignore_wheel_without_focus(spin)
         row.addWidget(self.start, 1)
         row.addWidget(QLabel(self.tr("to")))
         row.addWidget(self.end, 1)
@@ -50,12 +50,12 @@ class IntervalSpin(QWidget):
             spin.blockSignals(False)
 
     def _started(self, start: float) -> None:
-        self._told(min(start, 1.0 - self._step), max(self.end.value(), start + self._step))
+        self._emit_edited(min(start, 1.0 - self._step), max(self.end.value(), start + self._step))
 
     def _ended(self, end: float) -> None:
-        self._told(min(self.start.value(), end - self._step), max(end, self._step))
+        self._emit_edited(min(self.start.value(), end - self._step), max(end, self._step))
 
-    def _told(self, start: float, end: float) -> None:
+    def _emit_edited(self, start: float, end: float) -> None:
         """Show an interval, moving the other end if necessary, and emit `edited`."""
         self.show_value((max(0.0, start), min(1.0, end)))
         self.edited.emit(self.value())

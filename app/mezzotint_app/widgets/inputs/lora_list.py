@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QHBoxLayout, QPush
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.state import LoraChoice
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.icon_button import icon_button
@@ -57,16 +57,16 @@ class LoraList(DropArea):
         """One row per LoRA."""
         return tuple(self._rows)
 
-    def take(self, held: Held) -> None:
+    def take(self, data: DropData) -> None:
         """Add dropped files."""
-        self.add(path for path in held.paths if path.lower().endswith(_ENDINGS))
+        self.add(path for path in data.paths if path.lower().endswith(_ENDINGS))
 
     def add(self, paths: Iterable[str]) -> None:
         """Add files that are not in the list yet, with a weight of 1."""
         known = {one.path for one in self._loras}
         new = tuple(LoraChoice(path=path) for path in dict.fromkeys(paths) if path not in known)
         if new:
-            self._tell(self._loras + new)
+            self._emit_edited(self._loras + new)
 
     def choose(self) -> QFileDialog:
         """Open a file dialog."""
@@ -75,7 +75,7 @@ class LoraList(DropArea):
         dialog.open()
         return dialog
 
-    def _tell(self, loras: tuple[LoraChoice, ...]) -> None:
+    def _emit_edited(self, loras: tuple[LoraChoice, ...]) -> None:
         self.show_loras(loras)  # at once, as the next change builds on it
         self.edited.emit(loras)
 
@@ -90,7 +90,7 @@ class LoraList(DropArea):
 
     def _replace(self, place: int, **fields: float | bool) -> None:
         changed = replace(self._loras[place], **fields)  # type: ignore[arg-type]
-        self._tell((*self._loras[:place], changed, *self._loras[place + 1 :]))
+        self._emit_edited((*self._loras[:place], changed, *self._loras[place + 1 :]))
 
     def _move(self, place: int, by: int) -> None:
         other = place + by
@@ -99,11 +99,11 @@ class LoraList(DropArea):
         order = list(self._loras)
         order[place], order[other] = order[other], order[place]
         self._rows[other].follow(by)
-        self._tell(tuple(order))
+        self._emit_edited(tuple(order))
 
     def _remove(self, place: int) -> None:
         self._add.setFocus()
-        self._tell(self._loras[:place] + self._loras[place + 1 :])
+        self._emit_edited(self._loras[:place] + self._loras[place + 1 :])
 
 
 class LoraRow(QFrame):

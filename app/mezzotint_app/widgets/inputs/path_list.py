@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QPushButton, QVBoxLayout
 
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.inputs.path_row import PathRow
 
@@ -54,15 +54,15 @@ class PathList(DropArea):
         """One row per path."""
         return tuple(self._rows)
 
-    def take(self, held: Held) -> None:
+    def take(self, data: DropData) -> None:
         """Add dropped files with a matching extension."""
-        self.add(path for path in held.paths if path.lower().endswith(self._endings))
+        self.add(path for path in data.paths if path.lower().endswith(self._endings))
 
     def add(self, paths: Iterable[str]) -> None:
         """Add files that are not in the list yet."""
         wanted = tuple(dict.fromkeys([*self._paths, *paths]))
         if wanted != self._paths:
-            self._tell(wanted)
+            self._emit_edited(wanted)
 
     def choose(self) -> QFileDialog:
         """Open a file dialog."""
@@ -71,7 +71,7 @@ class PathList(DropArea):
         dialog.open()
         return dialog
 
-    def _tell(self, paths: tuple[str, ...]) -> None:
+    def _emit_edited(self, paths: tuple[str, ...]) -> None:
         self.show_paths(paths)  # at once, as the next change builds on it
         self.edited.emit(paths)
 
@@ -83,7 +83,7 @@ class PathList(DropArea):
 
     def _remove(self, place: int) -> None:
         self._add.setFocus()
-        self._tell(self._paths[:place] + self._paths[place + 1 :])
+        self._emit_edited(self._paths[:place] + self._paths[place + 1 :])
 
 
 def file_dialog(parent: DropArea, title: str, endings: tuple[str, ...]) -> QFileDialog:

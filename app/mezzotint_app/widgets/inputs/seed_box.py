@@ -22,7 +22,7 @@ class SeedBox(QWidget):
         self._line.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{0,19}"), self))
         self._line.setPlaceholderText(self.tr("Random"))
         self._line.setAccessibleName(self.tr("Seed"))
-        self._line.setToolTip(self.tr("The same seed and settings make the same image again. Empty: random"))
+        self._line.setToolTip(self.tr("The same seed and settings generate the same image again. Empty: random"))
         self._keep = icon_button("unlock", self.tr("Lock the seed"), checkable=True)
         self._roll = icon_button("dice", self.tr("Pick a random seed and lock it"))
         self._reuse = icon_button("reuse", self.tr("Lock the seed of the last image"))

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.sizes import LARGEST_SIDE, SMALLEST, SizePreset, shape
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.inputs.calm_wheel import calm
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.spin_room import indent
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label
 
 OWN = "own"
@@ -20,7 +20,7 @@ FREE = "free"
 class SizePicker(QWidget):
     """Emits what the user chose; the shown size is set from outside."""
 
-    own_chosen = Signal()
+    default_chosen = Signal()
     preset_chosen = Signal(int, int)
     width_edited = Signal(int)
     height_edited = Signal(int)
@@ -39,7 +39,7 @@ class SizePicker(QWidget):
         self._lock.clicked.connect(self.locked)
         self._swap = icon_button("swap", self.tr("Swap width and height"))
         self._swap.clicked.connect(self.swapped)
-        self._told = plain_label(role="muted")
+        self._description = plain_label(role="muted")
         sides = QHBoxLayout()
         sides.setSpacing(4)
         sides.addWidget(self._width, 1)
@@ -52,7 +52,7 @@ class SizePicker(QWidget):
         layout.setSpacing(4)
         layout.addWidget(self._presets)
         layout.addLayout(sides)
-        layout.addWidget(self._told)
+        layout.addWidget(self._description)
 
     def show_size(
         self, size: tuple[int, int], presets: Sequence[SizePreset], own: tuple[int, int], *, is_own: bool, multiple: int
@@ -70,7 +70,9 @@ class SizePicker(QWidget):
         known = any(one.value == size for one in named)
         self._presets.show_choices([first, *named, last], OWN if is_own else size if known else FREE)
         pixels = QLocale().toString(width * height / 1e6, "f", 2)
-        self._told.setText(self.tr("{shape}, {pixels} megapixels").format(shape=shape(width, height), pixels=pixels))
+        self._description.setText(
+            self.tr("{shape}, {pixels} megapixels").format(shape=shape(width, height), pixels=pixels)
+        )
 
     def show_lock(self, is_locked: bool) -> None:
         """Show whether the aspect ratio is locked."""
@@ -93,7 +95,7 @@ class SizePicker(QWidget):
         spin.setKeyboardTracking(False)
         spin.setAccessibleName(name)
         spin.setToolTip(name)
-        calm(spin)
+        ignore_wheel_without_focus(spin)
         indent(spin)
         return spin
 
@@ -104,7 +106,7 @@ class SizePicker(QWidget):
 
     def _chosen(self, value: object) -> None:
         if value == OWN:
-            self.own_chosen.emit()
+            self.default_chosen.emit()
         elif isinstance(value, tuple):
             self.preset_chosen.emit(*value)
         else:

@@ -3,9 +3,9 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QSlider, QWidget
 
-from mezzotint_app.widgets.inputs.calm_wheel import calm
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.spin_room import indent
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 
 _NUMBER = 96  # pixels of the number field, equal in all rows
 
@@ -44,7 +44,7 @@ class SliderSpin(QWidget):
         for widget, said in ((self._slider, self.tr("{name}, slider").format(name=name)), (self._spin, name)):
             widget.setAccessibleName(said)
             widget.setToolTip(tip)
-            calm(widget)
+            ignore_wheel_without_focus(widget)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)

@@ -103,8 +103,8 @@ class BatchList(QWidget):
         batches = self._model.batches
         card.stop_asked.connect(lambda: batches.stop(identity))
         card.stop_now_asked.connect(lambda: batches.stop(identity, now=True))
-        card.go_on_asked.connect(lambda: batches.go_on(identity))
-        card.retry_asked.connect(lambda: batches.go_on(identity, retry_failed=True))
+        card.resume_asked.connect(lambda: batches.resume(identity))
+        card.retry_asked.connect(lambda: batches.resume(identity, retry_failed=True))
         card.folder_asked.connect(self._with_folder(identity, self.folder_asked.emit))
         card.gallery_asked.connect(self._with_folder(identity, self._model.show_in_gallery))
         card.log_asked.connect(lambda: self._ask_log(identity))

@@ -18,35 +18,35 @@ from PySide6.QtWidgets import (
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.batch.batch import BatchModel
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.batch.inputs import BatchInputs
 from mezzotint_app.windows.batch.list import BatchList
-from mezzotint_app.windows.batch.look_pane import BatchLookPane
-from mezzotint_app.windows.batch.what import BatchWhat
-from mezzotint_app.windows.batch.where import BatchWhere
+from mezzotint_app.windows.batch.outputs import BatchOutputs
+from mezzotint_app.windows.batch.preview_pane import BatchPreviewPane
 
 FORM_WIDTH = 400
 _NARROWEST = 320
-BATCHES, LOOK = range(2)
+BATCHES, PREVIEW = range(2)
 
 
 class BatchPage(DropArea):
     """Shows a BatchModel and forwards input to it."""
 
-    told = Signal(str)  # a message for the status bar
+    message = Signal(str)  # a message for the status bar
     folder_asked = Signal(str)  # a folder to open
     log_asked = Signal(str, tuple)  # title, lines
 
     def __init__(self, model: BatchModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self.what = BatchWhat(model)
-        self.where = BatchWhere(model)
+        self.inputs = BatchInputs(model)
+        self.outputs = BatchOutputs(model)
         self.list = BatchList(model)
-        self.look = BatchLookPane(model.look)
+        self.preview = BatchPreviewPane(model.dry_run)
         self._sight = self._timer(self._bring_into_sight)
         self._soon = self._timer(self.show_model)
         self._make_buttons()
@@ -58,22 +58,22 @@ class BatchPage(DropArea):
         """Show the form; several changes in a row are shown at once."""
         self._soon.stop()
         form, problems = self._model.form(), self._model.problems()
-        self.what.show_form(form)
-        self.where.show_form(form)
+        self.inputs.show_form(form)
+        self.outputs.show_form(form)
         for name, field in self.fields().items():
-            told = problems.get(name, "")
-            field.set_problem("" if name in ("folder", "prompts") else told)  # an empty field is not yet an error
+            message = problems.get(name, "")
+            field.set_problem("" if name in ("folder", "prompts") else message)  # an empty field is not yet an error
         self._hint.setText(next(iter(problems.values()), ""))
         self._hint.setVisible(bool(problems))
         self.start.setAccessibleDescription(self._hint.text())
 
     def fields(self) -> dict[str, Field]:
         """The fields by the names used in problems()."""
-        return self.what.fields()
+        return self.inputs.fields()
 
     def focus_first(self) -> None:
         """Give the focus to the first field of the form."""
-        self.what.source.setFocus()
+        self.inputs.source.setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802, D102
         return QSize(960, 640)
@@ -88,10 +88,10 @@ class BatchPage(DropArea):
         if not self._model.begin():
             self._focus_problem()
 
-    def look_first(self) -> None:
+    def show_preview(self) -> None:
         """Show the preview, or give the focus to the first field with a problem."""
-        if self._model.look_first():
-            self.tabs.setCurrentIndex(LOOK)
+        if self._model.start_dry_run():
+            self.tabs.setCurrentIndex(PREVIEW)
         else:
             self._focus_problem()
 
@@ -127,13 +127,13 @@ class BatchPage(DropArea):
             self.tr("Save job file…"),
             self.tr("Save all settings of this page to a file, for later or for another computer"),
         )
-        self.look_button = self._button(
+        self.preview_button = self._button(
             "search", self.tr("Preview"), self.tr("List every image that would be generated; nothing is generated")
         )
         self.start = self._button("play", self.tr("Start"), self.tr("Generate the images, one after another"))
         self.start.setProperty("role", "primary")
         self.start.setIcon(icon_in("play", "accent_text"))
-        for button in (self.look_button, self.start):
+        for button in (self.preview_button, self.start):
             button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._hint = plain_label(wrap=True, role="muted")
 
@@ -148,7 +148,7 @@ class BatchPage(DropArea):
         self._splitter.addWidget(self._left())
         self.tabs = QTabWidget()
         self.tabs.addTab(self.list, self.tr("Batches"))
-        self.tabs.addTab(self.look, self.tr("Preview"))
+        self.tabs.addTab(self.preview, self.tr("Preview"))
         self.tabs.tabBar().setDrawBase(False)
         for part in (self.tabs, self.tabs.tabBar()):
             part.setAccessibleName(self.tr("Batches and preview"))
@@ -177,8 +177,8 @@ class BatchPage(DropArea):
         inside = QVBoxLayout(form)
         inside.setContentsMargins(16, 12, 16, 8)
         inside.setSpacing(12)
-        inside.addWidget(self.what)
-        inside.addWidget(self.where)
+        inside.addWidget(self.inputs)
+        inside.addWidget(self.outputs)
         inside.addStretch(1)
         self._scroll = QScrollArea()
         self._scroll.setWidget(form)
@@ -205,7 +205,7 @@ class BatchPage(DropArea):
         column.addWidget(self._hint)
         row = QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(self.look_button)
+        row.addWidget(self.preview_button)
         row.addWidget(self.start)
         column.addLayout(row)
         return foot
@@ -214,11 +214,11 @@ class BatchPage(DropArea):
         model = self._model
         self.open.clicked.connect(self.open_job)
         self.save.clicked.connect(self.save_job)
-        self.look_button.clicked.connect(self.look_first)
-        self.look.look_asked.connect(self.look_first)
+        self.preview_button.clicked.connect(self.show_preview)
+        self.preview.preview_asked.connect(self.show_preview)
         self.start.clicked.connect(self.begin)
         model.changed.connect(self._soon.start)
-        model.noticed.connect(self.told)
+        model.noticed.connect(self.message)
         model.begun.connect(self._begun)
         self.list.folder_asked.connect(self.folder_asked)
         self.list.log_asked.connect(self.log_asked)
@@ -230,7 +230,7 @@ class BatchPage(DropArea):
     def _begun(self, _identity: str) -> None:
         self.tabs.setCurrentIndex(BATCHES)
 
-    def _use(self, what: Held) -> None:
+    def _use(self, what: DropData) -> None:
         self._model.use_paths(what.paths)
 
     def _focus_problem(self) -> None:

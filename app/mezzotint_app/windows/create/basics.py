@@ -6,12 +6,12 @@ from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 from mezzotint.request_protocol import MAX_COUNT
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.sizes import multiple_of, own_size, presets
-from mezzotint_app.widgets.inputs.calm_wheel import calm
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.seed_box import SeedBox
 from mezzotint_app.widgets.inputs.size_picker import SizePicker
 from mezzotint_app.widgets.inputs.spin_room import indent
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 
 
 class CreateBasics(QWidget):
@@ -27,7 +27,7 @@ class CreateBasics(QWidget):
         self.count.setAccessibleName(self.tr("Number of images"))
         self.count.setToolTip(self.tr("How many images to generate; their seeds count up"))
         self.count.setKeyboardTracking(False)
-        calm(self.count)
+        ignore_wheel_without_focus(self.count)
         indent(self.count)
         self.seed = SeedBox()
         self._fields = {
@@ -54,7 +54,7 @@ class CreateBasics(QWidget):
             chosen.size(), presets(info), own_size(info), is_own=is_own, multiple=multiple_of(info)
         )
         self.size_picker.show_lock(settings.aspect_locked)
-        self._fields["size"].set_own(is_own)
+        self._fields["size"].set_is_default(is_own)
         self.size_picker.setEnabled(not self._model.images.keeps_size())
         self._fields["size"].set_hint(self._size_hint(is_own))
         self.count.blockSignals(True)
@@ -85,7 +85,7 @@ class CreateBasics(QWidget):
     def _connect(self) -> None:
         chosen, seed = self._model.chosen, self._model.seed
         self.model_box.chosen.connect(chosen.set_model)
-        self.size_picker.own_chosen.connect(self._own_size)
+        self.size_picker.default_chosen.connect(self._own_size)
         self.size_picker.preset_chosen.connect(chosen.set_size)
         self.size_picker.width_edited.connect(chosen.set_width)
         self.size_picker.height_edited.connect(chosen.set_height)

@@ -62,17 +62,17 @@ class CreateFooter(QFrame):
     def show_model(self) -> None:
         """Show what Generate will do, or what prevents it."""
         problems = self._model.problems()
-        told = next(iter(problems.values()), "")
-        is_new = "prompt" in problems and not self._model.words.prompt()
+        message = next(iter(problems.values()), "")
+        is_new = "prompt" in problems and not self._model.prompts.prompt()
         for label, is_shown in ((self._problem, not is_new), (self._hint, is_new)):
-            label.setText(told)
-            label.setVisible(is_shown and bool(told))
+            label.setText(message)
+            label.setVisible(is_shown and bool(message))
         self.repeats.show_model()
         count = self._model.image_count()
         words = self.tr("Generate") if count == 1 else self.tr("Generate {count} images").format(count=count)
         self._generate.setText(words)
         self._generate.setAccessibleName(words)
-        self._generate.setAccessibleDescription(told)
+        self._generate.setAccessibleDescription(message)
         self._generate.setToolTip(
             plain_tooltip(self.tr("Add to the queue (Ctrl+Enter), or to its front (Ctrl+Shift+Enter)"))
         )
@@ -89,7 +89,7 @@ class CreateFooter(QFrame):
         """The actions: generate next, copy as command line, save as job file."""
         return self._ways.actions()
 
-    def plan_words(self) -> str:
+    def plan_text(self) -> str:
         """The text about memory and time."""
         return self._refused.text() if not self._refused.isHidden() else self._line.text()
 

@@ -7,8 +7,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.foreign_text import in_lines
 from mezzotint_app.widgets.drop_area import DropArea, DropHint
 from mezzotint_app.widgets.icon_button import icon_button
@@ -24,7 +24,7 @@ _STEPS = 100  # slider steps
 class ImageInputPanel(DropArea):
     """Shows an ImageInputModel and forwards input to it."""
 
-    told = Signal(str)  # a message for the user
+    message = Signal(str)  # a message for the user
 
     def __init__(self, model: ImageInputModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,7 +38,7 @@ class ImageInputPanel(DropArea):
         layout.addWidget(self._full)
         self.dropped.connect(self.take)
         model.changed.connect(self._show)
-        model.told.connect(self.told)
+        model.message.connect(self.message)
         self._show()
 
     # ---- setup
@@ -141,7 +141,7 @@ class ImageInputPanel(DropArea):
         self._own = QPushButton(icon("crop"), self.tr("Use its size"))
         self._own.setProperty("role", "quiet")
         self._own.setToolTip(self.tr("Use the size of this image"))
-        self._own.clicked.connect(self._model.want_own_size)
+        self._own.clicked.connect(self._model.request_image_size)
         self._no_mask = icon_button("clear", self.tr("Remove the mask and the extended canvas"))
         self._no_mask.clicked.connect(self._model.remove_mask)
         row = QHBoxLayout()
@@ -187,20 +187,20 @@ class ImageInputPanel(DropArea):
         self._no_mask.setVisible(bool(part))
         self._size.setText(size)
         self._size.setVisible(bool(size))
-        self._own.setVisible(model.grown_size() is not None and not model.keeps_size())
+        self._own.setVisible(model.extended_size() is not None and not model.keeps_size())
 
     # ---- actions
 
-    def take(self, what: Held) -> None:
+    def take(self, what: DropData) -> None:
         """Use a dropped or pasted image as init image."""
         if what.paths:
             self._model.set_image(what.paths[0])
         elif what.image is not None:
             self._model.paste(what.image)
         elif what.elsewhere:
-            self.told.emit(self.tr("That is a web address, not a file: save the image first, then drop the file."))
+            self.message.emit(self.tr("That is a web address, not a file: save the image first, then drop the file."))
         else:
-            self.told.emit(self.tr("There is no init image."))
+            self.message.emit(self.tr("There is no init image."))
 
     def choose(self) -> QFileDialog:
         """Open a file dialog."""

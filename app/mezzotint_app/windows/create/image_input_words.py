@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 
 
 def strength_words(strength: float) -> str:
@@ -10,11 +10,11 @@ def strength_words(strength: float) -> str:
     if strength < 0.15:
         return QCoreApplication.translate("ImageInput", "Hardly anything changes")
     if strength < 0.4:
-        return QCoreApplication.translate("ImageInput", "Fine parts change, shapes and colours stay")
+        return QCoreApplication.translate("ImageInput", "Details change, shapes and colours stay")
     if strength < 0.65:
         return QCoreApplication.translate("ImageInput", "Parts change, the composition stays")
     if strength < 0.85:
-        return QCoreApplication.translate("ImageInput", "Much changes; the image is a loose guide")
+        return QCoreApplication.translate("ImageInput", "Most of the image changes; it is a loose guide")
     if strength < 1:
         return QCoreApplication.translate("ImageInput", "Almost everything changes")
     return QCoreApplication.translate("ImageInput", "Everything changes")
@@ -25,11 +25,11 @@ def size_words(model: ImageInputModel) -> str:
     result = model.result_size()
     if result is None:
         return ""
-    cut = model.cut()
-    if cut is None:
+    cropped = model.cropped()
+    if cropped is None:
         text = QCoreApplication.translate("ImageInput", "Result: {0} × {1} pixels.")
         return text.format(*result)
-    if cut[0] == "sides":
+    if cropped[0] == "sides":
         text = QCoreApplication.translate(
             "ImageInput", "Result: {0} × {1} pixels; {2} % of the image is cropped at the sides."
         )
@@ -37,7 +37,7 @@ def size_words(model: ImageInputModel) -> str:
         text = QCoreApplication.translate(
             "ImageInput", "Result: {0} × {1} pixels; {2} % of the image is cropped at top and bottom."
         )
-    return text.format(*result, cut[1])
+    return text.format(*result, cropped[1])
 
 
 def part_words(model: ImageInputModel) -> str:
@@ -45,12 +45,12 @@ def part_words(model: ImageInputModel) -> str:
     parts = []
     if model.mask() is not None:
         parts.append(QCoreApplication.translate("ImageInput", "Only the masked area is generated."))
-    growth = model.growth()
+    outpaint_padding = model.outpaint_padding()
     sides = (
-        (QCoreApplication.translate("ImageInput", "left {0}"), growth.left),
-        (QCoreApplication.translate("ImageInput", "top {0}"), growth.top),
-        (QCoreApplication.translate("ImageInput", "right {0}"), growth.right),
-        (QCoreApplication.translate("ImageInput", "bottom {0}"), growth.bottom),
+        (QCoreApplication.translate("ImageInput", "left {0}"), outpaint_padding.left),
+        (QCoreApplication.translate("ImageInput", "top {0}"), outpaint_padding.top),
+        (QCoreApplication.translate("ImageInput", "right {0}"), outpaint_padding.right),
+        (QCoreApplication.translate("ImageInput", "bottom {0}"), outpaint_padding.bottom),
     )
     grows = ", ".join(words.format(pixels) for words, pixels in sides if pixels)
     if grows:

@@ -7,10 +7,10 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage, QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel
-from mezzotint_app.viewmodel.create.mask import LARGEST_SIDE, MaskDocument, mask_size
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.images.mask import LARGEST_SIDE, MaskDocument, mask_size
 from mezzotint_app.viewmodel.foreign_text import in_lines
 from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.images.mask_canvas import MaskCanvas
@@ -25,14 +25,14 @@ class MaskEditor(QDialog):
     """Edits the mask of an ImageInputModel; nothing changes until "Apply"."""
 
     def __init__(
-        self, model: ImageInputModel, image: LoadedImage, parent: QWidget | None = None, *, pool: Runs | None = None
+        self, model: ImageInputModel, image: LoadedImage, parent: QWidget | None = None, *, pool: Executor | None = None
     ) -> None:
         super().__init__(parent)
         self._model = model
         self._size = QSize(image.width, image.height)
         self._document = MaskDocument(*mask_size(image.width, image.height), self)
         self.canvas = MaskCanvas(self._document, pool=pool)
-        self.settings = MaskSettings((image.width, image.height), model.painting(), model.growth())
+        self.settings = MaskSettings((image.width, image.height), model.inpaint_settings(), model.outpaint_padding())
         self.tools = MaskTools(self.canvas, self._document)
         self._reading = 0
         self._problem = plain_label(role="error", wrap=True)
@@ -60,8 +60,10 @@ class MaskEditor(QDialog):
         layout.addLayout(middle, 1)
         layout.addWidget(self._problem)
         layout.addLayout(self._build_end())
-        self.canvas.growth_changed.connect(lambda: self.settings.show_growth(self.canvas.growth()))
-        self.settings.growth_changed.connect(self.canvas.set_growth)
+        self.canvas.outpaint_padding_changed.connect(
+            lambda: self.settings.show_outpaint_padding(self.canvas.outpaint_padding())
+        )
+        self.settings.outpaint_padding_changed.connect(self.canvas.set_outpaint_padding)
         redo = QShortcut(QKeySequence("Ctrl+Y"), self)
         redo.activated.connect(self._document.redo)
 
@@ -98,14 +100,14 @@ class MaskEditor(QDialog):
         self._use.setEnabled(False)
         self.tools.setEnabled(False)
         self.canvas.clear(self.tr("Loading image…"))
-        self._read(self._model.path(), self._image_is_there, self._told)
+        self._read(self._model.path(), self._image_is_there, self._show_failure)
 
     def _read(self, path: str, then: Callable[[QImage], None], failed: Callable[[Failure], None]) -> None:
         self._reading = self._model.loader.load(path, LARGEST_SIDE, then, failed, slot="mask editor")
 
     def _image_is_there(self, image: QImage) -> None:
         self.canvas.show_image(image, size=self._size)
-        self.canvas.set_growth(self.settings.growth())
+        self.canvas.set_outpaint_padding(self.settings.outpaint_padding())
         longer = max(self._size.width(), self._size.height())
         self.canvas.set_brush(replace(self.canvas.brush(), size=round(longer * _BRUSH)))
         mask = self._model.mask()
@@ -122,7 +124,7 @@ class MaskEditor(QDialog):
 
     def _no_mask(self, failure: Failure) -> None:
         """Report that the old mask could not be read, and let the user paint a new one."""
-        self._told(failure)
+        self._show_failure(failure)
         self._begin()
 
     def _begin(self) -> None:
@@ -137,7 +139,11 @@ class MaskEditor(QDialog):
         self._document.end()
         self._use.setEnabled(False)
         self._model.use_mask(
-            self._document.image(), self.settings.painting(), self.settings.growth(), self.accept, self._not_used
+            self._document.image(),
+            self.settings.inpaint_settings(),
+            self.settings.outpaint_padding(),
+            self.accept,
+            self._not_used,
         )
 
     def done(self, result: int) -> None:
@@ -149,9 +155,9 @@ class MaskEditor(QDialog):
 
     def _not_used(self, failure: Failure) -> None:
         self._use.setEnabled(True)
-        self._told(failure)
+        self._show_failure(failure)
 
-    def _told(self, failure: Failure) -> None:
+    def _show_failure(self, failure: Failure) -> None:
         self._problem.setText(in_lines(failure.message))
         self._problem.show()
         if not self.canvas.has_image():

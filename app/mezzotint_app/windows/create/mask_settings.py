@@ -3,24 +3,28 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
-from mezzotint_app.viewmodel.create.growth import EDGES, LARGEST_SIDE, STEP, Growth
-from mezzotint_app.viewmodel.create.image_input import MAX_FEATHER, MAX_PADDING, Painting
+from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER, MAX_PADDING, InpaintSettings
+from mezzotint_app.viewmodel.create.images.outpaint_padding import EDGES, LARGEST_SIDE, STEP, OutpaintPadding
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
 
 
 class MaskSettings(QWidget):
-    """A form for a Painting and a Growth."""
+    """A form for InpaintSettings and an OutpaintPadding."""
 
-    growth_changed = Signal(object)  # Growth
+    outpaint_padding_changed = Signal(object)  # OutpaintPadding
 
     def __init__(
-        self, image: tuple[int, int], painting: Painting, growth: Growth, parent: QWidget | None = None
+        self,
+        image: tuple[int, int],
+        inpaint_settings: InpaintSettings,
+        outpaint_padding: OutpaintPadding,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setProperty("role", "form")
-        self._image_size, self._growth = image, growth
+        self._image_size, self._outpaint_padding = image, outpaint_padding
         self._area, self._fill = QComboBox(), QComboBox()
         self._padding, self._feather = _pixels(MAX_PADDING), _pixels(MAX_FEATHER)
         self._sides = {edge: _pixels(LARGEST_SIDE, STEP) for edge in EDGES}
@@ -29,17 +33,17 @@ class MaskSettings(QWidget):
         form.setVerticalSpacing(8)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        self._build_painting(form)
-        self._build_growth(form)
+        self._build_inpaint(form)
+        self._build_outpaint(form)
         align_names(form)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 12, 0)
         layout.addLayout(form)
         layout.addStretch()
-        self._show_painting(painting)
-        self.show_growth(growth)
+        self._show_inpaint_settings(inpaint_settings)
+        self.show_outpaint_padding(outpaint_padding)
 
-    def _build_painting(self, form: QFormLayout) -> None:
+    def _build_inpaint(self, form: QFormLayout) -> None:
         for words, area in (
             (self.tr("Whole image"), "whole"),
             (self.tr("Only masked"), "masked"),
@@ -62,7 +66,7 @@ class MaskSettings(QWidget):
         self._add(form, self.tr("Feather"), self._feather, self.tr("Width of the soft edge inside the mask"))
         self._add(form, self.tr("Fill"), self._fill, self.tr("What the masked area starts from"))
 
-    def _build_growth(self, form: QFormLayout) -> None:
+    def _build_outpaint(self, form: QFormLayout) -> None:
         heading = plain_label(self.tr("Extend canvas"), role="heading")
         heading.setContentsMargins(0, 16, 0, 0)
         form.addRow(heading)
@@ -82,7 +86,7 @@ class MaskSettings(QWidget):
             box.valueChanged.connect(lambda value, edge=edge: self._typed(edge, value))
         none = QPushButton(self.tr("Reset canvas"))
         none.setToolTip(self.tr("Reset all edges to the image"))
-        none.clicked.connect(lambda: self._set_growth(Growth()))
+        none.clicked.connect(lambda: self._set_outpaint_padding(OutpaintPadding()))
         form.addRow(none)
 
     def _add(self, form: QFormLayout, words: str, field: QWidget, tooltip: str) -> QLabel:
@@ -95,32 +99,32 @@ class MaskSettings(QWidget):
 
     # ---- values
 
-    def painting(self) -> Painting:
+    def inpaint_settings(self) -> InpaintSettings:
         """The inpainting settings in the form."""
-        return Painting(
+        return InpaintSettings(
             area=self._area.currentData(),
             padding=self._padding.value(),
             feather=self._feather.value(),
             fill=self._fill.currentData(),
         )
 
-    def growth(self) -> Growth:
+    def outpaint_padding(self) -> OutpaintPadding:
         """The canvas extension in the form."""
-        return self._growth
+        return self._outpaint_padding
 
-    def show_growth(self, growth: Growth) -> None:
-        """Show a canvas extension without emitting `growth_changed`."""
-        self._growth = growth
+    def show_outpaint_padding(self, outpaint_padding: OutpaintPadding) -> None:
+        """Show a canvas extension without emitting `outpaint_padding_changed`."""
+        self._outpaint_padding = outpaint_padding
         for edge, box in self._sides.items():
             box.blockSignals(True)
-            box.setValue(getattr(growth, edge))
+            box.setValue(getattr(outpaint_padding, edge))
             box.blockSignals(False)
 
-    def _show_painting(self, painting: Painting) -> None:
-        self._area.setCurrentIndex(max(self._area.findData(painting.area), 0))
-        self._fill.setCurrentIndex(max(self._fill.findData(painting.fill), 0))
-        self._padding.setValue(painting.padding)
-        self._feather.setValue(painting.feather)
+    def _show_inpaint_settings(self, inpaint_settings: InpaintSettings) -> None:
+        self._area.setCurrentIndex(max(self._area.findData(inpaint_settings.area), 0))
+        self._fill.setCurrentIndex(max(self._fill.findData(inpaint_settings.fill), 0))
+        self._padding.setValue(inpaint_settings.padding)
+        self._feather.setValue(inpaint_settings.feather)
         self._explain()
 
     def _explain(self) -> None:
@@ -134,11 +138,11 @@ class MaskSettings(QWidget):
         )
 
     def _typed(self, edge: str, value: int) -> None:
-        self._set_growth(self._growth.with_edge(edge, value, self._image_size))
+        self._set_outpaint_padding(self._outpaint_padding.with_edge(edge, value, self._image_size))
 
-    def _set_growth(self, growth: Growth) -> None:
-        self.show_growth(growth)
-        self.growth_changed.emit(growth)
+    def _set_outpaint_padding(self, outpaint_padding: OutpaintPadding) -> None:
+        self.show_outpaint_padding(outpaint_padding)
+        self.outpaint_padding_changed.emit(outpaint_padding)
 
 
 def _pixels(most: int, step: int = 1) -> QSpinBox:

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QSlider, QToolButton, QWidget
 
-from mezzotint_app.viewmodel.create.mask import MaskDocument
-from mezzotint_app.viewmodel.create.mask_stroke import LARGEST, SMALLEST
+from mezzotint_app.viewmodel.create.images.mask import MaskDocument
+from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.images.image_bar import ImageBar
 from mezzotint_app.widgets.images.mask_canvas import MaskCanvas

@@ -28,7 +28,9 @@ class CreateMemory(QWidget):
         self.compile.setToolTip(self.tr("The first image of a size takes minutes longer, the next ones less time"))
         self.fast = QCheckBox(self.tr("float16 accumulation"))
         self.fast.setAccessibleName(self.tr("Accumulate in float16"))
-        self.fast.setToolTip(self.tr("Faster on NVIDIA GeForce cards, slightly less exact; ignored on other devices"))
+        self.fast.setToolTip(
+            self.tr("Faster on NVIDIA GeForce cards, slightly less accurate; ignored on other devices")
+        )
         self.cuda_graphs = ChoiceBox(
             self.tr("CUDA graphs"),
             self.tr("Launches each step as one CUDA graph, on NVIDIA cards that hold the whole model"),

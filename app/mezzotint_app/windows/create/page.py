@@ -6,16 +6,16 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.windows.create.basics import CreateBasics
-from mezzotint_app.windows.create.folds import CreateFolds
 from mezzotint_app.windows.create.footer import CreateFooter
 from mezzotint_app.windows.create.prompts import CreatePrompts
 from mezzotint_app.windows.create.result import CreateResult
+from mezzotint_app.windows.create.sections import CreateSections
 
 FORM_WIDTH = 400
 _NARROWEST = 320
@@ -24,7 +24,7 @@ _NARROWEST = 320
 class CreatePage(QWidget):
     """Shows a CreateModel and forwards input to it."""
 
-    told = Signal(str)  # a message for the user
+    message = Signal(str)  # a message for the user
     open_full_screen = Signal(tuple, int)  # paths, and index of the one to show
     show_settings_of = Signal(str)
     save_wanted = Signal()  # save the current settings as a job file
@@ -34,7 +34,7 @@ class CreatePage(QWidget):
         self,
         model: CreateModel,
         thumbnails: Thumbnails,
-        pool: Runs | None = None,
+        pool: Executor | None = None,
         parent: QWidget | None = None,
         *,
         engine: EngineState | None = None,
@@ -43,7 +43,7 @@ class CreatePage(QWidget):
         self._model = model
         self.prompts = CreatePrompts(model)
         self.basics = CreateBasics(model)
-        self.folds = CreateFolds(model)
+        self.sections = CreateSections(model)
         self.footer = CreateFooter(model)
         self.result = CreateResult(model, thumbnails, pool, engine)
         self._soon = self._timer(self.show_model)
@@ -55,16 +55,16 @@ class CreatePage(QWidget):
     def show_model(self) -> None:
         """Show all current settings; several changes in a row are shown at once."""
         self._soon.stop()
-        for part in (self.prompts, self.basics, self.folds, self.footer):
+        for part in (self.prompts, self.basics, self.sections, self.footer):
             part.show_model()
         problems = self._model.problems()
         for name, field in self.fields().items():
-            told = problems.get(name, "")
-            field.set_problem("" if name == "prompt" and not self._model.words.prompt() else told)
+            message = problems.get(name, "")
+            field.set_problem("" if name == "prompt" and not self._model.prompts.prompt() else message)
 
     def fields(self) -> dict[str, Field]:
         """All fields by the names used in problems."""
-        return self.prompts.fields() | self.basics.fields() | self.folds.fields()
+        return self.prompts.fields() | self.basics.fields() | self.sections.fields()
 
     def generate(self, front: bool = False) -> None:
         """Add the images to the queue, or give the focus to the first field with a problem."""
@@ -73,7 +73,7 @@ class CreatePage(QWidget):
         if self._model.generate(front):
             return
         name = next(iter(problems), "")
-        self.folds.reveal(name)
+        self.sections.reveal(name)
         field = self.fields().get(name)
         if field is not None:
             field.focus_control()
@@ -108,7 +108,7 @@ class CreatePage(QWidget):
         inside = QVBoxLayout(form)
         inside.setContentsMargins(16, 12, 16, 8)
         inside.setSpacing(12)
-        for part in (self.prompts, self.basics, self.folds):
+        for part in (self.prompts, self.basics, self.sections):
             inside.addWidget(part)
         inside.addStretch(1)
         self._scroll = QScrollArea()
@@ -142,9 +142,9 @@ class CreatePage(QWidget):
     def _connect(self) -> None:
         model = self._model
         model.changed.connect(self._soon.start)
-        model.noticed.connect(self.told)
-        self.prompts.told.connect(self.told)
-        self.folds.told.connect(self.told)
+        model.noticed.connect(self.message)
+        self.prompts.message.connect(self.message)
+        self.sections.message.connect(self.message)
         self.prompts.generate_wanted.connect(self.generate)
         self.footer.generate_wanted.connect(self.generate)
         self.footer.copy_wanted.connect(self.copy_command)

@@ -50,17 +50,17 @@ class CreatePrompts(QWidget):
     """Both prompts, with undo; the texts themselves are stored in the view model."""
 
     generate_wanted = Signal(bool)
-    told = Signal(str)
+    message = Signal(str)
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
-        self._words = model.words
+        self._words = model.prompts
         self._model = model
         self.prompt = PromptEdit(
             self.tr("Prompt"),
             self.tr(
-                "What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down:"
-                " earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate"
+                "What the image is to show. Ctrl+Up and Ctrl+Down: change the weight of the word; Alt+Up and Alt+Down:"
+                " earlier prompts; {red|blue}: one image for each; Ctrl+Enter: Generate"
             ),
             lines=5,
         )
@@ -88,8 +88,8 @@ class CreatePrompts(QWidget):
         self.prompt.show_text(words.prompt())
         self.negative.show_text(words.negative_prompt())
         count = words.alternatives.found().count
-        told = self.tr("{count} different prompts, one after another").format(count=count)
-        self._alternatives.setText(told if count > 1 else "")
+        message = self.tr("{count} different prompts, one after another").format(count=count)
+        self._alternatives.setText(message if count > 1 else "")
         self._alternatives.setVisible(count > 1)
         for edit, tokens in ((self.prompt, words.tokens), (self.negative, words.negative_tokens)):
             edit.set_weighs(tokens.honours_weights() is not False)
@@ -124,8 +124,8 @@ class CreatePrompts(QWidget):
             self.negative.show_text(self._words.negative_prompt())
 
     def _refused(self, count: int) -> None:
-        told = self.tr("The text would have {count} characters; the limit is {most}. Nothing was pasted.")
-        self.told.emit(told.format(count=count, most=LONGEST))
+        message = self.tr("The text would have {count} characters; the limit is {most}. Nothing was pasted.")
+        self.message.emit(message.format(count=count, most=LONGEST))
 
     def _unread(self) -> str:
         return self.tr("This model ignores prompt weights; nothing was changed.")

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.create.references import Reference, ReferencesModel
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.create.images.references import Reference, ReferencesModel
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.dropped.folder_of_images import SUFFIXES
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.drop_area import DropArea, DropHint
@@ -30,7 +30,7 @@ _ROWS_SHOWN = 4  # without scrolling
 class ReferencesPanel(DropArea):
     """Shows a ReferencesModel and passes on what is done to it."""
 
-    told = Signal(str)  # a message for the user
+    message = Signal(str)  # a message for the user
 
     def __init__(self, model: ReferencesModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,16 +61,16 @@ class ReferencesPanel(DropArea):
         self._hint.setVisible(not items)
         self._show_buttons()
 
-    def take(self, what: Held) -> None:
+    def take(self, what: DropData) -> None:
         """Add what was dropped or pasted."""
         if what.paths:
             self._model.add(what.paths)
         elif what.image is not None:
             self._model.paste(what.image)
         elif what.elsewhere:
-            self.told.emit(self.tr("That is a web address, not a file: save the image first, then drop the file."))
+            self.message.emit(self.tr("That is a web address, not a file: save the image first, then drop the file."))
         else:
-            self.told.emit(self.tr("There is no image on the clipboard."))
+            self.message.emit(self.tr("There is no image on the clipboard."))
 
     def choose(self) -> QFileDialog:
         """Open the file dialog."""
@@ -134,7 +134,7 @@ class ReferencesPanel(DropArea):
 
     def _connect(self) -> None:
         self._model.changed.connect(self.show_model)
-        self._model.told.connect(self.told)
+        self._model.message.connect(self.message)
         self.dropped.connect(self.take)
         self.add.clicked.connect(self.choose)
         self.clipboard.clicked.connect(self.paste)

@@ -19,7 +19,7 @@ class RepeatNotice(NoticeBar):
 
     def show_model(self) -> None:
         """Show the notice if the result would be the same."""
-        words = self.tr("Seed locked and nothing changed: this makes the same image again.")
-        told = words if self._model.would_repeat() else ""
-        if told != self.text():
-            self.show_text(told)
+        words = self.tr("Seed locked and nothing changed: this would generate the same image again.")
+        message = words if self._model.would_repeat() else ""
+        if message != self.text():
+            self.show_text(message)

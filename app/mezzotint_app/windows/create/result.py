@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.engine_state import EngineState
@@ -30,7 +30,7 @@ class CreateResult(QWidget):
         self,
         model: CreateModel,
         thumbnails: Thumbnails,
-        pool: Runs | None = None,
+        pool: Executor | None = None,
         engine: EngineState | None = None,
     ) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class CreateResult(QWidget):
         self._skip = QPushButton(icon("right"), self.tr("Skip this image"))
         self._skip.setObjectName("skip_image")
         self._skip.setAccessibleName(self._skip.text())
-        self._skip.setToolTip(self.tr("Cancel this image alone, and go on with the next one"))
+        self._skip.setToolTip(self.tr("Cancel only this image and continue with the next"))
         self._skip.clicked.connect(self._preview.skip)
 
     def _build(self) -> None:

@@ -47,7 +47,7 @@ class CreateSampling(QWidget):
             value = getattr(settings, name)
             if not isinstance(control, ChoiceBox):
                 control.show_value(getattr(own, name, OPTIONS[name].unset) if value is None else value)
-                self._fields[name].set_own(value is None)
+                self._fields[name].set_is_default(value is None)
         skips = honours_clip_skip(self._model.chosen.info()) or settings.clip_skip is not None
         self._fields["clip_skip"].setVisible(skips)
         self._fields["guidance_scale"].set_name(self._guidance_name())
@@ -59,15 +59,15 @@ class CreateSampling(QWidget):
     def summary(self) -> str:
         """A short summary of the settings."""
         settings = self._model.chosen.settings()
-        told = [
+        parts = [
             self.tr("{steps} steps").format(steps=round(self.controls["steps"].value())),
             (self.tr("guidance {guidance}") if self._is_embedded() else self.tr("CFG {guidance}")).format(
                 guidance=number_text(self.controls["guidance_scale"].value())
             ),
         ]
         if settings.sampler is not None:
-            told.append(shown_name(settings.sampler))
-        return ", ".join(told)
+            parts.append(shown_name(settings.sampler))
+        return ", ".join(parts)
 
     def _is_embedded(self) -> bool:
         info = self._model.chosen.info()
@@ -79,8 +79,8 @@ class CreateSampling(QWidget):
     def _field(self, name: str, option: Option, control: Any) -> Field:  # noqa: ANN401  one of three widgets
         field = Field(label(option), control, resettable=not isinstance(control, ChoiceBox))
         as_taken = _as_taken(option)
-        told = control.chosen if isinstance(control, ChoiceBox) else control.edited
-        told.connect(lambda value: self._model.chosen.change(**{name: as_taken(value)}))
+        signal = control.chosen if isinstance(control, ChoiceBox) else control.edited
+        signal.connect(lambda value: self._model.chosen.change(**{name: as_taken(value)}))
         field.reset.connect(lambda: self._model.chosen.reset([name]))
         return field
 
@@ -88,8 +88,8 @@ class CreateSampling(QWidget):
         offered = [self._own_choice(), *map(_named, schedules_of(sampler))]
         kept = schedule is not None and not go_together(sampler, schedule)
         self.controls["schedule"].show_choices(offered, None if kept else schedule)
-        told = self.tr("{schedule} is not supported by {sampler}; it is kept for samplers that support it.")
-        hint = told.format(schedule=shown_name(schedule or ""), sampler=shown_name(sampler or "")) if kept else ""
+        message = self.tr("{schedule} is not supported by {sampler}; it is kept for samplers that support it.")
+        hint = message.format(schedule=shown_name(schedule or ""), sampler=shown_name(sampler or "")) if kept else ""
         self._fields["schedule"].set_hint(hint)
 
     def _own_choice(self) -> Choice:

@@ -10,7 +10,7 @@ from mezzotint.library_protocol import GalleryItem
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery.gallery import STARS, BrokenRole, HeadingRole, RatingRole, ThumbnailRole
 from mezzotint_app.viewmodel.gallery.parts import Gallery
-from mezzotint_app.viewmodel.queue.words import images_count
+from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.empty_state import EmptyState
@@ -35,7 +35,7 @@ class GalleryPage(QWidget):
     open_full_screen = Signal(list, int)  # paths, and index of the one to show
     compare = Signal(str, str)
     create_asked = Signal()
-    told = Signal(str)  # a message for the status bar
+    message = Signal(str)  # a message for the status bar
 
     def __init__(self, gallery: Gallery, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,7 +76,7 @@ class GalleryPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
         """Check for images that other programs have saved meanwhile."""
         super().showEvent(event)
-        self._gallery.others_work()
+        self._gallery.rescan_if_needed()
 
     # ---- setup
 
@@ -86,7 +86,7 @@ class GalleryPage(QWidget):
         self.open = add("full-screen", self.tr("Full screen"), "", self._open)
         self.settings = add(
             "reuse",
-            self.tr("Use settings"),
+            self.tr("Load settings"),
             "Ctrl+U",
             self._with_current(lambda one: self.show_settings_of.emit(one.path)),
         )
@@ -183,7 +183,7 @@ class GalleryPage(QWidget):
 
     def _connect(self) -> None:
         gallery, model = self._gallery, self._gallery.model
-        self.grid.in_sight.connect(self._in_sight)
+        self.grid.visible_rows_changed.connect(self._in_sight)
         self.grid.activated.connect(lambda _index: self._open())
         self.grid.customContextMenuRequested.connect(self._show_menu)
         self.grid.selectionModel().currentChanged.connect(lambda *_: self._current_changed())
@@ -197,7 +197,7 @@ class GalleryPage(QWidget):
         model.failed.connect(self._not_listed)
         for failed in (gallery.actions.failed, gallery.scanner.failed, gallery.reveal.failed):
             failed.connect(self.problem.show_text)
-        gallery.actions.told.connect(self.told)
+        gallery.actions.message.connect(self.message)
         gallery.actions.copy_image.connect(_image_to_clipboard)
         gallery.actions.copy_text.connect(lambda text: QGuiApplication.clipboard().setText(text))
         self.empty.button.clicked.connect(self._on_from_empty)
@@ -256,7 +256,7 @@ class GalleryPage(QWidget):
         index = self.grid.currentIndex()
         item = self._gallery.model.peek(index.row()) if index.isValid() else None
         if item is not None or not index.isValid():
-            self._gallery.details.look_at(item)
+            self._gallery.details.set_current(item)
 
     def _enable_actions(self) -> None:
         selected, current = selected_count(self.grid), self._current()

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QToolButton, QW
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery.gallery import GalleryModel
 from mezzotint_app.viewmodel.gallery.scan import GalleryScanner
-from mezzotint_app.viewmodel.queue.words import images_count
+from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.widgets.labels import plain_label
 
 

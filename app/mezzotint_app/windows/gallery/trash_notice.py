@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
-from mezzotint_app.viewmodel.queue.words import images_count
+from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.widgets.notice_bar import NoticeBar
 
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QImage, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
 
-from mezzotint_app.background import Runs
+from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.images.image_bar import ImageBar
@@ -16,7 +16,7 @@ from mezzotint_app.widgets.images.star_row import StarRow
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.windows.gallery.viewer_info import ViewerInfo
 
-_TOLD = 4000  # milliseconds that a message is shown
+_MESSAGE_TIME = 4000  # milliseconds that a message is shown
 _CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 _KEYS: dict[Qt.Key, str] = {
     Qt.Key.Key_Right: "next",
@@ -40,7 +40,7 @@ _KEYS: dict[Qt.Key, str] = {
 class Viewer(QWidget):
     """A window of its own; `open_at` shows it."""
 
-    def __init__(self, model: ViewerModel, parent: QWidget | None = None, *, pool: Runs | None = None) -> None:
+    def __init__(self, model: ViewerModel, parent: QWidget | None = None, *, pool: Executor | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self._model = model
         self._image: QImage | None = None
@@ -51,15 +51,15 @@ class Viewer(QWidget):
         self.view.activated.connect(self.view.toggle_size)
         self.info = ViewerInfo(model)
         self.info.hide()
-        self._told = QTimer(self)
-        self._told.setSingleShot(True)
-        self._told.timeout.connect(lambda: self._say(""))
+        self._message_timer = QTimer(self)
+        self._message_timer.setSingleShot(True)
+        self._message_timer.timeout.connect(lambda: self._say(""))
         self._actions = self._list_actions()
         self._build()
         model.changed.connect(self._show)
         model.emptied.connect(self.close)
         model.copied.connect(self._copy_text)
-        model.told.connect(self._say)
+        model.message.connect(self._say)
 
     def open_at(self, paths: Sequence[str], index: int) -> None:
         """Show these images in full screen, starting with the one at `index`."""
@@ -168,7 +168,7 @@ class Viewer(QWidget):
     def _say(self, words: str) -> None:
         self._message.setText(words)
         if words:
-            self._told.start(_TOLD)
+            self._message_timer.start(_MESSAGE_TIME)
 
     # ---- actions
 
@@ -195,7 +195,7 @@ class Viewer(QWidget):
         shown = self.info.isHidden()
         self.info.setVisible(shown)
         self._about.setChecked(shown)
-        self._model.want_words(shown)
+        self._model.set_metadata_wanted(shown)
 
     def _copy_image(self) -> None:
         image = self._model.image()

@@ -32,8 +32,8 @@ class ModelDetails(QFrame):
         self._text.setHorizontalSpacing(12)
         self._build()
         library.details_changed.connect(self._changed)
-        library.need_changed.connect(self._changed)
-        library.needs_forgotten.connect(lambda: self.show_model(self._id))
+        library.memory_plan_changed.connect(self._changed)
+        library.memory_plans_discarded.connect(lambda: self.show_model(self._id))
         self.show_model(None)
 
     def show_model(self, identity: str | None) -> None:
@@ -114,7 +114,7 @@ class ModelDetails(QFrame):
             self._row(self.tr("Precision"), model.scheme or self.tr("full"))
         self._row(self.tr("Size"), bytes_text(model.bytes) if model.bytes else self.tr("unknown"))
         if model.defaults is not None:
-            best = self.tr("{width} × {height}, {steps} steps, guidance {guidance}")
+            best = self.tr("{width} × {height}, {steps} steps, CFG scale {guidance}")
             self._row(
                 self.tr("Recommended"),
                 best.format(
@@ -139,9 +139,9 @@ class ModelDetails(QFrame):
         return bytes_text(part.bytes) + (f" ({layers})" if layers else "")
 
     def _fill_need(self, model: ModelInfo) -> None:
-        need = self._library.need(model.id)
+        need = self._library.memory_plan(model.id)
         if need is None:
-            self._row(self.tr("On this machine"), self.tr("asking…"), "muted")
+            self._row(self.tr("On this machine"), self.tr("calculating…"), "muted")
         elif isinstance(need, Failure):
             self._row(self.tr("On this machine"), need.message, "warning")
         elif isinstance(need, Plan):

@@ -47,7 +47,7 @@ class ModelsPage(QWidget):
         self._jobs = QVBoxLayout()
         self._jobs.setSpacing(8)
         self.details = ModelDetails(library)
-        self._told = NoticeBar("warning", "warning", closable=True)
+        self._notice = NoticeBar("warning", "warning", closable=True)
         self._noticed: tuple[str, ...] = ()
         self._looked_at: str | None = None  # the model shown in the details; reloading the list loses the current row
         self._build()
@@ -75,7 +75,7 @@ class ModelsPage(QWidget):
 
     def add_folder(self) -> None:
         """Let the user choose a folder to add."""
-        folder = QFileDialog.getExistingDirectory(self, self.tr("A folder of models, or one of ComfyUI or A1111"))
+        folder = QFileDialog.getExistingDirectory(self, self.tr("A model folder, or a ComfyUI or A1111 installation"))
         if folder:
             self._library.add_folder(folder)
 
@@ -89,7 +89,7 @@ class ModelsPage(QWidget):
         below = QVBoxLayout()
         below.setContentsMargins(16, 12, 16, 16)
         below.setSpacing(8)
-        below.addWidget(self._told)
+        below.addWidget(self._notice)
         below.addLayout(self._jobs)
         page.addLayout(below, 1)
         split = QSplitter(Qt.Orientation.Horizontal)
@@ -122,7 +122,7 @@ class ModelsPage(QWidget):
         self.add_button = self._button(
             "folder",
             self.tr("Add folder…"),
-            self.tr("List the models of a folder, of ComfyUI or of A1111; nothing is copied"),
+            self.tr("List the models in a folder, or in a ComfyUI or A1111 installation; nothing is copied"),
         )
         self.places_button = self._button(
             "layers",
@@ -176,7 +176,7 @@ class ModelsPage(QWidget):
         self._table.doubleClicked.connect(self._use)
         self._table.activated.connect(self._use)
         self._library.job_changed.connect(self._show_job)
-        self._library.told.connect(self._tell)
+        self._library.message.connect(self._show_message)
         self._library.added.connect(self.select)
         self._library.changed.connect(self._refreshed)
         self.details.use_asked.connect(self.use_asked)
@@ -187,13 +187,13 @@ class ModelsPage(QWidget):
 
     def message(self) -> str:
         """The message above the list."""
-        return self._told.text()
+        return self._notice.text()
 
     def _refreshed(self) -> None:
-        told = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
-        if told != self._noticed:  # only once, as the user may have closed the notice
-            self._noticed = told
-            self._tell("\n".join(told))
+        messages = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
+        if messages != self._noticed:  # only once, as the user may have closed the notice
+            self._noticed = messages
+            self._show_message("\n".join(messages))
         if self._looked_at is not None and self.current() != self._looked_at:
             self.select(self._looked_at)
         if self.current() is None:
@@ -213,8 +213,8 @@ class ModelsPage(QWidget):
         if model is not None and model.family:
             self.use_asked.emit(model.id)
 
-    def _tell(self, message: str) -> None:
-        self._told.show_text(message)
+    def _show_message(self, message: str) -> None:
+        self._notice.show_text(message)
 
     def _show_job(self, call: int) -> None:
         wanted = {job.call: job for job in self._library.jobs()}
@@ -225,7 +225,7 @@ class ModelsPage(QWidget):
         if call not in self._lines:
             line = self._lines[call] = JobLine()
             line.cancel_asked.connect(lambda: self._library.cancel(call))
-            line.again_asked.connect(lambda: self._library.again(call))
+            line.retry_asked.connect(lambda: self._library.retry(call))
             line.dismiss_asked.connect(lambda: self._library.dismiss(call))
             self._jobs.addWidget(line)
         self._lines[call].show_job(wanted[call])

@@ -66,7 +66,7 @@ class QuantizeDialog(QDialog):
             (
                 "int8-weight",
                 self.tr("8 bits, weights only (int8-weight)"),
-                self.tr("Half the size, computed in 16 bits: for cards without fast 8-bit products."),
+                self.tr("Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication."),
             ),
         )
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint_app.viewmodel.queue.details import QueueDetails, ThumbnailRole
-from mezzotint_app.viewmodel.queue.words import images_text, state_word
+from mezzotint_app.viewmodel.queue.texts import images_text, state_word
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.images.grid_view import GridView
 from mezzotint_app.widgets.images.thumbnail_delegate import ThumbnailDelegate
@@ -102,7 +102,7 @@ class QueueDetailsPane(QScrollArea):
         view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         view.setMinimumHeight(2 * self._delegate.cell().height())
         view.activated.connect(lambda index: self.open_full_screen.emit(self._details.images.paths(), index.row()))
-        view.in_sight.connect(self._want_images)
+        view.visible_rows_changed.connect(self._want_images)
         return view
 
     def _want_images(self, first: int, last: int) -> None:

@@ -19,7 +19,7 @@ from mezzotint.jobs.store import EntryRow
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.queue.actions import can_cancel, can_retry
 from mezzotint_app.viewmodel.queue.parts import Queue
-from mezzotint_app.viewmodel.queue.words import entries_count
+from mezzotint_app.viewmodel.queue.texts import entries_count
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.empty_state import EmptyState
@@ -39,7 +39,7 @@ class QueuePage(QWidget):
     edit_again = Signal(object)  # GenerateRequest, for the Create page
     create_asked = Signal()
     open_full_screen = Signal(list, int)  # paths, and index of the one to show
-    told = Signal(str)  # a message for the status bar
+    message = Signal(str)  # a message for the status bar
 
     def __init__(self, queue: Queue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -195,11 +195,11 @@ class QueuePage(QWidget):
     def _connect(self) -> None:
         queue = self._queue
         self.pause.clicked.connect(queue.actions.pause_or_resume)
-        self.finish.clicked.connect(queue.actions.finish_then_stop)
+        self.finish.clicked.connect(queue.actions.pause_after_current)
         self.clear.clicked.connect(queue.actions.clear_finished)
         self.which.currentIndexChanged.connect(lambda _row: queue.model.show(self.which.currentData()))
         queue.model.show_changed.connect(lambda: self.which.setCurrentIndex(self.which.findData(queue.model.shows())))
-        self.list.in_sight.connect(queue.model.show_rows)
+        self.list.visible_rows_changed.connect(queue.model.show_rows)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.list.activated.connect(lambda _index: self._open_images())
         self.list.selectionModel().currentChanged.connect(self._current_changed)
@@ -217,7 +217,7 @@ class QueuePage(QWidget):
         ):  # fmt: skip
             failed.connect(self.problem.show_text)
         queue.access.opened.connect(lambda notice: self.problem.show_text(notice or ""))
-        queue.actions.told.connect(self.told)
+        queue.actions.message.connect(self.message)
         queue.actions.edit_again.connect(self.edit_again)
         self.details.open_full_screen.connect(self.open_full_screen)
         self.empty.button.clicked.connect(self.create_asked)
@@ -297,7 +297,7 @@ class QueuePage(QWidget):
     def _look_at_current(self) -> None:
         row = self._queue.model.peek(self.list.currentIndex().row())
         if row is not None or not self.list.currentIndex().isValid():
-            self._queue.details.look_at(None if row is None else row.id)
+            self._queue.details.set_current(None if row is None else row.id)
 
     def _enable_actions(self, *_: object) -> None:
         count = self.list.selected_count()

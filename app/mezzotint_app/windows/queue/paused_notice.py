@@ -14,7 +14,7 @@ class PausedNotice(NoticeBar):
         super().__init__("pause", "text")
         self._queue = queue
         self.resume = self.add_button(QPushButton(icon("play"), self.tr("Resume")))
-        self.resume.setToolTip(self.tr("Go on with the queue"))
+        self.resume.setToolTip(self.tr("Resume the queue"))
         self.resume.setAccessibleName(self.tr("Resume the queue"))
         self.resume.clicked.connect(self._resume)
         queue.actions.changed.connect(self._show)
@@ -26,9 +26,9 @@ class PausedNotice(NoticeBar):
             self._queue.actions.pause_or_resume()
 
     def _show(self) -> None:
-        told = ""
+        message = ""
         if self._queue.actions.is_paused():
             why = self._queue.summary.why_paused().rstrip(".")
-            told = self.tr("Queue is paused: {why}").format(why=why) if why else self.tr("Queue is paused")
-        if told != self.text():
-            self.show_text(told)
+            message = self.tr("Queue is paused: {why}").format(why=why) if why else self.tr("Queue is paused")
+        if message != self.text():
+            self.show_text(message)

@@ -8,7 +8,7 @@ from mezzotint.protocol import GenerateRequest
 
 SCHEMA_VERSION = 1
 MAX_CELLS = 10_000  # combinations of a matrix
-MOST_TOGETHER = 64  # the largest batch size of the engine
+BATCH_SIZE_LIMIT = 64  # the largest batch size of the engine
 
 Existing = Literal["skip", "rename", "overwrite"]
 ImageFormat = Literal["png", "jpg", "webp"]

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mezzotint.batch.job.absolute_paths import absolute, absolute_model, with_absolute_paths
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
-from mezzotint.batch.job.rooted import rooted, whole, whole_model
 from mezzotint.batch.tasks.tables import TableRow, read_table
 from mezzotint.errors import UsageError
 from mezzotint.option_values import Listed, ModelName, Value
@@ -30,14 +30,14 @@ def moved(job: JobFile, base: Path, folder: Path) -> JobFile:
         settings=_settings(job.settings, base),
         prompts=_prompts(job.prompts, base),
         input=None if job.input is None else _input(job.input, base),
-        requests=tuple(rooted(request, base) for request in job.requests),
+        requests=tuple(with_absolute_paths(request, base) for request in job.requests),
         matrix=tuple((name, tuple(_value(name, value, base) for value in values)) for name, values in job.matrix),
-        output=replace(job.output, folder=whole(job.output.folder, base)),
+        output=replace(job.output, folder=absolute(job.output.folder, base)),
     )
 
 
 def _settings(said: Options, base: Path) -> Options:
-    return said.but(**{one.field: _moved(one.takes, value, base) for one, value in said.each()})
+    return said.replace(**{one.field: _moved(one.takes, value, base) for one, value in said.each()})
 
 
 def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any option value
@@ -45,43 +45,43 @@ def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any op
         case Listed():
             return tuple(_moved(takes.each, one, base) for one in value)
         case LoraFile():
-            return replace(value, path=whole(value.path, base))
+            return replace(value, path=absolute(value.path, base))
         case ModelName():
-            return whole_model(value, base)
+            return absolute_model(value, base)
         case PathValue():
-            return whole(value, base)
+            return absolute(value, base)
     return value
 
 
 def _prompts(said: Prompts, base: Path) -> Prompts:
     return replace(
         said,
-        file=_whole(said.file, base),
-        table=_whole(said.table, base),
-        wildcards=_whole(said.wildcards, base),
+        file=_absolute(said.file, base),
+        table=_absolute(said.table, base),
+        wildcards=_absolute(said.wildcards, base),
     )
 
 
 def _input(said: InputFolder, base: Path) -> InputFolder:
-    return replace(said, folder=whole(said.folder, base), masks=_whole(said.masks, base))
+    return replace(said, folder=absolute(said.folder, base), masks=_absolute(said.masks, base))
 
 
 def _value(name: str, value: MatrixValue, base: Path) -> MatrixValue:
     return _moved(SETTINGS[name].takes, value, base) if isinstance(value, str) else value
 
 
-def _whole(path: str | None, base: Path) -> str | None:
-    return None if path is None else whole(path, base)
+def _absolute(path: str | None, base: Path) -> str | None:
+    return None if path is None else absolute(path, base)
 
 
 def _check_table(job: JobFile, base: Path) -> None:
     """Reject tables with file names: these are relative to the job's folder, and the table is not rewritten."""
     if job.prompts.table is None:
         return
-    rows = read_table(Path(whole(job.prompts.table, base)))
+    rows = read_table(Path(absolute(job.prompts.table, base)))
     first = next((row for row in rows if isinstance(row, TableRow)), None)
     named = next((name for name in _FILES if first is not None and name in first.cells), None)
     if named is not None:
         raise UsageError(
-            f"the table names files in its column {named}, which are from the folder of the job: save it in {base}"
+            f"the paths in the column {named} of the table are relative to the folder of the job: save it in {base}"
         )

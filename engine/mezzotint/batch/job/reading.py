@@ -9,8 +9,8 @@ from typing import Any, TypeVar, get_args
 
 from mezzotint import codec
 from mezzotint.batch.job.job import (
+    BATCH_SIZE_LIMIT,
     MAX_CELLS,
-    MOST_TOGETHER,
     SCHEMA_VERSION,
     Choices,
     Existing,
@@ -52,11 +52,11 @@ def parse_job(data: bytes, name: str) -> JobFile:
     """Parse a job from the bytes of a file called `name`."""
     is_json = name.lower().endswith(".json")
     if not is_json and not name.lower().endswith(".toml"):
-        raise UsageError(f"{plain(name)} is no job file by its name: it ends in .toml or .json")
+        raise UsageError(f"{plain(name)} is not a job file: its name must end in .toml or .json")
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{plain(name)} is not written in UTF-8 (byte {error.start}): save it as UTF-8") from None
+        raise UsageError(f"{plain(name)} is not valid UTF-8 (byte {error.start}): save it as UTF-8") from None
     return _Reader(name=name, text=text, is_json=is_json).job()
 
 
@@ -100,32 +100,32 @@ class _Reader:
             data = codec.parse_json(self.text) if self.is_json else tomllib.loads(self.text)
         except (ProtocolError, tomllib.TOMLDecodeError, ValueError) as error:
             what = "JSON" if self.is_json else "TOML"
-            raise UsageError(f"{plain(self.name)} is no proper {what}: {plain(error, 200)}") from None
+            raise UsageError(f"{plain(self.name)} is not valid {what}: {plain(error, 200)}") from None
         except RecursionError:
             raise UsageError(f"{plain(self.name)} is nested too deeply") from None
         if not isinstance(data, dict):
-            raise UsageError(f"{plain(self.name)} holds no object with the parts of a job")
+            raise UsageError(f"{plain(self.name)} does not contain an object with the sections of a job")
         return data
 
-    def _problem(self, place: tuple[str, ...], message: str) -> UsageError:
-        line = (line_in_json if self.is_json else line_in_toml)(self.text, place)
+    def _problem(self, key_path: tuple[str, ...], message: str) -> UsageError:
+        line = (line_in_json if self.is_json else line_in_toml)(self.text, key_path)
         where = f"{plain(self.name)}, line {line}" if line else plain(self.name)
-        return UsageError(f"{where}: {'.'.join(map(plain, place))}: {message}")
+        return UsageError(f"{where}: {'.'.join(map(plain, key_path))}: {message}")
 
     def _check_version(self, data: Table) -> None:
         version = data.get("version")
         if version is None:
-            raise UsageError(f"{plain(self.name)} does not say its version: begin it with version = {SCHEMA_VERSION}")
+            raise UsageError(f"{plain(self.name)} has no version: add the line version = {SCHEMA_VERSION}")
         if isinstance(version, bool) or not isinstance(version, int) or version < 1:
             raise self._problem(("version",), f"{shown(version)} is not a version; expected {SCHEMA_VERSION}")
         if version > SCHEMA_VERSION:
             known = f"this one reads up to {SCHEMA_VERSION}"
-            raise self._problem(("version",), f"{version} is of a newer Mezzotint, {known}: update Mezzotint")
+            raise self._problem(("version",), f"{version} is from a newer Mezzotint, {known}: update Mezzotint")
 
-    def _check_names(self, table: Table, known: tuple[str, ...], place: tuple[str, ...]) -> None:
+    def _check_names(self, table: Table, known: tuple[str, ...], key_path: tuple[str, ...]) -> None:
         for name in table:
             if name not in known:
-                raise self._problem((*place, name), _unknown(name, known))
+                raise self._problem((*key_path, name), _unknown(name, known))
 
     def _table(self, data: Table, name: str) -> Table:
         table = data.get(name, {})
@@ -133,13 +133,13 @@ class _Reader:
             raise self._problem((name,), f"{shown(table)} is not a table; expected [{name}] with its settings below")
         return table
 
-    def _get(self, table: Table, name: str, read: Callable[[object], T], default: T, place: tuple[str, ...]) -> T:
+    def _get(self, table: Table, name: str, read: Callable[[object], T], default: T, key_path: tuple[str, ...]) -> T:
         if name not in table:
             return default
         try:
             return read(table[name])
         except ValueError as error:
-            raise self._problem((*place, name), str(error)) from None
+            raise self._problem((*key_path, name), str(error)) from None
 
     # ---- sections
 
@@ -224,15 +224,15 @@ def check_job(job: JobFile) -> None:
     """Raise UsageError if sections of a job contradict each other; also used for jobs built from options."""
     words = job.prompts.list or job.prompts.file or job.prompts.table
     if job.requests and (words or job.input is not None):
-        raise UsageError("whole requests have their own words and images: leave out [prompts] and [input]")
+        raise UsageError("[[request]] entries have their own prompts and images: remove [prompts] and [input]")
     if not (job.requests or words or job.input is not None):
-        raise UsageError("there is nothing to make: give prompts (a list, a file, a table) or an input folder")
+        raise UsageError("there is nothing to generate: add prompts (a list, a file, a table) or an input folder")
     if job.prompts.template is not None and job.prompts.table is None:
-        raise UsageError("a template is filled in from a table: name that with table = 'prompts.csv'")
+        raise UsageError("a template needs a table: set it with table = 'prompts.csv'")
     if job.input is not None:
         _check_input(job)
     if job.settings.seed is not None and any(name == "seed" for name, _ in job.matrix):
-        raise UsageError("the seed is said in the settings and in the matrix: take one of them out")
+        raise UsageError("the seed is set in both [settings] and [matrix]: remove one")
 
 
 def _has_words(job: JobFile) -> bool:
@@ -244,13 +244,13 @@ def _has_words(job: JobFile) -> bool:
 def _check_input(job: JobFile) -> None:
     work, masks = ("", None) if job.input is None else (job.input.work, job.input.masks)
     if work == "edit" and masks is not None:
-        raise UsageError("images that are edited are reference images, which have no masks: leave masks out")
+        raise UsageError("images to edit are reference images, which have no masks: remove masks")
     if (job.settings.init is not None and work != "edit") or (job.settings.mask is not None and masks is not None):
-        raise UsageError("the images come from the input folder: leave init (or mask) out of the settings")
+        raise UsageError("the images come from the input folder: remove init (or mask) from the settings")
     if not _has_words(job):
-        raise UsageError("there are no words for the images: give a prompt, or sidecars, the text files beside them")
+        raise UsageError("the images have no prompt: add one, or set sidecars = true for text files beside the images")
     if work == "again" and (masks is not None or job.settings.mask):
-        raise UsageError("images that are made again have the masks that they were made with: leave masks out")
+        raise UsageError("images to generate again have the masks that they were made with: remove masks")
 
 
 # ---- values
@@ -258,7 +258,7 @@ def _check_input(job: JobFile) -> None:
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name.replace("_", "-"), known, n=1, cutoff=0.6)
-    return f"is not known here; {f'did you mean {near[0]}?' if near else 'there are ' + ', '.join(known)}"
+    return f"unknown name; {f'did you mean {near[0]}?' if near else 'expected one of ' + ', '.join(known)}"
 
 
 def _among(choices: tuple[Any, ...]) -> Callable[[object], Any]:
@@ -270,9 +270,9 @@ def _among(choices: tuple[Any, ...]) -> Callable[[object], Any]:
     return read
 
 
-def _text(value: object, most: int) -> str:
-    if not isinstance(value, str) or not is_text(value) or len(value) > most:
-        raise ValueError(f"{shown(value)} is no text of at most {most} characters")
+def _text(value: object, max_length: int) -> str:
+    if not isinstance(value, str) or not is_text(value) or len(value) > max_length:
+        raise ValueError(f"{shown(value)} is not a text of at most {max_length} characters")
     return value
 
 
@@ -287,7 +287,7 @@ def _short_text(value: object) -> str:
 def _path(value: object) -> str:
     text = _text(value, MAX_PATH)
     if not text or "\n" in text or "\t" in text:
-        raise ValueError(f"{shown(value)} is no path")
+        raise ValueError(f"{shown(value)} is not a path")
     return text
 
 
@@ -312,8 +312,8 @@ def _yes_no(value: object) -> bool:
 def _batch_size(value: object) -> int | None:
     if value == "auto":
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_TOGETHER:
-        raise ValueError(f'{shown(value)} is invalid; expected a whole number from 1 to {MOST_TOGETHER}, or "auto"')
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= BATCH_SIZE_LIMIT:
+        raise ValueError(f'{shown(value)} is invalid; expected a whole number from 1 to {BATCH_SIZE_LIMIT}, or "auto"')
     return value
 
 

@@ -44,12 +44,14 @@ def _with_recorded_cascade(options: Options, base: Cascade) -> Options:
         return options
     for before, after, transition in zip(base.stages, base.stages[1:], base.transitions, strict=False):
         if transition.strength is None and after.model is not None:
-            options = options.but(
+            options = options.replace(
                 refiner=_said(options.refiner, after.model.id), refiner_at=_said(options.refiner_at, before.until)
             )
         elif transition.strength is not None:
             recorded = {one.field: getattr(transition, name) for name, one in declared(Transition).items()}
-            options = options.but(**{name: _said(getattr(options, name), value) for name, value in recorded.items()})
+            options = options.replace(
+                **{name: _said(getattr(options, name), value) for name, value in recorded.items()}
+            )
     return options
 
 

@@ -8,10 +8,10 @@ _TOML_SKIPPED = re.compile(
 )
 
 
-def line_in_toml(text: str, place: Sequence[str]) -> int | None:
+def line_in_toml(text: str, key_path: Sequence[str]) -> int | None:
     """Return the line, from 1, of a key such as `["settings", "steps"]`; that of its table if the key is not found."""
     plain = _without_values(text)
-    table, name = place[0], place[-1]
+    table, name = key_path[0], key_path[-1]
     header = re.search(rf"^[ \t]*\[+[ \t]*{re.escape(table)}[ \t]*\]+", plain, re.MULTILINE)
     begin = header.end() if header else 0
     next_header = re.search(r"^[ \t]*\[", plain[begin:], re.MULTILINE) if header else None
@@ -23,10 +23,10 @@ def line_in_toml(text: str, place: Sequence[str]) -> int | None:
     return _line(plain, header.end()) if header else None
 
 
-def line_in_json(text: str, place: Sequence[str]) -> int | None:
-    """Return the line of the last name in `place`, searching for each name after the one that contains it."""
+def line_in_json(text: str, key_path: Sequence[str]) -> int | None:
+    """Return the line of the last name in `key_path`, searching for each name after the one that contains it."""
     at = 0
-    for name in place:
+    for name in key_path:
         found = re.compile(rf'"{re.escape(name)}"\s*:').search(text, at)
         if found is None:
             return None

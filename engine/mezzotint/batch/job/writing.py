@@ -17,7 +17,7 @@ from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
 from mezzotint.option_values import is_text
-from mezzotint.options import Options, options_of, read_settings, said_settings
+from mezzotint.options import Options, options_of, read_settings, to_settings
 from mezzotint.protocol import GenerateRequest, Output
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.trouble import shown
@@ -28,16 +28,16 @@ _MARKS = re.compile(r"[{|}\\]")
 def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
     """Write a job as .toml or .json, atomically. Raises StorageError, also if the file exists."""
     if path.suffix.lower() not in (".toml", ".json"):
-        raise UsageError(f"{shown(path)} is no name for a job: let it end in .toml or .json")
+        raise UsageError(f"{shown(path)} is not a job file: its name must end in .toml or .json")
     text = json_of(job) if path.suffix.lower() == ".json" else toml_of(job)
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UsageError("the job holds half a character (a lone surrogate): write it in proper UTF-8") from None
+        raise UsageError("the job contains an invalid character (a lone surrogate): remove it") from None
     try:
         atomic_write(path, data, overwrite=overwrite)
     except FileExistsError:
-        raise StorageError(f"{shown(path)} exists already: choose another name") from None
+        raise StorageError(f"{shown(path)} already exists: choose another name") from None
 
 
 def toml_of(job: JobFile) -> str:
@@ -67,7 +67,7 @@ def data_of(job: JobFile) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "version": job.schema_version,
         "title": job.title,
-        "settings": said_settings(job.settings),
+        "settings": to_settings(job.settings),
         "prompts": _said(job.prompts, Prompts()),
         "input": None if job.input is None else _said(job.input, InputFolder(folder="")),
         "matrix": {name: list(values) for name, values in job.matrix},
@@ -115,7 +115,7 @@ def _in_words(requests: Sequence[GenerateRequest], has_choices: bool) -> JobFile
     if None in words or len(seeds) > MAX_CELLS or (None in seeds and len(seeds) > 1):
         return None
     return JobFile(
-        settings=first.but(prompt=None, seed=seeds[0] if len(seeds) == 1 else None),
+        settings=first.replace(prompt=None, seed=seeds[0] if len(seeds) == 1 else None),
         prompts=Prompts(list=tuple(word for word in words if word is not None)),
         matrix=(("seed", tuple(seed for seed in seeds if seed is not None)),) if len(seeds) > 1 else (),
     )
@@ -142,8 +142,8 @@ def _stated(request: GenerateRequest) -> Options | None:
     """Return the options that reproduce a request, or None if options cannot express it."""
     options = options_of(request)
     try:
-        read = read_settings(said_settings(options), lambda name, _: UsageError(name))  # job files have tighter bounds
-        stated = request_of(read.but(prompt=request.prompt))
+        read = read_settings(to_settings(options), lambda name, _: UsageError(name))  # job files have tighter bounds
+        stated = request_of(read.replace(prompt=request.prompt))
     except UsageError:
         return None
     return options if stated == replace(request, output=Output(), previews=False) else None

@@ -144,7 +144,7 @@ def manifest_paths(folder: Path) -> list[Path]:
     """Return the paths of a folder's manifests. Raises StorageError if there is none."""
     paths = manifests_in(folder)
     if not paths:
-        what = "holds no manifest of a batch" if folder.is_dir() else "is no folder"
+        what = "has no manifest of a batch" if folder.is_dir() else "is not a folder"
         raise StorageError(f"{shown(folder)} {what}: give the output folder of a batch")
     return paths
 

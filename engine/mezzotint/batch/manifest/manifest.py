@@ -20,9 +20,9 @@ from types import TracebackType
 from typing import Self
 
 from mezzotint.atomic import sync_folder
-from mezzotint.batch.manifest.known import Known, KnownTasks
 from mezzotint.batch.manifest.record import Record, line_of, read_lines
 from mezzotint.batch.manifest.shards import manifest_name
+from mezzotint.batch.manifest.task_history import TaskHistories, TaskHistory
 from mezzotint.batch.tasks.tasks import Shard
 from mezzotint.errors import StorageError
 from mezzotint.trouble import storage_error
@@ -39,7 +39,7 @@ class Manifest:
         self,
         path: Path,
         handle: int,
-        known: KnownTasks,
+        histories: TaskHistories,
         *,
         cut: int,
         sync_tasks: int,
@@ -49,7 +49,7 @@ class Manifest:
         fsync: Callable[[int], None],
     ) -> None:
         self.path, self.cut = path, cut  # cut: bytes of a torn line that were removed
-        self._handle, self._known = handle, known
+        self._handle, self._histories = handle, histories
         self._sync_tasks, self._sync_seconds, self._clock = sync_tasks, sync_seconds, clock
         self._write, self._fsync = write, fsync
         self._lock = threading.RLock()
@@ -79,14 +79,14 @@ class Manifest:
         except OSError as error:
             raise storage_error("open", path, error) from error
         try:
-            known = KnownTasks.read(folder, path)
+            histories = TaskHistories.read(folder, path)
         except BaseException:
             os.close(handle)
             raise
         return cls(
             path,
             handle,
-            known,
+            histories,
             cut=cut,
             sync_tasks=sync_tasks,
             sync_seconds=sync_seconds,
@@ -95,20 +95,20 @@ class Manifest:
             fsync=fsync,
         )
 
-    def known(self, key: str) -> Known:
-        """Return the state of a task according to all manifests of the folder."""
+    def history(self, key: str) -> TaskHistory:
+        """Return the history of a task according to all manifests of the folder."""
         with self._lock:
-            return self._known.get(key)
+            return self._histories.get(key)
 
     def key_of_output(self, output: str) -> str | None:
         """Return the key of the task whose image is `output`, or None if no manifest records it."""
         with self._lock:
-            return self._known.key_of_output(output)
+            return self._histories.key_of_output(output)
 
     def failures(self) -> int:
         """How many tasks failed or were set aside, and were not made since."""
         with self._lock:
-            return self._known.failures()
+            return self._histories.failures()
 
     # ---- writing
 
@@ -118,7 +118,7 @@ class Manifest:
         Raises StorageError if the disk is full: the line is kept, and written with the next one or by `sync`.
         """
         with self._lock:
-            self._known.add(record)
+            self._histories.add(record)
             self._waiting.append(record)
             self._since = self._clock() if self._since is None else self._since
             self._append(line_of(record))
@@ -138,7 +138,7 @@ class Manifest:
     def replace(self, output: str, key: str) -> None:
         """Mark that this task is about to overwrite a file: its previous owner has no image from then on."""
         with self._lock:
-            before = self._known.key_of_output(output)
+            before = self._histories.key_of_output(output)
             if before is None or before == key:
                 return
             self._mark("replaced", before)
@@ -148,13 +148,13 @@ class Manifest:
     def note(self, what: str, facts: Mapping[str, object]) -> None:
         """Append a note on the run: `run` or `ended`."""
         with self._lock:
-            self._known.note(what)
+            self._histories.note(what)
             self._append(json.dumps({what: dict(facts)}).encode("ascii") + b"\n")
 
     def _mark(self, what: str, key: str) -> None:
         """Append a mark. If the disk is full, it is written later, and saving the image reports the error."""
         with self._lock, contextlib.suppress(StorageError):
-            self._known.mark(what, key)
+            self._histories.mark(what, key)
             self._append(json.dumps({what: key}).encode("ascii") + b"\n")
 
     def release_now(self, keys: list[str]) -> None:

@@ -83,9 +83,9 @@ def _compared(ledger: Ledger) -> tuple[list[str], list[str]]:
     for records in twice:
         names = ", ".join(sorted({plain(record.output, 200) for record in records}))
         if len({record.pixels_sha256 for record in records}) > 1:
-            conflicts.append(f"{names}: made {len(records)} times, with different pixels")
+            conflicts.append(f"{names}: generated {len(records)} times, with different pixels")
         else:
-            duplicates.append(f"{names}: made {len(records)} times, with the same pixels")
+            duplicates.append(f"{names}: generated {len(records)} times, with the same pixels")
     return duplicates, conflicts
 
 
@@ -96,7 +96,7 @@ def _shared_outputs(records: Mapping[str, Record]) -> Iterator[str]:
             owners[record.output].append(record)
     for output, several in owners.items():
         if len({record.pixels_sha256 for record in several}) > 1:
-            yield f"{plain(output, 200)}: {len(several)} tasks say that it is their image"
+            yield f"{plain(output, 200)}: it is the image of {len(several)} tasks"
 
 
 def _missing_shards(ledger: Ledger) -> Iterator[str]:
@@ -104,13 +104,13 @@ def _missing_shards(ledger: Ledger) -> Iterator[str]:
         yield f"shard {shard.index}/{shard.count}: it has no manifest"
     for journal in ledger.journals:
         if not journal.is_ended and journal.path.name != MERGED:
-            yield f"{journal.path.name}: its last run did not come to its end"
+            yield f"{journal.path.name}: its last run did not finish"
 
 
 def _missing_images(records: Mapping[str, Record], folder: Path) -> Iterator[str]:
     for record in records.values():
         if record.status == "done" and not is_taken(folder / record.output):
-            yield f"{plain(record.output, 200)}: the image is not there"
+            yield f"{plain(record.output, 200)}: the image is missing"
 
 
 def _broken(records: Mapping[str, Record], folder: Path, check_pixels: bool) -> Iterator[str]:
@@ -134,4 +134,4 @@ def _trouble(path: Path, record: Record) -> str | None:
     else:
         made = record_in(str(path))
         digest = None if made is None else made[1].sha256
-    return None if digest == record.pixels_sha256 else "its pixels are not those that were made"
+    return None if digest == record.pixels_sha256 else "its pixels differ from those that were generated"

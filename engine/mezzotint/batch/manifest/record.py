@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 from mezzotint.checkpoints.regular_file import open_regular
-from mezzotint.codec import decode, to_json
+from mezzotint.codec import to_json
 from mezzotint.errors import ModelRefused, StorageError
 
 SCHEMA_VERSION = 1
@@ -46,11 +46,6 @@ class Record:
 def line_of(record: Record) -> bytes:
     """Return the record as a line of the manifest."""
     return to_json(record).encode("ascii") + b"\n"
-
-
-def record_of(line: dict[str, Any]) -> Record:
-    """Parse the record in a line. Raises ProtocolError if it has another shape."""
-    return decode(Record, line)
 
 
 def is_record(line: dict[str, Any]) -> bool:

@@ -31,7 +31,9 @@ def parsed(words: str) -> Shard:
     match = _SHARD.fullmatch(words.strip())
     index, count = (int(match[1]), int(match[2])) if match else (0, 0)
     if not (0 <= index < count <= MOST_SHARDS):
-        raise UsageError(f"'{words[:40]}' is no shard: give its number, counted from 0, and how many there are: 0/4")
+        raise UsageError(
+            f"'{words[:40]}' is not a shard: give its index, counted from 0, and the number of shards, such as 0/4"
+        )
     return Shard(index=index, count=count)
 
 
@@ -49,7 +51,9 @@ def _slurm(environ: Mapping[str, str]) -> Shard | None:
         count, index, rest = 0, 0, 0
     if rest or not 0 <= index < count <= MOST_SHARDS:
         told = ", ".join(f"{name}={environ.get(name, '')[:20]}" for name in names)
-        raise UsageError(f"the job array's numbers do not name a part ({told}): give --shard, such as --shard 0/4")
+        raise UsageError(
+            f"the numbers of the Slurm job array do not give a shard ({told}): give --shard, such as --shard 0/4"
+        )
     return Shard(index=index, count=count)
 
 
@@ -69,6 +73,6 @@ def manifests_in(folder: Path) -> list[Path]:
     try:
         names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     except OSError as error:
-        raise storage_error("look into", folder, error) from error
+        raise storage_error("read", folder, error) from error
     found = sorted(name for name in names if _NAME.fullmatch(name))
     return [folder / name for name in found or [name for name in names if name == MERGED]]

@@ -105,17 +105,17 @@ def lines_of(status: BatchStatus) -> list[str]:
     failed = status.failed + status.set_aside
     lines = [f"job          {status.title}"] if status.title else []
     lines += [
-        f"made         {status.done}{_of_how_many(status)}",
+        f"generated    {status.done}{_of_how_many(status)}",
         f"failed       {failed}{f' ({kinds})' if kinds else ''}",
     ]
     lines += [f"skipped      {status.skipped}"] if status.skipped else []
-    lines += [f"gone         {status.gone}, which the next run makes again"] if status.gone else []
+    lines += [f"missing      {status.gone}, which the next run generates again"] if status.gone else []
     lines += [f"shards       {', '.join(status.shards)}"] if status.shards else []
-    lines += [f"missing      shards {', '.join(status.shards_missing)}"] if status.shards_missing else []
+    lines += [f"no manifest  shards {', '.join(status.shards_missing)}"] if status.shards_missing else []
     lines += [f"damaged      {status.damaged_lines} lines of the manifest"] if status.damaged_lines else []
-    lines += [f"at work      {_words_of(one)}" for one in status.running]
+    lines += [f"running      {_words_of(one)}" for one in status.running]
     if not status.running and not status.is_ended:
-        lines.append("the last run did not come to its end: run the same again to go on")
+        lines.append("the last run did not finish: run the same command to resume")
     return lines
 
 

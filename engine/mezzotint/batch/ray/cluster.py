@@ -52,12 +52,12 @@ class NoRay(UsageError):
     kind = "no_ray"
 
 
-class BenchDied(Exception):
+class ActorDied(Exception):
     """The called process has died."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WorkerResources:
     """The resources that one worker requests from the cluster."""
 
     gpus: int  # 1, or 0: runs on the CPU
@@ -67,42 +67,43 @@ class Place:
 class Cluster:
     """A cluster that this process is connected to."""
 
-    def __init__(self, ray: Any, address: str, places: tuple[Place, ...]) -> None:  # noqa: ANN401  Ray has no types
-        self._ray, self.address, self.places = ray, address, places
+    def __init__(self, ray: Any, address: str, worker_resources: tuple[WorkerResources, ...]) -> None:  # noqa: ANN401  Ray has no types
+        self._ray, self.address = ray, address
+        self.worker_resources = worker_resources  # of each worker
 
-    def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401  a Ray handle
+    def start(self, resources: WorkerResources, node: str, arguments: list[str]) -> Any:  # noqa: ANN401  a Ray handle
         """Start a process in the cluster; `node` names the factory of its worker object, as `module:name`.
 
         Ray must neither restart it nor repeat calls: the run tracks which image killed it.
         """
-        options = {"num_gpus": place.gpus, "num_cpus": place.cores, "max_restarts": 0, "max_task_retries": 0}
-        return self._ray.remote(_bench_class()).options(**options).remote(node, arguments)
+        options = {"num_gpus": resources.gpus, "num_cpus": resources.cores, "max_restarts": 0, "max_task_retries": 0}
+        return self._ray.remote(_actor_class()).options(**options).remote(node, arguments)
 
     def ask(
         self,
-        bench: Any,  # noqa: ANN401
+        actor: Any,  # noqa: ANN401
         method: str,
         *arguments: object,
         waiting: Callable[[], bool] = lambda: True,
     ) -> Any:  # noqa: ANN401  plain data
-        """Return its answer. Raises BenchDied if it has died, Cancelled as soon as `waiting` returns False."""
+        """Return its answer. Raises ActorDied if it has died, Cancelled as soon as `waiting` returns False."""
         exceptions = self._ray.exceptions
         try:
-            asked = getattr(bench, method).remote(*arguments)
+            asked = getattr(actor, method).remote(*arguments)
             while not self._ray.wait([asked], timeout=_LOOK)[0]:
                 if not waiting():
-                    raise Cancelled("stopped before the Ray cluster had a place for it")
+                    raise Cancelled("stopped before the Ray cluster had free resources for it")
             return self._ray.get(asked)
         except exceptions.RayActorError as error:
-            raise BenchDied(_last_line(error)) from error
+            raise ActorDied(_last_line(error)) from error
         except exceptions.RayTaskError as error:
             raise WorkerUnusable(f"the Ray node cannot work: {_last_line(error)}") from error
         except exceptions.RayError as error:
-            raise WorkerUnusable(f"the Ray cluster {self._named()} does not answer: {_first_line(error)}") from error
+            raise WorkerUnusable(f"the Ray cluster {self._named()} does not respond: {_first_line(error)}") from error
 
-    def end(self, bench: Any) -> None:  # noqa: ANN401
+    def end(self, actor: Any) -> None:  # noqa: ANN401
         """Kill the process."""
-        self._ray.kill(bench, no_restart=True)
+        self._ray.kill(actor, no_restart=True)
 
     def _named(self) -> str:
         return plain(self.address or "of this machine")
@@ -119,19 +120,19 @@ def connected(
     """
     _check_address(address)
     if importlib.util.find_spec("ray") is None:
-        raise NoRay(f"--ray needs the package ray: {INSTALL}")
+        raise NoRay(f"--ray requires the package ray: {INSTALL}")
     with _environment(_QUIET | (_own_environment() if address == LOCAL else {})):
         import ray
 
         if ray.is_initialized():
-            yield Cluster(ray, address, _places(ray, on_processor))
+            yield Cluster(ray, address, _worker_resources(ray, on_processor))
             return
         with _folder_of_its_own(address) as folder, _signals_kept():
             # Ray would print the logs of its processes to our standard output, where results go.
             ray._private.worker._worker_logs_enabled = False
             _begin(ray, address, folder, cores, gpus)
         try:
-            yield Cluster(ray, address, _places(ray, on_processor))
+            yield Cluster(ray, address, _worker_resources(ray, on_processor))
         finally:
             with _signals_kept():
                 ray.shutdown()
@@ -142,15 +143,15 @@ def connected(
 def _check_address(address: str) -> None:
     if address != LOCAL and not _ADDRESS.fullmatch(address):
         raise UsageError(
-            f"'{plain(address, 60)}' is no address of a Ray cluster, such as auto or 10.0.0.1:6379; to work on this "
-            "machine alone, say --ray as the last word"
+            f"'{plain(address, 60)}' is not the address of a Ray cluster, such as auto or 10.0.0.1:6379; to use only "
+            "this machine, put --ray at the end without an address"
         )
 
 
 def _begin(ray: Any, address: str, folder: Path | None, cores: int | None, gpus: int | None) -> None:  # noqa: ANN401
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": None}
     if address != LOCAL:
-        return _tried(lambda: _join(ray, address, quiet), f"no Ray cluster answers at {plain(address)}", 1)
+        return _with_retries(lambda: _join(ray, address, quiet), f"no Ray cluster responds at {plain(address)}", 1)
     own = {
         "address": "local",
         "include_dashboard": False,
@@ -159,7 +160,7 @@ def _begin(ray: Any, address: str, folder: Path | None, cores: int | None, gpus:
         "object_store_memory": _STORE,
         "_temp_dir": None if folder is None else str(folder / "r"),
     }
-    return _tried(lambda: ray.init(**quiet | own), "Ray does not start on this machine", _TRIES)
+    return _with_retries(lambda: ray.init(**quiet | own), "Ray does not start on this machine", _TRIES)
 
 
 def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:  # noqa: ANN401
@@ -179,7 +180,7 @@ async def _reach(host: str, port: int) -> None:
     writer.close()
 
 
-def _tried(begin: Callable[[], object], words: str, tries: int) -> None:
+def _with_retries(begin: Callable[[], object], words: str, tries: int) -> None:
     for number in range(tries):
         try:
             begin()
@@ -189,27 +190,29 @@ def _tried(begin: Callable[[], object], words: str, tries: int) -> None:
                 raise WorkerUnusable(f"{words}: {_first_line(error)}") from error
 
 
-def _places(ray: Any, on_processor: bool) -> tuple[Place, ...]:  # noqa: ANN401
+def _worker_resources(ray: Any, on_processor: bool) -> tuple[WorkerResources, ...]:  # noqa: ANN401
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    places = places_of(nodes, on_processor)
-    if not places:
+    worker_resources = worker_resources_of(nodes, on_processor)
+    if not worker_resources:
         raise WorkerUnusable(
-            "the Ray cluster has no GPU: say --device cpu to work on processors, or see `ray status` for its nodes"
+            "the Ray cluster has no GPU: use --device cpu to run on CPUs, or see `ray status` for its nodes"
         )
-    return places
+    return worker_resources
 
 
-def places_of(nodes: list[dict[str, float]], on_processor: bool) -> tuple[Place, ...]:
+def worker_resources_of(nodes: list[dict[str, float]], on_processor: bool) -> tuple[WorkerResources, ...]:
     """Return a worker for each GPU, with its share of the node's cores; or, on CPUs, one per node with all cores."""
     if on_processor:
-        return tuple(Place(gpus=0, cores=int(node["CPU"])) for node in nodes if node.get("CPU", 0) >= 1)[:MOST_WORKERS]
+        return tuple(WorkerResources(gpus=0, cores=int(node["CPU"])) for node in nodes if node.get("CPU", 0) >= 1)[
+            :MOST_WORKERS
+        ]
     with_gpus = [(int(node.get("GPU", 0)), int(node.get("CPU", 0))) for node in nodes if node.get("GPU", 0) >= 1]
     if not with_gpus:
         return ()
     # Ray decides on which node each runs, so all request what the smallest node offers.
     cores = max(0, min(_MOST_CORES, *(cores // gpus for gpus, cores in with_gpus)))
     count = min(MOST_WORKERS, sum(gpus for gpus, _ in with_gpus))
-    return (Place(gpus=1, cores=cores),) * count
+    return (WorkerResources(gpus=1, cores=cores),) * count
 
 
 # ---- environment
@@ -271,10 +274,10 @@ def _last_line(error: BaseException) -> str:
     return plain(next(iter(reversed(str(error).strip().splitlines())), "") or type(error).__name__, 180)
 
 
-def _bench_class() -> type:
+def _actor_class() -> type:
     """Return the actor class for nodes. It is sent whole, so that it can report a missing or different Mezzotint."""
 
-    class Bench:
+    class RayActor:
         def __init__(self, node: str, arguments: list[str]) -> None:
             self.named, self.arguments = node, arguments
             self.node: Any = None
@@ -297,4 +300,4 @@ def _bench_class() -> type:
             made: dict[str, Any] = self.node.make(wire)
             return made
 
-    return Bench
+    return RayActor

@@ -16,14 +16,14 @@ from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_image
 from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, GenerateResult, ImageInput
 
-_DAMAGED = "the image that a Ray node sent is not the one that it made ({}): run again with --retry-failed"
+_DAMAGED = "the image that a Ray node sent does not match its result ({}): run again with --retry-failed"
 
 
 def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
     """Write the images and return the result as a local engine would. Raises ProtocolError if they do not match it."""
     result = answer.result
     if result is None or not len(answer.images) == len(result.images) == request.count:
-        raise ProtocolError(_DAMAGED.format(f"{len(answer.images)} came of {request.count}"))
+        raise ProtocolError(_DAMAGED.format(f"{len(answer.images)} of {request.count} images arrived"))
     pairs = zip(result.images, answer.images, strict=True)
     images = tuple(_written(request, result, image, data) for image, data in pairs)
     return replace(result, images=images, images_used=_as_asked(request.images, result.images_used))
@@ -34,7 +34,7 @@ def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedI
     path = image_path(request.output, _fields(request, result, image))
     mine = replace(
         record,
-        request=replace(record.request, images=_whole(request.images, record.request.images)),
+        request=replace(record.request, images=_with_local_paths(request.images, record.request.images)),
         images_used=_as_asked(request.images, record.images_used),
     )
     return replace(image, path=str(write_image(pixels, path, mine, overwrite=request.output.overwrite)))
@@ -71,7 +71,7 @@ def _fields(request: GenerateRequest, result: GenerateResult, image: GeneratedIm
     )
 
 
-def _whole(asked: tuple[ImageInput, ...], there: tuple[ImageInput, ...]) -> tuple[ImageInput, ...]:
+def _with_local_paths(asked: tuple[ImageInput, ...], there: tuple[ImageInput, ...]) -> tuple[ImageInput, ...]:
     """Replace the node's paths of input images by the local ones."""
     return tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in zip(asked, there, strict=False))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.batch.ray.cluster import connected
-from mezzotint.batch.ray.sameness import standard_sameness
+from mezzotint.batch.ray.content_hashes import standard_hashes
 from mezzotint.batch.ray.worker import RayWorker
-from mezzotint.batch.run.workers import ON_CARD, ON_PROCESSOR, Worker
+from mezzotint.batch.run.workers import CPU_BATCH_SIZE, GPU_BATCH_SIZE, Worker
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -21,24 +21,24 @@ def ray_workers(
     *,
     device: str | None,
     models_folders: Sequence[Path],
-    most: int | None,
+    batch_size: int | None,
     stopping: Callable[[], bool],
 ) -> Iterator[list[Worker]]:
     """Yield a worker for each GPU of the cluster at `address` (empty: a local one), or CPU workers if `device` is cpu.
 
-    What was started is stopped afterwards. `most`: images at a time; None: the default for the device.
+    What was started is stopped afterwards. `batch_size`: images at a time; None: the default for the device.
     """
     on_processor = device == "cpu"
     with connected(address, on_processor=on_processor) as cluster:
-        sameness = standard_sameness(catalog)
+        hashes = standard_hashes(catalog)
         yield [
             RayWorker(
                 cluster,
-                place,
-                sameness,
+                resources,
+                hashes,
                 arguments=[[str(folder.absolute()) for folder in models_folders]],
-                most=most or (ON_PROCESSOR if on_processor else ON_CARD),
+                batch_size=batch_size or (CPU_BATCH_SIZE if on_processor else GPU_BATCH_SIZE),
                 stopping=stopping,
             )
-            for place in cluster.places
+            for resources in cluster.worker_resources
         ]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mezzotint.batch.ray.content_hashes import ContentHashes, standard_hashes
 from mezzotint.batch.ray.folders import new_folder, remove, sweep
 from mezzotint.batch.ray.parcel import (
     MOST_BACK,
@@ -15,14 +16,13 @@ from mezzotint.batch.ray.parcel import (
     parcel_from_wire,
     reply_to_wire,
 )
-from mezzotint.batch.ray.sameness import Sameness, standard_sameness
 from mezzotint.batch.run.outcomes import Outcome
 from mezzotint.batch.run.records import kind_of
 from mezzotint.batch.run.workers import EngineWorker
 from mezzotint.batch.tasks.outputs import as_template
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
-from mezzotint.libraries import import_later, offline_environment
+from mezzotint.libraries import defer_imports, offline_environment
 from mezzotint.protocol import Failure, GenerateRequest, Output
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class Node:
     """Processes parcels into replies. Writes nothing permanent: images travel back as bytes."""
 
-    def __init__(self, make_engine: "Callable[[], Engine]", sameness: Sameness) -> None:
-        self._worker, self._sameness = EngineWorker(make_engine), sameness
+    def __init__(self, make_engine: "Callable[[], Engine]", hashes: ContentHashes) -> None:
+        self._worker, self._hashes = EngineWorker(make_engine), hashes
         sweep()
 
     def make(self, wire: Wire) -> Wire:
@@ -50,9 +50,9 @@ class Node:
             return reply_to_wire(Reply(answers=(failed,) * len(wire["requests"])))
 
     def _reply(self, parcel: Parcel) -> Reply:
-        trouble = self._sameness.trouble(parcel.needs)
-        if trouble is not None:
-            return Reply(unusable=trouble)
+        mismatch = self._hashes.mismatch(parcel.needs)
+        if mismatch is not None:
+            return Reply(unusable=mismatch)
         folder = new_folder().resolve()
         try:
             outcomes = self._outcomes(_unpacked(parcel, folder))
@@ -74,11 +74,11 @@ class Node:
 def standard_node(models_folders: Sequence[str]) -> Node:
     """Return a node with the models of its machine, and without network access."""
     offline_environment()
-    import_later()
+    defer_imports()
     from mezzotint.catalog import Catalog
 
     catalog = Catalog.standard([Path(folder) for folder in models_folders])
-    return Node(lambda: _engine(catalog), standard_sameness(catalog))
+    return Node(lambda: _engine(catalog), standard_hashes(catalog))
 
 
 def _engine(catalog: object) -> "Engine":
@@ -122,5 +122,7 @@ def _as_named(message: str, folder: Path, parcel: Parcel) -> str:
 def _made(path: Path) -> bytes:
     size = path.stat().st_size
     if size > MOST_BACK:
-        raise ImageRefused(f"the image has {size / 2**20:.0f} MB, at most {MOST_BACK / 2**20:.0f} MB travel back")
+        raise ImageRefused(
+            f"the image has {size / 2**20:.0f} MB, but at most {MOST_BACK / 2**20:.0f} MB can be sent back"
+        )
     return path.read_bytes()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mezzotint.batch.ray.sameness import Need
+from mezzotint.batch.ray.content_hashes import Need
 from mezzotint.checkpoints.regular_file import open_regular
 from mezzotint.codec import from_json, to_json
 from mezzotint.errors import ImageRefused, ProtocolError
@@ -54,17 +54,17 @@ class Reply:
     lost: str = ""  # why the process on the node is no longer usable
 
 
-def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
+def packed(request: GenerateRequest, max_bytes: int = MOST_SENT) -> Parcel:
     """Pack a request with its images. Raises StorageError if one is unreadable, changed, or too large to send."""
     files: dict[str, bytes] = {}
     images = []
     for image in request.images:
-        digest, data = _read(image, most)
+        digest, data = _read(image, max_bytes)
         files[digest] = data
         images.append(replace(image, path=digest, sha256=digest))
     parcel = Parcel(requests=(replace(request, images=tuple(images), output=Output(), previews=False),), images=files)
-    if parcel.bytes() > most:
-        raise _too_large(request.images[0].path, parcel.bytes(), most)
+    if parcel.bytes() > max_bytes:
+        raise _too_large(request.images[0].path, parcel.bytes(), max_bytes)
     return parcel
 
 
@@ -77,25 +77,25 @@ def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
     )
 
 
-def _read(image: ImageInput, most: int) -> tuple[str, bytes]:
+def _read(image: ImageInput, max_bytes: int) -> tuple[str, bytes]:
     path = Path(image.path)
     with open_regular(path) as file:
         try:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
         except OSError as error:
             raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
-    if len(data) > most:
-        raise _too_large(image.path, path.stat().st_size, most)
+    if len(data) > max_bytes:
+        raise _too_large(image.path, path.stat().st_size, max_bytes)
     digest = hashlib.sha256(data).hexdigest()
     if image.sha256 not in (None, digest):
-        raise ImageRefused(f"{shown(path)} has changed since it was looked at: run again to take it as it is now")
+        raise ImageRefused(f"{shown(path)} has changed since the job was planned: run again to use it as it is now")
     return digest, data
 
 
-def _too_large(path: str, size: int, most: int) -> ImageRefused:
+def _too_large(path: str, size: int, max_bytes: int) -> ImageRefused:
     return ImageRefused(
-        f"{shown(path)}: images of {size / 2**20:.0f} MB are too large to send to a Ray node, at most "
-        f"{most / 2**20:.0f} MB are: scale them down, or run without --ray"
+        f"{shown(path)}: images of {size / 2**20:.0f} MB are too large to send to a Ray node (at most "
+        f"{max_bytes / 2**20:.0f} MB): scale them down, or run without --ray"
     )
 
 
@@ -115,7 +115,7 @@ def parcel_from_wire(wire: Wire) -> Parcel:
     """Parse a parcel. Raises ProtocolError for invalid requests, and for images that do not match their hash."""
     for digest, data in wire["images"].items():
         if hashlib.sha256(data).hexdigest() != digest:
-            raise ProtocolError(f"an image came damaged: it is not the one of sha256 {digest[:12]}...")
+            raise ProtocolError(f"an image arrived damaged: its sha256 is not {digest[:12]}...")
     return Parcel(
         requests=tuple(from_json(GenerateRequest, one) for one in wire["requests"]),
         images=wire["images"],
@@ -149,4 +149,4 @@ def reply_from_wire(wire: Wire) -> Reply:
         )
         return Reply(answers=answers, unusable=wire["unusable"], lost=wire["lost"])
     except (KeyError, TypeError) as error:
-        raise ProtocolError(f"a Ray node answered what is no answer: {error!r}") from error
+        raise ProtocolError(f"a Ray node sent an invalid answer: {error!r}") from error

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from mezzotint import __version__
-from mezzotint.batch.ray.cluster import BenchDied, Place
+from mezzotint.batch.ray.cluster import ActorDied, WorkerResources
+from mezzotint.batch.ray.content_hashes import ContentHashes
 from mezzotint.batch.ray.delivery import delivered
 from mezzotint.batch.ray.parcel import (
     MOST_SENT,
@@ -19,7 +20,6 @@ from mezzotint.batch.ray.parcel import (
     reply_from_wire,
     together,
 )
-from mezzotint.batch.ray.sameness import Sameness
 from mezzotint.batch.run.outcomes import OnEventOf, Outcome, error_of
 from mezzotint.batch.run.workers import WorkerDied, WorkerUnusable
 from mezzotint.checkpoints.plain_text import plain
@@ -34,19 +34,19 @@ _STARTS = 3  # that may fail in a row
 class AnyCluster(Protocol):
     """Starts and calls remote processes."""
 
-    def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401
+    def start(self, resources: WorkerResources, node: str, arguments: list[str]) -> Any:  # noqa: ANN401
         """Start a worker process."""
 
     def ask(
         self,
-        bench: Any,  # noqa: ANN401
+        actor: Any,  # noqa: ANN401
         method: str,
         *arguments: object,
         waiting: Callable[[], bool] = ...,
     ) -> Any:  # noqa: ANN401
-        """Return its answer. Raises BenchDied, Cancelled or WorkerUnusable."""
+        """Return its answer. Raises ActorDied, Cancelled or WorkerUnusable."""
 
-    def end(self, bench: Any) -> None:  # noqa: ANN401
+    def end(self, actor: Any) -> None:  # noqa: ANN401
         """End the worker process."""
 
 
@@ -58,26 +58,26 @@ class RayWorker:
     def __init__(
         self,
         cluster: AnyCluster,
-        place: Place,
-        sameness: Sameness,
+        resources: WorkerResources,
+        hashes: ContentHashes,
         *,
         node: str = STANDARD_NODE,
         arguments: Sequence[Any] = (),
-        most: int = 1,
+        batch_size: int = 1,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`stopping`: whether to stop waiting for a place in the cluster."""
-        self._cluster, self._place, self._sameness = cluster, place, sameness
-        self._node, self._arguments, self._most, self._stopping = node, list(arguments), most, stopping
-        self._bench: Any = None
+        """`stopping`: whether to stop waiting for free resources in the cluster."""
+        self._cluster, self._resources, self._hashes = cluster, resources, hashes
+        self._node, self._arguments, self._batch_size, self._stopping = node, list(arguments), batch_size, stopping
+        self._actor: Any = None
         self._host = ""
 
     def ready(self) -> None:
-        """Do nothing: a place in the cluster may take long, and is waited for with the first image."""
+        """Do nothing: resources in the cluster may take long to become free; the first image waits for them."""
 
-    def most(self, _: GenerateRequest) -> int:
+    def batch_size(self, _: GenerateRequest) -> int:
         """Return the batch size of its device."""
-        return self._most
+        return self._batch_size
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
         """Generate on the node, and write here."""
@@ -92,7 +92,7 @@ class RayWorker:
         parcels: dict[int, Parcel] = {}
         for index, request in enumerate(requests):
             try:
-                parcels[index] = packed(replace(request, device="auto" if self._place.gpus else "cpu"))
+                parcels[index] = packed(replace(request, device="auto" if self._resources.gpus else "cpu"))
             except MezzotintError as error:
                 outcomes[index] = error
         for group in _groups(parcels):
@@ -102,28 +102,30 @@ class RayWorker:
         return [outcomes[index] for index in range(len(requests))]
 
     def _answers(self, parcels: Sequence[Parcel], on_event: OnEvent) -> tuple[Answer, ...]:
-        parcel = together(parcels, self._sameness.needs(one.requests[0] for one in parcels))
-        bench = self._started(on_event)
-        with self._told_if_it_dies():
-            reply = reply_from_wire(self._cluster.ask(bench, "make", parcel_to_wire(parcel)))
+        parcel = together(parcels, self._hashes.required(one.requests[0] for one in parcels))
+        actor = self._started(on_event)
+        with self._raising_worker_died():
+            reply = reply_from_wire(self._cluster.ask(actor, "make", parcel_to_wire(parcel)))
         self._check(reply)
         if len(reply.answers) != len(parcels):
-            raise ProtocolError(f"a Ray node was asked for {len(parcels)} images, and told of {len(reply.answers)}")
+            raise ProtocolError(
+                f"{len(parcels)} images were requested from a Ray node, but {len(reply.answers)} were returned"
+            )
         return reply.answers
 
     def _check(self, reply: Reply) -> None:
         if reply.unusable:
-            raise WorkerUnusable(f"the Ray node {self._host} can make nothing of this: {plain(reply.unusable, 800)}")
+            raise WorkerUnusable(f"the Ray node {self._host} cannot generate this: {plain(reply.unusable, 800)}")
         if reply.lost:
             words = f"on the Ray node {self._host}: {plain(reply.lost, 300)}"
             self.close()
             raise WorkerDied(words)
 
     @contextmanager
-    def _told_if_it_dies(self) -> Iterator[None]:
+    def _raising_worker_died(self) -> Iterator[None]:
         try:
             yield
-        except BenchDied as died:
+        except ActorDied as died:
             words = f"the process on the Ray node {self._host} ended ({died})"
             self.close()
             raise WorkerDied(words) from died
@@ -135,14 +137,14 @@ class RayWorker:
         why = ""
         for _ in range(_STARTS):
             try:
-                if self._bench is None:
-                    self._bench = self._cluster.start(self._place, self._node, self._arguments)
+                if self._actor is None:
+                    self._actor = self._cluster.start(self._resources, self._node, self._arguments)
                 self._greet(on_event)
-                return self._bench
-            except BenchDied as died:
+                return self._actor
+            except ActorDied as died:
                 self.close()
                 why = str(died)
-        raise WorkerUnusable(f"a process on the Ray cluster did not start {_STARTS} times: {why}")
+        raise WorkerUnusable(f"a process on the Ray cluster failed to start {_STARTS} times: {why}")
 
     def _greet(self, on_event: OnEvent) -> None:
         """Check that the process answers and has the same version; this may wait for a free GPU."""
@@ -152,10 +154,10 @@ class RayWorker:
             nonlocal told
             if not told:
                 told = True
-                on_event(Notice(code="waiting", message="waiting for a place in the Ray cluster"))
+                on_event(Notice(code="waiting", message="waiting for free resources in the Ray cluster"))
             return not self._stopping()
 
-        said = self._cluster.ask(self._bench, "hello", waiting=waiting)
+        said = self._cluster.ask(self._actor, "hello", waiting=waiting)
         self._host = plain(said["host"], 80)
         if said["version"] != __version__:
             has = f"Mezzotint {plain(said['version'], 40)}" if said["version"] else "no Mezzotint"
@@ -165,9 +167,9 @@ class RayWorker:
 
     def close(self) -> None:
         """Kill the process; results that it has not sent are lost, and were never reported."""
-        if self._bench is not None:
-            self._cluster.end(self._bench)
-            self._bench = None
+        if self._actor is not None:
+            self._cluster.end(self._actor)
+            self._actor = None
             self._host = ""
 
 

@@ -61,7 +61,7 @@ def leased(
     names: Sequence[str],
     *,
     waits: bool,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     folder: Path | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
@@ -73,7 +73,7 @@ def leased(
             if not waits:
                 raise _busy(who)
             if not told:
-                tell(f"waiting: {who} makes images on the same device")
+                report(f"waiting: {who} is using the same device")
                 told = True
             sleep(_WAIT)
         yield
@@ -98,9 +98,7 @@ def _is_elsewhere(held: Held) -> bool:
 
 
 def _busy(who: str) -> Busy:
-    error = Busy(
-        f"{who} makes images on the same device: wait for it (--wait), end it there, or name others (--devices)"
-    )
+    error = Busy(f"{who} is using the same device: wait for it (--wait), stop it, or use other devices (--devices)")
     error.exit_code = LOCKED
     return error
 

@@ -8,7 +8,7 @@ from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.protocol import GenerateRequest
 from mezzotint.stages.together import batch_key
 
-Most = Callable[[GenerateRequest], int]  # the batch size for tasks like this one
+BatchSizeOf = Callable[[GenerateRequest], int]  # the batch size for tasks like this one
 
 
 def affinity(request: GenerateRequest) -> Hashable:
@@ -76,7 +76,7 @@ class Dispatcher:
                 self._changed.wait()
             return not (self._ended or self._stopping())
 
-    def take(self, taker: int, most: Most = lambda _: 1) -> list[BatchTask]:
+    def take(self, taker: int, batch_size: BatchSizeOf = lambda _: 1) -> list[BatchTask]:
         """Wait for the next batch for a worker, and return it; empty if there are no more tasks."""
         with self._changed:
             if not self.wait():
@@ -85,15 +85,15 @@ class Dispatcher:
             self._last[taker] = chosen.affinity
             group = [chosen]
             if chosen.together is not None:
-                self._fill(group, most(chosen.task.request))
+                self._fill(group, batch_size(chosen.task.request))
             return [one.task for one in group]
 
-    def _fill(self, group: list[_Waiting], most: int) -> None:
+    def _fill(self, group: list[_Waiting], batch_size: int) -> None:
         """Fill up the batch, also from later tasks: these run sooner then, and the earlier ones no later."""
         for waiting in (self._first, self._window, self._arriving):
             left: list[_Waiting] = []
             for one in waiting:
-                (group if len(group) < most and group[0].goes_with(one) else left).append(one)
+                (group if len(group) < batch_size and group[0].goes_with(one) else left).append(one)
             waiting[:] = left
 
     def _choose(self, taker: int) -> _Waiting:
@@ -104,9 +104,9 @@ class Dispatcher:
         mine = self._last.get(taker)
         others = {last for who, last in self._last.items() if who != taker}
         for wanted in (lambda one: one.affinity == mine, lambda one: one.affinity not in others):
-            for place, one in enumerate(self._window):
+            for index, one in enumerate(self._window):
                 if wanted(one):
-                    return self._window.pop(place)
+                    return self._window.pop(index)
         return self._window.pop(0)
 
     def hold(self, on: bool) -> None:

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from mezzotint.batch.tasks.tasks import BatchTask
-from mezzotint.jobs.found_images import agrees, record_in
+from mezzotint.jobs.found_images import matches_loosely, record_in
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 
 IsAnothers = Callable[[Path], bool]  # whether a manifest records a file as the image of another task
@@ -44,7 +44,7 @@ def _candidates(planned: Path) -> Iterator[Path]:
 def _is_of(asked: GenerateRequest, made: GenerateRequest, image: GeneratedImage) -> bool:
     return (
         image.seed == asked.seed
-        and agrees(asked, made)
+        and matches_loosely(asked, made)
         and asked.strength in (None, made.strength)
         and asked.inpaint in (None, made.inpaint)
         and [(one.role, one.sha256) for one in asked.images] == [(one.role, one.sha256) for one in made.images]

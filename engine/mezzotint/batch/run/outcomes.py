@@ -14,7 +14,7 @@ OnEventOf = Callable[[int, Event], None]  # takes the index of a request in its 
 def outcomes_of(answer: GenerateManyResult, count: int) -> list[Outcome]:
     """Return the outcomes in the order of the requests. Raises ProtocolError if their number differs from `count`."""
     if len(answer.outcomes) != count:
-        raise ProtocolError(f"{count} images were asked for together, and {len(answer.outcomes)} are told of")
+        raise ProtocolError(f"{count} images were requested together, but {len(answer.outcomes)} were returned")
     return [_outcome(one) for one in answer.outcomes]
 
 
@@ -22,7 +22,7 @@ def _outcome(one: ManyOutcome) -> Outcome:
     if one.result is not None:
         return one.result
     if one.failure is None:
-        return MezzotintError("neither an image nor an error was told: try again")
+        return MezzotintError("neither an image nor an error was returned: try again")
     return error_of(one.failure.kind, one.failure.message)
 
 
@@ -36,13 +36,13 @@ def error_of(kind: str, message: str) -> MezzotintError:
     return found
 
 
-def told_apart(on_event: OnEventOf, count: int) -> OnEvent:
+def dispatch_by_request(on_event: OnEventOf, count: int) -> OnEvent:
     """Return a listener that dispatches events by request; events of no single request go to the first."""
 
-    def hear(event: Event) -> None:
+    def dispatch(event: Event) -> None:
         if not isinstance(event, OfRequest):
             on_event(0, event)
         elif 0 <= event.request < count:
             on_event(event.request, event.event)
 
-    return hear
+    return dispatch

@@ -77,14 +77,14 @@ def _others(folder: Path, shard: Shard | None) -> list[str]:
 
 
 def _refuse_if_held(output: Path, folder: Path, name: str) -> None:
-    lease = Lease.acquire(name, folder, what="a look whether a batch runs")
+    lease = Lease.acquire(name, folder, what="a check whether a batch is running")
     if isinstance(lease, Held):
         raise _locked(output, lease)
     lease.release()
 
 
 def _locked(output: Path, held: Held) -> Locked:
-    return Locked(f"{shown(output)} is being filled by {held}: wait for it, end it there, or choose another folder")
+    return Locked(f"{shown(output)} is in use by {held}: wait for it, stop it, or choose another folder")
 
 
 def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) -> None:
@@ -93,7 +93,8 @@ def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) ->
         while (file := LockedFile.take(path)) is None:
             if time.monotonic() >= end:
                 raise Locked(
-                    f"a process of the run before still makes an image ({shown(path)} is held): wait, or end it"
+                    f"a process of the previous run is still generating an image ({shown(path)} is locked): "
+                    "wait, or stop it"
                 )
             sleep(_LOOK)
         file.release()

@@ -21,7 +21,7 @@ class Pause:
         self, folder: Path, clock: Callable[[], float], trial: Callable[[Path, int], str | None] = why_no_room
     ) -> None:
         self._folder, self._clock, self._trial = folder, clock, trial
-        self._places = {folder}  # folders that must be writable before the run resumes
+        self._folders = {folder}  # folders that must be writable before the run resumes
         self._next = 0.0
         self._largest = 0
         self._tries: Counter[str] = Counter()
@@ -37,12 +37,12 @@ class Pause:
 
         A folder that cannot exist, because of its name or what is in its way, affects only the tasks that write there.
         """
-        place = (self._folder / task.output).parent
-        why = self._trial(place, self._size())
+        folder = (self._folder / task.output).parent
+        why = self._trial(folder, self._size())
         if why is not None:
             if is_of_name(why) and self._trial(self._folder, self._size()) is None:
                 return False
-            self._places.add(place)
+            self._folders.add(folder)
             return True
         self._tries[task.key] += is_full(error)
         return 0 < self._tries[task.key] <= _TRIES
@@ -57,12 +57,12 @@ class Pause:
         if self._clock() < self._next:
             return False
         self._next = self._clock() + _LOOK
-        return all(self._trial(place, self._size()) is None for place in self._places)
+        return all(self._trial(folder, self._size()) is None for folder in self._folders)
 
     def end(self) -> None:
         """End the pause."""
         self.is_on = False
-        self._places = {self._folder}
+        self._folders = {self._folder}
 
     def _size(self) -> int:
         return max(_SMALLEST, 2 * self._largest) if self._largest else TRIAL_BYTES

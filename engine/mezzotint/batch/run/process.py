@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mezzotint.batch.run.outcomes import OnEventOf, Outcome, error_of, outcomes_of, told_apart
+from mezzotint.batch.run.outcomes import OnEventOf, Outcome, dispatch_by_request, error_of, outcomes_of
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import decode, decode_event, encode, parse_json, to_json
 from mezzotint.errors import MezzotintError, ProtocolError
@@ -41,16 +41,11 @@ class EngineProcess:
                 env=dict(environ),
             )
         except OSError as error:
-            raise MezzotintError(f"the engine's process cannot be started: {error}") from error
+            raise MezzotintError(f"the engine process cannot be started: {error}") from error
         self._calls = 0
         self._said: deque[str] = deque(maxlen=_LAST_LINES)
         self._listener = threading.Thread(target=self._listen, name="engine's log", daemon=True)
         self._listener.start()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
 
     def has_ended(self) -> bool:
         """Whether the process has ended."""
@@ -66,16 +61,16 @@ class EngineProcess:
         try:
             return decode(GenerateResult, answer)
         except ProtocolError as error:
-            raise self._ended(f"its answer is none: {error}") from error
+            raise self._ended(f"invalid answer: {error}") from error
 
     def generate_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
         """Return the outcome of each request. Raises the MezzotintError that ended the batch, or ProcessEnded."""
-        hear = told_apart(on_event, len(requests))
-        answer = self._call("generate_many", encode(GenerateManyRequest(requests=tuple(requests))), hear)
+        dispatch = dispatch_by_request(on_event, len(requests))
+        answer = self._call("generate_many", encode(GenerateManyRequest(requests=tuple(requests))), dispatch)
         try:
             return outcomes_of(decode(GenerateManyResult, answer), len(requests))
         except ProtocolError as error:
-            raise self._ended(f"its answer is none: {error}") from error
+            raise self._ended(f"invalid answer: {error}") from error
 
     def _call(self, method: str, params: object, on_event: OnEvent) -> Any:  # noqa: ANN401  plain JSON
         self._calls += 1
@@ -87,18 +82,18 @@ class EngineProcess:
             if message.get("id") == self._calls and isinstance(message.get("error"), dict):
                 raise _error(message["error"])
             if message.get("method") == "event":
-                self._tell(message, on_event)
+                self._dispatch_event(message, on_event)
 
-    def _tell(self, message: dict[str, Any], on_event: OnEvent) -> None:
+    def _dispatch_event(self, message: dict[str, Any], on_event: OnEvent) -> None:
         try:
             event = decode_event(message["params"]["event"])
         except (ProtocolError, KeyError, TypeError) as error:
-            raise self._ended(f"it told what is no event: {error}") from error
+            raise self._ended(f"it sent an invalid event: {error}") from error
         on_event(event)
 
     def _send(self, message: dict[str, object]) -> None:
         if self._process.stdin is None:
-            raise self._ended("it has no input")
+            raise self._ended("its input is closed")
         try:
             self._process.stdin.write(to_json(message).encode("ascii") + b"\n")
             self._process.stdin.flush()
@@ -112,9 +107,9 @@ class EngineProcess:
         try:
             message = parse_json(line)
         except ProtocolError as error:
-            raise self._ended(f"it wrote what is no message: {plain(line, 80)}") from error
+            raise self._ended(f"it sent an invalid message: {plain(line, 80)}") from error
         if not isinstance(message, dict):
-            raise self._ended(f"it wrote what is no message: {plain(line, 80)}")
+            raise self._ended(f"it sent an invalid message: {plain(line, 80)}")
         return message
 
     def _ended(self, why: str = "") -> ProcessEnded:
@@ -122,8 +117,8 @@ class EngineProcess:
         self._process.kill()
         code = self._process.wait()
         self._listener.join(_PATIENCE)
-        said = f"; its last words: {plain(self._said[-1], 200)}" if self._said else ""
-        return ProcessEnded(f"{why or f'the engine ended with code {code}'}{said}")
+        said = f"; last log line: {plain(self._said[-1], 200)}" if self._said else ""
+        return ProcessEnded(f"{why or f'the engine exited with code {code}'}{said}")
 
     def _listen(self) -> None:
         for line in self._process.stderr or ():

@@ -43,7 +43,7 @@ def set_aside_record(task: BatchTask, why: str, *, attempts: int) -> Record:
 
 def passed_over_record(task: BatchTask) -> Record:
     """Return the record of a task that is skipped because its file exists and is to be kept."""
-    return _record(task, "skipped", kind="exists", error="a file of that name is there")
+    return _record(task, "skipped", kind="exists", error="a file of that name exists")
 
 
 def no_task_record(skipped: Skipped) -> Record:
@@ -104,9 +104,9 @@ def change_of_input(request: GenerateRequest) -> str | None:
         try:
             now = fingerprint(Path(image.path), None).sha256
         except (StorageError, ModelRefused) as error:
-            return f"{plain(image.path, 300)} cannot be read any more: {error}"
+            return f"{plain(image.path, 300)} can no longer be read: {error}"
         if now != image.sha256:
-            return f"{plain(image.path, 300)} has changed since it was looked at: run again to take it as it is now"
+            return f"{plain(image.path, 300)} has changed since the job was planned: run again to use it as it is now"
     return None
 
 

@@ -17,7 +17,7 @@ class Remarks:
         self._of_code: Counter[str] = Counter()
         self._new: deque[Notice] = deque()
 
-    def hear(self, notice: Notice) -> None:
+    def add(self, notice: Notice) -> None:
         """Queue a notice unless a similar one was reported."""
         with self._lock:
             said = (notice.code, notice.message)

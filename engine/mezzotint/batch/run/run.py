@@ -9,20 +9,7 @@ from typing import Literal
 
 from mezzotint.batch.manifest.manifest import Manifest
 from mezzotint.batch.manifest.record import Record
-from mezzotint.batch.run.crew import (
-    WINDOW,
-    Ahead,
-    Came,
-    Crew,
-    GroupBroke,
-    Inbox,
-    Message,
-    StreamEnded,
-    TaskEnded,
-    WorkerLeft,
-)
 from mezzotint.batch.run.dispatch import Dispatcher
-from mezzotint.batch.run.how import How as How
 from mezzotint.batch.run.listener import Listener
 from mezzotint.batch.run.pause import Pause
 from mezzotint.batch.run.progress import Progress, Tally
@@ -34,7 +21,20 @@ from mezzotint.batch.run.records import (
     kind_of,
     no_task_record,
 )
-from mezzotint.batch.run.standing import Before, Standing
+from mezzotint.batch.run.run_options import RunOptions as RunOptions
+from mezzotint.batch.run.task_status import SettledBefore, TaskStatus
+from mezzotint.batch.run.worker_threads import (
+    WINDOW,
+    BatchFailed,
+    Inbox,
+    ItemArrived,
+    Message,
+    StreamEnded,
+    StreamReader,
+    TaskEnded,
+    WorkerLeft,
+    WorkerThreads,
+)
 from mezzotint.batch.run.workers import Worker, WorkerDied, WorkerUnusable
 from mezzotint.batch.tasks.tasks import BatchTask, Skipped
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, NoDevice, StorageError
@@ -66,39 +66,39 @@ class Run:
         workers: Sequence[Worker],
         listener: Listener,
         *,
-        how: How,
+        options: RunOptions,
         stopping: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
         window: int = WINDOW,
     ) -> None:
-        self._folder, self._manifest, self._listener, self._how = folder, manifest, listener, how
+        self._folder, self._manifest, self._listener, self._options = folder, manifest, listener, options
         self._stopping, self._clock = stopping, clock
         self._inbox: Inbox = queue.SimpleQueue()
         self._dispatcher = Dispatcher(stopping)
-        self._ahead = Ahead(stream, self._inbox, window)
-        self._crew = Crew(
+        self._reader = StreamReader(stream, self._inbox, window)
+        self._worker_threads = WorkerThreads(
             workers,
             self._dispatcher,
             self._inbox,
             begin=lambda task, together: manifest.begin(task.key, together=together),
-            tell=listener.event,
+            on_event=listener.event,
         )
-        self._standing = Standing(folder, manifest, how)
+        self._status = TaskStatus(folder, manifest, options)
         self._tally = Tally(clock)
         self._pause = Pause(folder, clock)
-        self._at_work = len(workers)
-        self._came = 0
+        self._active_workers = len(workers)
+        self._arrived = 0
         self._under_way: set[str] = set()
         self._stream_ended = self._is_ending = False
         self._error: BaseException | None = None
-        self._told = clock()
+        self._last_report = clock()
 
     def run(self) -> Ended:
         """Generate what is missing. Raises errors that no task is to blame for: StorageError, NoDevice, a bug."""
-        self._ahead.start()
-        self._crew.start()
-        while self._at_work:
-            self._turn()
+        self._reader.start()
+        self._worker_threads.start()
+        while self._active_workers:
+            self._step()
         self._finish()
         if self._error is not None:
             raise self._error
@@ -118,29 +118,29 @@ class Run:
         """Return the keys of tasks that were begun, for killing the process at once."""
         return list(self._under_way)
 
-    def _turn(self) -> None:
+    def _step(self) -> None:
         try:
             message = self._inbox.get(timeout=_LOOK)
         except queue.Empty:
             message = None
         try:
             if message is not None:
-                self._hear(message)
+                self._on_message(message)
             if self._manifest.due() and not self._pause.is_on:
                 self._sync()
         except StorageError as error:
             self._hold_for_room(error)
         except Exception as error:  # noqa: BLE001  raised once the workers are done
             self._end(error)
-        self._look()
+        self._poll()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if self._pause.is_on and self._pause.is_over():
-            self._go_on()
+            self._resume()
         if self._stopping() or (self._stream_ended and not self._under_way and not self._pause.is_on):
             self._end(None)
-        if self._clock() - self._told >= _TELL:
-            self._told = self._clock()
+        if self._clock() - self._last_report >= _TELL:
+            self._last_report = self._clock()
             self._listener.progress(self._tally.progress())
 
     def _end(self, error: BaseException | None) -> None:
@@ -148,7 +148,7 @@ class Run:
         self._error = self._error or error
         if not self._is_ending:
             self._is_ending = True
-            self._ahead.stop()
+            self._reader.stop()
             self._dispatcher.end()
 
     def _finish(self) -> None:
@@ -167,51 +167,51 @@ class Run:
 
     # ---- messages
 
-    def _hear(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> None:
         match message:
-            case Came(item=item):
-                self._come(item)
+            case ItemArrived(item=item):
+                self._on_item(item)
             case StreamEnded(error=error):
                 self._end_of_stream(error)
             case TaskEnded():
                 self._task_ended(message)
-            case GroupBroke():
-                self._group_broke(message)
+            case BatchFailed():
+                self._batch_failed(message)
             case WorkerLeft(error=error):
-                self._left(error)
+                self._on_worker_left(error)
 
     def _end_of_stream(self, error: BaseException | None) -> None:
         if error is not None:
             self._end(error)
         elif not self._is_ending:
             self._stream_ended = True
-            self._tally.total = self._came
+            self._tally.total = self._arrived
 
-    def _left(self, error: BaseException | None) -> None:
-        self._at_work -= 1
+    def _on_worker_left(self, error: BaseException | None) -> None:
+        self._active_workers -= 1
         if error is not None and not self._is_ending:
-            if not self._at_work:
+            if not self._active_workers:
                 return self._end(error)
             self._listener.notice("worker_lost", f"lost a worker: {error}")
         return None
 
-    def _come(self, item: BatchTask | Skipped) -> None:
+    def _on_item(self, item: BatchTask | Skipped) -> None:
         if self._is_ending:
             return
-        self._came += 1
+        self._arrived += 1
         if isinstance(item, Skipped):
             self._no_task(item)
         elif item.key in self._under_way:  # listed twice: the same image under the same name
-            self._came -= 1
-            self._ahead.settled()
-        elif (settled := self._standing.settled(item)) is not None:
-            self._ahead.settled()
+            self._arrived -= 1
+            self._reader.settled()
+        elif (settled := self._status.settled(item)) is not None:
+            self._reader.settled()
             self._was_settled(settled)
         else:
             self._under_way.add(item.key)
-            self._dispatcher.add(self._standing.placed(item), alone=self._standing.is_suspect(item))
+            self._dispatcher.add(self._status.with_output(item), alone=self._status.is_suspect(item))
 
-    def _was_settled(self, settled: Record | Before) -> None:
+    def _was_settled(self, settled: Record | SettledBefore) -> None:
         if settled == "already":
             self._tally.already += 1
         elif settled == "left_failed":
@@ -220,9 +220,9 @@ class Run:
             self._manifest.add(settled)
 
     def _no_task(self, item: Skipped) -> None:
-        self._ahead.settled()
+        self._reader.settled()
         record = no_task_record(item)
-        if not item.is_failure and self._manifest.known(record.key).status == "skipped":
+        if not item.is_failure and self._manifest.history(record.key).status == "skipped":
             self._tally.already += 1
         else:
             self._manifest.add(record)
@@ -236,36 +236,36 @@ class Run:
         elif isinstance(error, WorkerDied | DeviceLost):
             self._died(task, error, ended.is_shared)
         elif isinstance(error, Cancelled | WorkerUnusable):
-            self._again(task)
+            self._requeue(task)
         elif isinstance(error, NoDevice):
             self._manifest.release(task.key)
             self._end(error)
         elif ended.is_shared and isinstance(error, Exception):
-            self._again_alone(task)
+            self._requeue_alone(task)
         elif isinstance(error, StorageError) and self._pause.is_for_room(task, error):
-            self._again(task)
+            self._requeue(task)
             self._hold_for_room(error)
         elif isinstance(error, Exception):
             self._failed(task, error, ended.seconds)
         else:
             self._end(error)
 
-    def _group_broke(self, broke: GroupBroke) -> None:
-        if isinstance(broke.error, Exception) and not isinstance(
-            broke.error, Cancelled | WorkerUnusable | NoDevice | DeviceLost
+    def _batch_failed(self, failed: BatchFailed) -> None:
+        if isinstance(failed.error, Exception) and not isinstance(
+            failed.error, Cancelled | WorkerUnusable | NoDevice | DeviceLost
         ):
-            words = f"{broke.tasks} images were being made together: {kind_of(broke.error)[1]}"
-            if isinstance(broke.error, WorkerDied):
-                words = f"{broke.tasks} images were being made together, and {broke.error}"
+            words = f"{failed.tasks} images were being generated together: {kind_of(failed.error)[1]}"
+            if isinstance(failed.error, WorkerDied):
+                words = f"{failed.tasks} images were being generated together, and {failed.error}"
             self._listener.notice("together_failed", f"{words}; the missing ones are retried one at a time")
 
     def _made(self, ended: TaskEnded) -> None:
         result = ended.result
         if result is None or not result.images:
-            return self._failed(ended.task, MezzotintError("no image came: try again"), ended.seconds)
+            return self._failed(ended.task, MezzotintError("no image was returned: try again"), ended.seconds)
         self._tally.took(result.memory.peak_vram_bytes)
         self._pause.wrote(Path(result.images[0].path))
-        attempts = self._standing.attempts(ended.task)
+        attempts = self._status.attempts(ended.task)
         facts = facts_of(result)
         image = result.images[0]
         record = done_record(ended.task, image, self._folder, attempts=attempts, seconds=ended.seconds, facts=facts)
@@ -276,7 +276,7 @@ class Run:
         change = change_of_input(task.request) if isinstance(error, StorageError) else None
         if change is not None:
             kind, words = "input_changed", change
-        record = failed_record(task, kind, words, attempts=self._standing.attempts(task), seconds=seconds)
+        record = failed_record(task, kind, words, attempts=self._status.attempts(task), seconds=seconds)
         self._add(task, record)
 
     def _died(self, task: BatchTask, error: WorkerDied | DeviceLost, is_shared: bool) -> None:
@@ -284,10 +284,10 @@ class Run:
 
         Tasks of a batch are each retried alone, and only deaths on these count.
         """
-        found = self._standing.found(task)
+        found = self._status.found(task)
         if found is None:
             self._manifest.died(task.key, together=is_shared)
-            found = self._standing.poison(task, str(error))
+            found = self._status.set_aside_if_poisonous(task, str(error))
         if found is not None:
             self._add(task, found)
         else:
@@ -297,13 +297,13 @@ class Run:
         if isinstance(error, DeviceLost):  # the engine in this process is no longer usable
             self._end(error)
 
-    def _again(self, task: BatchTask) -> None:
+    def _requeue(self, task: BatchTask) -> None:
         self._manifest.release(task.key)
-        self._dispatcher.add_first(task, alone=self._standing.is_suspect(task))
+        self._dispatcher.add_first(task, alone=self._status.is_suspect(task))
 
-    def _again_alone(self, task: BatchTask) -> None:
+    def _requeue_alone(self, task: BatchTask) -> None:
         """Retry a task of a failed batch: another one may be to blame, and its own image may exist."""
-        found = self._standing.found(task)
+        found = self._status.found(task)
         if found is not None:
             return self._add(task, found)
         self._manifest.release(task.key)
@@ -312,24 +312,24 @@ class Run:
     def _add(self, task: BatchTask, record: Record) -> None:
         if task.key in self._under_way:
             self._under_way.discard(task.key)
-            self._ahead.settled()
+            self._reader.settled()
         self._manifest.add(record)
 
     # ---- disk full
 
     def _hold_for_room(self, error: StorageError) -> None:
-        if not self._how.waits_for_room:
+        if not self._options.waits_for_room:
             return self._end(error)
         if not self._pause.is_on:
             self._dispatcher.hold(True)
             self._listener.notice("paused", f"paused: {error}")
         return self._pause.begin()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         try:
             self._sync()
         except StorageError:
             return self._pause.begin()
         self._pause.end()
-        self._listener.notice("resumed", "there is room again: resuming")
+        self._listener.notice("resumed", "there is enough space again: resuming")
         return self._dispatcher.hold(False)

@@ -23,13 +23,15 @@ Look = Callable[[], Signatures]
 class _Unseen(Shard):
     """The tasks not taken yet, so that a scan does not open and hash the others again."""
 
-    taken: dict[str, tuple[str | None, Signature | None]] = field(default_factory=dict)  # input and signature, by place
-    asked: deque[str] = field(default_factory=lambda: deque(maxlen=1))  # the place queried last
+    taken: dict[str, tuple[str | None, Signature | None]] = field(
+        default_factory=dict
+    )  # input and signature, by digest
+    asked: deque[str] = field(default_factory=lambda: deque(maxlen=1))  # the digest queried last
 
-    def has(self, place: str) -> bool:
+    def has(self, digest: str) -> bool:
         """Whether the task belongs to the shard and has not been taken yet."""
-        self.asked.append(place)
-        return Shard.has(self, place) and place not in self.taken
+        self.asked.append(digest)
+        return Shard.has(self, digest) and digest not in self.taken
 
 
 def watched(
@@ -58,9 +60,9 @@ def watched(
 def _new(
     job: JobFile, base: Path, unseen: _Unseen, whole: Signatures, growing: Set[str]
 ) -> Iterator[BatchTask | Skipped]:
-    for place, (name, signature) in list(unseen.taken.items()):
+    for digest, (name, signature) in list(unseen.taken.items()):
         if name in whole and whole[name] != signature:
-            del unseen.taken[place]  # changed since
+            del unseen.taken[digest]  # changed since
     for item in tasks_of(job, base=base, shard=unseen):
         if item.input in growing or (isinstance(item, BatchTask) and item.input not in whole):
             continue  # left for a later scan: still growing, or not there yet at this one

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mezzotint.batch.run.outcomes import OnEventOf, Outcome, outcomes_of, told_apart
+from mezzotint.batch.run.outcomes import OnEventOf, Outcome, dispatch_by_request, outcomes_of
 from mezzotint.batch.run.process import EngineProcess, ProcessEnded
 from mezzotint.errors import DeviceLost, MezzotintError, UsageError
 from mezzotint.protocol import GenerateManyRequest, GenerateRequest, GenerateResult, OnEvent
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 MOST_DEVICES = 64
-ON_PROCESSOR, ON_CARD = 4, 8  # default batch sizes; the engine reduces them for large images
+CPU_BATCH_SIZE, GPU_BATCH_SIZE = 4, 8  # default batch sizes; the engine reduces them for large images
 _WAITS = (1.0, 2.0, 4.0, 8.0, 0.0)  # seconds to wait after each failed start
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -41,7 +41,7 @@ class Worker(Protocol):
     def ready(self) -> None:
         """Do slow preparations before tasks are chosen, since more arrive meanwhile. Raises nothing."""
 
-    def most(self, request: GenerateRequest) -> int:
+    def batch_size(self, request: GenerateRequest) -> int:
         """Return the batch size for images like this one."""
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
@@ -59,23 +59,23 @@ class EngineWorker:
 
     in_this_process = True
 
-    def __init__(self, make_engine: "Callable[[], Engine]", most: int | None = 1) -> None:
-        """`most`: images at a time; None: the default for the device."""
-        self._make_engine, self._most = make_engine, most
+    def __init__(self, make_engine: "Callable[[], Engine]", batch_size: int | None = 1) -> None:
+        """`batch_size`: images at a time; None: the default for the device."""
+        self._make_engine, self._batch_size = make_engine, batch_size
         self._engine: Engine | None = None
         self._has_card = False
 
     def ready(self) -> None:
         """Detect the device, if it matters; errors occur again with the first image."""
-        if self._most is None and self._engine is None:
+        if self._batch_size is None and self._engine is None:
             with suppress(Exception):
                 self._has_card = any(device.id != "cpu" for device in self._opened().info().devices)
 
-    def most(self, request: GenerateRequest) -> int:
+    def batch_size(self, request: GenerateRequest) -> int:
         """Return the batch size of the device that the request is for."""
-        if self._most is not None:
-            return self._most
-        return ON_CARD if self._has_card and request.device != "cpu" else ON_PROCESSOR
+        if self._batch_size is not None:
+            return self._batch_size
+        return GPU_BATCH_SIZE if self._has_card and request.device != "cpu" else CPU_BATCH_SIZE
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
         """Generate in this process; never stopped halfway."""
@@ -83,9 +83,9 @@ class EngineWorker:
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
         """Generate in this process; never stopped halfway."""
-        hear = told_apart(on_event, len(requests))
+        dispatch = dispatch_by_request(on_event, len(requests))
         many = GenerateManyRequest(requests=tuple(requests))
-        return outcomes_of(self._opened().generate_many(many, hear, lambda: False), len(requests))
+        return outcomes_of(self._opened().generate_many(many, dispatch, lambda: False), len(requests))
 
     def _opened(self) -> "Engine":
         if self._engine is None:
@@ -108,33 +108,33 @@ class ProcessWorker:
         command: Sequence[str],
         environ: Mapping[str, str],
         *,
-        most: int = 1,
+        batch_size: int = 1,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._command, self._environ, self._most, self._sleep = command, environ, most, sleep
+        self._command, self._environ, self._batch_size, self._sleep = command, environ, batch_size, sleep
         self._process: EngineProcess | None = None
 
     def ready(self) -> None:
         """Do nothing: starting the process is retried, and a failure is reported for an image."""
 
-    def most(self, _: GenerateRequest) -> int:
+    def batch_size(self, _: GenerateRequest) -> int:
         """Return the batch size of its device."""
-        return self._most
+        return self._batch_size
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
         """Generate in the process, which sees only its own device and picks that by itself."""
         process = self._started()
-        with self._told_if_it_dies():
+        with self._raising_worker_died():
             return process.generate(replace(request, device="auto"), on_event)
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
         """Generate several requests in the process."""
         process = self._started()
-        with self._told_if_it_dies():
+        with self._raising_worker_died():
             return process.generate_many([replace(one, device="auto") for one in requests], on_event)
 
     @contextmanager
-    def _told_if_it_dies(self) -> Iterator[None]:
+    def _raising_worker_died(self) -> Iterator[None]:
         try:
             yield
         except (ProcessEnded, DeviceLost) as ended:  # after a lost device it exits by itself
@@ -159,11 +159,11 @@ class ProcessWorker:
                 self._sleep(wait)
             except MezzotintError as error:
                 process.close()
-                raise WorkerUnusable(f"the engine's process will not work: {error}") from error
+                raise WorkerUnusable(f"the engine process cannot work: {error}") from error
             else:
                 self._process = process
                 return process
-        raise WorkerUnusable(f"the engine's process did not start {len(_WAITS)} times: {why}")
+        raise WorkerUnusable(f"the engine process failed to start {len(_WAITS)} times: {why}")
 
     def close(self) -> None:
         """Ask the process to end, and make sure that it does."""
@@ -178,9 +178,9 @@ def server_command(hold: Path, models_folders: Sequence[Path]) -> list[str]:
     return words + [word for folder in models_folders for word in ("--models-folder", str(folder))]
 
 
-def usual_together(device: str) -> int:
+def default_batch_size(device: str) -> int:
     """Return the default batch size of a process on this device."""
-    return ON_PROCESSOR if device == "cpu" else ON_CARD
+    return CPU_BATCH_SIZE if device == "cpu" else GPU_BATCH_SIZE
 
 
 def device_environment(device: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -195,7 +195,7 @@ def device_environment(device: str, environ: Mapping[str, str] = os.environ) -> 
     visible = [one.strip() for one in environ.get(_VISIBLE, "").split(",") if one.strip()]
     number = int(device)
     if visible and number >= len(visible):
-        raise UsageError(f"there is no device {device}: {_VISIBLE} shows {len(visible)} of them, counted from 0")
+        raise UsageError(f"there is no device {device}: {_VISIBLE} exposes {len(visible)} of them, counted from 0")
     return {**environ, _VISIBLE: visible[number] if visible else device}
 
 
@@ -204,7 +204,7 @@ def parsed_devices(words: str) -> tuple[str, ...]:
     devices = tuple(word.strip().removeprefix("cuda:") for word in words.split(","))
     for device in devices:
         if device != "cpu" and not (device.isascii() and device.isdigit() and len(device) <= 3):
-            raise UsageError(f"'{device[:40]}' is no device: give numbers of CUDA devices, such as 0,1, or cpu")
+            raise UsageError(f"'{device[:40]}' is not a device: give numbers of CUDA devices, such as 0,1, or cpu")
     if len(devices) > MOST_DEVICES:
-        raise UsageError(f"{len(devices)} devices are too many: at most {MOST_DEVICES} work on one batch")
+        raise UsageError(f"{len(devices)} devices are too many: a batch can use at most {MOST_DEVICES}")
     return devices

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mezzotint.batch.job.absolute_paths import with_absolute_paths
 from mezzotint.batch.job.job import JobFile, MatrixValue
 from mezzotint.batch.job.pruned import pruned
-from mezzotint.batch.job.rooted import rooted
 from mezzotint.batch.job.settings import request_of
 from mezzotint.options import SETTINGS, Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Output
@@ -27,7 +27,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mould:
+class RequestTemplate:
     """A request template for many tasks: everything but their prompts, seeds, images and names."""
 
     request: GenerateRequest  # with absolute paths
@@ -54,14 +54,14 @@ def _written(value: MatrixValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).rpartition("/")[2]
 
 
-class Moulds:
+class RequestTemplates:
     """Builds and caches the request templates of a job."""
 
     def __init__(self, job: JobFile, base: Path) -> None:
         self._job, self._base = job, base
-        self._made: dict[tuple[str, bool, bool], Mould] = {}
+        self._made: dict[tuple[str, bool, bool], RequestTemplate] = {}
 
-    def mould(self, cell: Cell, row: Mapping[str, Any], *, has_input: bool, has_mask: bool) -> Mould:
+    def template(self, cell: Cell, row: Mapping[str, Any], *, has_input: bool, has_mask: bool) -> RequestTemplate:
         """Return the template for a cell and the settings of a table row. Raises UsageError if settings conflict."""
         if row:
             return self._make(self._options(cell, row, has_input, has_mask), None)
@@ -70,34 +70,36 @@ class Moulds:
             self._made[key] = self._make(self._options(cell, row, has_input, has_mask), None)
         return self._made[key]
 
-    def mould_over(self, cell: Cell, row: Mapping[str, Any], request: GenerateRequest, prompt: str | None) -> Mould:
+    def template_from_request(
+        self, cell: Cell, row: Mapping[str, Any], request: GenerateRequest, prompt: str | None
+    ) -> RequestTemplate:
         """Return the template for a task based on a complete request, of which the job overrides what it sets."""
-        return self._make(self._options(cell, row, has_input=False, has_mask=False).but(prompt=prompt), request)
+        return self._make(self._options(cell, row, has_input=False, has_mask=False).replace(prompt=prompt), request)
 
     def _options(self, cell: Cell, row: Mapping[str, Any], has_input: bool, has_mask: bool) -> Options:
-        options = self._job.settings.but(**{**row, **cell.settings})
+        options = self._job.settings.replace(**{**row, **cell.settings})
         edits = self._job.input is not None and self._job.input.work == "edit"
-        return options.but(
+        return options.replace(
             prompt="",
             init=THE_INPUT if has_input and not edits else options.init,
             reference=(THE_INPUT, *options.reference) if has_input and edits else options.reference,
             mask=THE_MASK if has_mask else options.mask,
         )
 
-    def _make(self, options: Options, over: GenerateRequest | None) -> Mould:
-        request = replace(request_of(options, over), output=Output())
-        return Mould(
-            request=_with_own_images(request, rooted(request, self._base)),
+    def _make(self, options: Options, base_request: GenerateRequest | None) -> RequestTemplate:
+        request = replace(request_of(options, base_request), output=Output())
+        return RequestTemplate(
+            request=_with_own_images(request, with_absolute_paths(request, self._base)),
             digest=digest_of(request),
             seed=request.seed,
             count=request.count,
         )
 
 
-def _with_own_images(request: GenerateRequest, whole: GenerateRequest) -> GenerateRequest:
-    pairs = zip(request.images, whole.images, strict=True)
+def _with_own_images(request: GenerateRequest, absolute: GenerateRequest) -> GenerateRequest:
+    pairs = zip(request.images, absolute.images, strict=True)
     images = (asked if asked.path in (THE_INPUT, THE_MASK) else found for asked, found in pairs)
-    return replace(whole, images=tuple(images), count=1)
+    return replace(absolute, images=tuple(images), count=1)
 
 
 def digest_of(request: GenerateRequest) -> str:

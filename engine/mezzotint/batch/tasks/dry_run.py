@@ -15,7 +15,7 @@ from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.errors import MezzotintError
 from mezzotint.jobs.tasks import RunKey
 
-_HEAD = ("does", "input or prompt", "output", "size", "seed", "seconds", "why")
+_HEAD = ("action", "input or prompt", "output", "size", "seed", "seconds", "reason")
 _WIDTHS = (9, 28, 44, 9, 10, 7)
 _MOST_PROMPT = 200
 
@@ -103,12 +103,12 @@ class DryRun:
 
     def _fate(self, task: BatchTask) -> tuple[DryDoes, str]:
         if self._is_done(task):
-            return "done", "made before"
+            return "done", "already generated"
         if os.path.lexists(self._folder / task.output):
             existing = self._job.output.existing
             why = {"skip": "is kept", "rename": "is kept; the new one gets -1", "overwrite": "is replaced"}[existing]
-            return existing, f"a file of that name is there, and {why}"
-        return "make", "another image of the job has the name that it would have" if task.is_twin else ""
+            return existing, f"a file of that name exists, and {why}"
+        return "make", "another image of the job has the same name" if task.is_twin else ""
 
 
 def _of_task(task: BatchTask, does: DryDoes, why: str, kind: str = "") -> DryRow:
@@ -164,21 +164,21 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def summary(totals: DryTotals) -> str:
     """Return the totals as text."""
-    parts = [f"{totals.to_make} to make of {totals.tasks}"]
+    parts = [f"{totals.to_make} of {totals.tasks} to generate"]
     parts += [f"{totals.does[does]} {words}" for does, words in _FATES if totals.does.get(does)]
     parts += [f"{count} skipped ({kind})" for kind, count in sorted(totals.skipped.items())]
-    time = "time not known" if totals.seconds is None else f"about {_duration(totals.seconds)} ({totals.how_known})"
+    time = "time unknown" if totals.seconds is None else f"about {_duration(totals.seconds)} ({totals.how_known})"
     room = f"about {size(totals.bytes)}"
     if totals.free_bytes is not None:
-        room += f" of {size(totals.free_bytes)} free" + ("" if totals.fits else ": too little room")
+        room += f" of {size(totals.free_bytes)} free" + ("" if totals.fits else ": not enough space")
     return ", ".join(parts) + f"; {time}, {room}"
 
 
 _FATES = (
-    ("done", "done before"),
+    ("done", "already generated"),
     ("rename", "beside files of the same name"),
     ("overwrite", "replacing files"),
-    ("refuse", "that will be refused"),
+    ("refuse", "will be refused"),
 )
 
 

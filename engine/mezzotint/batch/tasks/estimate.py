@@ -110,10 +110,10 @@ class Times:
         if self._learned is None:
             return None
         found = self._learned(replace(request, count=1))
-        if found.seconds is None or found.phases is None or found.how_sure == "unknown":
+        if found.seconds is None or found.phases is None or found.basis == "unknown":
             return None
         load = found.phases.load
-        return Duration(seconds=found.seconds - load, load=load, key=run_key(request), how=found.how_sure)
+        return Duration(seconds=found.seconds - load, load=load, key=run_key(request), how=found.basis)
 
     def _by_planning(self, request: GenerateRequest, size: Size) -> Duration:
         unknown = Duration(seconds=None, load=0.0, key=run_key(request), how="unknown")

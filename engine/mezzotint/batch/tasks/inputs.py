@@ -71,7 +71,7 @@ def scan(search: Search, *, listdir: Listdir | None = None) -> Iterator[Found | 
 
 def _real_folder(folder: Path) -> str:
     if not is_folder(folder):
-        what = "is no folder" if os.path.lexists(folder) else "does not exist"
+        what = "is not a folder" if os.path.lexists(folder) else "does not exist"
         raise StorageError(f"the input folder {shown(folder)} {what}: give the folder with the images")
     return os.path.realpath(folder)
 
@@ -89,8 +89,8 @@ def _listed(search: Search, below: str, listdir: Listdir) -> list[_Entry] | Skip
         entries = [(entry.name, _kind(entry)) for entry in listdir(search.folder / below)]
     except OSError as error:
         if not below:
-            raise storage_error("look into", search.folder, error) from error
-        reason = f"the folder cannot be looked into: {meaning(error)}"
+            raise storage_error("read", search.folder, error) from error
+        reason = f"the folder cannot be read: {meaning(error)}"
         return Skipped(input=_safe(below.rstrip("/")), reason=reason, kind="storage")
     return sorted((entry for entry in entries if not entry[0].startswith(".")), key=_order)
 
@@ -118,7 +118,7 @@ def _kind(entry: "os.DirEntry[str]") -> str:
             return "folder"
         return "file" if entry.is_file(follow_symlinks=False) else _odd_kind(entry.stat(follow_symlinks=False).st_mode)
     except OSError:
-        return "file that cannot be looked at"
+        return "file that cannot be read"
 
 
 def _odd_kind(mode: int) -> str:
@@ -134,10 +134,10 @@ def _judged(search: Search, real: str, relative: str, kind: str) -> Found | Skip
     """Return None for a file that does not match, and Skipped with a reason for a match that cannot be used."""
     if not _fits(search, relative):
         is_way = kind == "link" and search.recursive and os.path.isdir(search.folder / relative)  # noqa: PTH112
-        reason = "it is a link to a folder, and those are not followed"
+        reason = "it is a link to a folder, which is not followed"
         return Skipped(input=_safe(relative), reason=reason, kind="link") if is_way else None
     if not _is_name(relative):
-        reason = "its name holds bytes or characters that are no text: rename it"
+        reason = "its name contains bytes or characters that are invalid: rename it"
         return Skipped(input=_safe(relative), reason=reason, kind="name")
     path = search.folder / relative
     if kind == "link":
@@ -170,10 +170,10 @@ def _link_trouble(path: Path, real: str) -> str | None:
         target = os.path.realpath(path, strict=True)
         mode = Path(target).stat().st_mode
     except (OSError, ValueError, RuntimeError):
-        return "it is a link that leads nowhere, or in a circle"
+        return "it is a link that is broken or circular"
     if not Path(target).is_relative_to(real):
-        return "it is a link out of the input folder: copy the image into it"
-    return None if stat.S_ISREG(mode) else "it is a link to what is no file"
+        return "it is a link to a file outside the input folder: copy the image into the folder"
+    return None if stat.S_ISREG(mode) else "it is a link to something that is not a file"
 
 
 def _safe(relative: str) -> str:
@@ -192,9 +192,9 @@ def mask_of(found: Found, masks: Path) -> Path | Skipped:
     if len(there) == 1:
         return there[0]
     if there:
-        reason = f"there are several masks for it: {', '.join(path.name for path in there)}; leave one"
+        reason = f"it has several masks: {', '.join(path.name for path in there)}; keep only one"
     else:
-        reason = f"there is no mask for it: {shown(stem)} with .png, .jpg or such"
+        reason = f"it has no mask: expected {shown(stem)} with .png, .jpg or another image suffix"
     return Skipped(input=found.relative, reason=reason, kind="no_mask")
 
 
@@ -212,7 +212,7 @@ def sidecar_of(found: Found) -> str | None:
     except (ModelRefused, StorageError) as error:
         raise UsageError(f"its text file cannot be used: {error}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"its text file {path.name} is not written in UTF-8: save it as UTF-8") from None
+        raise UsageError(f"its text file {path.name} is not valid UTF-8: save it as UTF-8") from None
     if not is_text(text):
-        raise UsageError(f"its text file {path.name} holds control characters: take them out")
+        raise UsageError(f"its text file {path.name} contains control characters: remove them")
     return " ".join(text.split()) or None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mezzotint.batch.job.again import base_of
+from mezzotint.batch.job.from_metadata import request_from_metadata
 from mezzotint.batch.job.job import InputFolder, JobFile
 from mezzotint.batch.job.pruned import pruned
 from mezzotint.batch.tasks.cells import THE_INPUT, THE_MASK
@@ -28,17 +28,17 @@ class Material:
     path: Path | None = None
     mask: Path | None = None
     caption: str | None = None  # its own prompt
-    over: GenerateRequest | None = None  # a complete request, which the job's settings override
-    identity: str | None = None  # sha256 of `over`
+    base_request: GenerateRequest | None = None  # a complete request, which the job's settings override
+    identity: str | None = None  # sha256 of `base_request`
 
     @property
     def is_again(self) -> bool:
         """Whether the image is to be generated again, and is itself not part of the request."""
-        return self.path is not None and self.over is not None
+        return self.path is not None and self.base_request is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class HashedImages:
     """The images of a task, opened and hashed."""
 
     images: tuple[ImageInput, ...]
@@ -52,7 +52,7 @@ def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = 
     elif job.requests:
         for request in job.requests:
             text = json.dumps(pruned(request), sort_keys=True)
-            yield Material(over=request, identity=hashlib.sha256(text.encode()).hexdigest())
+            yield Material(base_request=request, identity=hashlib.sha256(text.encode()).hexdigest())
     else:
         yield Material()
 
@@ -87,13 +87,15 @@ def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | 
 
 def _check_folders(folder: Path, masks: Path | None, output: Path) -> None:
     if _is_same(output, folder):
-        raise UsageError(f"the images of {shown(folder)} would be made into that same folder: choose another for them")
+        raise UsageError(
+            f"{shown(folder)} is both the input folder and the output folder: choose another output folder"
+        )
     if masks is None:
         return
     if not is_folder(masks):
-        raise UsageError(f"the folder of the masks, {shown(masks)}, is not there")
+        raise UsageError(f"the mask folder {shown(masks)} does not exist")
     if _is_same(masks, folder):
-        raise UsageError(f"masks and images cannot lie in one folder, {shown(folder)}: put the masks into another")
+        raise UsageError(f"masks and images are in the same folder, {shown(folder)}: move the masks to another folder")
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -110,7 +112,7 @@ def _of_image(found: Found, asked: InputFolder, masks: Path | None) -> Material 
         if asked.sidecars:
             material = replace(material, caption=sidecar_of(found))
         if asked.work == "again":
-            return replace(material, over=_recorded(found))
+            return replace(material, base_request=_recorded(found))
     except MezzotintError as error:
         return Skipped(input=found.relative, reason=str(error), kind=kind_of_refused(found.relative, error.kind))
     if masks is None:
@@ -123,23 +125,23 @@ def _recorded(found: Found) -> GenerateRequest:
     """Read the request in an image's metadata, without other programs' models: their names differ by machine."""
     from mezzotint.images.metadata import read_metadata
 
-    return base_of(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
+    return request_from_metadata(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
 
 
-def looked_at(material: Material, images: tuple[ImageInput, ...]) -> Looked:
+def hash_images(material: Material, images: tuple[ImageInput, ...]) -> HashedImages:
     """Open and hash the images of a task. Raises MezzotintError with the image that cannot be used, and why."""
     own = {THE_INPUT: material.path, THE_MASK: material.mask}
     known: list[str] = [_sha256(material.path)] if material.is_again and material.path is not None else []
-    looked = []
+    hashed = []
     for image in images:
         path = own.get(image.path) or Path(image.path)
         digest = _sha256(path)
         if image.sha256 not in (None, digest):
             digest = str(image.sha256)  # the engine refuses it and reports the change
         known.append(digest)
-        looked.append(replace(image, path=str(path.absolute()), sha256=digest))
-    whole = known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
-    return Looked(images=tuple(looked), hash=whole if known else None)
+        hashed.append(replace(image, path=str(path.absolute()), sha256=digest))
+    combined = known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
+    return HashedImages(images=tuple(hashed), hash=combined if known else None)
 
 
 def _sha256(path: Path) -> str:

@@ -86,7 +86,9 @@ def whole_path(folder: Path, name: str, *, windows: bool = os.name == "nt") -> P
     """Return the full path of an image. Raises UsageError for a path that the system does not support."""
     path = folder.joinpath(*name.split("/"))
     if windows and len(str(path)) > _LONGEST_ON_WINDOWS:
-        raise UsageError(f"its path has {len(str(path))} characters, more than Windows takes: use a shorter folder")
+        raise UsageError(
+            f"its path has {len(str(path))} characters, more than Windows allows: use a folder with a shorter path"
+        )
     return path
 
 
@@ -100,9 +102,11 @@ def check_name(output: JobOutput, columns_may_be: bool) -> None:
     parts = _parts(output, has_input=True, matrix=())
     unknown = sorted(_tokens(parts) - set(TOKENS))
     if unknown and (not columns_may_be or unknown[0] in ("date", "time")):
-        reason = "an image has the same name whenever the job is run; " if unknown[0] in ("date", "time") else ""
+        reason = "names must be the same in every run; " if unknown[0] in ("date", "time") else ""
         known = " ".join(f"[{token}]" for token in TOKENS)
-        raise UsageError(f"[{shown(unknown[0])}] cannot stand in the name of a job's images: {reason}there are {known}")
+        raise UsageError(
+            f"[{shown(unknown[0])}] cannot be used in the names of a job's images: {reason}expected one of {known}"
+        )
 
 
 def _parts(output: JobOutput, has_input: bool, matrix: Collection[str]) -> list[str]:
@@ -112,7 +116,7 @@ def _parts(output: JobOutput, has_input: bool, matrix: Collection[str]) -> list[
     if ending:
         parts[-1] = parts[-1][: -len(ending)]
         if ending.replace("jpeg", "jpg") != f".{output.format}":
-            raise UsageError(f"the name ends in {ending}, but the format is {output.format}: leave the ending out")
+            raise UsageError(f"the name ends in {ending}, but the format is {output.format}: remove the ending")
     if not all(part.strip(" .") for part in parts) or any(ord(one) < 32 for one in name):
         raise UsageError(
             f"the name {shown(name)} is invalid: expected a name below the output folder, such as [stem] or "
@@ -135,7 +139,7 @@ def _filled(part: str, values: Mapping[str, str | None]) -> str:
             return "["
         given = values.get(found[1])
         if given is None:
-            raise UsageError(f"[{shown(found[1])}] stands in the name, but nothing says it here: say it in the job")
+            raise UsageError(f"[{shown(found[1])}] is used in the name but has no value: set it in the job")
         return safe_value(given)
 
     return safe_component(_TOKEN.sub(value, part))

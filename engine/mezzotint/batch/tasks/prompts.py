@@ -45,7 +45,7 @@ def rows_of(prompts: Prompts, base: Path) -> Iterator[Row | Skipped]:
             continue
         where, text, settings, fields = found
         if text is not None and (len(text) > MAX_PROMPT or not is_text(text)):
-            reason = f"the prompt has {len(text)} characters, of which at most {MAX_PROMPT} are read, or is no text"
+            reason = f"the prompt has {len(text)} characters (at most {MAX_PROMPT} are allowed), or is not valid text"
             yield Skipped(input=where, reason=reason, kind="usage")
         else:
             yield Row(number=number, where=where, text=text, settings=settings, fields=fields)
@@ -123,7 +123,9 @@ def _text(template: str | None, fields: Mapping[str, str]) -> str | None:
         return fields.get("prompt") or None
     for name in _FIELD.findall(template):
         if name not in fields:
-            raise UsageError(f"the template names {shown(name)}; the table has {plain(', '.join(fields))}")
+            raise UsageError(
+                f"the template uses {shown(name)}, which is not a column; the table has {plain(', '.join(fields))}"
+            )
     return template
 
 

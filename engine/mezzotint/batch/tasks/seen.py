@@ -13,17 +13,10 @@ class Seen:
         self._slots = array("Q", bytes(8 * _SMALLEST))
         self._count = 0
 
-    def __len__(self) -> int:
-        return self._count
-
     def add(self, text: str) -> bool:
         """Add a text; return whether it is new."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return self._put(int.from_bytes(digest, "big") | 1)  # never 0, which is an empty slot
-
-    def bytes(self) -> int:
-        """Return the memory that it takes, in bytes."""
-        return len(self._slots) * self._slots.itemsize
 
     def _put(self, number: int) -> bool:
         mask = len(self._slots) - 1

@@ -37,7 +37,7 @@ def read_table(path: Path) -> Iterator[TableRow | BadRow]:
     """Return the rows of a .csv, .tsv or .jsonl file. Raises UsageError for an invalid suffix or header."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".tsv", ".jsonl"):
-        raise UsageError(f"{plain(path, 200)} is no table by its name: it ends in .csv, .tsv or .jsonl")
+        raise UsageError(f"{plain(path, 200)} is not a table: its name must end in .csv, .tsv or .jsonl")
     lines = lines_of(path)
     return _json_rows(lines) if suffix == ".jsonl" else _csv_rows(lines, path, suffix)
 
@@ -76,7 +76,7 @@ def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRo
     try:
         head = _head(next(csv.reader([head_line], delimiter=delimiter), []), path)
     except csv.Error as error:
-        raise UsageError(f"the first line of {plain(path, 200)} is no proper CSV: {plain(error)}") from None
+        raise UsageError(f"the first line of {plain(path, 200)} is not valid CSV: {plain(error)}") from None
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
         number = reader.line_num + 2
@@ -85,7 +85,7 @@ def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRo
         except StopIteration:
             return
         except csv.Error as error:  # affects only this row; the reader continues with the next line
-            yield BadRow(number=number, reason=f"no proper CSV ({plain(error)})")
+            yield BadRow(number=number, reason=f"invalid CSV ({plain(error)})")
             continue
         if any(cell.strip() for cell in cells):
             yield _csv_row(number, head, cells)
@@ -94,16 +94,18 @@ def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRo
 def _head(cells: list[str], path: Path) -> list[str]:
     names = [cell.strip() for cell in cells]
     if not names or len(names) > MOST_COLUMNS or not all(names) or not all(map(is_text, names)):
-        raise UsageError(f"the first line of {plain(path, 200)} must name its columns, 1 to {MOST_COLUMNS} of them")
+        raise UsageError(
+            f"the first line of {plain(path, 200)} must have the names of its columns, 1 to {MOST_COLUMNS} of them"
+        )
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
-        raise UsageError(f"{plain(path, 200)} has two columns of the name {shown(doubled)}: rename one")
+        raise UsageError(f"{plain(path, 200)} has two columns named {shown(doubled)}: rename one")
     return names
 
 
 def _csv_row(number: int, head: list[str], cells: list[str]) -> TableRow | BadRow:
     if len(cells) > len(head):
-        return BadRow(number=number, reason=f"it has {len(cells)} cells, the table {len(head)} columns")
+        return BadRow(number=number, reason=f"it has {len(cells)} cells, but the table has {len(head)} columns")
     filled = [*(cell.strip() for cell in cells), *[""] * (len(head) - len(cells))]
     return _row(number, dict(zip(head, filled, strict=True)))
 
@@ -121,7 +123,7 @@ def _json_rows(lines: Iterator[str]) -> Iterator[TableRow | BadRow]:
             yield BadRow(number=number, reason=plain(error))
             continue
         if not isinstance(data, dict) or len(data) > MOST_COLUMNS:
-            yield BadRow(number=number, reason=f"it is no JSON object of at most {MOST_COLUMNS} columns")
+            yield BadRow(number=number, reason=f"it is not a JSON object with at most {MOST_COLUMNS} columns")
         else:
             yield _json_row(number, data)
 
@@ -132,12 +134,14 @@ def _json_row(number: int, data: dict[str, object]) -> TableRow | BadRow:
         if isinstance(value, str | int | float | list):
             cells[name] = value
         elif value is not None:
-            return BadRow(number=number, reason=f"{plain(name, 60)} holds {shown(value)}, which is no text or number")
+            return BadRow(
+                number=number, reason=f"{plain(name, 60)} contains {shown(value)}, which is not a text or number"
+            )
     return _row(number, cells)
 
 
 def _row(number: int, cells: Mapping[str, Cell]) -> TableRow | BadRow:
     for name, value in cells.items():
         if not is_text(name) or (isinstance(value, str) and not is_text(value)):
-            return BadRow(number=number, reason=f"{plain(name, 60)} holds what is no text in UTF-8")
+            return BadRow(number=number, reason=f"{plain(name, 60)} contains text that is not valid UTF-8")
     return TableRow(number=number, cells=cells)

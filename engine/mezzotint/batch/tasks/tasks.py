@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mezzotint.batch.job.absolute_paths import absolute
 from mezzotint.batch.job.job import JobFile
 from mezzotint.batch.job.reading import check_job
-from mezzotint.batch.job.rooted import whole
-from mezzotint.batch.tasks.cells import Cell, Mould, Moulds, cells_of
+from mezzotint.batch.tasks.cells import Cell, RequestTemplate, RequestTemplates, cells_of
 from mezzotint.batch.tasks.inputs import Listdir
-from mezzotint.batch.tasks.material import Looked, Material, input_folder, looked_at, materials
+from mezzotint.batch.tasks.material import HashedImages, Material, hash_images, input_folder, materials
 from mezzotint.batch.tasks.outputs import NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.batch.tasks.prompts import Row, drawn_text, rows_of, texts_of
 from mezzotint.batch.tasks.seen import Seen
@@ -27,7 +27,7 @@ from mezzotint.request_protocol import MAX_SEED
 
 MOST_ROWS_PER_IMAGE = 10_000
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
-_TWICE = "the same image stands in the job before: for several images of one prompt, say count"
+_TWICE = "the same image is already in the job: for several images of one prompt, set count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +50,9 @@ class Shard:
     index: int
     count: int
 
-    def has(self, place: str) -> bool:
+    def has(self, digest: str) -> bool:
         """Whether a task belongs to it, by the sha256 of all but its input's content, which need not be read."""
-        return int(place, 16) % self.count == self.index
+        return int(digest, 16) % self.count == self.index
 
 
 def tasks_of(
@@ -70,7 +70,7 @@ def tasks_of(
 
 def output_folder(job: JobFile, base: Path) -> Path:
     """Return the output folder of a job. Raises UsageError if its name is unusable."""
-    folder = whole(job.output.folder, base.absolute())
+    folder = absolute(job.output.folder, base.absolute())
     refuse_odd_characters(folder)
     return Path(folder)
 
@@ -82,7 +82,7 @@ class _Maker:
         self._job, self._base, self._shard, self._listdir = job, base, shard, listdir
         self._folder = output_folder(job, base)
         self._cells = cells_of(job.matrix)
-        self._moulds = Moulds(job, base)
+        self._templates = RequestTemplates(job, base)
         self._names = Names(job.output, has_input=job.input is not None, matrix=[name for name, _ in job.matrix])
         wildcards = job.prompts.wildcards
         self._wildcards = Wildcards(None if wildcards is None else base / from_home(wildcards))
@@ -99,7 +99,9 @@ class _Maker:
         rows: list[Row] = []
         for row in rows_of(self._job.prompts, self._base):
             if len(rows) >= MOST_ROWS_PER_IMAGE:
-                raise UsageError(f"more than {MOST_ROWS_PER_IMAGE} prompts for each image of a folder are too many")
+                raise UsageError(
+                    f"there are more than {MOST_ROWS_PER_IMAGE} prompts for each image of the folder: use fewer"
+                )
             if isinstance(row, Row):
                 rows.append(row)
             elif self._has(_sha256(row.input)):
@@ -140,10 +142,12 @@ class _Maker:
             return (material.caption,)
         if row.text is not None:
             return texts_of(row, self._job.prompts, self._wildcards)
-        if material.over is None:
+        if material.base_request is None:
             in_table = self._job.prompts.table is not None
             where = (
-                "the column prompt, or give a template" if in_table else "a text file beside it, or give one for all"
+                "the column prompt, or set a template"
+                if in_table
+                else "a text file beside it, or set one for all images"
             )
             raise NoPrompt(f"it has no prompt: write one into {where}")
         return (None,)
@@ -151,43 +155,43 @@ class _Maker:
     def _of_cell(
         self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, images: "_Images"
     ) -> Iterator[BatchTask | Skipped]:
-        mould = self._mould(material, row, cell, text)
-        first = row_seed if mould.seed is None else mould.seed
-        if first + mould.count - 1 > MAX_SEED:
-            raise UsageError(f"the seed {first} is too large to count {mould.count} images up from it")
-        for index in range(mould.count):
+        template = self._template(material, row, cell, text)
+        first = row_seed if template.seed is None else template.seed
+        if first + template.count - 1 > MAX_SEED:
+            raise UsageError(f"the seed {first} is too large for {template.count} images, whose seeds count up from it")
+        for index in range(template.count):
             seed = first + index
             words = text
             if text is not None and material.caption is None:
                 words = drawn_text(text, seed, row, self._job.prompts, self._wildcards)
-            request = mould.request if words is None else replace(mould.request, prompt=words)
+            request = template.request if words is None else replace(template.request, prompt=words)
             request = replace(request, seed=seed)
             by = NamedBy(
                 request=request,
                 input=material.input,
                 row=row.number,
                 index=index,
-                count=mould.count,
+                count=template.count,
                 cell=cell.label,
                 fields=row.fields,
             )
-            task = self._task(material, request, mould, by, images)
+            task = self._task(material, request, template, by, images)
             if task is not None:
                 yield task
 
-    def _mould(self, material: Material, row: Row, cell: Cell, text: str | None) -> Mould:
-        if material.over is not None:
-            return self._moulds.mould_over(cell, row.settings, material.over, text)
-        return self._moulds.mould(
+    def _template(self, material: Material, row: Row, cell: Cell, text: str | None) -> RequestTemplate:
+        if material.base_request is not None:
+            return self._templates.template_from_request(cell, row.settings, material.base_request, text)
+        return self._templates.template(
             cell, row.settings, has_input=material.path is not None, has_mask=material.mask is not None
         )
 
     def _task(
-        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, images: "_Images"
+        self, material: Material, request: GenerateRequest, template: RequestTemplate, by: NamedBy, images: "_Images"
     ) -> BatchTask | Skipped | None:
-        settings = _sha256(f"{mould.digest} {request.prompt}")
-        place = _sha256(json.dumps([material.input, settings, request.seed]))
-        is_new, is_ours = self._seen.add(place), self._has(place)
+        settings = _sha256(f"{template.digest} {request.prompt}")
+        digest = _sha256(json.dumps([material.input, settings, request.seed]))
+        is_new, is_ours = self._seen.add(digest), self._has(digest)
         if not is_new:
             return Skipped(input="", reason=_TWICE, kind="twice") if is_ours else None
         name = self._names.name(by)  # also for other shards' tasks: all shards must assign the same names
@@ -197,27 +201,27 @@ class _Maker:
             output = self._output(name.path)
         except UsageError as error:
             return Skipped(input="", reason=str(error), kind=error.kind)
-        looked = images.looked_at(request)
-        if not isinstance(looked, Looked):
-            return looked
+        hashed = images.hashed(request)
+        if not isinstance(hashed, HashedImages):
+            return hashed
         return BatchTask(
-            key=_sha256(f"{place} {looked.hash}"),
-            request=replace(request, images=looked.images, output=output),
+            key=_sha256(f"{digest} {hashed.hash}"),
+            request=replace(request, images=hashed.images, output=output),
             input=material.input,
             output=name.path,
             is_twin=name.is_twin,
             settings_hash=settings,
-            input_hash=looked.hash,
+            input_hash=hashed.hash,
         )
 
     def _output(self, name: str) -> Output:
         if self._into_input is not None and name.casefold().startswith(self._into_input):
-            raise UsageError("its image would go into the input folder: choose another output folder")
+            raise UsageError("its image would be written to the input folder: choose another output folder")
         path = whole_path(self._folder, name)
         return Output(path=as_template(path), overwrite=self._job.output.existing == "overwrite")
 
-    def _has(self, place: str) -> bool:
-        return self._shard is None or self._shard.has(place)
+    def _has(self, digest: str) -> bool:
+        return self._shard is None or self._shard.has(digest)
 
     def _check_cells(self) -> None:
         """Report conflicting settings before searching for any file; skipped if a table may still change them."""
@@ -226,7 +230,7 @@ class _Maker:
         for cell in self._cells:
             asked = self._job.input
             if asked is None or asked.work != "again":
-                self._moulds.mould(
+                self._templates.template(
                     cell, {}, has_input=asked is not None, has_mask=asked is not None and asked.masks is not None
                 )
 
@@ -242,20 +246,20 @@ class _Images:
 
     def __init__(self, material: Material) -> None:
         self._material = material
-        self._known: dict[tuple[str, ...], Looked | None] = {}
+        self._known: dict[tuple[str, ...], HashedImages | None] = {}
 
-    def looked_at(self, request: GenerateRequest) -> Looked | Skipped | None:
+    def hashed(self, request: GenerateRequest) -> HashedImages | Skipped | None:
         """Return the hashed images; None if they were already reported as unusable."""
         images = request.images
         if not images and not self._material.is_again:
-            return Looked(images=(), hash=None)
+            return HashedImages(images=(), hash=None)
         key = tuple(image.path for image in images)
         if key in self._known:
             return self._known[key]
         if len(self._known) > 100:  # images named by rows; a folder contributes two at most
             self._known.clear()
         try:
-            found = self._known[key] = looked_at(self._material, images)
+            found = self._known[key] = hash_images(self._material, images)
         except MezzotintError as error:
             self._known[key] = None
             name = self._material.input or ""

@@ -48,11 +48,11 @@ class Wildcards:
         for _ in range(DEEPEST + 1):
             prompt = draw.choices(_hidden(prompt))
             if len(prompt) > MAX_PROMPT:
-                raise UsageError(f"the prompt grows to {len(prompt)} characters; at most {MAX_PROMPT} can be")
+                raise UsageError(f"the prompt grows to {len(prompt)} characters; at most {MAX_PROMPT} are allowed")
             if self._folder is None or not _WILDCARD.search(prompt):
                 return _plain(prompt)
             prompt = _WILDCARD.sub(lambda found: draw.one_of(self._of(found[1])), _escaped(prompt))
-        raise UsageError(f"wildcards stand in wildcards more than {DEEPEST} deep: '{plain(prompt, 60)}'")
+        raise UsageError(f"wildcards are nested more than {DEEPEST} deep: '{plain(prompt, 60)}'")
 
     # ---- all expansions
 
@@ -64,7 +64,7 @@ class Wildcards:
 
         def stood_for(found: re.Match[str]) -> str:
             if len(names) >= MOST_CHOICES:
-                raise UsageError(f"the prompt has more than {MOST_CHOICES} wildcards: make it plainer")
+                raise UsageError(f"the prompt has more than {MOST_CHOICES} wildcards: simplify it")
             mark = next(stand_ins)
             names[mark] = self._all_texts(found[1], within)
             return mark
@@ -75,13 +75,13 @@ class Wildcards:
     def _all_texts(self, name: str, within: tuple[str, ...]) -> tuple[str, ...]:
         way = (*within, name)
         if name in within:
-            raise UsageError(f"the wildcard __{plain(name)}__ stands in itself: {plain(' > '.join(way))}")
+            raise UsageError(f"the wildcard __{plain(name)}__ contains itself: {plain(' > '.join(way))}")
         if len(way) > DEEPEST:
-            raise UsageError(f"wildcards stand in wildcards more than {DEEPEST} deep: {plain(' > '.join(way))}")
+            raise UsageError(f"wildcards are nested more than {DEEPEST} deep: {plain(' > '.join(way))}")
         if name not in self._texts:
             found = tuple(dict.fromkeys(text for line in self._of(name) for text in self._expanded(line, way)))
             if len(found) > MOST_PROMPTS:
-                raise UsageError(f"the wildcard __{plain(name)}__ stands for {len(found)} texts, {_TOO_MANY}")
+                raise UsageError(f"the wildcard __{plain(name)}__ expands to {len(found)} texts, {_TOO_MANY}")
             self._texts[name] = found
         return self._texts[name]
 
@@ -99,15 +99,13 @@ class Wildcards:
             inside = path.resolve().is_relative_to(folder.resolve())
             data = read_limited(path, _MOST_BYTES) if inside else b""
         except (ModelRefused, StorageError, OSError, RuntimeError) as error:
-            raise UsageError(
-                f"the wildcard __{plain(name)}__ has no file that can be read: {plain(error, 300)}"
-            ) from None
+            raise UsageError(f"the wildcard __{plain(name)}__ has no readable file: {plain(error, 300)}") from None
         if not inside:
-            raise UsageError(f"the wildcard __{plain(name)}__ leads out of its folder {plain(folder, 200)}")
+            raise UsageError(f"the wildcard __{plain(name)}__ is outside its folder {plain(folder, 200)}")
         return _lines_of(data, name)
 
 
-_TOO_MANY = f"and at most {MOST_PROMPTS} are taken; choices = 'one' draws one of them for each image"
+_TOO_MANY = f"but at most {MOST_PROMPTS} are allowed; choices = 'one' draws one of them for each image"
 
 
 def _stand_ins(text: str) -> "itertools.filterfalse[str]":
@@ -120,7 +118,7 @@ def _products(texts: Sequence[str], names: dict[str, tuple[str, ...]]) -> tuple[
     count = sum(math.prod(len(names[mark]) for mark in each) for each in marks)
     longest = max(map(len, texts)) + sum(max(map(len, each)) for each in names.values())
     if count > MOST_PROMPTS or count * longest > _MOST_TEXT:
-        raise UsageError(f"the alternatives of the prompt make {min(count, 10**9)} prompts, {_TOO_MANY}")
+        raise UsageError(f"the alternatives of the prompt expand to {min(count, 10**9)} prompts, {_TOO_MANY}")
     return tuple(
         _filled(text, dict(zip(each, chosen, strict=True)))
         for text, each in zip(texts, marks, strict=True)
@@ -137,9 +135,9 @@ def _lines_of(data: bytes, name: str) -> tuple[str, ...]:
     lines = [line.strip() for line in text.splitlines()[:_MOST_LINES]]
     kept = tuple(line for line in lines if line and not line.startswith("#"))
     if not kept:
-        raise UsageError(f"the wildcard __{plain(name)}__ has no lines: write one text in each")
+        raise UsageError(f"the wildcard __{plain(name)}__ has no lines: write one text per line")
     if not all(map(is_text, kept)):
-        raise UsageError(f"the file of the wildcard __{plain(name)}__ is no text in UTF-8: save it as that")
+        raise UsageError(f"the file of the wildcard __{plain(name)}__ is not valid UTF-8: save it as UTF-8")
     return kept
 
 
@@ -156,7 +154,7 @@ class _Draw:
         """Draw one of the texts."""
         self._count += 1
         if self._count > MOST_CHOICES:
-            raise UsageError(f"the prompt asks for more than {MOST_CHOICES} choices: make it plainer")
+            raise UsageError(f"the prompt asks for more than {MOST_CHOICES} choices: simplify it")
         digest = hashlib.sha256(f"{self._seed}/{self._count}".encode()).digest()
         return texts[int.from_bytes(digest[:8], "big") % len(texts)]
 

@@ -48,7 +48,7 @@ def chance(attribute: str) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StatedAttributes:
     """The attributes of scene and first thing that a caption states; None if omitted."""
 
     kind: str | None
@@ -67,10 +67,10 @@ def _index(values: tuple[str, ...], value: str | None) -> int:
     return len(values) if value is None else values.index(value)
 
 
-def full_told(scene: Scene) -> Told:
+def all_attributes(scene: Scene) -> StatedAttributes:
     """Return all attributes of a scene."""
     thing = scene.things[0]
-    return Told(
+    return StatedAttributes(
         kind=thing.kind,
         colour=thing.colour,
         place=thing.place,
@@ -80,11 +80,11 @@ def full_told(scene: Scene) -> Told:
     )
 
 
-def random_told(scene: Scene, rng: random.Random) -> Told:
+def random_attributes(scene: Scene, rng: random.Random) -> StatedAttributes:
     """Choose attributes to state at random: nearly always the thing and its colour, the rest more often than not."""
-    whole = full_told(scene)
+    whole = all_attributes(scene)
     thing = rng.random() < 0.95
-    return Told(
+    return StatedAttributes(
         kind=whole.kind if thing else None,
         colour=whole.colour if thing and rng.random() < 0.85 else None,
         place=whole.place if thing and rng.random() < 0.5 else None,
@@ -94,79 +94,73 @@ def random_told(scene: Scene, rng: random.Random) -> Told:
     )
 
 
-def random_caption(scene: Scene, rng: random.Random) -> tuple[str, Told]:
+def random_caption(scene: Scene, rng: random.Random) -> tuple[str, StatedAttributes]:
     """Return a random caption of the scene and the attributes it states."""
-    told = random_told(scene, rng)
+    stated = random_attributes(scene, rng)
     style = rng.choice((_sentence, _sentence, _fronted, _scene_first, _tags))
-    text = style(told, scene.things[1:], rng)
+    text = style(stated, scene.things[1:], rng)
     if not text:
         return random_caption(scene, rng)
-    return _cased(_with_noise(text, rng), rng), told
+    return _cased(_with_noise(text, rng), rng), stated
 
 
-def plain_caption(scene: Scene) -> str:
-    """Return a plain caption that states all attributes."""
-    told = full_told(scene)
-    return _sentence(told, scene.things[1:], random.Random(0))
-
-
-def _sentence(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
-    parts = [_subject(told, others, rng), *_scene_parts(told, rng)]
+def _sentence(stated: StatedAttributes, others: tuple[Thing, ...], rng: random.Random) -> str:
+    parts = [_subject(stated, others, rng), *_scene_parts(stated, rng)]
     return " ".join(part for part in parts if part)
 
 
-def _fronted(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
-    scene = _scene_parts(told, rng)
+def _fronted(stated: StatedAttributes, others: tuple[Thing, ...], rng: random.Random) -> str:
+    scene = _scene_parts(stated, rng)
     rng.shuffle(scene)
     cut = rng.randrange(len(scene) + 1)
     front = " ".join(part for part in scene[:cut] if part)
-    rest = " ".join(part for part in [_subject(told, others, rng), *scene[cut:]] if part)
+    rest = " ".join(part for part in [_subject(stated, others, rng), *scene[cut:]] if part)
     return ", ".join(part for part in (front, rest) if part)
 
 
-def _scene_first(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
+def _scene_first(stated: StatedAttributes, others: tuple[Thing, ...], rng: random.Random) -> str:
     words = []
-    if told.weather:
-        words.append(rng.choice(WEATHER_ADJECTIVES[told.weather]))
-    words.append(rng.choice(TERRAIN_NOUNS[told.terrain] if told.terrain else ("landscape", "scene")))
-    if told.time:
-        words.append(rng.choice(TIME_PHRASES[told.time]))
-    subject = _subject(told, others, rng)
+    if stated.weather:
+        words.append(rng.choice(WEATHER_ADJECTIVES[stated.weather]))
+    words.append(rng.choice(TERRAIN_NOUNS[stated.terrain] if stated.terrain else ("landscape", "scene")))
+    if stated.time:
+        words.append(rng.choice(TIME_PHRASES[stated.time]))
+    subject = _subject(stated, others, rng)
     joint = rng.choice((" with ", ", ", " and ")) if subject else ""
     return " ".join(words) + joint + subject
 
 
-def _tags(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
-    tags = [_named(told.kind, told.colour, rng)] if told.kind else []
+def _tags(stated: StatedAttributes, others: tuple[Thing, ...], rng: random.Random) -> str:
+    tags = [_named(stated.kind, stated.colour, rng)] if stated.kind else []
     tags += [_named(other.kind, other.colour, rng) for other in others]
-    if told.place:
-        tags.append(rng.choice(PLACE_PHRASES[told.place]))
-    if told.terrain:
-        tags.append(rng.choice(TERRAIN_NOUNS[told.terrain]))
-    if told.time:
-        tags.append(rng.choice(TIME_WORDS[told.time]))
-    if told.weather:
-        tags.append(rng.choice(WEATHER_ADJECTIVES[told.weather]))
+    if stated.place:
+        tags.append(rng.choice(PLACE_PHRASES[stated.place]))
+    if stated.terrain:
+        tags.append(rng.choice(TERRAIN_NOUNS[stated.terrain]))
+    if stated.time:
+        tags.append(rng.choice(TIME_WORDS[stated.time]))
+    if stated.weather:
+        tags.append(rng.choice(WEATHER_ADJECTIVES[stated.weather]))
     rng.shuffle(tags)
     return rng.choice((", ", ", ", " ")).join(tags)
 
 
-def _scene_parts(told: Told, rng: random.Random) -> list[str]:
+def _scene_parts(stated: StatedAttributes, rng: random.Random) -> list[str]:
     return [
-        rng.choice(TERRAIN_PHRASES[told.terrain]) if told.terrain else "",
-        rng.choice(TIME_PHRASES[told.time]) if told.time else "",
-        rng.choice(WEATHER_PHRASES[told.weather]) if told.weather else "",
+        rng.choice(TERRAIN_PHRASES[stated.terrain]) if stated.terrain else "",
+        rng.choice(TIME_PHRASES[stated.time]) if stated.time else "",
+        rng.choice(WEATHER_PHRASES[stated.weather]) if stated.weather else "",
     ]
 
 
-def _subject(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
-    if told.kind is None:
+def _subject(stated: StatedAttributes, others: tuple[Thing, ...], rng: random.Random) -> str:
+    if stated.kind is None:
         return ""
-    size = told.place in SIZE_WORDS and rng.random() < 0.4
-    adjective = rng.choice(SIZE_WORDS[told.place]) + " " if told.place and size else ""
-    words = [with_article(adjective + _named(told.kind, told.colour, rng), rng)]
-    if told.place and not size:
-        words.append(rng.choice(PLACE_PHRASES[told.place]))
+    size = stated.place in SIZE_WORDS and rng.random() < 0.4
+    adjective = rng.choice(SIZE_WORDS[stated.place]) + " " if stated.place and size else ""
+    words = [with_article(adjective + _named(stated.kind, stated.colour, rng), rng)]
+    if stated.place and not size:
+        words.append(rng.choice(PLACE_PHRASES[stated.place]))
     words += [f"and {with_article(_named(other.kind, other.colour, rng), rng)}" for other in others]
     return " ".join(words)
 

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from PIL import Image
 
-from mezzotint.benchmarks.postcards.captions import VALUES, full_told
+from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes
 from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
 from mezzotint.benchmarks.postcards.measures import NORMAL_95, Array
-from mezzotint.benchmarks.postcards.scoring import Question
+from mezzotint.benchmarks.postcards.scoring import EvalCase
 
 _SAME = 99.0  # decibels, reported for identical images
 
@@ -45,13 +45,13 @@ class Comparison:
         self._gains: list[list[int]] = []  # per image and attribute: 1 better, 0 equal, -1 worse
 
     @torch.no_grad()
-    def add(self, question: Question, exact: Image.Image, made: Image.Image) -> None:
+    def add(self, case: EvalCase, exact: Image.Image, made: Image.Image) -> None:
         """Compare an image with the exact one."""
         self._psnr.append(psnr(exact, made))
         features = self._judge.features(pixels_of([exact, made]))
         length = float(features[0].norm())
         self._features.append(float((features[1] - features[0]).norm()) / length if length else 0.0)
-        truth = full_told(question.scene).indices()
+        truth = all_attributes(case.scene).indices()
         verdicts = self._judge.verdicts(features)
         right = [(verdicts[name].argmax(dim=1) == truth[name]).int().tolist() for name in VALUES]
         self._gains.append([after - before for before, after in right])

@@ -27,7 +27,7 @@ FEATURES = 64
 GROUPS = 8
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MAX_CONFIG = 2**16
-HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes it"
+HOW_TO_MAKE = "`make starter ARGS='--only judge'` creates it"
 
 
 class Judge(nn.Module):
@@ -95,7 +95,7 @@ def save_judge(judge: Judge, folder: Path, trained: Mapping[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"cannot make the folder {plain(folder, 300)}: {error.strerror}") from error
+        raise StorageError(f"cannot create the folder {plain(folder, 300)}: {error.strerror}") from error
     tensors = {name: tensor.detach().cpu().half().contiguous() for name, tensor in judge.state_dict().items()}
     config = {"what": "judge", "size": SIZE, "attributes": VALUES, "licence": "Apache-2.0", "trained": dict(trained)}
     atomic_write(folder / WEIGHTS, save(tensors, metadata={"format": "pt"}), overwrite=True)
@@ -109,11 +109,11 @@ def load_judge(folder: Path) -> Judge:
     config = read_json_object(folder / CONFIG, MAX_CONFIG)
     stated = {name: list(values) for name, values in VALUES.items()}
     if config.get("attributes") != stated or config.get("size") != SIZE:
-        raise _refused(folder, "it was trained for other images than are drawn now")
+        raise _refused(folder, "it was trained on a different version of the images")
     judge = Judge()
     wanted = {name: tuple(tensor.shape) for name, tensor in judge.state_dict().items()}
     if {name: spec.shape for name, spec in read_header(folder / WEIGHTS).tensors.items()} != wanted:
-        raise _refused(folder, "its weights are not those of this judge")
+        raise _refused(folder, "its weights have other names or shapes")
     read = read_tensors([folder / WEIGHTS], on_bytes=lambda _: None, cancelled=lambda: False)
     judge.load_state_dict({name: tensor.float() for name, tensor in read})
     return judge.eval()

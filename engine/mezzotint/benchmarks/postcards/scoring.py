@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from mezzotint.benchmarks.postcards.captions import VALUES, chance, full_told, random_caption
+from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes, chance, random_caption
 from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
 from mezzotint.benchmarks.postcards.measures import Array, detail, frechet_distance, wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
@@ -19,7 +19,7 @@ WORLD = 0  # seed of the scenes, the same for all models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EvalCase:
     """A held-out scene, and a prompt that states all its attributes."""
 
     number: int
@@ -48,23 +48,23 @@ class Score:
     images: int
 
 
-def questions(count: int) -> Iterator[Question]:
-    """Yield the first `count` questions, which never change."""
+def eval_cases(count: int) -> Iterator[EvalCase]:
+    """Yield the first `count` cases, which never change."""
     for number in range(count):
         scene = judging_scene(WORLD, number)
-        yield Question(number=number, prompt=_telling_all(scene, number), scene=scene)
+        yield EvalCase(number=number, prompt=_telling_all(scene, number), scene=scene)
 
 
 def _telling_all(scene: Scene, number: int) -> str:
     """Return the first of the scene's random captions that states all attributes."""
     rng = random.Random(f"bench {WORLD} {number}")
     while True:
-        prompt, told = random_caption(scene, rng)
-        if told == full_told(scene):
+        prompt, stated = random_caption(scene, rng)
+        if stated == all_attributes(scene):
             return prompt
 
 
-class Tally:
+class Scorer:
     """Accumulates scores of images, each compared with a drawn one of the same scene and size."""
 
     def __init__(self, judge: Judge) -> None:
@@ -75,14 +75,12 @@ class Tally:
         self._detail_made = self._detail_drawn = 0.0
         self._seconds: list[float] = []
 
-    def add(self, question: Question, image: Image.Image, seconds: float | None = None) -> None:
+    def add(self, case: EvalCase, image: Image.Image, seconds: float | None = None) -> None:
         """Score an image, given the time it took to generate."""
         if image.width != image.height:
-            raise UsageError(
-                f"the judge looks at square images, and this one is {image.width}x{image.height}; give a square --size"
-            )
-        drawn = paint(question.scene, image.width)
-        made_features, drawn_features = self._look(question, image, drawn)
+            raise UsageError(f"the judge needs square images, not {image.width}x{image.height}; use a square --size")
+        drawn = paint(case.scene, image.width)
+        made_features, drawn_features = self._features(case, image, drawn)
         self._made.append(made_features)
         self._drawn.append(drawn_features)
         self._detail_made += detail(image)
@@ -91,9 +89,9 @@ class Tally:
             self._seconds.append(seconds)
 
     @torch.no_grad()
-    def _look(self, question: Question, image: Image.Image, drawn: Image.Image) -> tuple[Array, Array]:
+    def _features(self, case: EvalCase, image: Image.Image, drawn: Image.Image) -> tuple[Array, Array]:
         features = self._judge.features(pixels_of([image, drawn]))
-        truth = full_told(question.scene).indices()
+        truth = all_attributes(case.scene).indices()
         for name, scores in self._judge.verdicts(features[:1]).items():
             self._right[name] += int(scores.argmax()) == truth[name]
         made, held = features.double().numpy()
@@ -118,8 +116,8 @@ def _share(name: str, right: int, asked: int) -> Share:
 
 def score_drawn(judge: Judge, count: int) -> Score:
     """Score other drawings of the same scenes: what a perfect model would reach with this judge."""
-    tally = Tally(judge)
-    for question in questions(count):
-        again = replace(question.scene, seed=question.scene.seed ^ 1)
-        tally.add(question, paint(again))
-    return tally.score()
+    scorer = Scorer(judge)
+    for case in eval_cases(count):
+        again = replace(case.scene, seed=case.scene.seed ^ 1)
+        scorer.add(case, paint(again))
+    return scorer.score()

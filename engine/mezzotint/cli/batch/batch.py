@@ -13,35 +13,34 @@ from mezzotint.cli.batch.options import (
     with_batch_size,
 )
 from mezzotint.cli.command_options import add_command, add_json
-from mezzotint.cli.context import Context
+from mezzotint.cli.context import PARTLY_DONE, Context
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
 
-PARTLY_DONE = 3
 BELOW = ("run", "status", "report", "merge")
 
 
 def add(commands: "Commands") -> None:
     """Add the command and its subcommands."""
-    parser = add_command(commands, "batch", "Make the images of a folder or a list.", examples=EXAMPLES)
+    parser = add_command(commands, "batch", "Generate images from a folder or a list.", examples=EXAMPLES)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", dest="batch_command", required=True)
-    running = add_command(below, "run", "Make what is missing (the word run may be left out).", run, EXAMPLES)
+    running = add_command(below, "run", "Generate the missing images (`run` may be left out).", run, EXAMPLES)
     add_job_options(running)
     add_run_options(running)
-    status = add_command(below, "status", "Say how the batch of an output folder stands.", show_status)
+    status = add_command(below, "status", "Show the status of the batch in an output folder.", show_status)
     add_json(status)
-    report = add_command(below, "report", "List what became of every image.", show_report)
-    report.add_argument("--csv", action="store_true", help="as CSV, with all that is known of each")
-    report.add_argument("--failed", action="store_true", help="only what could not be made")
-    merging = add_command(below, "merge", "Put the manifests of all shards together, and check them.", merge_shards)
+    report = add_command(below, "report", "List the outcome of every image.", show_report)
+    report.add_argument("--csv", action="store_true", help="as CSV, with all details")
+    report.add_argument("--failed", action="store_true", help="only failed images")
+    merging = add_command(below, "merge", "Merge the manifests of all shards, and check them.", merge_shards)
     merging.add_argument("--quick", action="store_true", help="do not read the images to compare their pixels")
     add_json(merging)
     for one in (status, report, merging):
         one.add_argument("folder", metavar="OUT", type=Path, help="the output folder of a batch")
 
 
-def with_its_command(words: list[str]) -> list[str]:
+def insert_run_command(words: list[str]) -> list[str]:
     """Return the arguments with `run` inserted if `batch` is followed by a folder or an option."""
     if words[:1] != ["batch"] or words[1:2] in ([], ["-h"], ["--help"]) or words[1] in BELOW:
         return words
@@ -96,12 +95,12 @@ def merge_shards(arguments: argparse.Namespace, context: Context) -> int:
         ("missing", merged.missing), ("made twice", merged.duplicates), ("conflict", merged.conflicts),
     ):  # fmt: skip
         for finding in findings:
-            context.terminal.talk(f"{what}: {finding}")
+            context.terminal.message(f"{what}: {finding}")
     if arguments.json:
         context.terminal.json(merged)
     else:
         context.terminal.result(merged.path)
-        context.terminal.talk(f"{merged.tasks} tasks, {merged.failures} of them failed")
+        context.terminal.message(f"{merged.tasks} tasks, {merged.failures} of them failed")
     if not merged.is_whole:
         return 1
     return PARTLY_DONE if merged.failures else 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from mezzotint.batch.job.job import (
-    MOST_TOGETHER,
+    BATCH_SIZE_LIMIT,
     Choices,
     Existing,
     ImageFormat,
@@ -158,7 +158,7 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="edit each image by the prompt, for models that take reference images, such as FLUX.1 Kontext",
     )
-    work.add_argument("--regenerate", dest="again", action="store_true", help="make each image again from its metadata")
+    work.add_argument("--regenerate", dest="again", action="store_true", help="regenerate each image from its metadata")
     work.add_argument("--again", action="store_true", help=argparse.SUPPRESS)  # its name in 0.1
 
 
@@ -195,7 +195,7 @@ def seeds(words: str) -> tuple[int, ...]:
 
 def batch_size(words: str) -> int | Literal["auto"]:
     """Parse a batch size: a number or `auto`."""
-    return "auto" if words == "auto" else integer(1, MOST_TOGETHER, 4)(words)
+    return "auto" if words == "auto" else integer(1, BATCH_SIZE_LIMIT, 4)(words)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -224,7 +224,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--batch-size",
         metavar="N",
         type=batch_size,
-        help="denoise so many images together, or auto (default: as in the job, otherwise auto: 4 on a CPU, 8 on a "
+        help="denoise this many images together, or auto (default: as in the job, otherwise auto: 4 on a CPU, 8 on a "
         "GPU, fewer where memory is short); 1: the same pixels however the work is divided",
     )
     group.add_argument(

@@ -39,7 +39,7 @@ class BatchBar:
 
 
 def detail_of(progress: Progress) -> str:
-    """Format the known parts of the progress: `12 of 80, 1.4/s, 50 s left, 2 failed, 3.1 GB of the card`."""
+    """Format the known parts of the progress: `12 of 80, 1.4/s, 50 s left, 2 failed, 3.1 GB of VRAM`."""
     failed = progress.failed + progress.set_aside
     parts = [f"{progress.looked_at} of {progress.total}" if progress.total is not None else f"{progress.looked_at}"]
     if progress.per_second is not None:
@@ -49,7 +49,7 @@ def detail_of(progress: Progress) -> str:
     if failed:
         parts.append(f"{failed} failed")
     if progress.vram_bytes is not None:
-        parts.append(f"{size(progress.vram_bytes)} of the card")
+        parts.append(f"{size(progress.vram_bytes)} of VRAM")
     return ", ".join(parts)
 
 

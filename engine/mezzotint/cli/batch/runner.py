@@ -18,24 +18,25 @@ from mezzotint.batch.manifest.shards import shard_of
 from mezzotint.batch.run.devices import has_card, lease_names, leased
 from mezzotint.batch.run.leftovers import sweep
 from mezzotint.batch.run.owner import Owner
-from mezzotint.batch.run.run import Ended, How, Run, Stream
+from mezzotint.batch.run.run import Ended, Run, RunOptions, Stream
 from mezzotint.batch.run.watch import signatures, watched
 from mezzotint.batch.run.workers import (
     EngineWorker,
     ProcessWorker,
     Worker,
+    default_batch_size,
     device_environment,
     parsed_devices,
     server_command,
-    usual_together,
 )
 from mezzotint.batch.tasks.counting import expected_tasks
 from mezzotint.batch.tasks.tasks import BatchTask, Shard, Skipped, output_folder, tasks_of
 from mezzotint.batch_protocol import BatchBegun, BatchEnded
-from mezzotint.cli.batch.lines import figures_of
-from mezzotint.cli.batch.show import Form, Show, summary
-from mezzotint.cli.context import Context
-from mezzotint.cli.queue.run import stopped_in_good_order
+from mezzotint.cli.batch.json_lines import figures_of
+from mezzotint.cli.batch.reporter import BatchReporter, summary
+from mezzotint.cli.context import PARTLY_DONE, Context
+from mezzotint.cli.queue.run import graceful_signals
+from mezzotint.cli.reporter import OutputFormat
 from mezzotint.errors import Cancelled, MezzotintError, UsageError
 from mezzotint.protocol import ModelRef
 from mezzotint.trouble import shown
@@ -43,20 +44,18 @@ from mezzotint.trouble import shown
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
 
-PARTLY_DONE = 3
-
 
 def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Context) -> int:
     """Generate a job's missing images; its paths are relative to `base`. Returns 3 if the manifest has failures."""
-    form: Form = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
+    output_format: OutputFormat = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
     shard = shard_of(arguments.shard, os.environ)
     devices = None if arguments.devices is None else parsed_devices(arguments.devices)
     if arguments.ray is not None and devices is not None:
-        raise UsageError("--ray and --devices both say who works: leave one of them out")
-    if arguments.previews and form != "jsonl":
+        raise UsageError("--ray and --devices are mutually exclusive: leave one out")
+    if arguments.previews and output_format != "jsonl":
         raise UsageError("--jsonl-previews requires --jsonl")
     if arguments.watch and job.input is None:
-        raise UsageError("--watch waits for images in a folder: name that folder")
+        raise UsageError("--watch requires an input folder: name it")
     if arguments.stop_with_input:
         from mezzotint.cli.input_stop import stop_with_input
 
@@ -64,13 +63,13 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
     catalog = context.make_catalog(arguments.models_folder)
     _check_model(job, catalog)
     if arguments.dry_run:
-        from mezzotint.cli.batch.dry import show_dry_run
+        from mezzotint.cli.batch.dry_run import show_dry_run
 
-        show_dry_run(job, base, shard, catalog, context, form)
+        show_dry_run(job, base, shard, catalog, context, output_format)
         return 0
-    show = Show(context, form, shown(output_folder(job, base)))
-    ended = _made(job, base, shard, devices, arguments, catalog, context, show)
-    return _finished(ended, context, show)
+    reporter = BatchReporter(context, output_format, shown(output_folder(job, base)))
+    ended = _run_batch(job, base, shard, devices, arguments, catalog, context, reporter)
+    return _finished(ended, context, reporter)
 
 
 def _check_model(job: JobFile, catalog: "Catalog") -> None:
@@ -79,7 +78,7 @@ def _check_model(job: JobFile, catalog: "Catalog") -> None:
         catalog.find(ModelRef(id=job.settings.model))
 
 
-def _made(
+def _run_batch(
     job: JobFile,
     base: Path,
     shard: Shard | None,
@@ -87,45 +86,45 @@ def _made(
     arguments: argparse.Namespace,
     catalog: "Catalog",
     context: Context,
-    show: Show,
+    reporter: BatchReporter,
 ) -> Ended:
     folder, stopped = output_folder(job, base), threading.Event()
     stream = _stream(job, base, shard, stopped, arguments.watch)
     if arguments.previews:
         stream = map(_with_previews, stream)
-    together = _together(arguments.batch_size, job)
+    batch_size = _batch_size(arguments.batch_size, job)
     with (
-        stopped_in_good_order(context),
+        graceful_signals(context),
         Owner.take(folder, shard) as owner,
-        show.following(_begun(job, folder, shard, devices)),
+        reporter.following(_begun_event(job, folder, shard, devices)),
         leased(
             [] if arguments.ray else lease_names(devices, job.settings.device, os.environ, has_card),
             waits=arguments.wait,
-            tell=lambda words: show.notice("waiting", words),
+            report=lambda words: reporter.notice("waiting", words),
         ),
         Manifest.open(folder, shard) as manifest,
-        _workers(devices, owner, catalog, arguments, context, together, job.settings.device) as workers,
+        _workers(devices, owner, catalog, arguments, context, batch_size, job.settings.device) as workers,
     ):
-        _begin(manifest, job, shard, show)
-        _beside("sweeping", lambda: sweep(folder, manifest.path.stat().st_mtime, stopped))
+        _record_start(manifest, job, shard, reporter)
+        _in_background("sweeping", lambda: sweep(folder, manifest.path.stat().st_mtime, stopped))
         run = Run(
             stream,
             folder,
             manifest,
             workers,
-            show,
-            how=How(
+            reporter,
+            options=RunOptions(
                 existing=job.output.existing,
                 retry_failed=arguments.retry_failed,
                 waits_for_room=context.terminal.stderr.isatty(),
             ),
-            stopping=context.interrupt.asked,
+            stopping=context.interrupt.stop_requested,
         )
-        context.interrupt.last_words = lambda: manifest.release_now(run.under_way())
-        context.interrupt.finishes = "this image" if together == 1 else "the images that are being made"
-        context.interrupt.soften()
+        context.interrupt.before_exit = lambda: manifest.release_now(run.under_way())
+        context.interrupt.unit_of_work = "this image" if batch_size == 1 else "the images that are being made"
+        context.interrupt.enable_graceful_stop()
         if not arguments.watch:
-            _beside("counting", lambda: _count(job, base, shard, run, manifest))
+            _in_background("counting", lambda: _count(job, base, shard, run, manifest))
         try:
             return run.run()
         finally:
@@ -149,25 +148,27 @@ def _count(job: JobFile, base: Path, shard: Shard | None, run: Run, manifest: Ma
     manifest.note("counted", {"total": total})
 
 
-def _begun(job: JobFile, folder: Path, shard: Shard | None, devices: tuple[str, ...] | None) -> BatchBegun:
+def _begun_event(job: JobFile, folder: Path, shard: Shard | None, devices: tuple[str, ...] | None) -> BatchBegun:
     return BatchBegun(
         schema_version=SCHEMA_VERSION,
         folder=str(folder),
         title=job.title,
         pid=os.getpid(),
-        shard=_part(shard),
+        shard=_shard_name(shard),
         devices=devices or (),
     )
 
 
-def _part(shard: Shard | None) -> str | None:
+def _shard_name(shard: Shard | None) -> str | None:
     return None if shard is None else f"{shard.index}/{shard.count}"
 
 
-def _begin(manifest: Manifest, job: JobFile, shard: Shard | None, show: Show) -> None:
+def _record_start(manifest: Manifest, job: JobFile, shard: Shard | None, reporter: BatchReporter) -> None:
     if manifest.cut:
-        show.notice("manifest_cut", f"the manifest's last {manifest.cut} bytes were torn by a crash, and cut off")
-    part = _part(shard)
+        reporter.notice(
+            "manifest_cut", f"the manifest's last {manifest.cut} bytes were damaged by a crash and are cut off"
+        )
+    part = _shard_name(shard)
     manifest.note(
         "run",
         {
@@ -180,7 +181,7 @@ def _begin(manifest: Manifest, job: JobFile, shard: Shard | None, show: Show) ->
         },
     )
     if part is not None:
-        show.notice("shard", f"this is shard {part}; `mezzotint batch merge` puts all shards together")
+        reporter.notice("shard", f"this is shard {part}; `mezzotint batch merge` merges all shards")
 
 
 @contextlib.contextmanager
@@ -190,39 +191,39 @@ def _workers(
     catalog: "Catalog",
     arguments: argparse.Namespace,
     context: Context,
-    together: int | None,
+    batch_size: int | None,
     device: str | None,
 ) -> Iterator[list[Worker]]:
     folders: list[Path] = arguments.models_folder
     if arguments.ray is not None:
         from mezzotint.batch.ray.driver import ray_workers
 
-        stopping = context.interrupt.asked
+        stopping = context.interrupt.stop_requested
         with ray_workers(
-            arguments.ray, catalog, device=device, models_folders=folders, most=together, stopping=stopping
+            arguments.ray, catalog, device=device, models_folders=folders, batch_size=batch_size, stopping=stopping
         ) as workers:
             yield workers
     elif devices is None:
-        yield [EngineWorker(lambda: context.make_engine(catalog), together)]
+        yield [EngineWorker(lambda: context.make_engine(catalog), batch_size)]
     else:
         yield [
             ProcessWorker(
                 server_command(owner.hold_of_worker(number), folders),
                 device_environment(device),
-                most=together or usual_together(device),
+                batch_size=batch_size or default_batch_size(device),
             )
             for number, device in enumerate(devices)
         ]
 
 
-def _together(asked: int | Literal["auto"] | None, job: JobFile) -> int | None:
+def _batch_size(asked: int | Literal["auto"] | None, job: JobFile) -> int | None:
     """Return the batch size, or None for the device's default."""
     if asked is None:
         return job.output.batch_size
     return None if asked == "auto" else asked
 
 
-def _beside(name: str, work: Callable[[], object]) -> None:
+def _in_background(name: str, work: Callable[[], object]) -> None:
     """Run `work` in a background thread, ignoring its failures."""
 
     def quietly() -> None:
@@ -232,10 +233,10 @@ def _beside(name: str, work: Callable[[], object]) -> None:
     threading.Thread(target=quietly, name=f"batch: {name}", daemon=True).start()
 
 
-def _finished(ended: Ended, context: Context, show: Show) -> int:
+def _finished(ended: Ended, context: Context, reporter: BatchReporter) -> int:
     is_cut_off = ended.stopped == "interrupted"
     code = context.interrupt.exit_code if is_cut_off else PARTLY_DONE if ended.failures else 0
-    show.ended(
+    reporter.ended(
         BatchEnded(
             stopped=ended.stopped,
             failures=ended.failures,
@@ -243,15 +244,15 @@ def _finished(ended: Ended, context: Context, show: Show) -> int:
             progress=figures_of(ended.progress),
         )
     )
-    context.terminal.talk(summary(ended.progress))
+    context.terminal.message(summary(ended.progress))
     if is_cut_off:
-        error = Cancelled("stopped; run the same again to go on")
+        error = Cancelled("stopped; run the same command to resume")
         error.exit_code = code
         raise error
     return code
 
 
-def with_base(job: JobFile, folder: str | None) -> JobFile:
+def with_output_folder(job: JobFile, folder: str | None) -> JobFile:
     """Return the job with `folder` as its output folder, if given; relative to the current folder, not the job file."""
     if folder is None:
         return job

@@ -23,7 +23,7 @@ def save_job(job: JobFile, path: Path, context: Context, base: Path | None = Non
     target = path.absolute()
     write_job(moved(job, (base or Path.cwd()).absolute(), target.parent), target)
     context.terminal.result(str(path))
-    context.terminal.talk(f"nothing is made yet: `mezzotint run {shown(path)}` makes it")
+    context.terminal.message(f"nothing is generated yet; run the job with `mezzotint run {shown(path)}`")
     return 0
 
 

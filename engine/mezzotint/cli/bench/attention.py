@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mezzotint.benchmarks.attention_shapes import GROUPS
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import names_of
-from mezzotint.cli.columns import columns
+from mezzotint.cli.columns import columns, number_cell
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
 
@@ -22,38 +22,38 @@ EXAMPLES = """\
   mezzotint bench attention --shapes sdxl,cross --device cuda:0 --plot attention.svg
   mezzotint bench attention --json > rows.jsonl
 
-ms: of one call, the median. On a card only the device's time counts, and inputs change so that its cache cannot hold
-  them; on a processor the shapes are small ones of the same kinds.
-TFLOP/s: 4 b h nq nk d by that time, padding and all.
-ratio: the time of the best of torch's own (sdpa) by that of ours; above 1 ours is faster. The time of int8 counts
-  the conversion to 8 bits.
-error: how far off exact numbers it is, root mean square.
-memory: the most that was taken beside inputs.
+ms: median time of one call. On a GPU only device time counts, and inputs alternate so that its cache cannot hold them;
+  on a CPU the shapes are small ones of the same kinds.
+TFLOP/s: 4 b h nq nk d divided by that time, padding included.
+ratio: the best time of torch's own (sdpa) divided by ours; above 1 ours is faster. The time of int8 includes the
+  conversion to 8 bits.
+error: root mean square error against exact attention.
+memory: peak memory besides the inputs.
 """
 
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    summary = "Time attention: our kernels beside every implementation that torch has."
+    summary = "Benchmark attention: our kernels against all of torch's implementations."
     parser = add_command(commands, "attention", summary, run, EXAMPLES)
     parser.add_argument(
         "--shapes",
         metavar="GROUPS",
         type=names_of(GROUPS, "group of shapes"),
         default=(),
-        help=f"which models' layers, of {', '.join(GROUPS)} (default: all)",
+        help=f"groups of shapes, comma-separated: {', '.join(GROUPS)} (default: all)",
     )
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
-    parser.add_argument("--plot", metavar="FILE", type=chart_file, help="draw the speeds into this .svg or .png")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best one available)")
+    parser.add_argument("--plot", metavar="FILE", type=chart_file, help="plot the speeds as this .svg or .png")
     parser.add_argument("--json", action="store_true", help="print one line of JSON for each row, as it is measured")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
 
 
 def chart_file(words: str) -> Path:
     """Parse the path of a chart. Raises ArgumentTypeError unless it ends in .svg or .png."""
     path = Path(words)
     if path.suffix.lower() not in (".svg", ".png"):
-        raise ArgumentTypeError(f"'{plain(words)}' is not an image format that can be drawn; end it in .svg or .png")
+        raise ArgumentTypeError(f"'{plain(words)}' is not a plot; expected a name that ends in .svg or .png")
     return path
 
 
@@ -68,17 +68,17 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     device = torch.device(machine.choose_device(arguments.device, machine.devices()).id)
     kernels, problem = kernels_for(device)
     if problem is not None:
-        context.terminal.talk(f"only torch's own attention is measured: {plain(problem, 1000)}")
+        context.terminal.message(f"only torch's own attention is measured: {plain(problem, 1000)}")
     rows: list[BenchRow] = []
     with quiet():
         for row in measure(choose(arguments.shapes, device), device, dtype_for(device), kernels):
-            if context.interrupt.asked():
+            if context.interrupt.stop_requested():
                 raise Cancelled(f"stopped after {len(rows)} measurements")
             rows.append(row)
             if arguments.json:
                 context.terminal.json(row)
             elif row.shape not in {before.shape for before in rows[:-1]}:
-                context.terminal.talk(f"{row.shape}: {row.nq} queries, {row.nk} keys, heads of {row.head_dim}")
+                context.terminal.message(f"{row.shape}: {row.nq} queries, {row.nk} keys, heads of {row.head_dim}")
     if not arguments.json:
         context.terminal.result(_table(rows))
     if arguments.plot is not None:
@@ -87,25 +87,21 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _table(rows: Sequence["BenchRow"]) -> str:
-    told = [("SHAPE", "IMPLEMENTATION", "MS", "TFLOP/S", "RATIO", "ERROR", "MEMORY", "")]
-    told += [
+    table = [("SHAPE", "IMPLEMENTATION", "MS", "TFLOP/S", "RATIO", "ERROR", "MEMORY", "")]
+    table += [
         (
             row.shape,
             row.implementation,
-            _shown(row.milliseconds, "{:.3f}"),
-            _shown(row.tflops, "{:.3g}"),
-            _shown(row.ratio, "{:.2f}"),
-            _shown(row.error, "{:.1e}"),
-            _shown(None if row.peak_bytes is None else row.peak_bytes / 2**20, "{:.0f} MB"),
+            number_cell(row.milliseconds, "{:.3f}"),
+            number_cell(row.tflops, "{:.3g}"),
+            number_cell(row.ratio, "{:.2f}"),
+            number_cell(row.error, "{:.1e}"),
+            number_cell(None if row.peak_bytes is None else row.peak_bytes / 2**20, "{:.0f} MB"),
             plain(row.problem or "", 80),
         )
         for row in rows
     ]
-    return columns(told)
-
-
-def _shown(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
+    return columns(table)
 
 
 def _plot(rows: Sequence["BenchRow"], path: Path) -> None:

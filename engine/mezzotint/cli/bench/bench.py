@@ -19,7 +19,7 @@ from mezzotint.cli.bench import quality as bench_quality
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.generate_options import add_how_options, options_of
+from mezzotint.cli.generate_options import add_engine_options, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from mezzotint.benchmarks.postcards.judge import Judge
-    from mezzotint.benchmarks.postcards.scoring import Question, Score, Share
+    from mezzotint.benchmarks.postcards.scoring import EvalCase, Score, Share
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
     from mezzotint.engine import Engine
@@ -46,13 +46,13 @@ accuracy: how often the judge, a small network that has only ever seen drawn sce
 distance: Frechet's, squared, in the judge's features, to drawn images of the same scenes. It depends on --prompts:
   compare with what other drawings of the scenes get.
 detail: the mean absolute Laplacian of the luminance, as a share of that of the drawn images; noise counts too.
-seconds: of computing for one image, without loading and saving.
+seconds: compute time of one image, without loading and saving.
 """
 
 
 def add(commands: "Commands") -> None:
     """Add the command and its subcommands."""
-    summary = "Measure how good models are, how fast attention and products are, what memory they take."
+    summary = "Benchmark image quality, speed of attention and matrix products, and memory use."
     below = add_command(commands, "bench", summary).add_subparsers(
         title="commands", metavar="COMMAND", dest="bench_command", required=True
     )
@@ -60,7 +60,7 @@ def add(commands: "Commands") -> None:
     bench_linear.add(below)
     bench_memory.add(below)
     bench_quality.add(below)
-    summary = "Score models of the bundled starters' little world on scenes that they never saw."
+    summary = "Score the starter models on scenes that were held out from training."
     parser = add_command(below, "starter", summary, run, EXAMPLES)
     parser.add_argument(
         "-m",
@@ -76,7 +76,7 @@ def add(commands: "Commands") -> None:
         metavar="N",
         type=integer(2, 100_000, PROMPTS),
         default=PROMPTS,
-        help=f"how many images of each model (default: {PROMPTS})",
+        help=f"images of each model (default: {PROMPTS})",
     )
     parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's default)")
     parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
@@ -84,16 +84,16 @@ def add(commands: "Commands") -> None:
         "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"
     )
     parser.add_argument("--keep", metavar="DIR", help="keep the images in this folder (default: they are deleted)")
-    parser.add_argument("--sheet", metavar="FILE", type=Path, help="write all images of the one model as one, a PNG")
+    parser.add_argument("--sheet", metavar="FILE", type=Path, help="write a contact sheet of one model's images, a PNG")
     parser.add_argument(
         "--enlarge",
         metavar="N",
         type=integer(2, 8, 2),
-        help="judge the finished images enlarged so many times (Lanczos): what a second pass has to be better than",
+        help="upscale the images by this factor (Lanczos) before judging: a baseline for the hires fix",
     )
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
-    add_how_options(parser)
+    add_engine_options(parser)
     add_models_folder(parser)
 
 
@@ -136,10 +136,10 @@ def _check_sheet(sheet: Path | None, models: Sequence[str]) -> None:
     if len(models) > 1:
         raise UsageError(f"--sheet shows one model, and {len(models)} are asked: name one with --model")
     if sheet.suffix.lower() != ".png":
-        raise UsageError(f"--sheet {plain(sheet, 200)}: a sheet is a .png")
+        raise UsageError(f"--sheet {plain(sheet, 200)}: expected a name that ends in .png")
 
     if sheet.exists():
-        raise UsageError(f"--sheet {plain(sheet, 200)} is there already; give another name")
+        raise UsageError(f"--sheet {plain(sheet, 200)} exists already; give another name")
 
 
 def _write_sheet(image: "Image", path: Path) -> None:
@@ -160,22 +160,22 @@ class _Bench:
     def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
         """Generate the model's images and judge each."""
         from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
-        from mezzotint.benchmarks.postcards.scoring import Tally, questions
+        from mezzotint.benchmarks.postcards.scoring import Scorer, eval_cases
 
-        self._context.terminal.talk(f"{plain(model, 100)}: {self._count} images")
-        tally = Tally(judge)
+        self._context.terminal.message(f"{plain(model, 100)}: {self._count} images")
+        scorer = Scorer(judge)
         shown: list[Image] = []
         with _folder(keep) as folder, Reporter(self._context, "json") as reporter:
-            for question in questions(self._count):
-                result = self._generate(model, question, folder, reporter)
-                image = self._judged(Path(result.images[0].path))
-                tally.add(question, image, _seconds(result))
+            for case in eval_cases(self._count):
+                result = self._generate(model, case, folder, reporter)
+                image = self._read_image(Path(result.images[0].path))
+                scorer.add(case, image, _seconds(result))
                 shown += [image] if sheet else []
         if sheet:
             _write_sheet(contact_sheet(shown, columns=8), sheet)
-        return tally.score()
+        return scorer.score()
 
-    def _judged(self, path: Path) -> "Image":
+    def _read_image(self, path: Path) -> "Image":
         from PIL.Image import Resampling
 
         from mezzotint.images.reading import read_image
@@ -185,21 +185,21 @@ class _Bench:
             return image
         return image.resize((image.width * self._enlarge, image.height * self._enlarge), Resampling.LANCZOS)
 
-    def _generate(self, model: str, question: "Question", folder: str, reporter: Reporter) -> GenerateResult:
-        options = self._options.but(
+    def _generate(self, model: str, case: "EvalCase", folder: str, reporter: Reporter) -> GenerateResult:
+        options = self._options.replace(
             model=model,
-            prompt=question.prompt,
-            seed=question.number,
+            prompt=case.prompt,
+            seed=case.number,
             output=f"{folder}/[model]-[seed].png",
         )
 
         def on_event(event: Event) -> None:
-            reporter.on_event(_of_all(event, question.number, self._count))
+            reporter.on_event(_overall_step(event, case.number, self._count))
 
-        return self._engine.generate(request_of(options), on_event, self._context.interrupt.asked)
+        return self._engine.generate(request_of(options), on_event, self._context.interrupt.stop_requested)
 
 
-def _of_all(event: Event, done: int, count: int) -> Event:
+def _overall_step(event: Event, done: int, count: int) -> Event:
     """Renumber a step of one image as a step of all images, so that the time remaining covers the whole run."""
     if not isinstance(event, Step):
         return event
@@ -228,12 +228,12 @@ def _table(scores: Mapping[str, "Score"], drawn: "Score") -> str:
     every = [*scores.values(), drawn]
     rows = [("", "CHANCE", *(plain(model, 100) for model in scores), "DRAWN")]
     for name, share in drawn.attributes.items():
-        rows.append((name, f"{share.chance:.3f}", *(_shown(score.attributes[name]) for score in every)))
+        rows.append((name, f"{share.chance:.3f}", *(_format_share(score.attributes[name]) for score in every)))
     rows.append(("distance", "", *(f"{score.frechet:.3f}" for score in every)))
     rows.append(("detail", "", *(f"{score.detail:.3f}" for score in every)))
     rows.append(("seconds", "", *("" if score.seconds is None else f"{score.seconds:.2f}" for score in every)))
     return columns(rows)
 
 
-def _shown(share: "Share") -> str:
+def _format_share(share: "Share") -> str:
     return f"{share.accuracy:.3f} ({share.low:.3f} to {share.high:.3f})"

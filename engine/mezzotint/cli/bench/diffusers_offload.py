@@ -7,51 +7,51 @@ from pathlib import Path
 from typing import Any
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.cli.bench.memory_cells import How, MemoryCell, Subject, nothing_measured
+from mezzotint.cli.bench.memory_cells import BenchCase, BenchSettings, MemoryCell, make_cell
 
 METHODS = ("diffusers model offload", "diffusers sequential offload", "diffusers group offload")
 _PROMPT = "a red house by the sea"
 
 
-def offload_cells(subject: Subject, path: Path, how: How, resident_seconds: float | None) -> Iterator[MemoryCell]:
+def offload_cells(
+    case: BenchCase, path: Path, settings: BenchSettings, resident_seconds: float | None
+) -> Iterator[MemoryCell]:
     """Yield a cell for each method under the lowest limit; if it cannot be measured, the cell holds the reason."""
-    limit = min(how.limits, default=None)
+    limit = min(settings.limits, default=None)
     for method in METHODS:
-        problem = _obstacle(subject, path, how)
+        problem = _obstacle(case, path, settings)
         if problem is not None:
-            yield nothing_measured(subject, limit, method=method, problem=problem)
+            yield make_cell(case, limit, method=method, problem=problem)
             continue
         try:
-            with how.hold(limit or 0):
-                peak, seconds = _measure(method, subject, path, how)
+            with settings.ballast(limit or 0):
+                peak, seconds = _measure(method, case, path, settings)
         except Exception as error:  # noqa: BLE001  pipelines may raise anything; the cell records it
-            yield nothing_measured(subject, limit, method=method, problem=plain(error, 200))
+            yield make_cell(case, limit, method=method, problem=plain(error, 200))
             continue
         ratio = None if resident_seconds is None else seconds / resident_seconds
-        yield nothing_measured(
-            subject, limit, method=method, measured_bytes=peak, seconds=seconds, ratio=ratio, precision="none"
-        )
+        yield make_cell(case, limit, method=method, measured_bytes=peak, seconds=seconds, ratio=ratio, precision="none")
 
 
-def _obstacle(subject: Subject, path: Path, how: How) -> str | None:
-    if not how.device.startswith("cuda"):
-        return "skipped: offloads to a card, and there is none"
-    if len(subject.models) > 1:
+def _obstacle(case: BenchCase, path: Path, settings: BenchSettings) -> str | None:
+    if not settings.device.startswith("cuda"):
+        return "skipped: offloading requires a CUDA device"
+    if len(case.models) > 1:
         return "skipped: a pipeline has one model"
-    return None if (path / "model_index.json").is_file() else "skipped: the model is no folder of diffusers"
+    return None if (path / "model_index.json").is_file() else "skipped: the model is not a diffusers folder"
 
 
-def _measure(method: str, subject: Subject, path: Path, how: How) -> tuple[int, float]:
+def _measure(method: str, case: BenchCase, path: Path, settings: BenchSettings) -> tuple[int, float]:
     """Return the peak bytes allocated by torch and the median seconds per image."""
     import torch
     from diffusers import DiffusionPipeline
 
     pipeline = DiffusionPipeline.from_pretrained(path, dtype=torch.bfloat16, local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
-    _offload(pipeline, method, how.device)
-    torch.cuda.reset_peak_memory_stats(how.device)
-    times = [_timed(pipeline, subject, how.steps) for _ in range(1 + how.repeats)]
-    peak = int(torch.cuda.max_memory_allocated(how.device))
+    _offload(pipeline, method, settings.device)
+    torch.cuda.reset_peak_memory_stats(settings.device)
+    times = [_timed(pipeline, case, settings.steps) for _ in range(1 + settings.repeats)]
+    peak = int(torch.cuda.max_memory_allocated(settings.device))
     del pipeline
     torch.cuda.empty_cache()
     return peak, statistics.median(times[1:])
@@ -70,10 +70,10 @@ def _offload(pipeline: Any, method: str, device: str) -> None:  # noqa: ANN401  
         )
 
 
-def _timed(pipeline: Any, subject: Subject, steps: int) -> float:  # noqa: ANN401
+def _timed(pipeline: Any, case: BenchCase, steps: int) -> float:  # noqa: ANN401
     import torch
 
     generator = torch.Generator("cpu").manual_seed(7)
     began = time.perf_counter()
-    pipeline(_PROMPT, width=subject.width, height=subject.height, num_inference_steps=steps, generator=generator)
+    pipeline(_PROMPT, width=case.width, height=case.height, num_inference_steps=steps, generator=generator)
     return time.perf_counter() - began

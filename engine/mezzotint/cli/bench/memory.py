@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mezzotint.benchmarks.ballast import ballast
+from mezzotint.benchmarks.ballast import limit_gpu_memory
 from mezzotint.checkpoints.plain_text import plain, size, size_at_least
 from mezzotint.cli import argument_types
 from mezzotint.cli.argument_types import integer, memory_size
-from mezzotint.cli.bench.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing, is_near
+from mezzotint.cli.bench.memory_cells import BenchCase, BenchSettings, CellBench, MemoryCell, is_near, no_ballast
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
@@ -33,20 +33,20 @@ EXAMPLES = """\
   mezzotint bench memory -m starter-xl+starter-xl-refiner --size 256x256 --limit 24MB --limit 32MB --plot peaks.png
   mezzotint bench memory -m sdxl-base --limit 8GB --limit 6GB --limit 4GB --ballast --json
 
-Each image is made with everything on the device, and under each limit. Without a GPU the device is simulated: every
-tensor counts as it would on a card, to the byte, and nothing else is slower or faster than the processor.
+Each image is generated with everything on the device, and under each limit. Without a GPU the device is simulated:
+every tensor counts as it would on a card, to the byte, while all else runs at the speed of the CPU.
 
-phases: the predicted peak and the measured one, the highest of all runs, and how far apart they are.
-peak: whether the limit held, of the phase that takes the most.
-blocks: that stay on the device, of all networks; the others are brought when it is their turn.
-ratio: of the time of computing one image, the median, to that with everything on the device, in the same run.
-image: whether it is the same, to the last pixel.
+phases: the predicted and the measured peak (the highest of all runs), and their difference.
+peak: the highest measured peak, and whether it exceeds the limit.
+blocks: resident blocks of all networks; the others are streamed.
+ratio: the median compute time of one image divided by that with everything on the device, in the same run.
+image: whether its pixels are identical.
 """
 
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    parser = add_command(commands, "memory", "Set what plans predict beside what is measured.", run, EXAMPLES)
+    parser = add_command(commands, "memory", "Compare predicted with measured memory.", run, EXAMPLES)
     parser.add_argument(
         "-m", "--model", dest="models", metavar="MODEL[+REFINER]", action="append", default=[],
         help="an id of `mezzotint models list`, or a path (may be repeated; default: every bundled model)",
@@ -57,21 +57,21 @@ def add(commands: "Commands") -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limit", dest="limits", metavar="SIZE", type=memory_size, action="append", default=[],
-        help="of device memory, such as 6GB (may be repeated; default: three from the least that works upwards)",
+        help="limit of device memory, such as 6GB (may be repeated; default: three, from the least that works upwards)",
     )  # fmt: skip
     parser.add_argument(
-        "--steps", metavar="N", type=integer(1, 1000, STEPS), default=STEPS, help=f"of each image (default: {STEPS})"
+        "--steps", metavar="N", type=integer(1, 1000, STEPS), default=STEPS, help=f"steps per image (default: {STEPS})"
     )
     parser.add_argument(
         "--repeats", metavar="N", type=integer(1, 100, REPEATS), default=REPEATS,
-        help=f"timed images under each limit, after one that is not (default: {REPEATS})",
+        help=f"timed images per limit, after an untimed one (default: {REPEATS})",
     )  # fmt: skip
     parser.add_argument(
         "--ballast", action="store_true",
-        help="have another process hold what the card has beyond each limit, so that it really is that small",
+        help="have another process allocate the VRAM beyond each limit, so that the card really is that small",
     )  # fmt: skip
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
-    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw measured against predicted peaks, as a .png")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best one available)")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="plot measured against predicted peaks, as a .png")
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_models_folder(parser)
@@ -82,48 +82,50 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint import machine
 
     if arguments.plot is not None and arguments.plot.suffix.lower() != ".png":
-        raise UsageError(f"--plot {plain(arguments.plot, 200)}: a plot is a .png")
+        raise UsageError(f"--plot {plain(arguments.plot, 200)}: expected a name that ends in .png")
     device = machine.choose_device(arguments.device, machine.devices())
     catalog = context.make_catalog(arguments.models_folder)
-    subjects = _subjects(arguments.models, arguments.sizes, catalog)
+    cases = _cases(arguments.models, arguments.sizes, catalog)
     on_card = device.id.startswith("cuda")
-    context.terminal.talk(f"device: {device.name}" if on_card else "device: simulated, on the processor")
+    context.terminal.message(f"device: {device.name}" if on_card else "device: simulated, on the processor")
     if arguments.ballast and not on_card:
-        raise UsageError(f"--ballast is about a card's memory, and the device is {device.id}")
-    how = How(
+        raise UsageError(f"--ballast requires a CUDA device, and the device is {device.id}")
+    settings = BenchSettings(
         steps=arguments.steps,
         repeats=arguments.repeats,
         device=device.id,
         limits=tuple(arguments.limits),
         plenty=None if on_card else _plenty(),
-        hold=partial(ballast, int(device.id.partition(":")[2] or 0)) if arguments.ballast else hold_nothing,
+        ballast=partial(limit_gpu_memory, int(device.id.partition(":")[2] or 0)) if arguments.ballast else no_ballast,
     )
     with (
         contextlib.closing(context.make_engine(catalog)) as engine,
         tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder,
     ):
-        bench = CellBench(engine, context, how, folder)
-        cells = [cell for subject in subjects for cell in _beside_diffusers(bench, subject, catalog, how)]
+        bench = CellBench(engine, context, settings, folder)
+        cells = [cell for case in cases for cell in _beside_diffusers(bench, case, catalog, settings)]
     if arguments.plot is not None:
         _draw(cells, arguments.plot)
     if arguments.json:
-        told = {"device": device.name, "simulated": not on_card, "steps": how.steps, "repeats": how.repeats}
-        context.terminal.json({**told, "cells": [_encoded(cell) for cell in cells], "summary": summary(cells)})
+        header = {"device": device.name, "simulated": not on_card, "steps": settings.steps, "repeats": settings.repeats}
+        context.terminal.json({**header, "cells": [_encoded(cell) for cell in cells], "summary": summary(cells)})
     else:
-        context.terminal.result(f"{table(cells)}\n\n{_said(cells)}")
+        context.terminal.result(f"{table(cells)}\n\n{_format_summary(cells)}")
     return 0
 
 
-def _beside_diffusers(bench: CellBench, subject: Subject, catalog: "Catalog", how: How) -> Iterator[MemoryCell]:
+def _beside_diffusers(
+    bench: CellBench, case: BenchCase, catalog: "Catalog", settings: BenchSettings
+) -> Iterator[MemoryCell]:
     """Yield our cells and, on a GPU, those of diffusers' offloading methods."""
     from mezzotint.cli.bench.diffusers_offload import offload_cells
 
-    ours = list(bench.measure(subject))
+    ours = list(bench.measure(case))
     yield from ours
-    if how.device.startswith("cuda"):
+    if settings.device.startswith("cuda"):
         bench.close()  # our resident weights would count towards the limit
-        path = catalog.find(ModelRef(id=subject.models[0])).info.path
-        yield from offload_cells(subject, Path(path), how, ours[0].seconds)
+        path = catalog.find(ModelRef(id=case.models[0])).info.path
+        yield from offload_cells(case, Path(path), settings, ours[0].seconds)
 
 
 def _plenty() -> int:
@@ -132,14 +134,14 @@ def _plenty() -> int:
     return int(psutil.virtual_memory().total) // _PLENTY
 
 
-def _subjects(named: Sequence[str], sizes: Sequence[tuple[int, int]], catalog: "Catalog") -> list[Subject]:
+def _cases(named: Sequence[str], sizes: Sequence[tuple[int, int]], catalog: "Catalog") -> list[BenchCase]:
     """Return the subjects to measure. Raises for an unusable model, before any image is generated."""
     chosen = [models_of(words) for words in named] or list(_bundled(catalog))
     if not chosen:
         raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
     found = [tuple(catalog.find(ModelRef(id=name)).info.id for name in names) for names in chosen]
     sides = sizes or [(side, side) for side in SIDES]
-    return [Subject(models=names, width=width, height=height) for names in found for width, height in sides]
+    return [BenchCase(models=names, width=width, height=height) for names in found for width, height in sides]
 
 
 def _bundled(catalog: "Catalog") -> Iterator[tuple[str, ...]]:
@@ -167,7 +169,7 @@ def summary(cells: Sequence[MemoryCell]) -> dict[str, int]:
     }
 
 
-def _said(cells: Sequence[MemoryCell]) -> str:
+def _format_summary(cells: Sequence[MemoryCell]) -> str:
     found = summary(cells)
     return (
         f"{found['within_limit']} of {found['limited_cells']} stayed within their limit; peaks within 10 % of the "
@@ -190,26 +192,26 @@ def table(cells: Sequence[MemoryCell]) -> str:
         found = {phase.name: phase for phase in cell.phases}
         compared = (_compared(found[name].predicted_bytes, found[name].measured_bytes) if name in found else ""
                     for name in phases)  # fmt: skip
-        rows.append((*_named(cell), *compared, *_ends(cell)))
+        rows.append((*_setting_cells(cell), *compared, *_result_cells(cell)))
     return columns(rows)
 
 
-def _named(cell: MemoryCell) -> tuple[str, ...]:
+def _setting_cells(cell: MemoryCell) -> tuple[str, ...]:
     limit = "all" if cell.limit_bytes is None else size_at_least(cell.limit_bytes)
-    how = cell.precision if cell.method == "mezzotint" else cell.method
-    precision = how + (f", tiles of {cell.tile}" if cell.tile else "")
-    precision += "" if cell.text_precision in {"", cell.precision} else f", words {cell.text_precision}"
+    label = cell.precision if cell.method == "mezzotint" else cell.method
+    precision = label + (f", tiles of {cell.tile}" if cell.tile else "")
+    precision += "" if cell.text_precision in {"", cell.precision} else f", text encoder {cell.text_precision}"
     precision += "" if cell.guidance == "batched" else f", {cell.guidance}"
     return (plain(cell.model, 100), f"{cell.width}x{cell.height}", limit, precision, cell.blocks)
 
 
-def _ends(cell: MemoryCell) -> tuple[str, ...]:
+def _result_cells(cell: MemoryCell) -> tuple[str, ...]:
     peak = "" if cell.measured_bytes is None else size(cell.measured_bytes)
     if cell.within_limit is False:
         peak += " ABOVE"
     seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
     ratio = "" if cell.ratio is None else f"{cell.ratio:.2f}"
-    image = {None: "", True: "same", False: "other"}[cell.same_image]
+    image = {None: "", True: "same", False: "different"}[cell.same_image]
     return (peak, seconds, ratio, image, plain(cell.problem or "; ".join(cell.recoveries), 100))
 
 

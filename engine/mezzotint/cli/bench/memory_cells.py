@@ -24,7 +24,7 @@ _HEADROOM = 10  # plans leave 1/_HEADROOM of a device free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class BenchCase:
     """What is generated: an image of a given size by one model, or by a model and its refiner."""
 
     models: tuple[str, ...]
@@ -81,21 +81,21 @@ def is_near(predicted: int, measured: int) -> bool:
     return abs(measured - predicted) <= NEAR * predicted
 
 
-class Hold(Protocol):
+class MemoryBallast(Protocol):
     """Factory of a context that occupies the GPU's memory except for `left` bytes."""
 
     def __call__(self, left: int) -> AbstractContextManager[None]:
         """Return the context; the memory is occupied inside it."""
 
 
-def hold_nothing(left: int) -> AbstractContextManager[None]:
+def no_ballast(left: int) -> AbstractContextManager[None]:
     """Return a context that occupies nothing."""
     del left
     return nullcontext()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class How:
+class BenchSettings:
     """Number of runs, device, and memory limits of the measurements."""
 
     steps: int
@@ -103,59 +103,61 @@ class How:
     device: str
     limits: tuple[int, ...]  # empty: LIMITS of them, from the least that works upwards
     plenty: int | None  # a limit under which everything fits; None: the whole GPU
-    hold: Hold = hold_nothing
+    ballast: MemoryBallast = no_ballast
 
 
 class CellBench:
     """Generates the same image repeatedly with one engine."""
 
-    def __init__(self, engine: "Engine", context: Context, how: How, folder: str) -> None:
-        self._engine, self._context, self._how, self._folder = engine, context, how, folder
+    def __init__(self, engine: "Engine", context: Context, settings: BenchSettings, folder: str) -> None:
+        self._engine, self._context, self._settings, self._folder = engine, context, settings, folder
         self._made = 0
 
-    def measure(self, subject: Subject) -> Iterator[MemoryCell]:
+    def measure(self, case: BenchCase) -> Iterator[MemoryCell]:
         """Yield the cell with everything on the device, then one for each limit."""
-        whole = self._runs(subject, self._how.plenty)
+        whole = self._runs(case, self._settings.plenty)
         resident = _seconds(whole)
-        yield _cell(subject, None, whole, whole)
+        yield _cell(case, None, whole, whole)
         for limit in self._limits(whole[-1].plan):
-            if self._how.hold is not hold_nothing:
+            if self._settings.ballast is not no_ballast:
                 self.close()  # weights still on the GPU would be memory beyond the limit
             try:
-                with self._how.hold(limit):
-                    found = self._runs(subject, limit)
+                with self._settings.ballast(limit):
+                    found = self._runs(case, limit)
             except OutOfMemory as error:
-                yield nothing_measured(subject, limit, problem=str(error))
+                yield make_cell(case, limit, problem=str(error))
                 continue
-            yield replace(_cell(subject, limit, found, whole), ratio=_seconds(found) / resident)
+            yield replace(_cell(case, limit, found, whole), ratio=_seconds(found) / resident)
 
     def close(self) -> None:
         """Make the engine free what it keeps between images."""
         self._engine.close()
 
     def _limits(self, plan: Plan | None) -> Sequence[int]:
-        if self._how.limits or plan is None:
-            return self._how.limits
+        if self._settings.limits or plan is None:
+            return self._settings.limits
         least, most = plan.smallest_vram_bytes, plan.peak_vram_bytes * _HEADROOM // (_HEADROOM - 1)
         return [least + (most - least) * part // LIMITS for part in range(LIMITS)]
 
-    def _runs(self, subject: Subject, limit: int | None) -> list[GenerateResult]:
+    def _runs(self, case: BenchCase, limit: int | None) -> list[GenerateResult]:
         """Generate the image repeatedly; the first result is a warm-up, not timed."""
-        said = "everything on the device" if limit is None or limit == self._how.plenty else f"at most {size(limit)}"
-        self._context.terminal.talk(f"{plain(subject.name, 100)}, {subject.width}x{subject.height}: {said}")
-        return [self._run(subject, limit) for _ in range(1 + self._how.repeats)]
+        description = (
+            "everything on the device" if limit is None or limit == self._settings.plenty else f"at most {size(limit)}"
+        )
+        self._context.terminal.message(f"{plain(case.name, 100)}, {case.width}x{case.height}: {description}")
+        return [self._run(case, limit) for _ in range(1 + self._settings.repeats)]
 
-    def _run(self, subject: Subject, limit: int | None) -> GenerateResult:
+    def _run(self, case: BenchCase, limit: int | None) -> GenerateResult:
         self._made += 1
-        asked = Options(
+        options = Options(
             prompt=_PROMPT + " " * self._made,  # same tokens, but it defeats the prompt embedding cache
-            model=subject.models[0],
-            refiner=subject.models[1] if len(subject.models) > 1 else None,
-            size=(subject.width, subject.height),
-            quant=subject.quantization,
-            steps=self._how.steps,
+            model=case.models[0],
+            refiner=case.models[1] if len(case.models) > 1 else None,
+            size=(case.width, case.height),
+            quant=case.quantization,
+            steps=self._settings.steps,
             seed=_SEED,
-            device=self._how.device,
+            device=self._settings.device,
             vram_limit=limit,
             output=f"{self._folder}/image.png",
             overwrite=True,
@@ -166,7 +168,7 @@ class CellBench:
                 if not isinstance(event, Notice):  # the table has their content
                     reporter.on_event(event)
 
-            return self._engine.generate(request_of(asked), on_event, self._context.interrupt.asked)
+            return self._engine.generate(request_of(options), on_event, self._context.interrupt.stop_requested)
 
 
 def _seconds(runs: Sequence[GenerateResult]) -> float:
@@ -175,13 +177,13 @@ def _seconds(runs: Sequence[GenerateResult]) -> float:
 
 
 def _cell(
-    subject: Subject, limit: int | None, runs: Sequence[GenerateResult], whole: Sequence[GenerateResult]
+    case: BenchCase, limit: int | None, runs: Sequence[GenerateResult], whole: Sequence[GenerateResult]
 ) -> MemoryCell:
-    phases = _most(runs)
+    phases = _peak_phases(runs)
     top = max(phases, key=lambda phase: phase.measured_bytes, default=None)
     last = runs[-1]
-    return nothing_measured(
-        subject,
+    return make_cell(
+        case,
         limit,
         phases=phases,
         predicted_bytes=None if top is None else top.predicted_bytes,
@@ -198,7 +200,7 @@ def _cell(
     )
 
 
-def nothing_measured(subject: Subject, limit: int | None, **found: Any) -> MemoryCell:  # noqa: ANN401  its fields
+def make_cell(case: BenchCase, limit: int | None, **found: Any) -> MemoryCell:  # noqa: ANN401  its fields
     """Return a cell without measurements except those in `found`."""
     values: dict[str, Any] = {
         "method": "mezzotint",
@@ -208,11 +210,11 @@ def nothing_measured(subject: Subject, limit: int | None, **found: Any) -> Memor
         "seconds": None,
         "ratio": None,
     }
-    values |= {"model": subject.name, "width": subject.width, "height": subject.height, "limit_bytes": limit}
+    values |= {"model": case.name, "width": case.width, "height": case.height, "limit_bytes": limit}
     return MemoryCell(**{**values, **found})
 
 
-def _most(runs: Sequence[GenerateResult]) -> tuple[PhaseMemory, ...]:
+def _peak_phases(runs: Sequence[GenerateResult]) -> tuple[PhaseMemory, ...]:
     """Return each phase from the run with its highest peak: resident weights are not loaded yet in the first run."""
     most: dict[str, PhaseMemory] = {}
     for phase in (phase for run in runs for phase in run.memory.phases):

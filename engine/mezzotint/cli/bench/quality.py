@@ -14,7 +14,7 @@ from mezzotint.cli.argument_types import integer
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.generate_options import add_how_options, options_of
+from mezzotint.cli.generate_options import add_engine_options, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mezzotint.benchmarks.postcards.fidelity import Fidelity
     from mezzotint.benchmarks.postcards.judge import Judge
-    from mezzotint.benchmarks.postcards.scoring import Question, Score
+    from mezzotint.benchmarks.postcards.scoring import EvalCase, Score
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
     from mezzotint.conversion.report import LayerReport
@@ -41,9 +41,9 @@ EXAMPLES = """\
 psnr: decibels between each image and the unquantized one of the same prompt and seed; the mean, and the worst.
 features: how far it moves in the judge's features, as a share of their length.
 accuracy: how much more, or less, often the judge sees what the prompt asked for; the paired 95 % interval, in points.
-weights: of the network that makes images, with what is not quantized in 16 bits.
-memory: the most that an image takes: of the card's, what torch took; on a processor, all of a program that makes one.
-seconds: of computing for one image.
+weights: size of the denoiser, with unquantized weights in 16 bits.
+memory: peak of one image: on a GPU, what torch allocated; on a CPU, that of a whole process that generates it.
+seconds: compute time of one image.
 """
 
 
@@ -65,33 +65,37 @@ def add(commands: "Commands") -> None:
         "-m", "--model", dest="models", metavar="MODEL", action="append", default=[],
         help="an id of `mezzotint models list`, or a path (may be repeated; default: every bundled model)",
     )  # fmt: skip
-    parser.add_argument("--schemes", metavar="LIST", type=_schemes, default=SCHEMES, help="with commas (default: all)")
+    parser.add_argument(
+        "--schemes", metavar="LIST", type=_schemes, default=SCHEMES, help="comma-separated schemes (default: all)"
+    )
     parser.add_argument(
         "--prompts", metavar="N", type=integer(2, 100_000, PROMPTS), default=PROMPTS,
-        help=f"how many images of each model and scheme (default: {PROMPTS})",
+        help=f"images of each model and scheme (default: {PROMPTS})",
     )  # fmt: skip
-    parser.add_argument("--layers", action="store_true", help="the error of each layer instead; makes no images")
-    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw loss against size, as a .png")
+    parser.add_argument(
+        "--layers", action="store_true", help="print the error of each layer instead of generating images"
+    )
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="plot loss against size, as a .png")
     parser.add_argument("--judge", metavar="DIR", type=Path, help="the judge's folder (default: the bundled one)")
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
-    add_how_options(parser)
+    add_engine_options(parser)
     add_models_folder(parser)
 
 
 def _schemes(words: str) -> tuple[Quantization, ...]:
     known = {str(scheme): scheme for scheme in SCHEMES}
-    asked = [word.strip() for word in words.split(",")]
-    unknown = [word for word in asked if word not in known]
+    options = [word.strip() for word in words.split(",")]
+    unknown = [word for word in options if word not in known]
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not a scheme; expected one of {', '.join(known)}")
-    return tuple(known[word] for word in dict.fromkeys(asked))
+    return tuple(known[word] for word in dict.fromkeys(options))
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Measure and print the results."""
     if arguments.plot is not None and arguments.plot.suffix.lower() != ".png":
-        raise UsageError(f"--plot {plain(arguments.plot, 200)}: a plot is a .png")
+        raise UsageError(f"--plot {plain(arguments.plot, 200)}: expected a name that ends in .png")
     catalog = context.make_catalog(arguments.models_folder)
     models = _models(arguments.models, catalog)
     if arguments.layers:
@@ -115,9 +119,10 @@ def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
     if named:
         return list(dict.fromkeys(catalog.find(ModelRef(id=name)).info.id for name in named))
     bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
-    if not bundled:
+    models = [info.id for info in bundled if info.variant != "refiner"]  # a refiner generates no image alone
+    if not models:
         raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
-    return [info.id for info in bundled if info.variant != "refiner"]
+    return models
 
 
 class _Bench:
@@ -150,52 +155,57 @@ class _Bench:
     def _peaks(self, model: str, schemes: Sequence[Quantization]) -> dict[str, int | None]:
         """Return the peak RAM of each scheme on a CPU; empty on a GPU."""
         from mezzotint import machine
-        from mezzotint.benchmarks.postcards.scoring import questions
+        from mezzotint.benchmarks.postcards.scoring import eval_cases
         from mezzotint.cli.bench import scheme_memory
 
         if machine.choose_device(self._options.device or "auto", machine.devices()).id.startswith("cuda"):
             return {}
-        first = next(iter(questions(1)))
+        first = next(iter(eval_cases(1)))
         peaks: dict[str, int | None] = {}
         with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder:
             for scheme in schemes:
-                self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: memory")
-                asked = self._asked(model, scheme, first, folder)
+                self._context.terminal.message(f"{plain(model, 100)}, {scheme}: memory")
+                options = self._options_for(model, scheme, first, folder)
                 peaks[scheme] = scheme_memory.peak_in_own_process(
-                    request_of(asked), self._folders, self._context.interrupt.asked
+                    request_of(options), self._folders, self._context.interrupt.stop_requested
                 )
         return peaks
 
-    def _asked(self, model: str, scheme: Quantization, question: "Question", folder: str) -> Options:
+    def _options_for(self, model: str, scheme: Quantization, case: "EvalCase", folder: str) -> Options:
         output = f"{folder}/[seed].png"
-        said = self._options.but(model=model, quant=scheme, output=output)
-        return said.but(prompt=question.prompt, seed=question.number)
+        options = self._options.replace(model=model, quant=scheme, output=output)
+        return options.replace(prompt=case.prompt, seed=case.number)
 
     def _images(
         self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"
     ) -> "tuple[list[Image], SchemeQuality]":
         from mezzotint.benchmarks.postcards.fidelity import Comparison
-        from mezzotint.benchmarks.postcards.scoring import Tally, questions
+        from mezzotint.benchmarks.postcards.scoring import Scorer, eval_cases
         from mezzotint.images.reading import read_image
 
-        self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: {count} images")
-        tally, comparison = Tally(self._judge), Comparison(self._judge)
+        self._context.terminal.message(f"{plain(model, 100)}, {scheme}: {count} images")
+        scorer, comparison = Scorer(self._judge), Comparison(self._judge)
         images: list[Image] = []
         peak: int | None = None
-        with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder, Reporter(self._context, "json") as told:
-            for question in questions(count):
-                asked = self._asked(model, scheme, question, folder)
-                result = self._engine.generate(request_of(asked), told.on_event, self._context.interrupt.asked)
+        with (
+            tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder,
+            Reporter(self._context, "json") as reporter,
+        ):
+            for case in eval_cases(count):
+                options = self._options_for(model, scheme, case, folder)
+                result = self._engine.generate(
+                    request_of(options), reporter.on_event, self._context.interrupt.stop_requested
+                )
                 image = read_image(Path(result.images[0].path))
                 timings = result.timings
-                tally.add(question, image, timings.encode + sum(timings.denoise) + timings.decode)
+                scorer.add(case, image, timings.encode + sum(timings.denoise) + timings.decode)
                 if exact is not None:
-                    comparison.add(question, exact[question.number], image)
+                    comparison.add(case, exact[case.number], image)
                 images.append(image)
                 peak = result.memory.peak_vram_bytes
         quality = SchemeQuality(
             fidelity=None if exact is None else comparison.result(),
-            score=tally.score(),
+            score=scorer.score(),
             weight_bytes=_weight_bytes(self._catalog, model, scheme),
             peak_bytes=peak,
         )
@@ -277,4 +287,4 @@ def _layers(catalog: "Catalog", model: str, scheme: Quantization, context: Conte
     family = family_of(found.detected.family)
     sources = family.sources(found.checkpoint, found.detected)
     choice = Choice(scheme=scheme)  # type: ignore[arg-type]  # --schemes excludes `auto` and `none`
-    return tuple(layer_errors(sources, family.denoiser_component, choice, cancelled=context.interrupt.asked))
+    return tuple(layer_errors(sources, family.denoiser_component, choice, cancelled=context.interrupt.stop_requested))

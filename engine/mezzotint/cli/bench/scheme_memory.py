@@ -29,15 +29,15 @@ def peak_in_own_process(
     """Return the peak bytes of a new process that runs the request; None if it fails. Raises Cancelled."""
     context = multiprocessing.get_context("spawn")  # a fork would inherit what is loaded here
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_tell, args=(sender, measure, request, tuple(folders)), daemon=True)
+    child = context.Process(target=_measure_in_child, args=(sender, measure, request, tuple(folders)), daemon=True)
     child.start()
     sender.close()  # so that the pipe reports EOF when the child exits
     try:
         while not receiver.poll(_LOOK_SECONDS):
             if cancelled():
                 raise Cancelled("stopped while memory was measured")
-        told: int | None = receiver.recv()
-        return told
+        peak: int | None = receiver.recv()
+        return peak
     except EOFError:
         return None  # the child died, perhaps out of memory
     finally:
@@ -46,7 +46,7 @@ def peak_in_own_process(
         receiver.close()
 
 
-def _tell(sender: Connection, measure: Measure, request: GenerateRequest, folders: Sequence[Path]) -> None:
+def _measure_in_child(sender: Connection, measure: Measure, request: GenerateRequest, folders: Sequence[Path]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both processes; the parent terminates this one
     try:
         sender.send(measure(request, folders))

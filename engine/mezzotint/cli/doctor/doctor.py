@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    parser = add_command(commands, "doctor", "Say what this machine has, what is missing, and how to get it.", run)
+    parser = add_command(commands, "doctor", "Report what is installed, what is missing, and how to get it.", run)
     add_json(parser)
     add_models_folder(parser)
 
@@ -29,54 +29,54 @@ def run(arguments: argparse.Namespace, context: Context, probes: "Probes | None"
     if arguments.json:
         context.terminal.json(report)
         return 0
-    context.terminal.result(facts(_told(report)))
+    context.terminal.result(facts(_report_rows(report)))
     for warning in report.warnings:
         context.terminal.result(f"warning: {plain(warning, 1000)}")
     if not report.warnings:
-        context.terminal.result("no trouble found")
+        context.terminal.result("no problems found")
     return 0
 
 
-def _told(report: "DoctorReport") -> dict[str, str]:
-    told = dict(report.versions)
-    told["platform"] = report.platform
-    told["interpreter"] = report.python
+def _report_rows(report: "DoctorReport") -> dict[str, str]:
+    rows = dict(report.versions)
+    rows["platform"] = report.platform
+    rows["interpreter"] = report.python
     if report.torch is not None:
         if report.torch.rocm is None:
-            told["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
+            rows["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
         else:
-            told["torch's ROCm"] = report.torch.rocm
+            rows["torch's ROCm"] = report.torch.rocm
         for device in report.torch.devices:
             lacks = report.torch.lacks.get(device.id)
             without = f", without {', '.join(lacks)}" if lacks else ""
-            told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}{without}"
-    told["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
-    told["attention"] = ", ".join(report.kernels.usable)
-    told["quantized products"] = _products_told("kernels", report.kernels.products_problem)
-    told["NF4 products"] = _products_told("bitsandbytes", report.kernels.nf4_problem)
-    told |= _kernels_told(report.kernels)
+            rows[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}{without}"
+    rows["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
+    rows["attention"] = ", ".join(report.kernels.usable)
+    rows["quantized matmul"] = _product_backend("kernels", report.kernels.products_problem)
+    rows["NF4 matmul"] = _product_backend("bitsandbytes", report.kernels.nf4_problem)
+    rows |= _kernel_rows(report.kernels)
     for folder in report.folders:
         free = "" if folder.free_bytes is None else f", {size(folder.free_bytes)} free"
-        told[folder.name] = f"{folder.path}{'' if folder.exists else ' (not there yet)'}{free}"
-    told["models found"] = f"{report.models}{f', and {report.models_refused} refused' if report.models_refused else ''}"
+        rows[folder.name] = f"{folder.path}{'' if folder.exists else ' (does not exist yet)'}{free}"
+    rows["models found"] = f"{report.models}{f', and {report.models_refused} refused' if report.models_refused else ''}"
     for name, there in report.optional.items():
-        told[name] = "installed" if there else "not installed (optional, for `mezzotint app`)"
-    return told
+        rows[name] = "installed" if there else "not installed (optional, for `mezzotint app`)"
+    return rows
 
 
-def _products_told(name: str, why: str | None) -> str:
+def _product_backend(name: str, why: str | None) -> str:
     return name if why is None else f"torch: {plain(why, 300)}"
 
 
-def _kernels_told(kernels: "KernelReport") -> dict[str, str]:
+def _kernel_rows(kernels: "KernelReport") -> dict[str, str]:
     library = kernels.library
     if library.version is None:
         return {"CUDA kernels": library.problem or "none"}
-    told = {
+    rows = {
         "CUDA kernels": f"{library.version}, ABI {library.abi}",
         "compiled for": " ".join(library.architectures),
         "NVIDIA driver": f"CUDA {library.driver}" if library.driver else "none",
     }
     if library.problem is not None:
-        told["not usable"] = library.problem
-    return told | {f"self-test {name}": result for name, result in kernels.self_tests.items()}
+        rows["not usable"] = library.problem
+    return rows | {f"self-test {name}": result for name, result in kernels.self_tests.items()}

@@ -12,7 +12,7 @@ from mezzotint.protocol import Attention, DeviceInfo
 from mezzotint.quantization.products.selection import ProductBackends
 
 PRODUCTS, NF4 = "products", "NF4 products"
-_NO_DEVICE = "there is no device here that the kernels run on"
+_NO_DEVICE = "no device here can run the kernels"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +28,13 @@ class KernelReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tested:
+class _SelfTestResult:
     """The result of one self-test on one device."""
 
     implementation: str
     name: str
-    told: str
-    sound: bool
+    message: str
+    passed: bool
 
 
 def kernel_report(
@@ -48,24 +48,24 @@ def kernel_report(
     backends, products = backends or AttentionBackends(), products or ProductBackends()
     ours: dict[str, KernelBackend[Any]] = {**backends.compiled, PRODUCTS: products.integers}
     ours = ours if library.problem is None else {}
-    tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _tests(device, each)]
-    sound = {test.implementation for test in tests if test.sound}
-    wrong = {test.implementation: test.told for test in tests if not test.sound}
+    tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _self_tests(device, each)]
+    passed = {test.implementation for test in tests if test.passed}
+    wrong = {test.implementation: test.message for test in tests if not test.passed}
     return KernelReport(
         library=library,
-        self_tests={test.name: test.told for test in tests},
-        failed=tuple(test.name for test in tests if not test.sound),
-        usable=(*(each for each in COMPILED if each in sound), *PLAIN),
-        products_problem=None if PRODUCTS in sound else library.problem or wrong.get(PRODUCTS, _NO_DEVICE),
-        nf4_problem=None if NF4 in sound else wrong.get(NF4) or _nf4_missing(devices, products.nf4),
+        self_tests={test.name: test.message for test in tests},
+        failed=tuple(test.name for test in tests if not test.passed),
+        usable=(*(each for each in COMPILED if each in passed), *PLAIN),
+        products_problem=None if PRODUCTS in passed else library.problem or wrong.get(PRODUCTS, _NO_DEVICE),
+        nf4_problem=None if NF4 in passed else wrong.get(NF4) or _nf4_missing(devices, products.nf4),
     )
 
 
-def _tests(device: DeviceInfo, backends: Mapping[str, KernelBackend[Any]]) -> Iterator[_Tested]:
+def _self_tests(device: DeviceInfo, backends: Mapping[str, KernelBackend[Any]]) -> Iterator[_SelfTestResult]:
     dtype = machine.choose_dtype("auto", device)
     for implementation, backend in backends.items():
         if backend.missing(device.id, dtype) is None:
-            yield _tested(device, implementation, dtype, backend)
+            yield _self_test(device, implementation, dtype, backend)
 
 
 def _nf4_missing(devices: Sequence[DeviceInfo], nf4: KernelBackend[Any]) -> str:
@@ -74,13 +74,13 @@ def _nf4_missing(devices: Sequence[DeviceInfo], nf4: KernelBackend[Any]) -> str:
     return next((why for why in found if why is not None), _NO_DEVICE)
 
 
-def _tested(device: DeviceInfo, implementation: str, dtype: str, backend: KernelBackend[Any]) -> _Tested:
+def _self_test(device: DeviceInfo, implementation: str, dtype: str, backend: KernelBackend[Any]) -> _SelfTestResult:
     name = f"{device.id} {implementation} {dtype}"
     try:
         test = backend.self_test(device.id, dtype)
     except (Unavailable, RuntimeError) as error:  # e.g. the device is out of memory or broken
-        return _Tested(implementation, name, f"{type(error).__name__}: {error}", sound=False)
+        return _SelfTestResult(implementation, name, f"{type(error).__name__}: {error}", passed=False)
     if test.problem is not None:
-        return _Tested(implementation, name, test.problem, sound=False)
+        return _SelfTestResult(implementation, name, test.problem, passed=False)
     missing = f", no kernel for {', '.join(test.unsupported)}" if test.unsupported else ""
-    return _Tested(implementation, name, f"passed {len(test.passed)} cases{missing}", sound=True)
+    return _SelfTestResult(implementation, name, f"passed {len(test.passed)} cases{missing}", passed=True)

@@ -71,7 +71,7 @@ def torch_facts() -> TorchFacts:
         cuda=torch.version.cuda,
         devices=machine.devices(),
         rocm=getattr(torch.version, "hip", None),
-        lacks={name: found.lacks for name, found, _ in gpus() if found.lacks},
+        lacks={name: found.missing_features for name, found, _ in gpus() if found.missing_features},
     )
 
 
@@ -133,7 +133,7 @@ def _torch(probes: Probes, warnings: list[str]) -> TorchFacts | None:
     try:
         return probes.torch()
     except (ImportError, OSError, RuntimeError) as error:  # not installed, or its libraries are incompatible
-        warnings.append(f"torch cannot be loaded ({type(error).__name__}: {error}): install Mezzotint again")
+        warnings.append(f"torch cannot be loaded ({type(error).__name__}: {error}): reinstall Mezzotint")
         return None
 
 
@@ -148,13 +148,13 @@ def _versions(probes: Probes, warnings: list[str]) -> dict[str, str]:
 def _no_cuda(torch: TorchFacts) -> str:
     if torch.cuda is not None:
         return (
-            f"an NVIDIA card is here and torch is built for CUDA {torch.cuda}, but it finds no device: "
-            "update the card's driver, and see what `nvidia-smi` says"
+            f"an NVIDIA card is present and torch is built for CUDA {torch.cuda}, but it finds no device: "
+            "update the card's driver, and check `nvidia-smi`"
         )
     release = re.match(r"[0-9.]+", torch.version)
     wanted = f"torch=={release[0]}" if release else "torch"
     return (
-        f"an NVIDIA card is here, but torch {torch.version} is built without CUDA; get it with: "
+        f"an NVIDIA card is present, but torch {torch.version} is built without CUDA; get it with: "
         f"{sys.executable} -m pip install --force-reinstall {wanted} --index-url {CUDA_WHEELS}"
     )
 
@@ -167,7 +167,7 @@ def _wrong_kernels(kernels: KernelReport, torch: TorchFacts | None) -> Iterator[
     if not library.installed:
         return
     if library.problem is not None:
-        yield f"the CUDA kernels cannot be used, attention and quantized products run on torch's own: {library.problem}"
+        yield f"the CUDA kernels cannot be used, so attention and quantized matmuls use torch's: {library.problem}"
     for name in kernels.failed:
         yield f"the CUDA kernels are not used for {name}: {kernels.self_tests[name]}"
 
@@ -183,7 +183,7 @@ def _folders(probes: Probes, warnings: list[str]) -> tuple[FolderFacts, ...]:
     }
     found = tuple(_folder(name, path, probes) for name, path in named.items())
     warnings.extend(
-        f"little room is left for {folder.name} at {folder.path}"
+        f"little disk space is left for {folder.name} at {folder.path}"
         for folder in found
         if folder.free_bytes is not None and folder.free_bytes < _LOW_DISK
     )

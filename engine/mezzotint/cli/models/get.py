@@ -25,24 +25,24 @@ _EXAMPLES = """\
   mezzotint models get ByteDance/SDXL-Lightning/sdxl_lightning_4step.safetensors --yes
   mezzotint models get https://example.org/model.safetensors --sha256 0a1b...
 
-Nothing is fetched before you agree. What was stopped or broken off is resumed by the same command. A mirror of the
-hub is used when HF_ENDPOINT names one; a token is taken from HF_TOKEN or from `hf auth login`.
+Nothing is downloaded before you confirm. The same command resumes an interrupted download. A mirror of the hub is
+used when HF_ENDPOINT names one; a token is taken from HF_TOKEN or from `hf auth login`.
 """
 
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
     parser = add_command(
-        commands, "get", "Fetch a model from the Hugging Face hub, or from a link.", get_model, _EXAMPLES
+        commands, "get", "Download a model from the Hugging Face hub, or from a link.", get_model, _EXAMPLES
     )
     parser.add_argument(
         "source", metavar="ID", nargs="?", help="owner/name, owner/name@revision, owner/name/FILE, or an https link"
     )
-    parser.add_argument("--list", action="store_true", help="show models that are known to run, and fetch nothing")
-    parser.add_argument("--revision", metavar="R", help="of the hub: a branch, a tag or a commit (default: the newest)")
-    parser.add_argument("--sha256", metavar="S", help="refuse a file with another sum")
-    parser.add_argument("--folder", metavar="DIR", type=Path, help="where it goes (default: your folder of models)")
-    parser.add_argument("-y", "--yes", action="store_true", help="agree beforehand, to its licence too")
+    parser.add_argument("--list", action="store_true", help="list models that are known to run, and download nothing")
+    parser.add_argument("--revision", metavar="R", help="branch, tag or commit on the hub (default: the newest)")
+    parser.add_argument("--sha256", metavar="S", help="refuse a file with a different checksum")
+    parser.add_argument("--folder", metavar="DIR", type=Path, help="target folder (default: your models folder)")
+    parser.add_argument("-y", "--yes", action="store_true", help="confirm without asking, including the licence")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_json(parser)
     add_models_folder(parser)
@@ -54,21 +54,21 @@ def get_model(arguments: argparse.Namespace, context: Context) -> int:
         return _list_known(arguments, context)
     if arguments.source is None:
         raise UsageError("name a model as owner/name, or a link; `mezzotint models get --list` shows some that run")
-    from mezzotint.library.downloads.download import take
+    from mezzotint.library.downloads.download import download_offer
     from mezzotint.library.offer import prepare
 
-    prepared = prepare(_request(arguments), context.interrupt.asked)
+    prepared = prepare(_request(arguments), context.interrupt.stop_requested)
     if prepared.problem is not None:
         raise prepared.problem
-    context.terminal.talk(facts(_told(prepared.offer)))
+    context.terminal.message(facts(_offer_rows(prepared.offer)))
     _agree(arguments, context)
     with Reporter(context, "json") as reporter:
-        info = take(
+        info = download_offer(
             prepared,
             None,
             lambda: context.make_catalog(arguments.models_folder),
             reporter.on_event,
-            context.interrupt.asked,
+            context.interrupt.stop_requested,
         )
     return _finish(info, arguments, context)
 
@@ -82,8 +82,8 @@ def _request(arguments: argparse.Namespace) -> GetRequest:
     )
 
 
-def _told(offer: Offer) -> dict[str, str]:
-    left = "" if offer.bytes_left == offer.bytes else f", of which {size(offer.bytes_left)} are still to come"
+def _offer_rows(offer: Offer) -> dict[str, str]:
+    left = "" if offer.bytes_left == offer.bytes else f", of which {size(offer.bytes_left)} are left to download"
     files = f"{len(offer.files)} files" if len(offer.files) != 1 else plain(offer.files[0], 200)
     return {
         "model": offer.source,
@@ -100,11 +100,11 @@ def _agree(arguments: argparse.Namespace, context: Context) -> None:
     if arguments.yes:
         return
     if arguments.json or sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nothing was fetched, for nobody can be asked here: add --yes to agree beforehand")
-    context.terminal.stderr.write("Fetch it? [y/N] ")
+        raise UsageError("nothing was downloaded, since there is no terminal to ask on; add --yes")
+    context.terminal.stderr.write("Download it? [y/N] ")
     context.terminal.stderr.flush()
     if sys.stdin.readline().strip().lower() not in _YES:
-        raise Cancelled("nothing was fetched")
+        raise Cancelled("nothing was downloaded")
 
 
 def _finish(info: ModelInfo, arguments: argparse.Namespace, context: Context) -> int:
@@ -113,12 +113,12 @@ def _finish(info: ModelInfo, arguments: argparse.Namespace, context: Context) ->
     else:
         context.terminal.result(plain(info.path, 1000))
     if info.problem is None:
-        context.terminal.talk(f"`mezzotint generate -m {plain(info.id, 200)} ...` makes images with it")
+        context.terminal.message(f"`mezzotint generate -m {plain(info.id, 200)} ...` generates images with it")
         return 0
     if info.path.lower().endswith(".gguf"):
-        context.terminal.talk("a network for its model: `mezzotint generate --weights FILE` puts it in")
+        context.terminal.message("a denoiser file; use it with `mezzotint generate --weights FILE`")
         return 0
-    context.terminal.error(ModelRefused(f"fetched whole and kept, but it cannot be run: {info.problem}"))
+    context.terminal.error(ModelRefused(f"downloaded and kept, but it cannot be run: {info.problem}"))
     return ModelRefused.exit_code
 
 
@@ -130,9 +130,9 @@ def _list_known(arguments: argparse.Namespace, context: Context) -> int:
         context.terminal.json({"models": tuple(models)})
         return 0
     header, *lines = columns([_HEADER, *map(_row, models)]).splitlines()
-    told = (f"{line}\n{_about(model)}" for line, model in zip(lines, models, strict=True))
-    context.terminal.result("\n".join([header, *told]))
-    context.terminal.talk("`mezzotint plan NAME` says how one would run on this machine, before it is fetched")
+    entries = (f"{line}\n{_about(model)}" for line, model in zip(lines, models, strict=True))
+    context.terminal.result("\n".join([header, *entries]))
+    context.terminal.message("`mezzotint plan NAME` shows how one would run on this machine, before downloading it")
     return 0
 
 
@@ -141,5 +141,5 @@ def _row(model: KnownModel) -> tuple[str, ...]:
 
 
 def _about(model: KnownModel) -> str:
-    gated = "; asks for an agreement on its page" if model.gated else ""
+    gated = "; gated: accept its licence on its page" if model.gated else ""
     return f"    {model.good_at}\n    licence: {model.licence}{gated}"

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
 
 _AGAINST = {
-    "checksums": "the sums that were published with it",
-    "structure": "the structure of its files, since no sums are known",
+    "checksums": "checked against its published checksums",
+    "structure": "checked by the structure of its files, since no checksums are known",
 }
 _ADD_EXAMPLES = """\
   mezzotint models add /data/models
   mezzotint models add ~/ComfyUI                  # all its checkpoints, where they are
   mezzotint models add ~/ComfyUI/extra_model_paths.yaml
-  mezzotint models add starter-xl                 # lists a model again that was removed
+  mezzotint models add starter-xl                 # lists a removed model again
 """
 _REMOVE_EXAMPLES = """\
   mezzotint models remove /data/models
@@ -35,13 +35,15 @@ No file is deleted.
 
 def add(commands: "Commands") -> None:
     """Add the three commands."""
-    verifying = add_command(commands, "verify", "Check whether a model's files are what was published.", verify_model)
+    verifying = add_command(
+        commands, "verify", "Check a model's files against their published checksums.", verify_model
+    )
     verifying.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
     verifying.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
-    adding = add_command(commands, "add", "Search one more folder for models, from now on.", add_place, _ADD_EXAMPLES)
-    adding.add_argument("what", metavar="PATH", help="a folder, or the id of a model that was taken off the list")
+    adding = add_command(commands, "add", "Add a folder to search for models.", add_place, _ADD_EXAMPLES)
+    adding.add_argument("what", metavar="PATH", help="a folder, or the id of a model that was removed")
     removing = add_command(
-        commands, "remove", "Take a folder or a model off the list; nothing is deleted.", remove, _REMOVE_EXAMPLES
+        commands, "remove", "Remove a folder or a model from the list; nothing is deleted.", remove, _REMOVE_EXAMPLES
     )
     removing.add_argument("what", metavar="PATH", help="a folder that was added, or the id of a model")
     for parser in (verifying, adding, removing):
@@ -58,13 +60,13 @@ def verify_model(arguments: argparse.Namespace, context: Context) -> int:
             ModelRef(id=arguments.model),
             context.make_catalog(arguments.models_folder),
             reporter.on_event,
-            context.interrupt.asked,
+            context.interrupt.stop_requested,
         )
     if arguments.json:
         context.terminal.json(found)
     else:
-        state = "in order" if found.ok else "not in order"
-        context.terminal.result(f"{plain(found.model, 300)}: {state}, by {_AGAINST[found.checked_against]}")
+        state = "OK" if found.ok else "damaged"
+        context.terminal.result(f"{plain(found.model, 300)}: {state}, {_AGAINST[found.checked_against]}")
     for problem in found.problems:
         context.terminal.error(ModelRefused(problem))
     return 0 if found.ok else ModelRefused.exit_code
@@ -72,12 +74,12 @@ def verify_model(arguments: argparse.Namespace, context: Context) -> int:
 
 def add_place(arguments: argparse.Namespace, context: Context) -> int:
     """Add a folder or relist a model, then show the searched folders."""
-    from mezzotint.library.places import add_place, is_hidden, remember_model
+    from mezzotint.library.places import add_place, is_hidden, unhide_model
 
     catalog = context.make_catalog(arguments.models_folder)
     if is_hidden(catalog, arguments.what):
-        remember_model(catalog, arguments.what)
-        context.terminal.talk(f"{plain(arguments.what, 200)} is on the list again")
+        unhide_model(catalog, arguments.what)
+        context.terminal.message(f"{plain(arguments.what, 200)} is on the list again")
     else:
         add_place(arguments.what)
     return _show(arguments, context)
@@ -85,13 +87,13 @@ def add_place(arguments: argparse.Namespace, context: Context) -> int:
 
 def remove(arguments: argparse.Namespace, context: Context) -> int:
     """Remove a folder or unlist a model, then show the searched folders."""
-    from mezzotint.library.places import forget_model, is_own_place, remove_place
+    from mezzotint.library.places import hide_model, is_own_place, remove_place
 
     if is_own_place(arguments.what):
         remove_place(arguments.what)
     else:
-        forget_model(context.make_catalog(arguments.models_folder), arguments.what)
-        context.terminal.talk(f"{plain(arguments.what, 200)} is off the list; its files are as they were")
+        hide_model(context.make_catalog(arguments.models_folder), arguments.what)
+        context.terminal.message(f"{plain(arguments.what, 200)} is removed from the list; its files are unchanged")
     return _show(arguments, context)
 
 

@@ -19,13 +19,13 @@ _HEADER = ("ID", "FAMILY", "VARIANT", "SIZE", "SOURCE", "NOTE")
 
 def add(commands: "Commands") -> None:
     """Add the command and its subcommands."""
-    below = add_command(commands, "models", "List models, look at one, or get more.").add_subparsers(
+    below = add_command(commands, "models", "List, inspect, download and verify models.").add_subparsers(
         title="commands", metavar="COMMAND", dest="models_command", required=True
     )
-    listing = add_command(below, "list", "List every model that is found, and why some are refused.", list_models)
-    inspecting = add_command(below, "inspect", "Say what a model is.", inspect_model)
+    listing = add_command(below, "list", "List all models, and why some are refused.", list_models)
+    inspecting = add_command(below, "inspect", "Show the details of a model.", inspect_model)
     inspecting.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
-    listing.add_argument("--all", action="store_true", help="also those that were taken off the list")
+    listing.add_argument("--all", action="store_true", help="also those removed from the list")
     for parser in (listing, inspecting):
         add_json(parser)
         add_models_folder(parser)
@@ -38,20 +38,20 @@ def list_models(arguments: argparse.Namespace, context: Context) -> int:
     catalog = context.make_catalog(arguments.models_folder)
     models = catalog.models(hidden=True) if arguments.all else catalog.models()
     for notice in catalog.notices():
-        context.terminal.talk(f"notice: {plain(notice, 500)}")
+        context.terminal.message(f"notice: {plain(notice, 500)}")
     if arguments.json:
         context.terminal.json({"models": models})
     elif models:
         context.terminal.result(columns([_HEADER, *map(_row, models)]))
     else:
-        context.terminal.talk("no models were found; `mezzotint doctor` says where they are looked for")
+        context.terminal.message("no models were found; `mezzotint doctor` shows where they are searched for")
     return 0
 
 
 def _row(model: ModelInfo) -> tuple[str, ...]:
     note = plain(model.scheme) if model.problem is None else f"refused: {plain(model.problem, 300)}"
     if model.hidden:
-        note = f"off the list; {note}".removesuffix("; ")
+        note = f"hidden; {note}".removesuffix("; ")
     return (
         plain(model.id, 200),
         plain(model.family) or "-",
@@ -68,12 +68,12 @@ def inspect_model(arguments: argparse.Namespace, context: Context) -> int:
     if arguments.json:
         context.terminal.json(info)
     else:
-        context.terminal.result(facts(_told(info)))
+        context.terminal.result(facts(_model_rows(info)))
     return 0
 
 
-def _told(info: ModelInfo) -> dict[str, str]:
-    told = {
+def _model_rows(info: ModelInfo) -> dict[str, str]:
+    rows = {
         "id": info.id,
         "path": info.path,
         "layout": info.layout,
@@ -83,11 +83,11 @@ def _told(info: ModelInfo) -> dict[str, str]:
         "source": info.source,
     }
     if info.scheme:
-        told["scheme"] = info.scheme
+        rows["scheme"] = info.scheme
     for part in info.parts:
         layers = ", ".join(f"{count} {precision}" for precision, count in part.layers.items())
-        told[part.name] = f"{size(part.bytes)}: {layers}"
+        rows[part.name] = f"{size(part.bytes)}: {layers}"
     if info.defaults is not None:
         best = info.defaults
-        told["best at"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"
-    return told
+        rows["defaults"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"
+    return rows

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer, text
+from mezzotint.cli.batch.options import seeds
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.generate import requested
+from mezzotint.cli.generate import build_request
 from mezzotint.cli.generate_options import add_generate_options, options_of
 from mezzotint.cli.queue.run import run_queue
 from mezzotint.errors import UsageError
-from mezzotint.request_protocol import MAX_SEED
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
@@ -26,7 +26,7 @@ _EXAMPLES = """\
   mezzotint queue list
   mezzotint queue retry
 
-The window works through the same queue. One program at a time does so on a device.
+The window uses the same queue. Only one program at a time processes it on a device.
 """
 _HEADER = ("ID", "STATE", "IMAGES", "MODEL", "WHAT")
 _PAGE = 500
@@ -38,56 +38,55 @@ Act = Callable[["JobStore", argparse.Namespace, Context], None]
 
 def add(commands: "Commands") -> None:
     """Add the command and its subcommands."""
-    parser = add_command(commands, "queue", "Work through a list of images to make.", examples=_EXAMPLES)
+    parser = add_command(commands, "queue", "Manage and process the queue of images to generate.", examples=_EXAMPLES)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", dest="queue_command", required=True)
     _add_adding(below)
-    listing = add_command(below, "list", "List what waits, runs and has failed.", _with_queue(_list))
-    listing.add_argument("--all", action="store_true", help="what is done or was cancelled, too")
+    listing = add_command(below, "list", "List waiting, running and failed entries.", _with_queue(_list))
+    listing.add_argument("--all", action="store_true", help="also list finished and cancelled entries")
     add_json(listing)
     _add_running(below)
-    pause = add_command(below, "pause", "Stop making images until `resume`; none is lost.", _with_queue(_pause))
-    pause.add_argument("--after-this", action="store_true", help="finish what is being made first")
-    add_command(below, "resume", "Go on, also with what a crash has interrupted.", _with_queue(_resume))
+    pause = add_command(below, "pause", "Pause until `resume`; no image is lost.", _with_queue(_pause))
+    pause.add_argument("--after-this", action="store_true", help="finish the current task first")
+    add_command(below, "resume", "Resume, including entries interrupted by a crash.", _with_queue(_resume))
     for name, summary, act, number in (
-        ("retry", "Retry what failed, crashed twice or was interrupted (default: all of it).", _retry, "*"),
-        ("cancel", "Stop entries, also one that is being made; images that are there stay.", _cancel, "+"),
-        ("remove", "Take entries out of the queue; images stay.", _remove, "+"),
+        ("retry", "Retry entries that failed, crashed twice or were interrupted (default: all of them).", _retry, "*"),
+        ("cancel", "Cancel entries, including the running one; finished images are kept.", _cancel, "+"),
+        ("remove", "Remove entries from the queue; images are kept.", _remove, "+"),
     ):
         one = add_command(below, name, summary, _with_queue(act))
-        one.add_argument("entries", metavar="ID", type=integer(1, 2**53, 3), nargs=number, help="of `queue list`")
-    add_command(below, "clear", "Take out what is done or was cancelled; images stay.", _with_queue(_clear))
+        one.add_argument(
+            "entries", metavar="ID", type=integer(1, 2**53, 3), nargs=number, help="as shown by `queue list`"
+        )
+    add_command(below, "clear", "Remove finished and cancelled entries; images are kept.", _with_queue(_clear))
 
 
 def _add_adding(below: "Commands") -> None:
     parser = add_command(below, "add", "Add images to the queue: the options are those of `generate`.", _add)
     add_generate_options(parser)
     group = parser.add_argument_group("queue")
-    group.add_argument("--title", metavar="TEXT", type=text, help="what lists call it (default: the prompt)")
-    group.add_argument("--front", action="store_true", help="before all that waits (default: after it)")
-    group.add_argument("--seeds", metavar="N,N,...", type=_seeds, default=(), help="every prompt with each seed")
+    group.add_argument("--title", metavar="TEXT", type=text, help="title in lists (default: the prompt)")
+    group.add_argument("--front", action="store_true", help="put it before all waiting entries (default: after them)")
+    group.add_argument(
+        "--seeds", metavar="N,N,...", type=seeds, default=(), help="make every prompt with each of these seeds"
+    )
     group.add_argument("--no-matrix", action="store_true", help="take {a|b} in the prompt as text, not as two prompts")
 
 
 def _add_running(below: "Commands") -> None:
-    parser = add_command(below, "run", "Make what waits, here, in this terminal.", run_queue)
+    parser = add_command(below, "run", "Process the queue in this terminal.", run_queue)
     parser.add_argument(
-        "--until-empty", action="store_true", help="end when the queue is empty (default: wait for more)"
+        "--until-empty", action="store_true", help="exit when the queue is empty (default: wait for more)"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on where the queue is paused, also with what a crash has interrupted"
+        "--resume", action="store_true", help="resume a paused queue, including entries interrupted by a crash"
     )
     parser.add_argument(
-        "--wait", action="store_true", help="where another program makes them already, wait until that ends"
+        "--wait", action="store_true", help="if another program is processing the queue, wait until it ends"
     )
-    parser.add_argument("--keep-awake", action="store_true", help="keep the computer from going to sleep meanwhile")
-    parser.add_argument("--jsonl", action="store_true", help="print what happens as JSON lines on stdout")
+    parser.add_argument("--keep-awake", action="store_true", help="keep the computer from sleeping meanwhile")
+    parser.add_argument("--jsonl", action="store_true", help="print events as JSON lines on stdout")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_models_folder(parser)
-
-
-def _seeds(words: str) -> tuple[int, ...]:
-    seed = integer(0, MAX_SEED, 7)
-    return tuple(seed(one.strip()) for one in words.split(","))
 
 
 def _with_queue(act: Act) -> Callable[[argparse.Namespace, Context], int]:
@@ -96,7 +95,7 @@ def _with_queue(act: Act) -> Callable[[argparse.Namespace, Context], int]:
 
         opened = JobStore.open()
         if opened.notice:
-            context.terminal.talk(f"notice: {plain(opened.notice, 1000)}")
+            context.terminal.message(f"notice: {plain(opened.notice, 1000)}")
         with opened.store as store:
             act(store, arguments, context)
         return 0
@@ -111,8 +110,8 @@ def _add(arguments: argparse.Namespace, context: Context) -> int:
 
     options = options_of(arguments)
     if arguments.seeds and options.seed is not None:
-        raise UsageError("--seed and --seeds say the same in two ways: give one of them")
-    request = requested(options, arguments, context.make_catalog(arguments.models_folder), context)
+        raise UsageError("--seed and --seeds are mutually exclusive: leave one out")
+    request = build_request(options, arguments, context.make_catalog(arguments.models_folder), context)
     requests = expand(request, seeds=arguments.seeds, is_matrix=not arguments.no_matrix)
 
     def add_entry(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
@@ -122,7 +121,7 @@ def _add(arguments: argparse.Namespace, context: Context) -> int:
         else:
             context.terminal.result(str(entry))
             added = _images(store.row(entry).images_asked)
-            context.terminal.talk(f"{added} added; `mezzotint queue run` makes them")
+            context.terminal.message(f"{added} added; `mezzotint queue run` makes them")
 
     return _with_queue(add_entry)(arguments, context)
 
@@ -139,7 +138,7 @@ def _list(store: "JobStore", arguments: argparse.Namespace, context: Context) ->
         return
     if entries:
         context.terminal.result(columns([_HEADER, *map(_row, entries)]))
-    context.terminal.talk(_summary(store, entries))
+    context.terminal.message(_summary(store, entries))
 
 
 def _all(store: "JobStore") -> "list[EntryRow]":
@@ -161,7 +160,7 @@ def _summary(store: "JobStore", entries: "list[EntryRow]") -> str:
         return "queue empty"
     seconds = store.expected_queue()
     time = "" if seconds is None else f", about {duration(seconds)}"
-    paused = "; the queue is paused: `mezzotint queue resume` lets it go on" if store.paused() else ""
+    paused = "; the queue is paused: `mezzotint queue resume` resumes it" if store.paused() else ""
     return f"{_images(left)} to make{time}{paused}"
 
 
@@ -176,40 +175,42 @@ def duration(seconds: float) -> str:
 def _pause(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
     if arguments.after_this:
         store.stop_after_current(True)
-        context.terminal.talk("the queue pauses when what is being made is done")
+        context.terminal.message("the queue pauses after the current task")
         return
     store.pause()
-    context.terminal.talk("the queue is paused; an image that was being made is begun anew by `mezzotint queue resume`")
+    context.terminal.message(
+        "the queue is paused; an image that was being made is restarted by `mezzotint queue resume`"
+    )
 
 
 def _resume(store: "JobStore", _: argparse.Namespace, context: Context) -> None:
     interrupted = len(store.interrupted())
     store.resume_interrupted()
     store.resume()
-    again = f", {interrupted} interrupted tasks with it" if interrupted else ""
-    context.terminal.talk(f"the queue goes on{again}")
+    again = f", including {interrupted} interrupted tasks" if interrupted else ""
+    context.terminal.message(f"the queue is resumed{again}")
 
 
 def _retry(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
     entries = _existing(store, arguments.entries) or [row.id for row in _all(store) if row.state in _RETRIED]
     store.retry(entries)
-    context.terminal.talk("nothing is to be tried again" if not entries else f"trying again: {_ids(entries)}")
+    context.terminal.message("nothing to retry" if not entries else f"retrying: {_ids(entries)}")
 
 
 def _cancel(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
     entries = _existing(store, arguments.entries)
     store.cancel(entries)
-    context.terminal.talk(f"cancelled: {_ids(entries)}")
+    context.terminal.message(f"cancelled: {_ids(entries)}")
 
 
 def _remove(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
     left = store.remove(_existing(store, arguments.entries))
     if left:
-        context.terminal.talk(f"being stopped: {_ids(left)}; remove again when that is done")
+        context.terminal.message(f"being stopped: {_ids(left)}; remove again when that is done")
 
 
 def _clear(store: "JobStore", _: argparse.Namespace, context: Context) -> None:
-    context.terminal.talk(f"{store.clear_finished()} entries were taken out")
+    context.terminal.message(f"{store.clear_finished()} entries were removed")
 
 
 def _existing(store: "JobStore", entries: list[int]) -> list[int]:

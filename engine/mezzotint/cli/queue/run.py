@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.cli.context import Context
-from mezzotint.cli.reporter import Format, Reporter
+from mezzotint.cli.context import PARTLY_DONE, Context
+from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.errors import Busy, Cancelled, StorageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mezzotint.jobs.store import JobStore, Lease, Task
     from mezzotint.queue_protocol import DrainResult
 
-PARTLY_DONE = 3
 _WAIT = 0.5  # seconds between attempts to acquire the lease
 DEVICE = "auto"  # the device of the lease: the engine's default
 _ALSO_STOP = ("SIGTERM", "SIGHUP", "SIGBREAK")  # sent by the system, a closed terminal, Ctrl-Break on Windows
@@ -28,10 +27,10 @@ def run_queue(arguments: argparse.Namespace, context: Context) -> int:
     """Process the waiting entries; returns 0 if all succeeded, 3 if something failed."""
     from mezzotint.jobs.store import JobStore
 
-    with stopped_in_good_order(context), _lease(arguments.wait, context) as lease:
+    with graceful_signals(context), _lease(arguments.wait, context) as lease:
         opened = JobStore.open()
         if opened.notice:
-            context.terminal.talk(f"notice: {plain(opened.notice, 1000)}")
+            context.terminal.message(f"notice: {plain(opened.notice, 1000)}")
         with opened.store as store:
             _recover(store, arguments, context)
             return _finished(_drain(store, lease, arguments, context), store, context)
@@ -40,14 +39,14 @@ def run_queue(arguments: argparse.Namespace, context: Context) -> int:
 def _lease(waits: bool, context: Context) -> "Lease":
     from mezzotint.jobs.store import Held, Lease
 
-    told = False
+    announced = False
     while isinstance(lease := Lease.acquire(DEVICE, what="mezzotint queue run"), Held):
         who = plain(str(lease), 500)
         if not waits:
-            raise Busy(f"{who} is working through the queue already: wait for it (--wait), or end it there")
-        if not told:
-            context.terminal.talk(f"waiting: {who} is working through the queue")
-            told = True
+            raise Busy(f"{who} is already processing the queue: wait for it (--wait), or stop it there")
+        if not announced:
+            context.terminal.message(f"waiting: {who} is processing the queue")
+            announced = True
         time.sleep(_WAIT)
     return lease
 
@@ -55,11 +54,11 @@ def _lease(waits: bool, context: Context) -> "Lease":
 def _recover(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
     recovered = store.recover()
     for tasks, what in (
-        (recovered.done, "had just been made when its program ended: done"),
+        (recovered.done, "was finished just before its program ended: done"),
         (recovered.set_aside, "crashed its process twice and is skipped: `mezzotint queue retry` retries it"),
     ):
         for task in tasks:
-            context.terminal.talk(f"notice: task {task} {what}")
+            context.terminal.message(f"notice: task {task} {what}")
     if arguments.resume:
         store.resume_interrupted()
         store.resume()
@@ -73,15 +72,19 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
         return DrainResult(
             stopped="paused" if store.paused() else "empty", done=0, failed=0
         )  # without loading an engine
-    context.interrupt.soften()  # from here on a task may run
+    context.interrupt.enable_graceful_stop()  # from here on a task may run
     engine = context.make_engine(context.make_catalog(arguments.models_folder))
-    form: Format = "jsonl" if arguments.jsonl else "paths"
-    with contextlib.closing(engine), _awake(arguments.keep_awake, context), _Reports(context, form) as reports:
+    output_format: OutputFormat = "jsonl" if arguments.jsonl else "paths"
+    with (
+        contextlib.closing(engine),
+        _keep_awake(arguments.keep_awake, context),
+        _Reports(context, output_format) as reports,
+    ):
         return drain(
             store,
             lease.owner,
             engine,
-            DrainControl(on_event=reports.on_event, cancelled=context.interrupt.asked),
+            DrainControl(on_event=reports.on_event, cancelled=context.interrupt.stop_requested),
             until_empty=arguments.until_empty,
             on_begun=reports.begun,
             on_ended=reports.ended,
@@ -89,7 +92,7 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
 
 
 @contextlib.contextmanager
-def _awake(wanted: bool, context: Context) -> Iterator[None]:
+def _keep_awake(wanted: bool, context: Context) -> Iterator[None]:
     """Prevent the computer from sleeping if `wanted`; a failure to do so is only a notice."""
     with contextlib.ExitStack() as stack:
         if wanted:
@@ -98,7 +101,7 @@ def _awake(wanted: bool, context: Context) -> Iterator[None]:
 
                 stack.enter_context(keep.running(on_fail="error"))
             except Exception as error:  # noqa: BLE001  wakepy is optional and has many backends
-                context.terminal.talk(f"notice: the computer may go to sleep: {plain(str(error), 200)}")
+                context.terminal.message(f"notice: the computer may go to sleep: {plain(str(error), 200)}")
         yield
 
 
@@ -108,7 +111,7 @@ class _Reports(Reporter):
     def begun(self, task: "Task") -> None:
         """Report that a task has started."""
         words = f"task {task.id} of entry {task.entry}: {plain(task.request.prompt, 60)}"
-        self._tell(words, {"begun": {"entry": task.entry, "task": task.id}})
+        self._report(words, {"begun": {"entry": task.entry, "task": task.id}})
 
     def ended(self, ended: "Ended") -> None:
         """Report the outcome of a task."""
@@ -116,35 +119,35 @@ class _Reports(Reporter):
             self.finish(ended.result)
         state = ended.state or "removed"
         error = None if ended.error is None else plain(str(ended.error), 500)
-        self._tell(
+        self._report(
             f"task {ended.task.id}: {state.replace('_', ' ')}{f': {error}' if error else ''}",
             {"ended": {"entry": ended.task.entry, "task": ended.task.id, "state": state, "error": error}},
         )
 
-    def _tell(self, words: str, line: dict[str, object]) -> None:
+    def _report(self, words: str, line: dict[str, object]) -> None:
         self._hide()
-        if self._form == "jsonl":
+        if self._output_format == "jsonl":
             self._terminal.json(line)
-        self._terminal.talk(words)
+        self._terminal.message(words)
 
 
 def _finished(drained: "DrainResult", store: "JobStore", context: Context) -> int:
     if drained.stopped == "disk_full":
         raise StorageError("the disk is full, and the queue paused: free some space, then `mezzotint queue resume`")
     if drained.stopped == "cancelled":
-        raise Cancelled("stopped; the queue goes on where it was when it is run again")
+        raise Cancelled("stopped; the next run resumes the queue where it was")
     if drained.stopped == "paused":
         interrupted = len(store.interrupted())
         asked = f" {interrupted} tasks were interrupted by a crash:" if interrupted else ""
-        context.terminal.talk(f"the queue is paused.{asked} `mezzotint queue resume` lets it go on")
+        context.terminal.message(f"the queue is paused.{asked} `mezzotint queue resume` resumes it")
     else:
         failed = f", {drained.failed} failed: `mezzotint queue list`" if drained.failed else ""
-        context.terminal.talk(f"queue empty; {drained.done} tasks done{failed}")
+        context.terminal.message(f"queue empty; {drained.done} tasks done{failed}")
     return PARTLY_DONE if drained.failed else 0
 
 
 @contextlib.contextmanager
-def stopped_in_good_order(context: Context, install: Callable[[Any, Any], Any] = signal.signal) -> Iterator[None]:
+def graceful_signals(context: Context, install: Callable[[Any, Any], Any] = signal.signal) -> Iterator[None]:
     """Handle other termination signals like Ctrl-C: the first requests a graceful stop."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may install signal handlers

@@ -39,7 +39,7 @@ def lower_precision(model: LoadedModel, component: str) -> str | None:
             continue
         tensors = format_.quantize(weight)
         swap_in(network, {name: format_})
-        network.get_submodule(name).take(tensors)
+        network.get_submodule(name).set_tensors(tensors)
         done += 1
     if model.loras is not None:
         model.loras.put_back()

@@ -19,5 +19,5 @@ def network_bytes(source: ComponentSource, choice: Choice | None) -> int:
     layers = {layer.name: layer.shape for layer in layers_of(network)}
     formats = formats_for(source.class_name, layers_of(network), choice)
     saved = sum(math.prod(layers[name]) for name in formats) * _HALF
-    kept = [each for name, chosen in formats.items() for each in chosen.described(layers[name]).values()]
+    kept = [each for name, chosen in formats.items() for each in chosen.part_specs(layers[name]).values()]
     return whole - saved + sum(each.bytes for each in kept)

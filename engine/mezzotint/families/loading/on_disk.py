@@ -96,17 +96,17 @@ class OnDisk:
         shape = filling.checked_shape(placed, spec.shape, path)
         dtype = stored_dtype(spec)
         wanted = filling.dtype_of(placed.name) if dtype.is_floating_point else dtype
-        take = None if placed.form == "whole" else placed.take
-        return disk_tensor(self._file(path), spec, shape=shape, dtype=wanted, take=take)
+        convert = None if placed.form == "whole" else placed.take
+        return disk_tensor(self._file(path), spec, shape=shape, dtype=wanted, convert=convert)
 
     def _parts(
         self, format_: Format, shape: tuple[int, ...], names: Mapping[str, str]
     ) -> Iterator[tuple[str, DiskTensor]]:
-        """The format's tensors that a file stores unchanged."""
-        for part, described in format_.described(shape).items():
+        """The format's tensors that lie in a file as they are."""
+        for part, wanted in format_.part_specs(shape).items():
             found = self._specs.get(names.get(part, ""))
-            if found is not None and _is(found[1], described.shape, described.dtype):
-                yield part, disk_tensor(self._file(found[0]), found[1], shape=described.shape, dtype=described.dtype)
+            if found is not None and _is(found[1], wanted.shape, wanted.dtype):
+                yield part, disk_tensor(self._file(found[0]), found[1], shape=wanted.shape, dtype=wanted.dtype)
 
     def _file(self, path: Path) -> PositionedFile:
         if path not in self._opened:

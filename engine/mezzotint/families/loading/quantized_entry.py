@@ -44,8 +44,8 @@ class PlannedLayer:
 
     @property
     def bytes(self) -> int:
-        """Bytes of its quantized weight."""
-        return sum(each.bytes for each in self.format.described(self.shape.shape).values())
+        """What its weight takes, quantized."""
+        return sum(each.bytes for each in self.format.part_specs(self.shape.shape).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

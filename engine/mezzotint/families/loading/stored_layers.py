@@ -64,13 +64,16 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
 
 
 def _by_rows(whole: WholeLayer) -> WholeLayer:
-    """A layer of 4-bit blocks, none of which spans two rows, with its codes and absmax row by row."""
-    from mezzotint.quantization.formats import Nf4, largest_of
+    """A layer of 4-bit blocks, none of which lies in two rows, with its codes and magnitudes row by row."""
+    from mezzotint.quantization.formats import Nf4, block_magnitudes
     from mezzotint.quantization.fp4 import Fp4
 
     rows = whole.shape[0]
     format_ = Nf4(double=False) if isinstance(whole.format, Nf4) else Fp4(double=False)
-    tensors = {"weight": whole.tensors["weight"].view(rows, -1), "absmax": largest_of(whole.tensors).view(rows, -1)}
+    tensors = {
+        "weight": whole.tensors["weight"].view(rows, -1),
+        "absmax": block_magnitudes(whole.tensors).view(rows, -1),
+    }
     return replace(whole, format=format_, tensors=tensors)
 
 

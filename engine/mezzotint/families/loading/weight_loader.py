@@ -11,14 +11,14 @@ from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.loading.original_names import Placement, Rows
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
 from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
+from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.memory.host import Source
-from mezzotint.memory.wide_parameters import stays_wide
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.gguf_blocks import GgufBlocks
 from mezzotint.quantization.layers import buffer_name
-from mezzotint.quantization.policy import Choice, formats_for, keeps
+from mezzotint.quantization.policy import Choice, formats_for, is_kept
 from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
 _WEIGHT = ".weight"
@@ -61,8 +61,8 @@ class WeightLoader:
             self._filled[placed.name] = moved(part, self.dtype_of(placed.name), self._home)
 
     def dtype_of(self, name: str) -> torch.dtype:
-        """Dtype in which a floating-point parameter is kept."""
-        return torch.float32 if stays_wide(self.source.class_name, name) else self.dtype
+        """The format that a parameter is kept in, if it is of numbers with a fraction."""
+        return torch.float32 if keep_in_fp32(self.source.class_name, name) else self.dtype
 
     def is_quantized(self, name: str) -> bool:
         """Whether a parameter is quantized on load."""
@@ -85,15 +85,17 @@ class WeightLoader:
     def put_on_disk(self, name: str, source: Source) -> None:
         """Read a parameter or buffer from its file whenever it is needed."""
         self.on_disk[name] = source
-        self._filled[name] = torch.empty(source.form.shape, dtype=source.form.dtype, device="meta")
+        self._filled[name] = torch.empty(source.layout.shape, dtype=source.layout.dtype, device="meta")
 
     def put_quantized_on_disk(
         self, layer: str, format_: Format, shape: tuple[int, ...], sources: Mapping[str, Source]
     ) -> bool:
         """Same for a quantized layer; False if the network has no such layer, or the file has it in another form."""
         wanted = self._layers.get(layer)
-        fits = wanted == shape and format_.fits(shape) is None and set(sources) == set(format_.described(shape))
-        if not fits or keeps(self.source.class_name, layer):
+        fits = (
+            wanted == shape and format_.shape_problem(shape) is None and set(sources) == set(format_.part_specs(shape))
+        )
+        if not fits or is_kept(self.source.class_name, layer):
             return False
         self._formats[layer] = format_
         for name, source in sources.items():
@@ -106,13 +108,15 @@ class WeightLoader:
             whole, placed = rows_of(whole, placed.form), replace(placed, form="whole")
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
-        loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or a weight accessed directly
+        loose = shape is None or is_kept(self.source.class_name, layer)  # an embedding, or what networks look into
         if isinstance(whole.format, GgufBlocks):
-            loose |= placed.form != "whole" or whole.shape != shape or whole.format.fits(whole.shape) is not None
+            loose |= (
+                placed.form != "whole" or whole.shape != shape or whole.format.shape_problem(whole.shape) is not None
+            )
         if loose and isinstance(whole.format, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks):
             self.put(placed, whole.format.dequantize(whole.tensors, torch.Size(whole.shape), self.dtype), file)
             return
-        if shape is None or placed.form != "whole" or whole.format.fits(shape) is not None:
+        if shape is None or placed.form != "whole" or whole.format.shape_problem(shape) is not None:
             raise ModelRefused(f"{file}: {placed.name} is quantized, which cannot be for that layer")
         if whole.shape != shape:
             raise ModelRefused(
@@ -123,8 +127,8 @@ class WeightLoader:
         self._keep(layer, whole.tensors)
 
     def tensors_of(self, layer: str) -> Tensors:
-        """Tensors of a quantized layer that was added."""
-        names = self._formats[layer].described(self._layers[layer])
+        """Those of a quantized layer that has come."""
+        names = self._formats[layer].part_specs(self._layers[layer])
         return {name: self._filled[buffer_name(layer, name)] for name in names}
 
     def finish(self) -> Network:

@@ -58,8 +58,8 @@ class Adapters:
             if stamp not in self._held:
                 self._held[stamp] = self._read(lora, cancelled)
 
-    def put_on(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
-        """Apply these held LoRAs to the networks with their weights, and remove all others. Weight 0 means none."""
+    def apply(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
+        """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
         self._latest = tuple(loras)
         wanted = tuple((lora.file.stamp, weight) for lora, weight in loras if weight)
         if wanted == self._on:
@@ -70,12 +70,12 @@ class Adapters:
             for stamp, weight in wanted:
                 for name, branch in self._held[stamp].get(component, {}).items():
                     branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
-            set_branches(network, branches, at_rest=self._at_rest)
+            set_branches(network, branches, merge_now=self._at_rest)
         self._on = wanted
 
     def let_go(self) -> None:
-        """Remove all LoRAs from the networks and from memory."""
-        self.put_on([])
+        """Have none in the networks nor in memory."""
+        self.apply([])
         self._held = {}
 
     def forget(self) -> None:
@@ -85,7 +85,7 @@ class Adapters:
     def put_back(self) -> None:
         """Reapply the same LoRAs after layers of the networks were replaced."""
         self.forget()
-        self.put_on(self._latest)
+        self.apply(self._latest)
 
     def _read(self, lora: FittingLora, cancelled: Callable[[], bool]) -> _Branches:
         path, specs = lora.file.path, lora.file.header.tensors
@@ -115,13 +115,13 @@ class Adapters:
         network = self._networks[target.component]
         like = next(each for each in network.parameters() if each.is_floating_point())
         beside = isinstance(network.get_submodule(target.name), QuantizedLayer)
-        if beside and isinstance(delta, Hadamard):  # multiply before rounding
-            delta = delta.moved(Tensor.float).as_branch()
-        rounded = delta.moved(lambda factor: factor.to(like.dtype))
+        if beside and isinstance(delta, Hadamard):  # multiplied before it is rounded
+            delta = delta.map_factors(Tensor.float).as_branch()
+        rounded = delta.map_factors(lambda factor: factor.to(like.dtype))
         if not all(bool(torch.isfinite(factor).all()) for factor in rounded.factors):
             return None
         used = rounded if beside else delta
-        return used.moved(lambda factor: factor.to(self._device or like.device).contiguous())
+        return used.map_factors(lambda factor: factor.to(self._device or like.device).contiguous())
 
 
 def _delta(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Delta:
@@ -130,8 +130,8 @@ def _delta(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[st
     scale = _scale(file, layer, tensors)
     delta = added_by(parts, target.shape[2:], scale) if is_lycoris(parts) else _branch(layer, target, parts, scale)
     if isinstance(target.form, Rows):
-        return delta.taken(target.form.take)
-    return delta.taken(swapped) if target.form == "swapped" else delta
+        return delta.select_rows(target.form.take)
+    return delta.select_rows(swapped) if target.form == "swapped" else delta
 
 
 def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, retry_sharing
-from mezzotint.jobs.storage.database import Database, told
+from mezzotint.jobs.storage.database import Database, sqlite_errors
 from mezzotint.trouble import storage_error
 
 KEPT = 7
@@ -57,7 +57,7 @@ def _copy(database: Database, path: Path) -> None:
     temporary = path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with told(path), contextlib.closing(sqlite3.connect(temporary)) as copy:
+        with sqlite_errors(path), contextlib.closing(sqlite3.connect(temporary)) as copy:
             database.connection.backup(copy)
         retry_sharing(os.replace, temporary, path)
     except OSError as error:

@@ -12,18 +12,18 @@ from mezzotint.trouble import shown
 BUSY_SECONDS = 5.0
 
 _MEANINGS = {
-    sqlite3.SQLITE_BUSY: "another program is writing to it for long: try again in a moment",
-    sqlite3.SQLITE_LOCKED: "another program is writing to it for long: try again in a moment",
+    sqlite3.SQLITE_BUSY: "another program has been writing to it for a long time: try again in a moment",
+    sqlite3.SQLITE_LOCKED: "another program has been writing to it for a long time: try again in a moment",
     sqlite3.SQLITE_FULL: "the disk is full: free some space and try again",
-    sqlite3.SQLITE_READONLY: "it may not be written to: allow that, or set MEZZOTINT_STATE to another folder",
-    sqlite3.SQLITE_PERM: "it may not be opened: allow that, or set MEZZOTINT_STATE to another folder",
-    sqlite3.SQLITE_AUTH: "it may not be opened: allow that, or set MEZZOTINT_STATE to another folder",
+    sqlite3.SQLITE_READONLY: "it is not writable: change its permissions, or set MEZZOTINT_STATE to another folder",
+    sqlite3.SQLITE_PERM: "access to it is denied: change its permissions, or set MEZZOTINT_STATE to another folder",
+    sqlite3.SQLITE_AUTH: "access to it is denied: change its permissions, or set MEZZOTINT_STATE to another folder",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the folder, or set MEZZOTINT_STATE to another one",
-    sqlite3.SQLITE_IOERR: "the disk reports a fault: check the disk, or set MEZZOTINT_STATE to a folder on another one",
-    sqlite3.SQLITE_PROTOCOL: "this disk has no proper locks: set MEZZOTINT_STATE to a folder on a local disk",
-    sqlite3.SQLITE_NOLFS: "this disk cannot hold a file that large: set MEZZOTINT_STATE to a folder on another one",
-    sqlite3.SQLITE_CORRUPT: "it is damaged: start again, and what can be read of it is kept",
-    sqlite3.SQLITE_NOTADB: "it is damaged: start again, and what can be read of it is kept",
+    sqlite3.SQLITE_IOERR: "the disk reports an error: check it, or set MEZZOTINT_STATE to a folder on another one",
+    sqlite3.SQLITE_PROTOCOL: "this disk does not support file locks: set MEZZOTINT_STATE to a folder on a local disk",
+    sqlite3.SQLITE_NOLFS: "this disk does not support files that large: set MEZZOTINT_STATE to a folder on another one",
+    sqlite3.SQLITE_CORRUPT: "it is damaged: restart the program, which keeps what can be read of it",
+    sqlite3.SQLITE_NOTADB: "it is damaged: restart the program, which keeps what can be read of it",
 }
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -37,7 +37,7 @@ def primary_code(error: sqlite3.Error) -> int:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def sqlite_errors(path: Path) -> Iterator[None]:
     """Raise errors caused by the disk or other programs as StorageError; anything else is a bug and stays as it is."""
     try:
         yield
@@ -57,12 +57,12 @@ class Database:
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
         """Return all rows of a query."""
-        with told(self.path):
+        with sqlite_errors(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: Value) -> Row | None:
         """Return the first row of a query, or None."""
-        with told(self.path):
+        with sqlite_errors(self.path):
             cursor = self.connection.execute(sql, values)
             found: Row | None = cursor.fetchone()
             cursor.close()  # an open cursor would pin an old snapshot for this connection
@@ -83,7 +83,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Run a transaction: all changes made inside are on disk when it ends, or none."""
-        with told(self.path):
+        with sqlite_errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield

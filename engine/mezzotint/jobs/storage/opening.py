@@ -13,7 +13,7 @@ from mezzotint.atomic import retry_sharing
 from mezzotint.errors import StorageError
 from mezzotint.jobs.locked_file import LockedFile
 from mezzotint.jobs.storage import backups
-from mezzotint.jobs.storage.database import BUSY_SECONDS, DAMAGED, Database, connect, primary_code, told
+from mezzotint.jobs.storage.database import BUSY_SECONDS, DAMAGED, Database, connect, primary_code, sqlite_errors
 from mezzotint.jobs.storage.rebuilding import rebuild
 from mezzotint.jobs.storage.schema import APPLICATION_ID, MIGRATIONS
 from mezzotint.trouble import shown, storage_error
@@ -51,7 +51,9 @@ def _alone(path: Path) -> LockedFile:
     end = time.monotonic() + BUSY_SECONDS
     while (lock := LockedFile.take(path.with_name(f"{path.name}.opening"))) is None:
         if time.monotonic() > end:
-            raise StorageError(f"the queue {shown(path)}: another program is opening it for long: try again")
+            raise StorageError(
+                f"the queue {shown(path)}: another program has been opening it for a long time: try again"
+            )
         time.sleep(_WAIT)
     return lock
 
@@ -79,7 +81,7 @@ def _open(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> Op
 def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> Database:
     """Return the database, checked and migrated. Raises StorageError or _DamagedError."""
     _refuse_newer(path, _version_in_header(path), len(migrations))
-    with _as_damage(), told(path):
+    with _as_damage(), sqlite_errors(path):
         connection = connect(path)
         try:
             version = _version(path, connection, migrations)
@@ -111,7 +113,7 @@ def _refuse_newer(path: Path, version: int, newest: int) -> None:
     if version > newest:
         raise StorageError(
             f"the queue {shown(path)} is from a newer Mezzotint (version {version}, this one reads up to {newest}): "
-            "get the newer one, or set MEZZOTINT_STATE to another folder"
+            "install the newer one, or set MEZZOTINT_STATE to another folder"
         )
 
 
@@ -124,14 +126,14 @@ def _version(path: Path, connection: sqlite3.Connection, migrations: Sequence[st
     application, version = read("PRAGMA application_id"), read("PRAGMA user_version")
     if application != APPLICATION_ID and (application or version or read("SELECT count(*) FROM sqlite_schema")):
         raise StorageError(
-            f"{shown(path)} is not a queue of Mezzotint: move it away, or set MEZZOTINT_STATE to another folder"
+            f"{shown(path)} is not a Mezzotint queue: move it away, or set MEZZOTINT_STATE to another folder"
         )
     _refuse_newer(path, version, len(migrations))
     problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]  # includes the indices
     if problem != "ok":
         raise _DamagedError(" ".join(str(problem).split())[:_LONGEST_PROBLEM])
     if _tables(connection) != _tables_of(migrations[:version]):
-        raise _DamagedError("its tables are not those of its version")
+        raise _DamagedError("its tables do not match its version")
     return version
 
 
@@ -177,7 +179,7 @@ def _as_damage() -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # in SQLite's message about the damage
-        raise _DamagedError("it holds bytes that are no text") from error
+        raise _DamagedError("it contains bytes that are not valid text") from error
     except StorageError as error:
         cause = error.__cause__
         if isinstance(cause, sqlite3.Error) and primary_code(cause) in DAMAGED:

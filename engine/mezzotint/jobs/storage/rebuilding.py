@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mezzotint import codec
 from mezzotint.errors import MezzotintError
-from mezzotint.jobs.expectation import key_id, remember
-from mezzotint.jobs.requests import changed
+from mezzotint.jobs.expectation import key_id, record_timing
+from mezzotint.jobs.requests import apply_diff
 from mezzotint.jobs.storage.database import Database, Row, Value, connect
 from mezzotint.jobs.tasks import PhaseSeconds, RunKey
 from mezzotint.protocol import GenerateRequest
@@ -123,7 +123,7 @@ def _keys(database: Database, tables: dict[str, list[Row]]) -> dict[int, int]:
         if key_number in keys:
             load, encode, step, decode, save = times
             seconds = PhaseSeconds(load=load, encode=encode, step=step, decode=decode, save=save, steps=steps)
-            remember(database, keys[key_number], seconds)
+            record_timing(database, keys[key_number], seconds)
     return keys
 
 
@@ -144,7 +144,7 @@ def _request(written: object) -> GenerateRequest | None:
 def _is_task(base: GenerateRequest, line: Row, keys: dict[int, int]) -> bool:
     values = dict(zip(_TABLES["tasks"], line, strict=True))
     try:
-        request = changed(base, values["changes"])
+        request = apply_diff(base, values["changes"])
     except (MezzotintError, TypeError):
         return False
     return values["key"] in keys and (request.seed, request.count) == (values["seed"], values["count"])

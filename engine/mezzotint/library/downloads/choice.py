@@ -13,7 +13,7 @@ from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.library.downloads.messages import HubFile, HubListing
-from mezzotint.library.downloads.names import is_confined, without_twins
+from mezzotint.library.downloads.names import has_case_collisions, is_confined
 from mezzotint.library.downloads.source import SUFFIXES
 
 VARIANTS = ("fp16", "")  # in order of preference: the first complete one is taken, fp16 for half the size
@@ -50,7 +50,7 @@ def choose(listing: HubListing, file: str | None) -> Chosen:
         chosen = Chosen(files=(_only(listing),), is_folder=False)
     names = tuple(one.name for one in chosen.files)
     unfit = [name for name in names if not is_confined(name)]
-    if unfit or not without_twins(names):
+    if unfit or has_case_collisions(names):
         raise _refused(listing, f"the name '{plain(unfit[0] if unfit else names[0])}' cannot be used for a file")
     return chosen
 
@@ -75,7 +75,7 @@ def _only(listing: HubListing) -> HubFile:
     if top:
         largest = sorted(top, key=lambda one: -one.bytes)[:_MOST_NAMED]
         named = ", ".join(f"{plain(one.name)} ({size(one.bytes)})" for one in largest)
-        raise _refused(listing, f"several models in one place; name one as {listing.repository}/FILE: {named}")
+        raise _refused(listing, f"several models; name one as {listing.repository}/FILE: {named}")
     pickles = [one.name for one in listing.files if one.name.lower().endswith(tuple(PICKLE_SUFFIXES))]
     if pickles:
         raise _refused(
@@ -83,14 +83,14 @@ def _only(listing: HubListing) -> HubFile:
             f"only pickled weights ({plain(pickles[0])}), which can run code when opened; look for a version in "
             "safetensors",
         )
-    raise _refused(listing, f"no {INDEX_FILE} and no .safetensors file: nothing that could be run here")
+    raise _refused(listing, f"no {INDEX_FILE} and no .safetensors file: nothing that can be run here")
 
 
 def _of_folder(listing: HubListing, files: Files) -> Iterator[HubFile]:
     index = parse_json_object((listing.index or "").encode(), f"{listing.repository}/{INDEX_FILE}")
     pipeline = index.get("_class_name")
     if not isinstance(pipeline, str) or pipeline not in PIPELINES:
-        raise _refused(listing, f"made for {plain(pipeline)}; what can be run is {', '.join(sorted(PIPELINES))}")
+        raise _refused(listing, f"made for {plain(pipeline)}; supported are {', '.join(sorted(PIPELINES))}")
     yield files[INDEX_FILE]
     if SETTINGS_FILE in files:
         yield files[SETTINGS_FILE]
@@ -111,7 +111,7 @@ def _components(
     }
     for name, value in parts.items():
         if name not in allowed or isinstance(value, dict) or value not in map(list, allowed[name].classes):
-            raise _refused(listing, f"its part {plain(name)} is {plain(value)}, which is not known here")
+            raise _refused(listing, f"its component {plain(name)} is {plain(value)}, which is not supported")
         yield name, str(value[0])
     missing = [name for name, rule in allowed.items() if rule.required and name not in parts]
     if missing:

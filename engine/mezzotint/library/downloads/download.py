@@ -13,12 +13,12 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import decode
 from mezzotint.errors import MezzotintError, StorageError
 from mezzotint.library.child import run_child
+from mezzotint.library.downloads.eta import EtaEstimator
 from mezzotint.library.downloads.messages import Fetch, Fetched, WantedFile
-from mezzotint.library.downloads.pace import Pace
 from mezzotint.library.downloads.partial import Partial
 from mezzotint.library.downloads.record import RECORD_FILE, SourceRecord, record_path, write_record
 from mezzotint.library.downloads.space import free_bytes
-from mezzotint.library.offer import FreeBytes, Prepared, fetching_command, prepare
+from mezzotint.library.offer import FreeBytes, PreparedDownload, fetching_command, prepare
 from mezzotint.library_protocol import GetRequest
 from mezzotint.protocol import Event, IsCancelled, ModelInfo, OnEvent, Progress
 from mezzotint.trouble import storage_error
@@ -34,11 +34,11 @@ def get(
 ) -> ModelInfo:
     """Download a model and return its catalog entry; one that cannot be run is kept, with the reason in `problem`."""
     prepared = prepare(request, cancelled, free=free)
-    return take(prepared, request.token, make_catalog, tell, cancelled)
+    return download_offer(prepared, request.token, make_catalog, tell, cancelled)
 
 
-def take(
-    prepared: Prepared,
+def download_offer(
+    prepared: PreparedDownload,
     token: str | None,
     make_catalog: Callable[[], Catalog],
     tell: OnEvent,
@@ -47,10 +47,10 @@ def take(
     """Download what was offered. If it is interrupted, partial data is kept and resumed next time."""
     target = prepared.target
     if prepared.problem is not None or target is None:
-        raise prepared.problem or MezzotintError(f"{plain(prepared.offer.source)} cannot be fetched")
+        raise prepared.problem or MezzotintError(f"{plain(prepared.offer.source)} cannot be downloaded")
     partial = Partial.beside(target)
-    with partial.held():
-        _salvage(prepared, partial)
+    with partial.locked():
+        _recover_assembled(prepared, partial)
         fetched = _fetch(prepared, partial, token, tell, cancelled)
         record = SourceRecord(
             source=prepared.offer.source,
@@ -61,16 +61,16 @@ def take(
         try:
             _publish(prepared, partial, target, record)
         except FileExistsError:
-            raise StorageError(
-                f"{plain(target, 300)} has come to be in the meantime; what was fetched is kept"
-            ) from None
+            raise StorageError(f"{plain(target, 300)} was created meanwhile; what was downloaded is kept") from None
         except OSError as error:
             raise storage_error("write", target, error) from None
     partial.remove()
     return make_catalog().at(target)
 
 
-def _fetch(prepared: Prepared, partial: Partial, token: str | None, tell: OnEvent, cancelled: IsCancelled) -> Fetched:
+def _fetch(
+    prepared: PreparedDownload, partial: Partial, token: str | None, tell: OnEvent, cancelled: IsCancelled
+) -> Fetched:
     question = Fetch(
         folder=str(partial.folder),
         repository=prepared.repository,
@@ -80,11 +80,11 @@ def _fetch(prepared: Prepared, partial: Partial, token: str | None, tell: OnEven
         environment=prepared.environment,
         files=_once(prepared.files),
     )
-    pace = Pace()
+    eta = EtaEstimator()
 
     def on_event(event: Event) -> None:
         if isinstance(event, Progress):
-            event = replace(event, seconds_left=pace.seconds_left(event.done, event.total))
+            event = replace(event, seconds_left=eta.seconds_left(event.done, event.total))
         tell(event)
 
     command = fetching_command("files", question, token, prepared.endpoint)
@@ -96,11 +96,11 @@ def _once(files: tuple[WantedFile, ...]) -> tuple[WantedFile, ...]:
     return tuple({file.key: file for file in files}.values())
 
 
-def _name(file: WantedFile, prepared: Prepared) -> str:
+def _name(file: WantedFile, prepared: PreparedDownload) -> str:
     return file.name if prepared.is_folder else PurePosixPath(file.name).name
 
 
-def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceRecord) -> None:
+def _publish(prepared: PreparedDownload, partial: Partial, target: Path, record: SourceRecord) -> None:
     """Assemble the files and rename the result to `target` last, so that the model appears complete at once."""
     if target.exists():
         raise FileExistsError
@@ -113,12 +113,12 @@ def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceR
     for file in prepared.files:
         place = assembled / file.name
         place.parent.mkdir(parents=True, exist_ok=True)
-        _give_name(partial.whole(file.key), place, only=uses[file.key] == 1)
+        _link_or_copy(partial.whole(file.key), place, only=uses[file.key] == 1)
     write_record(assembled / RECORD_FILE, record)
     retry_sharing(os.rename, assembled, target)
 
 
-def _give_name(source: Path, place: Path, *, only: bool) -> None:
+def _link_or_copy(source: Path, place: Path, *, only: bool) -> None:
     """Hard-link the file; on file systems without hard links, move it if `only`, else copy it."""
     try:
         place.hardlink_to(source)
@@ -129,7 +129,7 @@ def _give_name(source: Path, place: Path, *, only: bool) -> None:
             shutil.copyfile(source, place)
 
 
-def _salvage(prepared: Prepared, partial: Partial) -> None:
+def _recover_assembled(prepared: PreparedDownload, partial: Partial) -> None:
     """Move back files left by an interrupted `_publish`; they are verified before they are used."""
     for file in prepared.files if prepared.is_folder else ():
         place, whole = partial.assembled / file.name, partial.whole(file.key)

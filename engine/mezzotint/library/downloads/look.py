@@ -12,7 +12,7 @@ from mezzotint.library.downloads.messages import HubFile, HubListing, LinkFacts,
 from mezzotint.library.downloads.names import is_confined
 from mezzotint.library.downloads.net import TIMEOUT, headers, prepare_client, token_for
 from mezzotint.library.downloads.source import SUFFIXES
-from mezzotint.library.downloads.transfer import DENIED, status_of, told
+from mezzotint.library.downloads.transfer import DENIED, download_error, status_of
 
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo as HubModel
@@ -41,7 +41,7 @@ def look_at_hub(asked: LookAtHub) -> HubListing:
     except HTTPError as error:
         if status_of(error) == 404:
             raise UnknownModel(_unknown(asked, token)) from None
-        raise told(error, asked.repository) from None
+        raise download_error(error, asked.repository) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DownloadFailed(f"{asked.endpoint} does not answer as the hub does ({type(error).__name__})") from None
     return _listing(model, asked, token)
@@ -79,9 +79,9 @@ def _listing(model: "HubModel", asked: LookAtHub, token: str | None) -> HubListi
 def _licence(model: "HubModel") -> str:
     """Return the licence stated in the model card."""
     card = model.card_data
-    said = card.get("license_name") or card.get("license") if card is not None else None
+    licence = card.get("license_name") or card.get("license") if card is not None else None
     link = card.get("license_link") if card is not None else None
-    name = plain(said) if isinstance(said, str) else "not stated"
+    name = plain(licence) if isinstance(licence, str) else "not stated"
     return f"{name} ({plain(link, 200)})" if isinstance(link, str) and link.startswith("https://") else name
 
 
@@ -99,9 +99,9 @@ def _index(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> t
     except HTTPError as error:
         if status_of(error) in DENIED:
             return True, None
-        raise told(error, name) from None
+        raise download_error(error, name) from None
     if len(text) != file.bytes:
-        raise DownloadFailed(f"{name} is not as large as was announced")
+        raise DownloadFailed(f"{name} does not have the announced size")
     return False, text.decode("utf-8", "replace")
 
 
@@ -124,33 +124,33 @@ def look_at_link(asked: LookAtLink) -> LinkFacts:
                 problem=None if start.startswith(b"GGUF") else foreign_kind(start),
             )
     except HTTPError as error:
-        raise told(error, "the link") from None
+        raise download_error(error, "the link") from None
 
 
 def _refusal(status: int, host: str) -> MezzotintError:
     if status in DENIED:
-        return AccessRefused(
-            f"{plain(host)} gives this file only to those who are logged in there: fetch it by browser"
-        )
+        return AccessRefused(f"{plain(host)} requires a login for this file: download it with a browser")
     return DownloadFailed(f"{plain(host)} answers {status}: check the link")
 
 
-def _whole_size(said: Mapping[str, str], status: int) -> int:
+def _whole_size(headers: Mapping[str, str], status: int) -> int:
     """Return the size of the whole file in bytes. Raises DownloadFailed if the server does not state it."""
-    count = said.get("content-range", "").rpartition("/")[2] if status == 206 else said.get("content-length", "")
-    if said.get("content-encoding", "identity") != "identity" or not count.isdigit() or not int(count):
-        raise DownloadFailed("the server does not say how large the file is: fetch it by browser, then add its folder")
+    count = headers.get("content-range", "").rpartition("/")[2] if status == 206 else headers.get("content-length", "")
+    if headers.get("content-encoding", "identity") != "identity" or not count.isdigit() or not int(count):
+        raise DownloadFailed(
+            "the server does not say how large the file is: download it with a browser, then add its folder"
+        )
     return int(count)
 
 
-def _validator(said: Mapping[str, str]) -> str:
+def _validator(headers: Mapping[str, str]) -> str:
     """Return the etag if it is strong, else ""; only a strong one allows resuming a partial file."""
-    etag = said.get("etag", "")
+    etag = headers.get("etag", "")
     return etag if etag.startswith('"') and etag.isascii() and len(etag) <= 200 else ""
 
 
-def _name(said: Mapping[str, str], *urls: str) -> str:
+def _name(headers: Mapping[str, str], *urls: str) -> str:
     """Return the file name from the link or the server's headers; empty if none is valid."""
-    named = _FILE_NAME.search(said.get("content-disposition", ""))
+    named = _FILE_NAME.search(headers.get("content-disposition", ""))
     names = [unquote(urlsplit(url).path.rpartition("/")[2]) for url in reversed(urls)] + ([named[1]] if named else [])
     return next((name for name in names if name.lower().endswith(SUFFIXES) and is_confined(name)), "")

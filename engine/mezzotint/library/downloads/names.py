@@ -23,6 +23,6 @@ def _is_plain(part: str) -> bool:
     )
 
 
-def without_twins(names: tuple[str, ...]) -> bool:
-    """Whether no two names collide on case-insensitive file systems."""
-    return len({name.casefold() for name in names}) == len(names)
+def has_case_collisions(names: tuple[str, ...]) -> bool:
+    """Whether two names are the same file on a case-insensitive file system."""
+    return len({name.casefold() for name in names}) < len(names)

@@ -29,7 +29,7 @@ def prepare_client(first_url: str) -> None:
         url = str(request.url)
         if not is_safe_url(url) or (request.url.scheme == "http" and not local):
             where = f"{request.url.scheme}://{request.url.host}"
-            raise DownloadFailed(f"the server sends us on to {where}, which is not safe: only https is followed")
+            raise DownloadFailed(f"the server redirects to {where}, which is not secure: only https is followed")
 
     def make() -> httpx2.Client:
         return httpx2.Client(
@@ -53,11 +53,11 @@ def _certificates() -> "SSLContext":
 
 def headers(token: str | None) -> dict[str, str]:
     """Return the headers of every request."""
-    told = {
+    base = {
         "User-Agent": f"mezzotint/{__version__}",
         "Accept-Encoding": "identity",
     }  # so that sizes and ranges are those of the file
-    return told if token is None else {**told, "Authorization": f"Bearer {token}"}
+    return base if token is None else {**base, "Authorization": f"Bearer {token}"}
 
 
 def token_for(

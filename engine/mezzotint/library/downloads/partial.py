@@ -51,7 +51,7 @@ class Partial:
         longest = max((_size(part) for part in self._parts(key)), default=0)
         return longest if longest <= size else 0
 
-    def take_up(self, key: str) -> Path:
+    def resume_part(self, key: str) -> Path:
         """Return a part for this attempt: the longest existing one under a new name; other parts are removed."""
         own = self.folder / f"{key}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}"
         parts = sorted(self._parts(key), key=_size)
@@ -68,7 +68,7 @@ class Partial:
         retry_sharing(os.replace, part, self.whole(key))
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold the lock of this folder. Raises Busy if another process downloads this model."""
         import filelock
 
@@ -77,7 +77,7 @@ class Partial:
         try:
             lock.acquire()
         except filelock.Timeout:
-            raise Busy(f"{shown(self.folder.parent)}: this model is being fetched already; wait for it") from None
+            raise Busy(f"{shown(self.folder.parent)}: this model is being downloaded already; wait for it") from None
         except (OSError, NotImplementedError):
             pass  # no lock support: the unique names of parts still keep processes apart
         try:
@@ -90,7 +90,7 @@ class Partial:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise storage_error("make", self.folder, error) from None
+            raise storage_error("create", self.folder, error) from None
 
     def remove(self) -> None:
         """Remove the folder, ignoring errors: leftovers are resumed or harmless."""

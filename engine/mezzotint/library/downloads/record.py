@@ -39,11 +39,11 @@ def read_record(model: Path) -> SourceRecord | None:
     if not is_file(path):
         return None
     try:
-        told = read_json_object(path, MAX_RECORD)
+        data = read_json_object(path, MAX_RECORD)
     except (ModelRefused, StorageError):
         return None
-    texts = {name: told.get(name) for name in ("source", "revision", "licence")}
-    sums = told.get("sums")
+    texts = {name: data.get(name) for name in ("source", "revision", "licence")}
+    sums = data.get("sums")
     if not isinstance(sums, dict) or not all(isinstance(text, str) for text in (*texts.values(), *sums.values())):
         return None
     return SourceRecord(

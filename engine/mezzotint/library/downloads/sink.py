@@ -24,7 +24,7 @@ class Sink(FileIO):
         self.size = self.seek(0, os.SEEK_END)
         on_bytes(self.size)
         if self.size > limit:
-            self.begin_anew()
+            self.restart()
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write all of `data`. Raises TooLarge beyond the limit."""
@@ -45,7 +45,7 @@ class Sink(FileIO):
         self.size = kept
         return kept
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Discard the content and start over."""
         self.seek(0)
         self.truncate()

@@ -81,7 +81,7 @@ def endpoint_of(asked: str | None, environ: Mapping[str, str] = os.environ) -> s
 
 def _of_url(words: str, endpoint: str) -> Source:
     if not is_safe_url(words):
-        raise UsageError(f"'{plain(words)}' cannot be fetched: only https links without a password are; {_HOW}")
+        raise UsageError(f"'{plain(words)}' cannot be downloaded: only https links without a password are; {_HOW}")
     parts = urlsplit(words)
     if parts.netloc == urlsplit(endpoint).netloc:
         return _on_hub(words, endpoint) or LinkSource(url=words)

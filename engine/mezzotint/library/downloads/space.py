@@ -26,6 +26,6 @@ def why_no_room(coming: int, free: int, where: Path) -> str | None:
     if coming == 0 or needed <= free:
         return None
     return (
-        f"the disk of {shown(where)} is too full: {size(needed)} are needed ({size(coming)} to fetch, and some to "
-        f"spare), {size(free)} are free: free some space, or choose another folder"
+        f"the disk of {shown(where)} is too full: {size(needed)} are needed ({size(coming)} to download, plus a "
+        f"reserve), {size(free)} are free: free some space, or choose another folder"
     )

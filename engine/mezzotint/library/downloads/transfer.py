@@ -22,10 +22,10 @@ PATIENCE = (1.0, 2.0, 4.0, 8.0)  # seconds to wait after attempts without progre
 CHECKS = 2  # attempts at a file of the right content
 DENIED = (401, 403)
 _GONE = (404, 410)
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
+_TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
 
 
-def bring(
+def download_file(
     file: WantedFile,
     url: str,
     partial: Partial,
@@ -43,7 +43,7 @@ def bring(
             return sum_there
         whole.unlink()
     for _ in range(CHECKS):
-        part = partial.take_up(file.key)
+        part = partial.resume_part(file.key)
         try:
             _receive(file, url, part, headers, on_bytes)
         except OSError as error:
@@ -56,15 +56,15 @@ def bring(
         on_bytes(-part.stat().st_size)
         part.unlink()
     raise DownloadFailed(
-        f"{plain(file.name)} arrived {CHECKS} times with another content than was announced, and was removed: "
-        "try later, or from another place"
+        f"{plain(file.name)} differed {CHECKS} times from the announced content, and was removed: try later, or "
+        "from another source"
     )
 
 
 def _receive(file: WantedFile, url: str, part: Path, headers: dict[str, str], on_bytes: Callable[[int], None]) -> None:
     with Sink(part, file.bytes, on_bytes) as sink:
         if sink.size and not (file.sha256 or file.blob or file.validator):
-            sink.begin_anew()  # no way to tell whether the rest belongs to the same content
+            sink.restart()  # no way to tell whether the rest belongs to the same content
         _transfer(file, url, sink, headers)
         os.fsync(sink.fileno())
 
@@ -117,9 +117,9 @@ def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> Mez
             displayed_filename="file",
         )
     except HTTPError as error:
-        return told(error, file.name, sink)
+        return download_error(error, file.name, sink)
     except TooLarge:
-        sink.begin_anew()
+        sink.restart()
         return _short(file, "more")
     except OSError as error:
         if error.errno is not None:
@@ -129,22 +129,22 @@ def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> Mez
 
 
 def _short(file: WantedFile, came: str) -> DownloadFailed:
-    return DownloadFailed(f"{plain(file.name)}: {size(file.bytes)} were announced, {came} came: try again later")
+    return DownloadFailed(f"{plain(file.name)}: expected {size(file.bytes)}, received {came}: try again later")
 
 
-def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintError:
+def download_error(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintError:
     """Convert a temporary failure to an error to return; raises permanent ones."""
     status = status_of(error)
     if status in DENIED:
         raise AccessRefused(denied(name)) from None
     if status in _GONE:
-        raise DownloadFailed(f"{plain(name)} is not there any more (the server says {status})") from None
+        raise DownloadFailed(f"{plain(name)} no longer exists (the server answers {status})") from None
     if status == 416 and sink is not None:  # our part is not a prefix of the server's file
-        sink.begin_anew()
-        return DownloadFailed(f"{plain(name)}: the server cannot go on where it stopped")
+        sink.restart()
+        return DownloadFailed(f"{plain(name)}: the server cannot resume the download")
     if status is not None:
         failure = DownloadFailed(f"{plain(name)}: the server answers {status}: try again later")
-        if status not in _PASSING:
+        if status not in _TEMPORARY:
             raise failure from None
         return failure
     kept = "; what was downloaded is kept and resumed next time" if sink is not None and sink.size else ""
@@ -156,8 +156,8 @@ def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintEr
 def denied(name: str) -> str:
     """Return the message for a file that requires a token."""
     return (
-        f"{plain(name)} is not given to everybody: agree to its licence on its page of the hub, then give a token that "
-        "may read it (HF_TOKEN, or `hf auth login`)"
+        f"{plain(name)} is gated: accept its licence on its hub page, then provide a token with access to it "
+        "(HF_TOKEN, or `hf auth login`)"
     )
 
 

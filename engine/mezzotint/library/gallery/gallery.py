@@ -8,9 +8,9 @@ from pathlib import Path
 from mezzotint.catalog.place import at_home
 from mezzotint.errors import Cancelled, StorageError, UsageError
 from mezzotint.library.gallery.reading import folded, read_facts
-from mezzotint.library.gallery.scanning import forget, put, row_of, scan, take_in
+from mezzotint.library.gallery.scanning import forget, index_files, row_of, scan, upsert
 from mezzotint.library.gallery.schema import GalleryDatabase
-from mezzotint.library.gallery.stars import StarJournal
+from mezzotint.library.gallery.stars import MOST_STARS, StarJournal
 from mezzotint.library.gallery.walk import FileStamp
 from mezzotint.library_protocol import (
     GalleryItem,
@@ -24,7 +24,6 @@ from mezzotint.paths import state_folder
 from mezzotint.protocol import IsCancelled, Notice, OnEvent
 from mezzotint.trouble import shown, storage_error
 
-MOST_STARS = 5
 LARGEST_PAGE = 500  # images per response, which should stay a line of a few megabytes
 _MOST_WORDS = 16
 _WAIT = 0.1  # seconds between cancellation checks while waiting for another scan
@@ -41,8 +40,8 @@ class Gallery:
         folder = folder or state_folder()
         self._stars = StarJournal(folder / "gallery-stars.jsonl")
         self._scanning = threading.Lock()
-        self._told = 0  # number of notices already sent
-        self._database = GalleryDatabase(folder / "gallery.db", on_open=self._take_over_stars)
+        self._sent_notices = 0  # number of notices already sent
+        self._database = GalleryDatabase(folder / "gallery.db", on_open=self._load_stars)
 
     def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:
         """Scan the folders, one scan at a time, since each determines the whole set of images.
@@ -50,14 +49,14 @@ class Gallery:
         Named files are indexed at once, even during a scan. Raises Cancelled.
         """
         if request.files:
-            return take_in(self._database, request, tell, cancelled)
+            return index_files(self._database, request, tell, cancelled)
         while not self._scanning.acquire(timeout=_WAIT):
             if cancelled():
                 raise Cancelled("stopped")
         try:
             result = scan(self._database, request, tell, cancelled)
-            for notice in self.notices()[self._told :]:
-                self._told += 1
+            for notice in self.notices()[self._sent_notices :]:
+                self._sent_notices += 1
                 tell(Notice(code="gallery", message=notice))
             return result
         finally:
@@ -83,9 +82,9 @@ class Gallery:
     def rate(self, rating: Rating) -> None:
         """Rate images: written to the journal first, so that ratings survive the loss of the index."""
         if not 0 <= rating.rating <= MOST_STARS:
-            raise UsageError(f"{rating.rating} stars are asked for; there are 0 to {MOST_STARS}")
+            raise UsageError(f"{rating.rating} stars were requested; there are 0 to {MOST_STARS}")
         known = self._database.run(lambda connection: _contents(connection, rating.paths))
-        contents = [known.get(path) or self._take_in(path) for path in rating.paths]
+        contents = [known.get(path) or self._index_file(path) for path in rating.paths]
         stars = dict.fromkeys(contents, rating.rating)
         self._stars.add(stars)
         self._database.run(lambda connection: self._set_stars(connection, stars))
@@ -107,7 +106,7 @@ class Gallery:
         """Close the files."""
         self._database.close()
 
-    def _take_in(self, path: str) -> str:
+    def _index_file(self, path: str) -> str:
         """Index an image that no scan has found yet; return its content key."""
         try:
             status = Path(path).stat()
@@ -116,8 +115,8 @@ class Gallery:
         stamp = FileStamp(changed=status.st_mtime_ns, bytes=status.st_size)
         facts = read_facts(Path(path), stamp)
         if facts is None:
-            raise StorageError(f"{shown(path)} cannot be read as an image, so it gets no stars")
-        self._database.run(lambda connection: put(connection, [row_of(path, stamp, facts)]))
+            raise StorageError(f"{shown(path)} cannot be read as an image, so it cannot be rated")
+        self._database.run(lambda connection: upsert(connection, [row_of(path, stamp, facts)]))
         return facts.content
 
     def _set_stars(self, connection: sqlite3.Connection, stars: Mapping[str, int]) -> None:
@@ -127,7 +126,7 @@ class Gallery:
         )
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('stars', ?)", (self._stars.size(),))
 
-    def _take_over_stars(self, connection: sqlite3.Connection) -> None:
+    def _load_stars(self, connection: sqlite3.Connection) -> None:
         """Load stars from the journal into a new index, or one that a crash left behind the journal."""
         known = connection.execute("SELECT value FROM facts WHERE name = 'stars'").fetchone()
         if (known[0] if known else 0) != self._stars.size():

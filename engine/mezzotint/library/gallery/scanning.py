@@ -8,7 +8,7 @@ from pathlib import Path
 from mezzotint.errors import Cancelled
 from mezzotint.library.gallery.reading import ImageFacts, read_facts
 from mezzotint.library.gallery.schema import GalleryDatabase
-from mezzotint.library.gallery.walk import FileStamp, Walked, walk, walk_files
+from mezzotint.library.gallery.walk import FileStamp, WalkResult, walk, walk_files
 from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import IsCancelled, Notice, OnEvent, Progress
 from mezzotint.trouble import shown
@@ -16,7 +16,7 @@ from mezzotint.trouble import shown
 _MOST_NOTICES = 8
 BATCH = 100  # images per transaction; queries in between see what is already written
 
-_PUT = """
+_UPSERT = """
 INSERT INTO images
     (path, changed, bytes, readable, made, width, height, model, seed, content, prompt, words, rating)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT rating FROM ratings WHERE content = ?10), 0))
@@ -25,7 +25,7 @@ ON CONFLICT (path) DO UPDATE SET
     width = excluded.width, height = excluded.height, model = excluded.model, seed = excluded.seed,
     content = excluded.content, prompt = excluded.prompt, words = excluded.words, rating = excluded.rating
 """
-_NOTHING = ImageFacts(width=0, height=0, model="", seed=None, content="", prompt="", words="")
+_NO_FACTS = ImageFacts(width=0, height=0, model="", seed=None, content="", prompt="", words="")
 
 Row = tuple[object, ...]
 
@@ -48,7 +48,7 @@ def scan(
     return database.run(lambda connection: _finish(connection, gone, added, walked))
 
 
-def take_in(
+def index_files(
     database: GalleryDatabase,
     request: GalleryScan,
     tell: OnEvent,
@@ -75,17 +75,17 @@ def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
 
 
 def row_of(path: str, stamp: FileStamp, facts: ImageFacts | None) -> Row:
-    """Return the row of an image, or of a file that is not one, for `put`."""
-    some = facts or _NOTHING
+    """Return the row of an image, or of a file that is not one, for `upsert`."""
+    some = facts or _NO_FACTS
     return (
         *(path, stamp.changed, stamp.bytes, facts is not None, stamp.changed / 1e9, some.width, some.height),
         *(some.model, None if some.seed is None else str(some.seed), some.content, some.prompt, some.words),
     )
 
 
-def put(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+def upsert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """Insert or update images; their stars are looked up by content."""
-    connection.executemany(_PUT, rows)
+    connection.executemany(_UPSERT, rows)
 
 
 def _known(connection: sqlite3.Connection) -> dict[str, FileStamp]:
@@ -118,7 +118,7 @@ def _read(
             facts = read_facts(Path(path), stamp)
             rows.append(row_of(path, stamp, facts))
             added += facts is not None and path not in known
-        database.run(lambda connection, rows=rows: put(connection, rows))  # type: ignore[misc]
+        database.run(lambda connection, rows=rows: upsert(connection, rows))  # type: ignore[misc]
     tell(_progress(len(files), len(files), clock() - begun))
     return added
 
@@ -132,22 +132,22 @@ def _progress(done: int, total: int, seconds: float) -> Progress:
     return Progress(what="scan", done=done, total=total, unit="images", seconds_left=left)
 
 
-def _is_unseen(path: str, walked: Walked) -> bool:
+def _is_unseen(path: str, walked: WalkResult) -> bool:
     """Whether `path` is in a folder that could not be read, e.g. on an unplugged disk."""
     return any(Path(path).is_relative_to(folder) for folder in walked.unseen)
 
 
-def _finish(connection: sqlite3.Connection, gone: Sequence[str], added: int, walked: Walked) -> GalleryScanned:
+def _finish(connection: sqlite3.Connection, gone: Sequence[str], added: int, walked: WalkResult) -> GalleryScanned:
     removed = forget(connection, gone)
     total, files = connection.execute("SELECT coalesce(sum(readable), 0), count(*) FROM images").fetchone()
     return GalleryScanned(added=added, removed=removed, total=total, unreadable=files - total + walked.unusable)
 
 
-def _tell_faults(walked: Walked, known: Iterable[str], tell: OnEvent) -> None:
+def _tell_faults(walked: WalkResult, known: Iterable[str], tell: OnEvent) -> None:
     for folder in walked.unseen[:_MOST_NOTICES]:
         if any(Path(path).is_relative_to(folder) for path in known):
-            message = f"{shown(folder)} cannot be looked through; its images stay as they were"
+            message = f"{shown(folder)} cannot be read; its images stay as they were"
             tell(Notice(code="folder_unseen", message=message))
     if walked.cut:
-        message = f"more than {len(walked.files)} images lie in the output folders; the others are not shown"
+        message = f"more than {len(walked.files)} images are in the output folders; the others are not shown"
         tell(Notice(code="gallery_cut", message=message))

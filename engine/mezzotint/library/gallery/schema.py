@@ -47,8 +47,8 @@ _BESIDE = ("", "-wal", "-shm")  # suffixes of the files of a database
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _MEANINGS = {
     sqlite3.SQLITE_FULL: "the disk is full: free some space and try again",
-    sqlite3.SQLITE_BUSY: "another program holds it for long: try again in a moment",
-    sqlite3.SQLITE_LOCKED: "another program holds it for long: try again in a moment",
+    sqlite3.SQLITE_BUSY: "another program has locked it: try again in a moment",
+    sqlite3.SQLITE_LOCKED: "another program has locked it: try again in a moment",
     sqlite3.SQLITE_READONLY: "it may not be written to: allow that, or set MEZZOTINT_STATE to another folder",
     sqlite3.SQLITE_PERM: "it may not be opened: allow that, or set MEZZOTINT_STATE to another folder",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the folder, or set MEZZOTINT_STATE to another one",
@@ -84,7 +84,7 @@ class GalleryDatabase:
             try:
                 return self._transaction(work)
             except _DamagedError as damage:
-                raise StorageError(f"the gallery {shown(self._path)} is damaged again at once: {damage}") from damage
+                raise StorageError(f"the gallery {shown(self._path)} is damaged again already: {damage}") from damage
 
     def notices(self) -> tuple[str, ...]:
         """Return notices about this database for the user."""
@@ -93,10 +93,10 @@ class GalleryDatabase:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._let_go()
+            self._disconnect()
 
     def _transaction(self, work: Work[T]) -> T:
-        with self._told():
+        with self._storage_errors():
             connection = self._connection or self._open()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -110,13 +110,13 @@ class GalleryDatabase:
                 raise
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _storage_errors(self) -> Iterator[None]:
         try:
             yield
         except UnicodeEncodeError as error:
-            raise UsageError("a name holds half of a character, which is no text: give another") from error
+            raise UsageError("a name is not valid Unicode: give another") from error
         except UnicodeDecodeError as error:  # in SQLite's description of the schema
-            raise _DamagedError("its tables are named in no text") from error
+            raise _DamagedError("its table names are not valid text") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             # An SQL error while opening means an unexpected schema, not a bug in our statements.
@@ -131,7 +131,7 @@ class GalleryDatabase:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise storage_error("make the folder", self._path.parent, error) from error
+            raise storage_error("create the folder", self._path.parent, error) from error
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
         )
@@ -162,21 +162,21 @@ class GalleryDatabase:
             for question in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
         )
         if application != APPLICATION_ID and (application or version or tables):
-            raise StorageError(f"{shown(self._path)} is no gallery of Mezzotint: move it to another folder")
+            raise StorageError(f"{shown(self._path)} is not a Mezzotint gallery: move it to another folder")
         if version > VERSION:
             raise StorageError(
                 f"the gallery {shown(self._path)} is from a newer Mezzotint (version {version}, this one reads up to "
-                f"{VERSION}): get the newer one, or move the file away, and it is made again from the images"
+                f"{VERSION}): get the newer one, or move the file away, and it is rebuilt from the images"
             )
         problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise _DamagedError(" ".join(str(problem).split())[:200])
         if version == VERSION and _tables_of(connection) != _tables():
-            raise _DamagedError("its tables are not as they were made")
+            raise _DamagedError("its tables do not match the schema")
         return version
 
     def _move_aside(self, damage: _DamagedError) -> None:
-        self._let_go()
+        self._disconnect()
         stamp = time.strftime("%Y-%m-%d-%H%M%S")
         aside = self._path.with_name(f"{self._path.stem}-damaged-{stamp}-{time.monotonic_ns() % 10**6}.db")
         for ending in _BESIDE:
@@ -187,11 +187,11 @@ class GalleryDatabase:
             except OSError as error:
                 raise storage_error("move aside", source, error) from error
         self._notices.append(
-            f"The gallery's index was damaged ({damage}) and is made again from the images; stars are kept. "
+            f"The gallery's index was damaged ({damage}) and is rebuilt from the images; stars are kept. "
             f"The damaged file is {shown(aside)}"
         )
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 from mezzotint.atomic import atomic_write
 from mezzotint.trouble import storage_error
 
+MOST_STARS = 5
 _LARGEST_FILE = 256 << 20
 _ROOM = 1000  # lines beyond twice the number of stars before the file is compacted
 
@@ -66,5 +67,5 @@ def _star(line: bytes) -> tuple[str, int] | None:
         content, rating = json.loads(line)
     except (ValueError, TypeError, RecursionError):
         return None
-    fits = isinstance(content, str) and type(rating) is int and 0 <= rating <= 5
+    fits = isinstance(content, str) and type(rating) is int and 0 <= rating <= MOST_STARS
     return (content, rating) if fits else None

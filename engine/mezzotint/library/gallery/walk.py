@@ -26,7 +26,7 @@ class FileStamp:
 
 
 @dataclass(slots=True, kw_only=True)
-class Walked:
+class WalkResult:
     """The result of a walk."""
 
     files: dict[str, FileStamp] = field(default_factory=dict)
@@ -35,38 +35,38 @@ class Walked:
     cut: bool = False  # there are more files than the limit
 
 
-def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) -> Walked:
+def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) -> WalkResult:
     """Find all files with an image suffix, skipping hidden and temporary ones. Raises Cancelled."""
-    walked = Walked()
-    for folder in _apart(folders):
+    walked = WalkResult()
+    for folder in _distinct_roots(folders):
         pending = [(folder, 0)]
         while pending:
             if cancelled():
                 raise Cancelled("stopped")
             path, depth = pending.pop()
-            inside = _look(path, walked, most)
+            inside = _scan_folder(path, walked, most)
             if depth < MAX_DEPTH:
                 pending.extend((one, depth + 1) for one in inside)
     return walked
 
 
-def walk_files(files: Iterable[str], folders: Iterable[str]) -> tuple[Walked, tuple[str, ...]]:
+def walk_files(files: Iterable[str], folders: Iterable[str]) -> tuple[WalkResult, tuple[str, ...]]:
     """Return those of `files` that a walk through the folders would find, and those gone, spelled as by the walk."""
-    walked, gone = Walked(), []
-    roots = [(Path(os.path.realpath(folder)), Path(folder)) for folder in _apart(folders)]
+    walked, gone = WalkResult(), []
+    roots = [(Path(os.path.realpath(folder)), Path(folder)) for folder in _distinct_roots(folders)]
     for file in files:
-        path = None if "\0" in file else _spelled(Path(file), roots)
+        path = None if "\0" in file else _path_in_roots(Path(file), roots)
         if path is None:
             continue
         with _unseen_if_broken(str(path.parent), walked):
             if not os.path.lexists(path):
                 gone.append(str(path))
             elif not path.is_symlink() and path.is_file():
-                _note(path, walked, MAX_FILES)
+                _record(path, walked, MAX_FILES)
     return walked, tuple(gone)
 
 
-def _spelled(file: Path, roots: Iterable[tuple[Path, Path]]) -> Path | None:
+def _path_in_roots(file: Path, roots: Iterable[tuple[Path, Path]]) -> Path | None:
     """Return the path as a walk would spell it; None if no walk would find the file."""
     folder = Path(os.path.realpath(file.parent))
     for real, root in roots:
@@ -79,7 +79,7 @@ def _spelled(file: Path, roots: Iterable[tuple[Path, Path]]) -> Path | None:
     return None
 
 
-def _apart(folders: Iterable[str]) -> list[str]:
+def _distinct_roots(folders: Iterable[str]) -> list[str]:
     """Return absolute folders without duplicates and without folders inside others."""
     kept: dict[str, str] = {}
     usable = {one for one in folders if one and "\0" not in one}
@@ -90,7 +90,7 @@ def _apart(folders: Iterable[str]) -> list[str]:
     return list(kept.values())
 
 
-def _look(folder: str, walked: Walked, most: int) -> list[str]:
+def _scan_folder(folder: str, walked: WalkResult, most: int) -> list[str]:
     """Record the files of a folder; return its subfolders."""
     inside: list[str] = []
     with _unseen_if_broken(folder, walked), os.scandir(folder) as entries:
@@ -100,11 +100,11 @@ def _look(folder: str, walked: Walked, most: int) -> list[str]:
             if entry.is_dir(follow_symlinks=False):
                 inside.append(entry.path)
             elif entry.name.lower().endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                _note(entry, walked, most)
+                _record(entry, walked, most)
     return inside
 
 
-def _note(entry: os.DirEntry[str] | Path, walked: Walked, most: int) -> None:
+def _record(entry: os.DirEntry[str] | Path, walked: WalkResult, most: int) -> None:
     path = os.fspath(entry)
     try:
         status = entry.stat(follow_symlinks=False)
@@ -129,7 +129,7 @@ def _is_text(path: str) -> bool:
 
 
 @contextmanager
-def _unseen_if_broken(folder: str, walked: Walked) -> Iterator[None]:
+def _unseen_if_broken(folder: str, walked: WalkResult) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError):

@@ -7,7 +7,7 @@ from torch import nn
 
 from mezzotint.acceleration.text_cache import kept_width
 from mezzotint.memory.blocks import blocks_of
-from mezzotint.memory.footprints.footprint import ComponentFootprint, Law, Role
+from mezzotint.memory.footprints.footprint import ComponentFootprint, Role, ScalingLaw
 from mezzotint.memory.footprints.forward_calls import Call, can_trace, is_text, used_part
 from mezzotint.memory.footprints.tracing import trace
 from mezzotint.memory.footprints.weight_bytes import weight_bytes
@@ -36,7 +36,7 @@ def component_footprint(
     lead = f"{prefix}." if prefix else ""
     counted = weight_bytes(part, class_name, tuple(block.removeprefix(lead) for block in inside))
     sizes = {lead + block.name: replace(block, name=lead + block.name) for block in counted.blocks}
-    live, work, order = Law(), Law(), tuple(sizes)
+    live, work, order = ScalingLaw(), ScalingLaw(), tuple(sizes)
     if call is not None or can_trace(class_name):
         traced = trace(network, class_name, tokens, on_progress, call=call)
         live, work, order = traced.live, traced.work, tuple(block for block in traced.order if block in sizes)

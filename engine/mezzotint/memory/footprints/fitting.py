@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from mezzotint.memory.footprints.footprint import Law
+from mezzotint.memory.footprints.footprint import ScalingLaw
 
 TOLERANCE = 0.02  # relative error of a fit that is accepted
 _TERMS = (
@@ -30,7 +30,7 @@ class Point:
     value: float
 
 
-def fit(points: Sequence[Point], *, squared: bool = True) -> Law:
+def fit(points: Sequence[Point], *, squared: bool = True) -> ScalingLaw:
     """Return the law with the fewest terms that fits about as well as the best.
 
     Without `squared` it has no quadratic terms in positions, so it extrapolates well to much larger sizes.
@@ -38,19 +38,19 @@ def fit(points: Sequence[Point], *, squared: bool = True) -> Law:
     If even the best misses a point by more than the tolerance, it is scaled up until it underestimates none.
     """
     if not any(point.value for point in points):
-        return Law()
+        return ScalingLaw()
     laws = sorted(((worst_error(law, points), law) for law in _candidates(points, squared)), key=lambda pair: pair[0])
     best = laws[0][0]
     error, law = min((pair for pair in laws if pair[0] <= best + _SIMPLER), key=lambda pair: (_size(pair[1]), pair[0]))
     return law if error <= TOLERANCE else _raised(law, points)
 
 
-def worst_error(law: Law, points: Sequence[Point]) -> float:
+def worst_error(law: ScalingLaw, points: Sequence[Point]) -> float:
     """Largest relative error at any point."""
     return max(abs(law.at(point.positions, point.batch) / point.value - 1) for point in points if point.value)
 
 
-def _candidates(points: Sequence[Point], squared: bool) -> Iterator[Law]:
+def _candidates(points: Sequence[Point], squared: bool) -> Iterator[ScalingLaw]:
     known = [point for point in points if point.value]
     rows = np.array([[1.0, p.batch, *_powers(p, p.batch), *_powers(p, 1)] for p in known])
     rows /= np.array([[p.value] for p in known])
@@ -59,7 +59,7 @@ def _candidates(points: Sequence[Point], squared: bool) -> Iterator[Law]:
         for chosen in combinations(terms, count):
             factors = _solve(rows[:, list(chosen)])
             if (factors >= 0).all():
-                yield Law(**dict(zip((_TERMS[index] for index in chosen), map(float, factors), strict=True)))
+                yield ScalingLaw(**dict(zip((_TERMS[index] for index in chosen), map(float, factors), strict=True)))
 
 
 def _powers(point: Point, times: int) -> tuple[float, float]:
@@ -73,10 +73,10 @@ def _solve(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return factors
 
 
-def _size(law: Law) -> int:
+def _size(law: ScalingLaw) -> int:
     return sum(getattr(law, term) > 0 for term in _TERMS)
 
 
-def _raised(law: Law, points: Sequence[Point]) -> Law:
+def _raised(law: ScalingLaw, points: Sequence[Point]) -> ScalingLaw:
     by = max(point.value / law.at(point.positions, point.batch) for point in points if point.value)
-    return Law(**{term: getattr(law, term) * max(by, 1.0) for term in _TERMS})
+    return ScalingLaw(**{term: getattr(law, term) * max(by, 1.0) for term in _TERMS})

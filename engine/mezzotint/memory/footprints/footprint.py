@@ -11,7 +11,7 @@ Role: TypeAlias = Literal["text", "denoiser", "vae"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Law:
+class ScalingLaw:
     """A scaling law of bytes or FLOPs: `constant + once + batch (per_item + per_position positions)`.
 
     Positions are latent pixels (height times width over the square of the VAE's factor) for denoisers and autoencoders,
@@ -49,8 +49,8 @@ class ComponentFootprint:
     class_name: str
     blocks: tuple[BlockFootprint, ...]  # in execution order; empty if the network is never streamed
     outside: Mapping[Scheme, int]  # bytes outside all blocks, always resident while the network works
-    live: Law  # peak bytes of activations in 16 bits; for an autoencoder, of decoding
-    work: Law  # FLOPs of one forward pass
+    live: ScalingLaw  # peak bytes of activations in 16 bits; for an autoencoder, of decoding
+    work: ScalingLaw  # FLOPs of one forward pass
     float32: bool = False  # overflows in float16, so float32 is used instead, with twice the memory
     kept_text: int = 0  # cached numbers per prompt token that are kept through a stage
     shared: str = ""  # components of two models with the same key are shared in memory; empty if not shared
@@ -84,19 +84,7 @@ class ModelFootprint:
     guided: bool  # uses CFG by default, with a second forward pass
     halves: tuple[GuidancePasses, ...] = ("batched", "sequential")  # supported guidance modes, preferred first
 
-    def component(self, name: str) -> ComponentFootprint:
-        """Return a component by name; raises KeyError if there is none."""
-        return next(part for part in self.components if part.name == name) if self.has(name) else _missing(name)
-
-    def has(self, name: str) -> bool:
-        """Whether there is a component with this name."""
-        return any(part.name == name for part in self.components)
-
     @property
     def denoiser(self) -> ComponentFootprint:
         """The denoiser."""
         return next(part for part in self.components if part.role == "denoiser")
-
-
-def _missing(name: str) -> ComponentFootprint:
-    raise KeyError(name)

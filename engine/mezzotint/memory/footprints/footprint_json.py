@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Role, Scheme
+from mezzotint.memory.footprints.footprint import (
+    BlockFootprint,
+    ComponentFootprint,
+    ModelFootprint,
+    Role,
+    ScalingLaw,
+    Scheme,
+)
 from mezzotint.protocol import GuidancePasses
 
 _SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -25,22 +32,22 @@ def model_to_json(model: ModelFootprint) -> dict[str, Any]:
     return {**plain, "halves": list(model.halves), "components": [component_to_json(part) for part in model.components]}
 
 
-def model_from_json(told: Mapping[str, Any]) -> ModelFootprint:
+def model_from_json(data: Mapping[str, Any]) -> ModelFootprint:
     """Deserialize a model's footprint; raises ValueError if it is invalid."""
     try:
         return ModelFootprint(
-            **{key: _is(told[key], type_) for key, type_ in _types(ModelFootprint, _MODEL).items()},
-            halves=_halves(told.get("halves", ["batched", "sequential"])),
-            components=tuple(component_from_json(part) for part in told["components"]),
+            **{key: _is(data[key], type_) for key, type_ in _types(ModelFootprint, _MODEL).items()},
+            halves=_halves(data.get("halves", ["batched", "sequential"])),
+            components=tuple(component_from_json(part) for part in data["components"]),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(f"no footprint: {error!r}") from error
+        raise ValueError(f"invalid footprint: {error!r}") from error
 
 
-def _halves(told: Sequence[object]) -> tuple[GuidancePasses, ...]:
-    if not told or not set(told) <= set(get_args(GuidancePasses)):
-        raise ValueError(f"no footprint: halves of the guidance come {told!r}")
-    return tuple(told)  # type: ignore[arg-type]
+def _halves(data: Sequence[object]) -> tuple[GuidancePasses, ...]:
+    if not data or not set(data) <= set(get_args(GuidancePasses)):
+        raise ValueError(f"invalid footprint: halves {data!r}")
+    return tuple(data)  # type: ignore[arg-type]
 
 
 def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
@@ -54,23 +61,23 @@ def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
     }
 
 
-def component_from_json(told: Mapping[str, Any]) -> ComponentFootprint:
+def component_from_json(data: Mapping[str, Any]) -> ComponentFootprint:
     """Deserialize a component's footprint; raises ValueError if it is invalid."""
     try:
-        if type(told["blocks"]) is not list:
-            raise ValueError(f"no footprint: blocks are {told['blocks']!r}")
-        blocks = tuple(BlockFootprint(name=_is(row[0], str), bytes=_sizes(row[1:])) for row in told["blocks"])
-        if told["role"] not in get_args(Role):
-            raise ValueError(f"no footprint: the role {told['role']!r}")
+        if type(data["blocks"]) is not list:
+            raise ValueError(f"invalid footprint: blocks {data['blocks']!r}")
+        blocks = tuple(BlockFootprint(name=_is(row[0], str), bytes=_sizes(row[1:])) for row in data["blocks"])
+        if data["role"] not in get_args(Role):
+            raise ValueError(f"invalid footprint: role {data['role']!r}")
         return ComponentFootprint(
-            **{key: _is(told[key], type_) for key, type_ in _types(ComponentFootprint, _PLAIN).items()},
+            **{key: _is(data[key], type_) for key, type_ in _types(ComponentFootprint, _PLAIN).items()},
             blocks=blocks,
-            outside=_sizes(told["outside"]),
-            live=_law_from_json(told["live"]),
-            work=_law_from_json(told["work"]),
+            outside=_sizes(data["outside"]),
+            live=_law_from_json(data["live"]),
+            work=_law_from_json(data["work"]),
         )
     except (KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"no footprint: {error!r}") from error
+        raise ValueError(f"invalid footprint: {error!r}") from error
 
 
 def _row(sizes: Mapping[Scheme, int]) -> list[int | None]:
@@ -79,18 +86,18 @@ def _row(sizes: Mapping[Scheme, int]) -> list[int | None]:
 
 def _sizes(row: Sequence[object]) -> dict[Scheme, int]:
     if len(row) != len(_SCHEMES) or row[0] is None:
-        raise ValueError(f"no footprint: {row}")
+        raise ValueError(f"invalid footprint: {row}")
     return {scheme: _is(size, int) for scheme, size in zip(_SCHEMES, row, strict=True) if size is not None}
 
 
-def _law_to_json(law: Law) -> list[float]:
+def _law_to_json(law: ScalingLaw) -> list[float]:
     return [float(f"{getattr(law, term):.7g}") for term in _LAW]
 
 
-def _law_from_json(told: Sequence[object]) -> Law:
-    if len(told) != len(_LAW):
-        raise ValueError(f"no law: {told}")
-    return Law(**{term: float(_is(value, int, float)) for term, value in zip(_LAW, told, strict=True)})
+def _law_from_json(data: Sequence[object]) -> ScalingLaw:
+    if len(data) != len(_LAW):
+        raise ValueError(f"invalid footprint: {data}")
+    return ScalingLaw(**{term: float(_is(value, int, float)) for term, value in zip(_LAW, data, strict=True)})
 
 
 def _types(owner: type, keys: Sequence[str]) -> dict[str, type]:
@@ -101,5 +108,5 @@ def _types(owner: type, keys: Sequence[str]) -> dict[str, type]:
 
 def _is(value: Any, *types: type) -> Any:  # noqa: ANN401  of one of the types
     if type(value) not in types or (not isinstance(value, str) and value < 0):
-        raise ValueError(f"no footprint: {value!r} stands where a {types[0].__name__} should")
+        raise ValueError(f"invalid footprint: {value!r} is not a {types[0].__name__}")
     return value

@@ -16,7 +16,7 @@ Call: TypeAlias = Callable[[Network, int, int, int], object]  # same arguments a
 
 SIDES = (64, 96, 128)  # latent pixels
 _COARSE = (16, 24, 32)  # for autoencoders with 32 pixels per latent pixel
-LENGTHS = (120, 300, 512)  # tokens, unless the family pads to a fixed length
+TOKEN_COUNTS = (120, 300, 512)  # tokens, unless the family pads to a fixed length
 
 
 def can_trace(class_name: str) -> bool:
@@ -178,11 +178,11 @@ def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
     )
 
 
-def _qwen_words(network: Network, tokens: int, batch: int, _: int) -> object:
+def _qwen_tokens(network: Network, tokens: int, batch: int, _: int) -> object:
     return network(input_ids=_integers(network, batch, tokens), use_cache=False)
 
 
-def _qwen_seeing(network: Network, tokens: int, batch: int, _: int) -> object:
+def _qwen_vision(network: Network, tokens: int, batch: int, _: int) -> object:
     """Call with all tokens from one image: the vision tower sees its patches, then the language model the tokens."""
     vision, squares = network.visual, tokens * network.visual.spatial_merge_unit
     whole = np.array([0, squares])  # the ends of images as real numbers, which fake tensors do not have
@@ -217,8 +217,8 @@ _TEXTS: Mapping[str, Call] = {
     "CLIPTextModelWithProjection": _clip,
     "T5EncoderModel": _t5,
     "Qwen2_5_VLForConditionalGeneration": _qwen_text,
-    "Qwen2_5_VLTextModel": _qwen_words,
-    "Qwen2_5_VLModel": _qwen_seeing,
+    "Qwen2_5_VLTextModel": _qwen_tokens,
+    "Qwen2_5_VLModel": _qwen_vision,
     "Qwen3Model": _qwen3,
     "Qwen3VLTextModel": _qwen3,
     "Gemma2Model": _gemma,

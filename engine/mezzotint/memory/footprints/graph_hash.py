@@ -9,7 +9,7 @@ from importlib import resources
 VERSION = 1  # of the tracing and counting code
 
 # Settings that change numbers but not shapes.
-_NO_MATTER = frozenset(
+_IRRELEVANT = frozenset(
     {
         "architectures", "attention_dropout", "bos_token_id", "classifier_dropout", "decoder_start_token_id",
         "downscale_freq_shift", "dropout", "dropout_rate", "dtype", "eos_token_id", "flip_sin_to_cos", "force_upcast",
@@ -22,7 +22,7 @@ _NO_MATTER = frozenset(
         "torch_dtype", "transformers_version", "use_cache",
     }
 )  # fmt: skip
-_NO_MATTER_IN = {
+_IRRELEVANT_IN = {
     "UNet2DConditionModel": {"sample_size"},
     "AutoencoderKL": {"sample_size", "down_block_types"},
     "CLIPTextModel": {"projection_dim"},
@@ -38,17 +38,17 @@ def graph_hash(class_name: str, config: Mapping[str, object], tokens: int) -> st
     Missing settings take the class's defaults, and settings unknown to the class are ignored.
     """
     known = _defaults().get(class_name)
-    told = dict(config) if known is None else {key: config.get(key, default) for key, default in known.items()}
-    matters = {key: value for key, value in told.items() if value is not None and does_matter(class_name, key)}
+    settings = dict(config) if known is None else {key: config.get(key, default) for key, default in known.items()}
+    matters = {key: value for key, value in settings.items() if value is not None and affects_memory(class_name, key)}
     if class_name == "UNet2DConditionModel":
         matters |= _by_level(matters)
     text = json.dumps([VERSION, class_name, matters, tokens], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def does_matter(class_name: str, key: str) -> bool:
+def affects_memory(class_name: str, key: str) -> bool:
     """Whether a setting affects memory."""
-    return not key.startswith("_") and key not in _NO_MATTER and key not in _NO_MATTER_IN.get(class_name, ())
+    return not key.startswith("_") and key not in _IRRELEVANT and key not in _IRRELEVANT_IN.get(class_name, ())
 
 
 def _by_level(config: Mapping[str, object]) -> dict[str, object]:
@@ -56,9 +56,9 @@ def _by_level(config: Mapping[str, object]) -> dict[str, object]:
     downs = config.get("down_block_types")
     if not isinstance(downs, list | tuple):
         return {}
-    told = {key: config[key] for key in _OF_LEVELS if key in config}
+    settings = {key: config[key] for key in _OF_LEVELS if key in config}
     spread = {
-        key: list(value) if isinstance(value, list | tuple) else [value] * len(downs) for key, value in told.items()
+        key: list(value) if isinstance(value, list | tuple) else [value] * len(downs) for key, value in settings.items()
     }
     depths = spread.get("transformer_layers_per_block", [])
     for level, kind in enumerate(downs[:-1]):  # the last level's depth also applies to the middle block

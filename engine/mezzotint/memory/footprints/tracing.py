@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -12,10 +12,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mezzotint.memory.blocks import blocks_of, order_of
 from mezzotint.memory.footprints.fitting import Point, fit
-from mezzotint.memory.footprints.footprint import Law
-from mezzotint.memory.footprints.forward_calls import LENGTHS, Call, is_text, known_call, longest, sides_of
+from mezzotint.memory.footprints.footprint import ScalingLaw
+from mezzotint.memory.footprints.forward_calls import TOKEN_COUNTS, Call, is_text, known_call, longest, sides_of
 from mezzotint.memory.footprints.live_memory import counted
-from mezzotint.memory.wide_parameters import stays_wide
+from mezzotint.memory.fp32_parameters import keep_in_fp32
 
 HALF = torch.bfloat16  # 16 bits, with the same code paths as float16 except for its overflow guards
 
@@ -24,8 +24,8 @@ HALF = torch.bfloat16  # 16 bits, with the same code paths as float16 except for
 class Traced:
     """The result of tracing."""
 
-    live: Law
-    work: Law
+    live: ScalingLaw
+    work: ScalingLaw
     order: tuple[str, ...]  # executed blocks, in execution order
 
 
@@ -57,25 +57,13 @@ def trace(
     return Traced(live=fit(live, squared=is_text(class_name)), work=fit(work), order=tuple(order))
 
 
-def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]], tokens: int) -> list[Point]:
-    """Trace the peak of live memory at the given sizes and batches; the network is unusable afterwards."""
-    points = []
-    with _fake(network):
-        for size, batch in sizes:
-            with counted() as memory:
-                known_call(class_name, network, size, batch, tokens)
-            positions = size if is_text(class_name) else size * size
-            points.append(Point(positions=positions, batch=batch, value=memory.peak))
-    return points
-
-
 def _sizes(network: nn.Module, class_name: str, tokens: int) -> list[tuple[int, int]]:
     """Sizes and batches to trace: few, because tracing is slow, but enough to separate what the batch shares."""
     if not is_text(class_name):
         small, middle, large = sides_of(network)
         return [(small, 1), (large, 1), (middle, 2), (large, 2)]
     most = longest(network, class_name)
-    wanted = (tokens * 3 // 4, tokens, tokens * 5 // 4) if tokens else LENGTHS
+    wanted = (tokens * 3 // 4, tokens, tokens * 5 // 4) if tokens else TOKEN_COUNTS
     lengths = wanted if max(wanted) <= most else (most // 2, most * 3 // 4, most)
     return [(length, batch) for length in lengths for batch in (1, 2)]
 
@@ -88,7 +76,7 @@ def _fake(network: nn.Module) -> Iterator[None]:
         for lead, module in network.named_modules():
             for name, parameter in module._parameters.items():
                 if parameter is not None:
-                    wide = stays_wide(type(network).__name__, f"{lead}.{name}")
+                    wide = keep_in_fp32(type(network).__name__, f"{lead}.{name}")
                     shape = _like(parameter, torch.float32 if wide else HALF)
                     module._parameters[name] = nn.Parameter(shape, requires_grad=False)
             for name, buffer in module._buffers.items():

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mezzotint.errors import ModelRefused
 from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
-from mezzotint.memory.wide_parameters import stays_wide
+from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
 from mezzotint.quantization.swap import layers_of
@@ -69,7 +69,7 @@ def block_of(name: str, blocks: Mapping[str, object]) -> str | None:
 def _sizes(network: nn.Module) -> Iterator[tuple[str, int]]:
     class_name = type(network).__name__
     for name, tensor in [*network.named_parameters(), *network.named_buffers(), *_tables(network)]:
-        half = tensor.is_floating_point() and not stays_wide(class_name, name)
+        half = tensor.is_floating_point() and not keep_in_fp32(class_name, name)
         yield name, tensor.numel() * (HALF if half else tensor.element_size())
 
 
@@ -90,8 +90,8 @@ def _quantized(
     except ModelRefused:
         return None
     shapes = {layer.name: layer.shape for layer in layers}
-    described = {name: each.described(shapes[name]).values() for name, each in formats.items()}
-    return {name + _WEIGHT: sum(tensor.bytes for tensor in tensors) for name, tensors in described.items()}
+    specs = {name: each.part_specs(shapes[name]).values() for name, each in formats.items()}
+    return {name + _WEIGHT: sum(tensor.bytes for tensor in tensors) for name, tensors in specs.items()}
 
 
 def _formats(
@@ -106,4 +106,4 @@ def _formats(
 
 
 def _first_that_fits(layer: LayerShape, formats: Sequence[Format]) -> Format | None:
-    return next((each for each in formats if each.fits(layer.shape) is None), None)
+    return next((each for each in formats if each.shape_problem(layer.shape) is None), None)

@@ -24,7 +24,7 @@ from mezzotint.memory.machine.speeds import (
     computing_of,
     of_architecture,
 )
-from mezzotint.memory.planning.task import Numbers
+from mezzotint.memory.planning.task import DType
 
 CONTEXT = 2**29  # bytes of GPU memory used by the driver and its libraries
 _PROCESS = 3 * 2**29  # of RAM, with GPU libraries loaded
@@ -119,7 +119,7 @@ def machine_facts(
         if card.shares_ram:
             return _sharing(device, card, known, (ram, free_ram), vram_limit, notes)
         return _with_card(device, card, around, known, (ram, free_ram), vram_limit, notes)
-    limit = _clipped(vram_limit, ram, "this device's memory", notes)
+    limit = _clipped(vram_limit, ram, "the device's memory", notes)
     return _one_memory(
         known,
         (ram, free_ram),
@@ -131,7 +131,7 @@ def machine_facts(
         free_vram_bytes=min(limit, free_ram),
         speed=PROCESSOR_FLOPS * around.cores(),
         int8_speedup=PROCESSOR_INT8,
-        expected_of=f"a processor with {around.cores()} threads",
+        expected_of=f"a CPU with {around.cores()} threads",
         simulated=vram_limit is not None,
     )
 
@@ -140,7 +140,7 @@ def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = N
     """Return a hypothetical machine with this much memory and the speed of `card`, by default of an ordinary GPU."""
     architecture = ORDINARY if card is None else card.architecture
     known, locks = of_architecture(architecture), architecture != "xe"
-    which = f"an ordinary card ({architecture}, PCIe {known.pcie})" if card is None else card.name
+    which = f"a typical GPU ({architecture}, PCIe {known.pcie})" if card is None else card.name
     return MachineFacts(
         device="cuda:0" if locks else "xpu:0",
         device_name=f"a card with {size(vram_bytes)}" if card is None else card.name,
@@ -160,7 +160,7 @@ def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = N
     )
 
 
-def usual_dtype(machine: MachineFacts) -> Numbers:
+def usual_dtype(machine: MachineFacts) -> DType:
     """The default dtype of the machine's device."""
     if machine.device == "cpu":
         return "float32"
@@ -193,7 +193,7 @@ def _sharing(
 ) -> MachineFacts:
     """Facts of an integrated GPU: the driver limits its memory, and so does free RAM."""
     architecture = of_architecture(card.architecture)
-    vram = _clipped(vram_limit, min(card.total_bytes, ram[0]), "this device's memory", notes)
+    vram = _clipped(vram_limit, min(card.total_bytes, ram[0]), "the device's memory", notes)
     return _one_memory(
         known,
         ram,
@@ -219,11 +219,11 @@ def _with_card(
     notes: list[str],
 ) -> MachineFacts:
     architecture = of_architecture(card.architecture)
-    vram = _clipped(vram_limit, card.total_bytes, "the card", notes)
+    vram = _clipped(vram_limit, card.total_bytes, "the GPU's memory", notes)
     free = min(card.total_bytes, card.free_bytes + card.reclaimable_bytes + CONTEXT)
     taken = card.total_bytes - free
     if taken >= _MUCH:
-        notes.append(f"other programs hold {size(taken)} of the card")
+        notes.append(f"other programs use {size(taken)} of GPU memory")
     link = LINKS[architecture.pcie]
     return MachineFacts(
         device=device,
@@ -285,7 +285,7 @@ def _clipped(limit: int | None, there: int, what: str, notes: list[str]) -> int:
     if limit is None:
         return there
     if limit > there:
-        notes.append(f"the limit of {size(limit)} is more than {what} has: {size(there)} count")
+        notes.append(f"the limit of {size(limit)} exceeds {what}: using {size(there)}")
     return min(limit, there)
 
 

@@ -47,7 +47,7 @@ def _bounds(read: ReadText, root: PurePosixPath, path: str, names: tuple[str, st
         limit, used = (_number(read(str(folder / name))) for name in names[:2])
         if limit is not None and limit < _NO_LIMIT:
             kept = _statistic(read(str(folder / "memory.stat")), names[2])  # page cache, reclaimed when memory is short
-            yield Bound(name="its control group", limit=limit, used=max(0, (used or 0) - kept))
+            yield Bound(name="its cgroup", limit=limit, used=max(0, (used or 0) - kept))
 
 
 def own_bounds(read: ReadText = read_text, limit_of: Callable[[str], int | None] | None = None) -> Iterator[Bound]:

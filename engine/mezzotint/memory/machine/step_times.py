@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from mezzotint.memory.machine.calibration import Calibration
-from mezzotint.memory.planning.costs import Layout, Route, computing_in
+from mezzotint.memory.planning.costs import CopyRates, Layout, compute_seconds
 from mezzotint.memory.planning.problem import Problem
 from mezzotint.protocol import Plan, PlannedComponent
 
@@ -34,8 +34,8 @@ def learned_steps(problem: Problem, plan: Plan, stage: int, seconds: Sequence[fl
     work = next(work for work in part.works if work.phase == stage)
     layout = _layout(problem.layouts(part, scheme), planned)
     passes = 2 if problem.task.stages[stage - 1].guided and plan.guidance == "sequential" else 1
-    route = Route(problem.rate(planned.host), planned.pinned_bytes, problem.machine.copy_rate)
-    measured = None if layout is None else computing_in(layout, usual / passes, route)
+    copy_rates = CopyRates(problem.rate(planned.host), planned.pinned_bytes, problem.machine.copy_rate)
+    measured = None if layout is None else compute_seconds(layout, usual / passes, copy_rates)
     if measured is None:
         return known
     expected = problem.computing(part, scheme, work)

@@ -14,7 +14,7 @@ def with_batch(task: Task, batch: int) -> Task:
     return replace(task, stages=tuple(replace(stage, batch=batch) for stage in task.stages))
 
 
-def widest(
+def largest_batch(
     task: Task, machine: MachineFacts, calibration: Calibration, policy: MemoryPolicy, most: int
 ) -> tuple[Task, Plan]:
     """Return the task with the largest batch up to `most` that streams no more than a single image, and its plan.

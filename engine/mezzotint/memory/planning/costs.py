@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
+from mezzotint.memory.even_spread import spread
 from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Scheme
-from mezzotint.memory.planning.task import Numbers
+from mezzotint.memory.planning.task import DType
 
 SLOTS = (2, 3)
 # Fraction of the link's rate that copies reach during computation, by number of slots.
@@ -23,12 +23,12 @@ class Layout:
     resident: int  # number of blocks
     slots: int
     device_bytes: int  # of resident weights and slots
-    stay_bytes: int  # of resident weights, copied in the first pass after arrival on the device
+    resident_bytes: int  # of resident weights, copied in the first pass after arrival on the device
     streamed_bytes: int  # of streamed weights, copied in every pass
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class CopyRates:
     """Copy rates from the host; page-locked weights are faster, and are the first to be streamed."""
 
     rate: float  # bytes per second
@@ -41,33 +41,27 @@ class Route:
         return locked / self.locked_rate + (moved - locked) / self.rate
 
 
-@lru_cache(maxsize=1024)
-def stays(count: int, chosen: int) -> tuple[bool, ...]:
-    """Which of `count` blocks are resident, spread evenly in the same way as in `segments.spread`."""
-    return tuple((index + 1) * chosen // count > index * chosen // count for index in range(count))
-
-
-def is_wide(component: ComponentFootprint, dtype: Numbers) -> bool:
+def runs_in_fp32(component: ComponentFootprint, dtype: DType) -> bool:
     """Whether the component runs in 32 bits."""
     return dtype == "float32" or (dtype == "float16" and component.float32)
 
 
-def total_bytes(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> int:
+def total_bytes(component: ComponentFootprint, scheme: Scheme, dtype: DType) -> int:
     """Bytes of all weights."""
-    wide = is_wide(component, dtype)
+    wide = runs_in_fp32(component, dtype)
     blocks = sum(_bytes(block.bytes, scheme, wide) for block in component.blocks)
     return blocks + _bytes(component.outside, scheme, wide)
 
 
-def largest_block(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> int:
+def largest_block(component: ComponentFootprint, scheme: Scheme, dtype: DType) -> int:
     """Bytes of the largest block, the unit that is read from disk."""
-    wide = is_wide(component, dtype)
+    wide = runs_in_fp32(component, dtype)
     return max((_bytes(block.bytes, scheme, wide) for block in component.blocks), default=0)
 
 
-def layouts(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> tuple[Layout, ...]:
+def layouts(component: ComponentFootprint, scheme: Scheme, dtype: DType) -> tuple[Layout, ...]:
     """Return all layouts; for text encoders, which run once per image, only quarters of the blocks are considered."""
-    wide = is_wide(component, dtype)
+    wide = runs_in_fp32(component, dtype)
     outside = _bytes(component.outside, scheme, wide)
     sizes = [_bytes(block.bytes, scheme, wide) for block in component.blocks]
     whole = outside + sum(sizes)
@@ -85,13 +79,13 @@ def _residents(component: ComponentFootprint) -> Iterator[int]:
 
 
 def _streamed(outside: int, sizes: list[int], resident: int) -> Iterator[Layout]:
-    moving = [size for size, stay in zip(sizes, stays(len(sizes), resident), strict=True) if not stay]
-    passing = sum(moving)
-    stay = outside + sum(sizes) - passing
+    moving = [size for size, is_resident in zip(sizes, spread(len(sizes), resident), strict=True) if not is_resident]
+    streamed = sum(moving)
+    kept = outside + sum(sizes) - streamed
     for slots in SLOTS:
         if len(moving) > slots:  # otherwise every block has its own slot and nothing is streamed
             room = sum(max(moving[slot::slots]) for slot in range(slots))
-            yield Layout(resident, slots, stay + room, stay, passing)
+            yield Layout(resident, slots, kept + room, kept, streamed)
 
 
 def _bytes(by_scheme: Mapping[Scheme, int], scheme: Scheme, wide: bool) -> int:
@@ -110,17 +104,17 @@ def has_scheme(component: ComponentFootprint, scheme: Scheme) -> bool:
     return scheme == "none" or scheme in component.outside or any(scheme in block.bytes for block in parts)
 
 
-def computing_in(layout: Layout, measured: float, route: Route) -> float | None:
+def compute_seconds(layout: Layout, measured: float, copy_rates: CopyRates) -> float | None:
     """Return the compute time of a measured pass, None if copying took longer: the inverse of `pass_seconds`."""
-    copying = pass_seconds(layout, 0.0, route)
+    copying = pass_seconds(layout, 0.0, copy_rates)
     computing = measured - _UNHIDDEN * copying
     return computing if computing > copying else None
 
 
-def pass_seconds(layout: Layout, computing: float, route: Route, *, arriving: bool = False) -> float:
+def pass_seconds(layout: Layout, computing: float, copy_rates: CopyRates, *, arriving: bool = False) -> float:
     """Seconds of a forward pass, with computing and copying almost overlapped; `arriving` adds resident weights."""
-    moved = layout.streamed_bytes + (layout.stay_bytes if arriving else 0)
+    moved = layout.streamed_bytes + (layout.resident_bytes if arriving else 0)
     if not moved:
         return computing
-    copying = route.seconds(moved) / _REACHED.get(layout.slots, _REACHED[SLOTS[-1]])
+    copying = copy_rates.seconds(moved) / _REACHED.get(layout.slots, _REACHED[SLOTS[-1]])
     return max(computing, copying) + _UNHIDDEN * min(computing, copying)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mezzotint.memory.machine.speeds import LOCK_RATE
 from mezzotint.memory.planning.page_locks import Moving, allotted
-from mezzotint.memory.planning.phases import Part
+from mezzotint.memory.planning.phases import NetworkUse
 from mezzotint.memory.planning.problem import Problem
 from mezzotint.memory.planning.search import Placed, Solution
 from mezzotint.protocol import MemoryPolicy, Plan, PlannedComponent, PlannedPhase
@@ -45,7 +45,9 @@ def _locked(problem: Problem, solution: Solution) -> Mapping[str, int]:
     for placed in solution.placed:
         if solution.hosts.of(placed.part) == "ram":
             moving.append(Moving(placed.part.key, placed.layout.streamed_bytes, placed.part.passes))
-            moving.append(Moving(placed.part.key, placed.layout.stay_bytes if placed.arrivals else 0, placed.arrivals))
+            moving.append(
+                Moving(placed.part.key, placed.layout.resident_bytes if placed.arrivals else 0, placed.arrivals)
+            )
     return allotted(moving, problem.machine.pin_bytes)
 
 
@@ -56,7 +58,7 @@ def _loading(problem: Problem, solution: Solution, locked: int) -> float:
         if solution.hosts.of(placed.part) == "ram":
             read += problem.total(placed.part, solution.precision.of(placed.part))
         if not placed.arrivals:
-            coming += problem.route(placed.part, solution.hosts).seconds(placed.layout.stay_bytes)
+            coming += problem.copy_rates(placed.part, solution.hosts).seconds(placed.layout.resident_bytes)
     return read / problem.machine.disk_rate + locked / LOCK_RATE + coming
 
 
@@ -89,7 +91,7 @@ def _phase(problem: Problem, solution: Solution, index: int) -> PlannedPhase:
         seconds=sum(_seconds(problem, solution, placed, index) for placed in solution.placed),
         seconds_resident=sum(
             _resident_seconds(problem, solution, part, index)
-            for part in problem.parts(problem.guidances[0], solution.tile)
+            for part in problem.parts(problem.guidance_modes[0], solution.tile)
         ),
     )
 
@@ -100,10 +102,10 @@ def _seconds(problem: Problem, solution: Solution, placed: Placed, index: int) -
     if index not in part.phases:
         return 0.0
     arrivals = placed.arrivals if index == part.phases[0] else 0
-    here = Part(part.key, part.model, part.component, tuple(work for work in part.works if work.phase == index))
+    here = NetworkUse(part.key, part.model, part.component, tuple(work for work in part.works if work.phase == index))
     return problem.seconds(here, scheme, placed.layout, solution.hosts, arrivals)
 
 
-def _resident_seconds(problem: Problem, solution: Solution, part: Part, index: int) -> float:
+def _resident_seconds(problem: Problem, solution: Solution, part: NetworkUse, index: int) -> float:
     scheme = solution.precision.of(part)
     return sum(work.passes * problem.computing(part, scheme, work) for work in part.works if work.phase == index)

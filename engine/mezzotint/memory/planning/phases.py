@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mezzotint.memory.footprints.footprint import ComponentFootprint, ModelFootprint
 from mezzotint.memory.machine.calibration import Calibration
-from mezzotint.memory.planning.costs import is_wide
+from mezzotint.memory.planning.costs import runs_in_fp32
 from mezzotint.memory.planning.task import StageTask, Task
 from mezzotint.protocol import GuidancePasses
 
@@ -27,7 +27,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NetworkUse:
     """A network of the job; a network shared by two models counts once."""
 
     key: str
@@ -51,7 +51,7 @@ def phase_names(task: Task) -> tuple[str, ...]:
     return ("encode", *(f"stage {number}" for number in range(1, len(task.stages) + 1)), "decode")
 
 
-def guidances(task: Task) -> tuple[GuidancePasses, ...]:
+def guidance_modes(task: Task) -> tuple[GuidancePasses, ...]:
     """Guidance modes that all guided stages allow, in the first one's order of preference."""
     allowed = [stage.model.halves for stage in task.stages if stage.guided]
     if not allowed:
@@ -59,14 +59,14 @@ def guidances(task: Task) -> tuple[GuidancePasses, ...]:
     return tuple(each for each in allowed[0] if all(each in one for one in allowed)) or ("sequential",)
 
 
-def parts_of(task: Task, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:
+def network_uses(task: Task, guidance: GuidancePasses, tile: int) -> tuple[NetworkUse, ...]:
     """Return the networks of a job: text encoders, denoisers, and the last stage's autoencoder."""
-    found: dict[str, Part] = {}
+    found: dict[str, NetworkUse] = {}
     for model, component, work in _works(task, guidance, tile):
         key = component.shared or f"{model.id}/{component.name}"
         known = found.get(key)
         if known is None:
-            found[key] = Part(key, model, component, (work,))
+            found[key] = NetworkUse(key, model, component, (work,))
         elif component.role != "text":  # the prompt is encoded once
             found[key] = replace(known, works=(*known.works, work))
     return tuple(found.values())
@@ -133,7 +133,7 @@ def _tiles(length: int, tile: int) -> int:
     return 1 if length <= tile else -(-(length - tile) // step) + 1
 
 
-def turns(task: Task) -> int:
+def phase_runs(task: Task) -> int:
     """How often the job runs through the phases, once per batch of images."""
     return -(-task.count // min(stage.batch for stage in task.stages))
 
@@ -168,7 +168,7 @@ def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibra
 
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:
     """Bytes of prompt embeddings and what is precomputed from them, for both guidance halves in either mode."""
-    rows, size = stage.batch * (2 if stage.guided else 1), 4 if is_wide(part, task.dtype) else 2
+    rows, size = stage.batch * (2 if stage.guided else 1), 4 if runs_in_fp32(part, task.dtype) else 2
     return rows * stage.model.text_tokens * part.kept_text * size
 
 
@@ -184,6 +184,6 @@ def _decoding(task: Task, tile: int, calibration: Calibration) -> int:
 def _live(
     task: Task, stage: StageTask, part: ComponentFootprint, positions: float, batch: int, calibration: Calibration
 ) -> int:
-    wide = 2 if is_wide(part, task.dtype) else 1
+    wide = 2 if runs_in_fp32(part, task.dtype) else 1
     factor = calibration.factor(stage.model.family, part.role, part.class_name)
     return int(part.live.at(positions, batch) * wide * factor)

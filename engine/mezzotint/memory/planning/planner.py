@@ -20,14 +20,14 @@ from mezzotint.memory.planning.outline import outlined
 from mezzotint.memory.planning.phases import tile_choices
 from mezzotint.memory.planning.problem import Limits, Precision, Problem
 from mezzotint.memory.planning.reasons import reasons_of
-from mezzotint.memory.planning.search import Solution, fastest, least
+from mezzotint.memory.planning.search import Solution, fastest, smallest_solution
 from mezzotint.memory.planning.task import Task
 from mezzotint.protocol import MemoryPolicy, Plan, Quantization
 
 _DEVICE_HEADROOM = 10  # 1 / _DEVICE_HEADROOM of a GPU is left to the desktop and other programs
 _RAM_HEADROOM = 8
 # How much longer a better precision may take than the fastest one with everything loaded.
-PATIENCE = {"auto": 2.0, "balanced": 1.25}
+MAX_SLOWDOWN = {"auto": 2.0, "balanced": 1.25}
 _HARDLY_MORE = 1.1  # a precision within this multiple of its own time with everything loaded is always accepted
 
 _DENOISERS: dict[MemoryPolicy, tuple[Scheme, ...]] = {
@@ -63,7 +63,7 @@ def plan(
     solution = None if chosen is None else _now(problem, chosen)
     smallest = _smallest(problem, policy)
     needs = _needs(problem, smallest)
-    shown = solution or least(problem, *(smallest if chosen is None else (chosen.precision, chosen.tile)))
+    shown = solution or smallest_solution(problem, *(smallest if chosen is None else (chosen.precision, chosen.tile)))
     outline = outlined(problem, shown, fits=solution is not None, policy=policy)
     outline = replace(outline, smallest_vram_bytes=needs[0], smallest_ram_bytes=needs[1])
     return replace(outline, reasons=reasons_of(problem, shown, outline, capacity_fits=chosen is not None))
@@ -94,7 +94,7 @@ def _choice(problem: Problem, policy: MemoryPolicy) -> Choice | None:
         return _lowest(problem)
     if policy == "fast":
         return _fastest(problem)
-    return _best(problem, PATIENCE[policy], policy)
+    return _best(problem, MAX_SLOWDOWN[policy], policy)
 
 
 def _lowest(problem: Problem) -> Choice | None:
@@ -115,7 +115,7 @@ def _fastest(problem: Problem) -> Choice | None:
     return None if best is None else Choice(best.precision, best.tile, limits.vram)
 
 
-def _best(problem: Problem, patience: float, policy: MemoryPolicy) -> Choice | None:
+def _best(problem: Problem, max_slowdown: float, policy: MemoryPolicy) -> Choice | None:
     """Return the best precision that is not too slow; the lowest that fits if all are too slow."""
     limits = capacity(problem.machine)
     room = problem.most_vram(limits)
@@ -123,7 +123,7 @@ def _best(problem: Problem, patience: float, policy: MemoryPolicy) -> Choice | N
     if tile is None:
         return None
     denoisers, texts = _denoisers(problem, policy), _texts(problem, policy)
-    times = _Times(problem, tile, limits, patience * min(_in_place(problem, scheme, tile) for scheme in denoisers))
+    times = _Times(problem, tile, limits, max_slowdown * min(_in_place(problem, scheme, tile) for scheme in denoisers))
     denoiser = _first(
         denoisers,
         lambda scheme: any(times.is_quick(Precision(scheme, text)) for text in texts),
@@ -175,7 +175,9 @@ class _Times:
 def _in_place(problem: Problem, denoiser: Scheme, tile: int) -> float:
     """Seconds with everything loaded, for which the text encoders' precision does not matter."""
     precision = Precision(denoiser, "none")
-    return sum(problem.resident_seconds(part, precision.of(part)) for part in problem.parts(problem.guidances[0], tile))
+    return sum(
+        problem.resident_seconds(part, precision.of(part)) for part in problem.parts(problem.guidance_modes[0], tile)
+    )
 
 
 def _fits(problem: Problem, precision: Precision, tile: int, limits: Limits) -> bool:

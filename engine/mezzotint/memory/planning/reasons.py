@@ -28,7 +28,9 @@ def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
     denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
     choices = list(_choices(problem, plan, denoisers))
     if not choices:
-        return f"{begun}: networks take turns{_slower(plan)}" if moving else f"{begun}: everything stays in place"
+        return (
+            f"{begun}: models are swapped in and out{_slower(plan)}" if moving else f"{begun}: everything stays loaded"
+        )
     return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
 
 
@@ -42,7 +44,7 @@ def _choices(problem: Problem, plan: Plan, denoisers: Sequence[str]) -> Iterator
             yield f"{part.resident_blocks} of {part.blocks} blocks of {part.name} resident"
     if plan.vae_tile:
         yield f"VAE in tiles of {plan.vae_tile}"
-    if plan.guidance != problem.guidances[0]:
+    if plan.guidance != problem.guidance_modes[0]:
         yield "guidance in one pass" if plan.guidance == "batched" else "guidance in two passes"
 
 
@@ -63,16 +65,16 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
     yield f"the peak is {used}; RAM {size(plan.peak_ram_bytes)}"
     read = [part.name for part in plan.components if part.host == "disk"]
     if read and not problem.machine.one_memory:
-        yield f"RAM does not hold all: {_listed(read)} read from disk whenever needed"
+        yield f"RAM is too small: {_listed(read)} {'is' if len(set(read)) == 1 else 'are'} read from disk when needed"
     leaving = [placed.part.component.name for placed in solution.placed if placed.arrivals]
     if leaving:
         yield f"on the device only while needed: {_listed(leaving)}"
     if plan.pinned_bytes:
-        yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+        yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copies overlap with computing"
     if plan.seconds_loading >= _WORTH_TELLING:
         quantizing = {plan.quantization, plan.text_quantization} != {"none"}
-        beside = ", beside quantizing what is not stored so" if quantizing else ""
-        yield f"loading takes about {plan.seconds_loading:.0f} s{beside}, and nothing after a job with the same models"
+        more = ", plus quantizing what is not stored quantized" if quantizing else ""
+        yield f"loading takes about {plan.seconds_loading:.0f} s{more}; nothing if the models are already loaded"
 
 
 def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:
@@ -81,31 +83,30 @@ def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:
     works = [p.part for p in solution.placed if p.part.component.role == "denoiser"]
     measured = all(known.has_timed(p.model.family, "denoiser", solution.precision.of(p)) for p in works)
     if measured and (machine.link_measured or machine.one_memory):
-        yield "times of steps are those measured on this device"
+        yield "step times were measured on this device"
     elif measured:
-        yield f"times of steps are those measured on this device, of copies those expected of {machine.expected_of}"
+        yield f"step times were measured on this device; copy times are estimates for {machine.expected_of}"
     elif machine.link_measured:
-        yield f"times of copies were measured on this device; of steps they are expected of {machine.architecture}"
+        yield f"copy times were measured on this device; step times are estimates for {machine.architecture}"
     elif machine.expected_of:
-        yield f"times are expected of {machine.expected_of}, not measured"
+        yield f"times are estimates for {machine.expected_of}, not measured"
 
 
 def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[str]:
     machine = problem.machine
     if capacity_fits:
         yield (
-            f"needs {size(plan.peak_vram_bytes)} of device memory and {size(plan.peak_ram_bytes)} of RAM at "
-            f"least; of {size(plan.vram_bytes)} and {size(plan.ram_bytes)}, "
-            f"{size(machine.free_vram_bytes)} and {size(machine.free_ram_bytes)} are free now: "
-            "close other programs"
+            f"needs at least {size(plan.peak_vram_bytes)} of device memory and {size(plan.peak_ram_bytes)} of RAM; "
+            f"only {size(machine.free_vram_bytes)} of {size(plan.vram_bytes)} and "
+            f"{size(machine.free_ram_bytes)} of {size(plan.ram_bytes)} are free now: close other programs"
         )
         return
     yield (
-        f"does not fit {size(plan.vram_bytes)} of device memory and {size(plan.ram_bytes)} of RAM; the "
-        f"smallest that works is {size_at_least(plan.smallest_vram_bytes)} and {size_at_least(plan.smallest_ram_bytes)}"
+        f"does not fit in {size(plan.vram_bytes)} of device memory and {size(plan.ram_bytes)} of RAM; "
+        f"needs at least {size_at_least(plan.smallest_vram_bytes)} and {size_at_least(plan.smallest_ram_bytes)}"
     )
     if plan.memory != "lowest":
-        yield "a smaller size, or --memory lowest, needs less"
+        yield "a smaller size or --memory lowest needs less"
 
 
 def everything(problem: Problem) -> int:
@@ -113,4 +114,4 @@ def everything(problem: Problem) -> int:
     full = Precision("none", "none")
     parts = problem.parts("batched", 0)
     weights = sum(total_bytes(part.component, full.of(part), problem.task.dtype) for part in parts)
-    return problem.fixed_bytes + weights + max(problem.activations(problem.guidances[0], 0))
+    return problem.fixed_bytes + weights + max(problem.activations(problem.guidance_modes[0], 0))

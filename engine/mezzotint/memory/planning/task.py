@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 from mezzotint.memory.footprints.footprint import ModelFootprint
 from mezzotint.protocol import Quantization
 
-Numbers: TypeAlias = Literal["float32", "bfloat16", "float16"]
+DType: TypeAlias = Literal["float32", "bfloat16", "float16"]
 
-HAND_OVER = 0.8  # default fraction of the steps that a base model runs before its refiner
+REFINER_START = 0.8  # default fraction of the steps that a base model runs before its refiner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Task:
     count: int = 1  # number of images
     quantization: Quantization = "auto"  # of the denoisers; models stored quantized request their scheme
     text_quantization: Quantization = "auto"
-    dtype: Numbers = "bfloat16"
+    dtype: DType = "bfloat16"
     vae_tile: int | None = None  # pixels; 0: no tiling; None: chosen by the plan
 
 
@@ -45,7 +45,7 @@ def task_of(
     steps: int | None = None,
     quantization: Quantization = "auto",
     text_quantization: Quantization = "auto",
-    dtype: Numbers = "bfloat16",
+    dtype: DType = "bfloat16",
     references: Sequence[Sequence[tuple[int, int]]] = (),
 ) -> Task:
     """Return a task that runs models in sequence at one size: the first runs four fifths of the steps, the rest share.
@@ -55,7 +55,7 @@ def task_of(
     first = models[0]
     total = first.steps if steps is None else steps
     later = len(models) - 1
-    rest = max(later, round(total * (1 - HAND_OVER))) if later else 0
+    rest = max(later, round(total * (1 - REFINER_START))) if later else 0
     shares = [max(1, total - rest), *(max(1, rest * (i + 1) // later - rest * i // later) for i in range(later))]
     return Task(
         stages=tuple(

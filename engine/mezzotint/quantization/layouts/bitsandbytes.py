@@ -16,7 +16,14 @@ from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8, Nf4
 from mezzotint.quantization.fp4 import Fp4, fp4_values
-from mezzotint.quantization.layouts.layout import MARK, Parsed, Specs, described_as, refused, spec_of
+from mezzotint.quantization.layouts.layout import (
+    DESCRIPTION,
+    Parsed,
+    Specs,
+    invalid_description,
+    spec_of,
+    to_byte_tensor,
+)
 from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, dynamic_values, nf4_values
 
 _STATE = "quant_state"
@@ -32,22 +39,22 @@ class BitsAndBytesLayout:
     kind: str = "nf4"
 
     @property
-    def mark(self) -> str:
+    def suffix(self) -> str:
         """Suffix of the names of tensors that describe a layer."""
         return f".weight.quant_state.bitsandbytes__{self.kind}"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Parse a layer's description; raises ModelRefused if it is invalid."""
         if description.get("quant_type") != self.kind:
-            raise refused(layer, "quant_type", description.get("quant_type"), self.kind)
+            raise invalid_description(layer, "quant_type", description.get("quant_type"), self.kind)
         if description.get("blocksize") != BLOCK:
-            raise refused(layer, "blocksize", description.get("blocksize"), str(BLOCK))
+            raise invalid_description(layer, "blocksize", description.get("blocksize"), str(BLOCK))
         shape = _sides(description.get("shape"))
         if shape is None:
-            raise refused(layer, "shape", description.get("shape"), "two sides")
+            raise invalid_description(layer, "shape", description.get("shape"), "two positive integers")
         double = f"{layer}.weight.nested_absmax" in tensors
         if double and description.get("nested_blocksize") != NESTED_BLOCK:
-            raise refused(layer, "nested_blocksize", description.get("nested_blocksize"), str(NESTED_BLOCK))
+            raise invalid_description(layer, "nested_blocksize", description.get("nested_blocksize"), str(NESTED_BLOCK))
         if double:
             _offset(layer, description)
         names = {"weight": f"{layer}.weight"}
@@ -62,8 +69,11 @@ class BitsAndBytesLayout:
         tensors = {"weight": parts["weight"].reshape(-1, 1), "absmax": parts["absmax"]}
         if isinstance(format_, Nf4 | Fp4) and format_.double:
             self._check_table(layer, parts["nested_quant_map"], dynamic_values())
-            told = parse_json_object(parts[MARK].numpy().tobytes(), layer)
-            tensors |= {"nested_absmax": parts["nested_absmax"], "nested_offset": torch.tensor(_offset(layer, told))}
+            description = parse_json_object(parts[DESCRIPTION].numpy().tobytes(), layer)
+            tensors |= {
+                "nested_absmax": parts["nested_absmax"],
+                "nested_offset": torch.tensor(_offset(layer, description)),
+            }
         return tensors
 
     def encode(
@@ -72,7 +82,7 @@ class BitsAndBytesLayout:
         """Return the tensors to store."""
         if not isinstance(format_, Nf4):
             raise TypeError(f"{format_} is only read")
-        told: dict[str, object] = {
+        description: dict[str, object] = {
             "quant_type": "nf4",
             "blocksize": BLOCK,
             "dtype": str(dtype).removeprefix("torch."),
@@ -85,32 +95,30 @@ class BitsAndBytesLayout:
             f"{weight}.quant_map": nf4_values().clone(),
         }
         if format_.double:
-            told |= {"nested_blocksize": NESTED_BLOCK, "nested_dtype": "float32"}
-            told["nested_offset"] = float(tensors["nested_offset"])
+            description |= {"nested_blocksize": NESTED_BLOCK, "nested_dtype": "float32"}
+            description["nested_offset"] = float(tensors["nested_offset"])
             encoded[f"{weight}.nested_absmax"] = tensors["nested_absmax"]
             encoded[f"{weight}.nested_quant_map"] = dynamic_values().clone()
-        return {**encoded, layer + self.mark: described_as(json.dumps(told))}
+        return {**encoded, layer + self.suffix: to_byte_tensor(json.dumps(description))}
 
     def _check_table(self, layer: str, table: Tensor, wanted: Tensor) -> None:
         if table.shape != wanted.shape or not torch.allclose(table.float(), wanted, atol=1e-6):
             whose = f"{self.kind.upper()}'s"
-            raise ModelRefused(
-                f"the codes of the quantized layer {layer} stand for values that are not {whose}; it is damaged"
-            )
+            raise ModelRefused(f"the code table of the quantized layer {layer} is not {whose}; the file is damaged")
 
 
 class RowsOf8Bits:
     """Layout of Int8 layers, recognized by a tensor name and without a description."""
 
-    mark = ".SCB"
+    suffix = ".SCB"
 
     def parse(self, layer: str, tensors: Specs) -> Parsed:
         """Parse a layer; raises ModelRefused if it is invalid."""
         weight, scale = (spec_of(layer, f"{layer}.{name}", tensors) for name in ("weight", "SCB"))
         if weight.dtype != "I8" or len(weight.shape) != 2:
-            raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "I8 of 2 dimensions")
+            raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "I8 of 2 dimensions")
         if scale.shape != weight.shape[:1]:
-            raise refused(layer, "the shape of its SCB is", scale.shape, str(weight.shape[:1]))
+            raise invalid_description(layer, "SCB shape", scale.shape, str(weight.shape[:1]))
         names = {name: f"{layer}.{name}" for name in ("weight", "SCB", "weight_format") if f"{layer}.{name}" in tensors}
         return Parsed(format=Int8(dynamic=False), shape=weight.shape, names=names)
 
@@ -118,7 +126,7 @@ class RowsOf8Bits:
         """Return the format's tensors; raises ModelRefused if the weight is not row-major."""
         order = parts.get("weight_format")
         if order is not None and bool(order.any()):
-            raise refused(layer, "weight_format", order.flatten()[0].item(), "0, row by row")
+            raise invalid_description(layer, "weight_format", order.flatten()[0].item(), "0 (row-major)")
         return {"weight": parts["weight"], "weight_scale": parts["SCB"].float()[:, None] / _LARGEST_CODE}
 
 
@@ -139,7 +147,7 @@ def diffusers_config(*, double: bool, kept: Sequence[str]) -> dict[str, object]:
 def _offset(layer: str, description: Mapping[str, object]) -> float:
     value = description.get("nested_offset")
     if not isinstance(value, int | float) or not abs(value) <= _LARGEST_OFFSET:
-        raise refused(layer, "nested_offset", value, "a number of 32 bits")
+        raise invalid_description(layer, "nested_offset", value, "a 32-bit number")
     return float(value)
 
 

@@ -19,7 +19,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled_size, untiled
 from mezzotint.quantization.formats import Format, Int8
 from mezzotint.quantization.fp8 import Fp8, decoded
-from mezzotint.quantization.layouts.layout import Parsed, Specs, described_as, flag, refused, spec_of
+from mezzotint.quantization.layouts.layout import Parsed, Specs, flag, invalid_description, spec_of, to_byte_tensor
 from mezzotint.quantization.rotation import GROUPS
 
 FORMAT = "int8_tensorwise"
@@ -35,26 +35,26 @@ _NOT_A_NUMBER = 255  # NaN as an E8M0 exponent
 class ComfyUiLayout:
     """Layout of Int8, Fp8, Mxfp8 and Nvfp4 layers."""
 
-    mark = ".comfy_quant"
+    suffix = ".comfy_quant"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Parse a layer's description; raises ModelRefused if it is invalid."""
         if description.get("format") == FP8_FORMAT:
             return fp8_layer(layer, f"{layer}.weight_scale", tensors)
-        if isinstance(described := description.get("format"), str) and described in _BLOCK_FORMATS:
-            return _block_layer(layer, _BLOCK_FORMATS[described], description, tensors)
-        if described != FORMAT:
-            raise refused(layer, "format", described, ", ".join((FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))))
+        if isinstance(name := description.get("format"), str) and name in _BLOCK_FORMATS:
+            return _block_layer(layer, _BLOCK_FORMATS[name], description, tensors)
+        if name != FORMAT:
+            raise invalid_description(layer, "format", name, ", ".join((FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))))
         group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
         if type(group) is not int or group not in (0, *GROUPS):
-            raise refused(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
+            raise invalid_description(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
         names = {"weight": f"{layer}.weight", "weight_scale": f"{layer}.weight_scale"}
-        weight, scale = (spec_of(layer, name, tensors) for name in names.values())
+        weight, scale = (spec_of(layer, each, tensors) for each in names.values())
         rows = weight.shape[0] if weight.shape else 0
         if weight.dtype != "I8" or len(weight.shape) not in {2, 4}:
-            raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "I8 of 2 or 4 dimensions")
+            raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "I8 of 2 or 4 dimensions")
         if scale.shape not in {(), (1,), (1, 1), (rows,), (rows, 1)}:
-            raise refused(layer, "the shape of its weight_scale is", scale.shape, f"{(rows, 1)} or a single number")
+            raise invalid_description(layer, "weight_scale shape", scale.shape, f"{(rows, 1)} or a single number")
         dynamic = not flag(layer, description, "full_precision_matrix_mult") and len(weight.shape) == 2
         return Parsed(format=Int8(dynamic=dynamic, group=group), shape=weight.shape, names=names)
 
@@ -68,7 +68,7 @@ class ComfyUiLayout:
             return _decoded_nvfp4(parts)
         weight, scale = parts["weight"], parts["weight_scale"]
         if not scale.is_floating_point():
-            raise refused(layer, "the type of its weight_scale is", scale.dtype, "a floating-point format")
+            raise invalid_description(layer, "weight_scale dtype", scale.dtype, "floating point")
         return {"weight": weight, "weight_scale": scale.float().reshape(-1, 1).expand(weight.shape[0], 1).contiguous()}
 
     def encode(
@@ -81,18 +81,18 @@ class ComfyUiLayout:
     ) -> dict[str, Tensor]:
         """Return the tensors to store."""
         encoded = {f"{layer}.{name}": tensor for name, tensor in tensors.items()}
-        return {**encoded, layer + self.mark: described_as(json.dumps(description_of(format_)))}
+        return {**encoded, layer + self.suffix: to_byte_tensor(json.dumps(description_of(format_)))}
 
 
 def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
     """Parse a layer of 8-bit floats; `scale` names its scale tensor, if any. Raises ModelRefused if it is invalid."""
     weight = spec_of(layer, f"{layer}.weight", tensors)
     if weight.dtype != "F8_E4M3" or len(weight.shape) != 2:
-        raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "F8_E4M3 of 2 dimensions")
+        raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "F8_E4M3 of 2 dimensions")
     names = {"weight": f"{layer}.weight"}
     if scale is not None:
         if (found := spec_of(layer, scale, tensors)).shape not in {(), (1,), (1, 1)}:
-            raise refused(layer, "the shape of its scale is", found.shape, "a single number")
+            raise invalid_description(layer, "scale shape", found.shape, "a single number")
         names["weight_scale"] = scale
     return Parsed(format=Fp8(), shape=weight.shape, names=names)
 
@@ -100,21 +100,21 @@ def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
 def _block_layer(layer: str, format_: Format, description: Mapping[str, object], tensors: Specs) -> Parsed:
     """Parse a layer with block scales; raises ModelRefused if it is invalid."""
     if flag(layer, description, "convrot"):
-        raise refused(layer, "convrot", description["convrot"], f"{format_.scheme} that is not rotated")
+        raise invalid_description(layer, "convrot", description["convrot"], f"{format_.scheme} without rotation")
     names = {"weight": f"{layer}.weight", "tiled_scale": f"{layer}.weight_scale"}
     weight, scale = (spec_of(layer, name, tensors) for name in names.values())
     packed, block, scales = (2, NV_BLOCK, ("F8_E4M3",)) if isinstance(format_, Nvfp4) else (1, MX_BLOCK, _BYTES)
     dtype = "U8" if packed == 2 else "F8_E4M3"
     if weight.dtype != dtype or len(weight.shape) != 2:
-        raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", f"{dtype} of 2 dimensions")
+        raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", f"{dtype} of 2 dimensions")
     shape = (weight.shape[0], weight.shape[1] * packed)
     wanted = tiled_size(shape[0], shape[1] // block)
     if scale.dtype not in scales or math.prod(scale.shape) != wanted:
-        raise refused(layer, "its weight_scale is", f"{scale.dtype} {scale.shape}", f"{wanted} of {scales[0]}")
+        raise invalid_description(layer, "weight_scale", f"{scale.dtype} {scale.shape}", f"{wanted} of {scales[0]}")
     if isinstance(format_, Nvfp4):
         names["weight_scale_2"] = f"{layer}.weight_scale_2"
         if (found := spec_of(layer, names["weight_scale_2"], tensors)).shape not in {(), (1,)}:
-            raise refused(layer, "the shape of its weight_scale_2 is", found.shape, "a single number")
+            raise invalid_description(layer, "weight_scale_2 shape", found.shape, "a single number")
     return Parsed(format=format_, shape=shape, names=names)
 
 
@@ -122,7 +122,7 @@ def _decoded_mxfp8(layer: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]
     rows, columns = parts["weight"].shape
     exponent = untiled(parts["tiled_scale"].view(torch.uint8), rows, columns // MX_BLOCK)
     if bool((exponent == _NOT_A_NUMBER).any()):
-        raise refused(layer, "the exponent of a block is", _NOT_A_NUMBER, "0 to 254")
+        raise invalid_description(layer, "block exponent", _NOT_A_NUMBER, "0 to 254")
     return {"weight": parts["weight"], "weight_exponent": exponent}
 
 
@@ -138,21 +138,21 @@ def description_of(format_: Format) -> dict[str, object]:
     if isinstance(format_, Fp8):
         return {"format": FP8_FORMAT}
     if not isinstance(format_, Int8):
-        raise TypeError(f"{format_} is no format of ComfyUI's")
-    told: dict[str, object] = {"format": FORMAT}
+        raise TypeError(f"ComfyUI has no format for {format_}")
+    description: dict[str, object] = {"format": FORMAT}
     if format_.group:
-        told |= {"convrot": True, "convrot_groupsize": format_.group}
+        description |= {"convrot": True, "convrot_groupsize": format_.group}
     if not format_.dynamic:
-        told |= {"full_precision_matrix_mult": True}
-    return told
+        description |= {"full_precision_matrix_mult": True}
+    return description
 
 
 def to_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
     """Return the file metadata that describes all layers."""
     if not layers:
         return {}
-    told = {name: description_of(format_) for name, format_ in layers.items()}
-    return {_METADATA: json.dumps({"format_version": _VERSION, "layers": told})}
+    descriptions = {name: description_of(format_) for name, format_ in layers.items()}
+    return {_METADATA: json.dumps({"format_version": _VERSION, "layers": descriptions})}
 
 
 def from_metadata(metadata: Mapping[str, str]) -> dict[str, Mapping[str, object]]:

@@ -34,7 +34,7 @@ def find_packed_layers(path: Path) -> dict[str, StoredLayer]:
         if tensor.type not in KINDS or not name.endswith(_WEIGHT) or _EMBEDDINGS.search(name):
             continue
         format_, layer = GgufBlocks(kind=tensor.type), name.removesuffix(_WEIGHT)
-        if format_.fits(tensor.shape) is None:
+        if format_.shape_problem(tensor.shape) is None:
             names = {"weight": name}
             found[layer] = StoredLayer(name=layer, format=format_, shape=tensor.shape, names=names, decoder=_PACKED)
     return found

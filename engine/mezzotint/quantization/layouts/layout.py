@@ -12,7 +12,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format
 
 Specs = Mapping[str, TensorSpec]
-MARK = "mark"  # key of the byte tensor that describes a layer
+DESCRIPTION = "description"  # key of the byte tensor that describes a layer
 
 
 class Parsed(NamedTuple):
@@ -34,7 +34,7 @@ class Layout(Decoder, Protocol):
     """A file layout in which each quantized layer has a tensor that describes it."""
 
     @property
-    def mark(self) -> str:
+    def suffix(self) -> str:
         """Suffix of the names of tensors that describe a layer."""
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
@@ -53,10 +53,10 @@ def spec_of(layer: str, name: str, tensors: Specs) -> TensorSpec:
     return tensors[name]
 
 
-def refused(layer: str, key: str, value: object, wanted: str) -> ModelRefused:
+def invalid_description(layer: str, key: str, value: object, wanted: str) -> ModelRefused:
     """Error for an invalid value in a layer's description."""
     return ModelRefused(
-        f"the quantized layer {plain(layer, 200)} says {key} {plain(value, 60)}; what can be read is {wanted}"
+        f"the quantized layer {plain(layer, 200)}: {key} {plain(value, 60)} is not supported, only {wanted}"
     )
 
 
@@ -64,10 +64,10 @@ def flag(layer: str, description: Mapping[str, object], key: str) -> bool:
     """Return a boolean of the description, False if absent; raises ModelRefused if it is not a boolean."""
     value = description.get(key, False)
     if not isinstance(value, bool):
-        raise refused(layer, key, value, "true or false")
+        raise invalid_description(layer, key, value, "true or false")
     return value
 
 
-def described_as(data: str) -> Tensor:
+def to_byte_tensor(data: str) -> Tensor:
     """Encode a description as a byte tensor."""
     return torch.frombuffer(bytearray(data.encode()), dtype=torch.uint8)

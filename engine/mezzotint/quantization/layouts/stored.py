@@ -16,7 +16,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, RowsOf8Bits, diffusers_config
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
-from mezzotint.quantization.layouts.layout import MARK, Decoder, Layout, Parsed
+from mezzotint.quantization.layouts.layout import DESCRIPTION, Decoder, Layout, Parsed
 from mezzotint.quantization.layouts.own import OwnLayout
 
 Read = Callable[[str], Tensor]
@@ -45,34 +45,34 @@ def find_stored_layers(
 
 
 def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read: Read) -> Iterator[StoredLayer]:
-    told_at_once = from_metadata(metadata)
+    from_file_metadata = from_metadata(metadata)
     for name in tensors:
         for layout in _LAYOUTS:
-            if name.endswith(layout.mark):
-                layer = name.removesuffix(layout.mark)
-                told_at_once.pop(layer, None)
-                told = layout.parse(layer, _description(name, tensors, read), tensors)
-                yield _checked(layer, told, tensors, layout, name)
-        if name.endswith(_ROWS.mark):
-            layer = name.removesuffix(_ROWS.mark)
+            if name.endswith(layout.suffix):
+                layer = name.removesuffix(layout.suffix)
+                from_file_metadata.pop(layer, None)
+                parsed = layout.parse(layer, _description(name, tensors, read), tensors)
+                yield _checked(layer, parsed, tensors, layout, name)
+        if name.endswith(_ROWS.suffix):
+            layer = name.removesuffix(_ROWS.suffix)
             yield _checked(layer, _ROWS.parse(layer, tensors), tensors, _ROWS)
-    for layer, description in told_at_once.items():
+    for layer, description in from_file_metadata.items():
         if f"{layer}.weight" in tensors:
             yield _checked(layer, _COMFYUI.parse(layer, description, tensors), tensors, _COMFYUI)
-    yield from _floats(tensors, told_at_once)
+    yield from _floats(tensors, from_file_metadata)
     for name in tensors:
-        if ".quant_state." in name and not name.endswith(tuple(layout.mark for layout in _LAYOUTS)):
+        if ".quant_state." in name and not name.endswith(tuple(layout.suffix for layout in _LAYOUTS)):
             kind = plain(name.rpartition(".")[2], 40)
-            raise ModelRefused(f"{plain(name, 200)}: layers of the kind {kind} cannot be read; nf4 and fp4 can")
+            raise ModelRefused(f"{plain(name, 200)}: layers of the type {kind} are not supported, only nf4 and fp4")
 
 
-def _floats(tensors: Mapping[str, TensorSpec], told: Collection[str]) -> Iterator[StoredLayer]:
+def _floats(tensors: Mapping[str, TensorSpec], known: Collection[str]) -> Iterator[StoredLayer]:
     """8-bit float layers without a description, with or without a scale tensor."""
     for name, spec in tensors.items():
         layer = name.removesuffix(".weight")
         if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name:
             continue
-        if layer in told or f"{layer}{_COMFYUI.mark}" in tensors:
+        if layer in known or f"{layer}{_COMFYUI.suffix}" in tensors:
             continue
         scales = (f"{layer}.scale_weight", f"{layer}.weight_scale")
         scale = next((each for each in scales if each in tensors), None)
@@ -82,38 +82,38 @@ def _floats(tensors: Mapping[str, TensorSpec], told: Collection[str]) -> Iterato
 def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
     size = tensors[name].end - tensors[name].start
     if size > LARGEST_DESCRIPTION or tensors[name].dtype != "U8":
-        raise ModelRefused(f"{plain(name, 200)} takes {size} bytes of {tensors[name].dtype}; it describes no layer")
+        raise ModelRefused(f"{plain(name, 200)} is not a layer description: {size} bytes of {tensors[name].dtype}")
     return parse_json_object(read(name).numpy().tobytes(), name)
 
 
 def _checked(
-    layer: str, parsed: Parsed, tensors: Mapping[str, TensorSpec], decoder: Decoder, mark: str | None = None
+    layer: str, parsed: Parsed, tensors: Mapping[str, TensorSpec], decoder: Decoder, description: str | None = None
 ) -> StoredLayer:
     missing = [name for name in parsed.names.values() if name not in tensors]
     if missing:
         raise ModelRefused(
             f"the quantized layer {plain(layer, 200)} lacks {plain(missing[0], 200)}; the file is damaged"
         )
-    why = parsed.format.fits(parsed.shape)
+    why = parsed.format.shape_problem(parsed.shape)
     if why is not None:
-        raise ModelRefused(f"the quantized layer {plain(layer, 200)} cannot be what it says: {why}")
-    names = parsed.names if mark is None else {**parsed.names, MARK: mark}
+        raise ModelRefused(f"the quantized layer {plain(layer, 200)} is invalid: {why}")
+    names = parsed.names if description is None else {**parsed.names, DESCRIPTION: description}
     return StoredLayer(name=layer, format=parsed.format, shape=parsed.shape, names=names, decoder=decoder)
 
 
 def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the format's tensors from the file's; raises ModelRefused if they are inconsistent."""
-    told = {ours: parts[name] for ours, name in layer.names.items()}
-    tensors = layer.decoder.decode(layer.name, layer.format, told)
-    for name, wanted in layer.format.described(layer.shape).items():
+    named = {ours: parts[name] for ours, name in layer.names.items()}
+    tensors = layer.decoder.decode(layer.name, layer.format, named)
+    for name, wanted in layer.format.part_specs(layer.shape).items():
         found = tensors[name]
         if tuple(found.shape) != wanted.shape or found.dtype != wanted.dtype:
             raise ModelRefused(
                 f"the quantized layer {plain(layer.name, 200)}: its {name} is {found.dtype} {tuple(found.shape)}, "
-                f"and {wanted.dtype} {wanted.shape} is needed; the file is damaged"
+                f"expected {wanted.dtype} {wanted.shape}; the file is damaged"
             )
         if found.is_floating_point() and not _finite(found):
-            raise ModelRefused(f"the quantized layer {plain(layer.name, 200)}: its {name} is not finite")
+            raise ModelRefused(f"the quantized layer {plain(layer.name, 200)}: its {name} contains NaN or infinity")
     return tensors
 
 

@@ -52,7 +52,7 @@ class BitsAndBytesLinear:
         for name, tensor in (*weight.tensors.items(), *([] if bias is None else [("bias", bias)])):
             check_stored(name, tensor, x)
         if bias is not None and bias.dtype != x.dtype:
-            raise Unsupported(f"bias is {bias.dtype} and x {x.dtype}; the kernels take one format")
+            raise Unsupported(f"bias is {bias.dtype} and x {x.dtype}; they must have the same dtype")
         check_gradients(x, bias, branch)
 
 

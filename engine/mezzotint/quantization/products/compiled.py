@@ -13,7 +13,7 @@ from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.kernel_branches import kernel_branches
-from mezzotint.quantization.shared_rounding import rounded
+from mezzotint.quantization.shared_quantization import shared_quantize
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
 _ALIGNMENT = 16  # bytes, required of every row
@@ -61,7 +61,7 @@ class CompiledLinear:
         rows = readable_rows(x)
         try:
             group = weight.format.group if isinstance(weight.format, Int8 | LowRank4) else 0
-            quantized = rounded(x, (k, group, preparation), lambda: self.quantize(rows, k, group, preparation))
+            quantized = shared_quantize(x, (k, group, preparation), lambda: self.quantize(rows, k, group, preparation))
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
             made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)
@@ -141,28 +141,28 @@ class CompiledLinear:
         if x.shape[-1] != given:
             raise ValueError(f"x has {x.shape[-1]} columns, and the layer takes {given}")
         if preparation is not Preparation.AS_IT_IS and (branch is not None or isinstance(weight.format, LowRank4)):
-            raise Unsupported("a branch sees x after the activation, which the kernels keep to themselves")
+            raise Unsupported("a branch needs x after the activation, which the fused kernels do not return")
         for name, tensor in (*weight.tensors.items(), *([] if bias is None else [("bias", bias)])):
             check_stored(name, tensor, x)
         if bias is not None and bias.dtype != x.dtype:
-            raise Unsupported(f"bias is {bias.dtype} and x {x.dtype}; the kernels take one format")
+            raise Unsupported(f"bias is {bias.dtype} and x {x.dtype}; they must have the same dtype")
         check_gradients(x, bias, branch)
 
 
 def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> None:
     """Raise Unsupported if gradients are required."""
     if wants_gradients(x, bias, branch):
-        raise Unsupported("gradients are wanted, and the kernels have no backward pass")
+        raise Unsupported("gradients are required, but the kernels have no backward pass")
 
 
 def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
     """Return why there is no kernel for a weight of this format and shape, or None if there is one."""
     if not isinstance(format_, Int8 | LowRank4) or not format_.dynamic:
-        return f"{format_} is no format whose products are of integers"
+        return f"{format_} has no integer products"
     step = GROUP if isinstance(format_, LowRank4) else _COLUMN_STEP
     for name, size, multiple in (("columns", shape[1], step), ("rows", shape[0], _OUT_STEP)):
         if size % multiple:
-            return f"the weight has {size} {name}, no multiple of {multiple}"
+            return f"the weight has {size} {name}, not a multiple of {multiple}"
     return None
 
 
@@ -187,10 +187,10 @@ def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
     if tensor.device != x.device:
         raise Unsupported(f"{name} is on {tensor.device} and x on {x.device}")
     if not tensor.is_contiguous():
-        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need its rows one after the other")
+        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need contiguous rows")
     past = tensor.data_ptr() % _ALIGNMENT
     if past and name == "weight":
-        raise Unsupported(f"{name} begins {past} bytes past a multiple of {_ALIGNMENT}; the kernels need one")
+        raise Unsupported(f"{name} is misaligned by {past} bytes; the kernels need an alignment of {_ALIGNMENT}")
 
 
 def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:

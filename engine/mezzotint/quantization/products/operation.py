@@ -54,7 +54,7 @@ _current: ContextVar[Products | None] = ContextVar("products", default=None)
 
 
 @contextmanager
-def called_by_compiled_code(products: Products) -> Iterator[None]:
+def use_in_compiled_code(products: Products) -> Iterator[None]:
     """Make compiled code use these kernels inside the context."""
     before = _current.set(products)
     try:
@@ -63,7 +63,7 @@ def called_by_compiled_code(products: Products) -> Iterator[None]:
         _current.reset(before)
 
 
-def prepared(x: Tensor, preparation: Preparation) -> Tensor:
+def prepare_input(x: Tensor, preparation: Preparation) -> Tensor:
     """Prepare x in torch: `(..., 2 k)` for GEGLU, otherwise `(..., k)`, to `(..., k)`."""
     if preparation is Preparation.GEGLU:
         a, b = x.chunk(2, dim=-1)
@@ -79,15 +79,15 @@ def compiled_product(
     """Call the custom op, as compiled code does; None if gradients are required, which it does not support."""
     if wants_gradients(x, bias, branch):
         return None
-    tensors = [weight.tensors[name] for name in weight.format.described(weight.shape)]
-    kind, settings = _told(weight.format)
+    tensors = [weight.tensors[name] for name in weight.format.part_specs(weight.shape)]
+    kind, settings = _encode_format(weight.format)
     down, up = (None, None) if branch is None else (branch.down, branch.up)
     return torch.ops.mezzotint.product(  # type: ignore[no-any-return]
         x, tensors, list(weight.shape), kind, settings, bias, down, up, int(preparation)
     )
 
 
-def _told(format_: Format) -> tuple[str, list[int]]:
+def _encode_format(format_: Format) -> tuple[str, list[int]]:
     if isinstance(format_, Int8):
         return "int8", [int(format_.dynamic), format_.group]
     if isinstance(format_, LowRank4):
@@ -100,7 +100,7 @@ def _told(format_: Format) -> tuple[str, list[int]]:
         return "gguf", [KINDS.index(format_.kind)]
     if isinstance(format_, Fp8 | Mxfp8 | Nvfp4):
         return format_.scheme, []
-    raise TypeError(f"{format_} is no format that compiled code knows")
+    raise TypeError(f"compiled code does not support the format {format_}")
 
 
 def _product(
@@ -116,12 +116,14 @@ def _product(
 ) -> Tensor:
     """Return `(..., n)`, contiguous; torch computes what the kernels cannot."""
     format_, size = _KINDS[kind](*settings), torch.Size(shape)
-    whole = QuantizedWeight(format=format_, tensors=dict(zip(format_.described(size), weight, strict=True)), shape=size)
+    whole = QuantizedWeight(
+        format=format_, tensors=dict(zip(format_.part_specs(size), weight, strict=True)), shape=size
+    )
     branch = None if down is None or up is None else Branch(down=down, up=up)
     products = _current.get()
     made = None if products is None else products.product(x, whole, bias, branch, Preparation(preparation))
     if made is None:
-        rows = prepared(x, Preparation(preparation))
+        rows = prepare_input(x, Preparation(preparation))
         y = format_.product(rows, whole.tensors, size)
         made = with_branch(y if bias is None else y + bias, rows, branch)
     return made.contiguous()

@@ -13,8 +13,8 @@ from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, QuantizedWeight
-from mezzotint.quantization.products.operation import called_by_compiled_code, compiled_product
-from mezzotint.quantization.shared_rounding import sharing
+from mezzotint.quantization.products.operation import compiled_product, use_in_compiled_code
+from mezzotint.quantization.shared_quantization import share_quantized_inputs
 
 
 class Multiply(Protocol):
@@ -47,8 +47,8 @@ class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, 
             kernels=kernels,
             device_type=None if kernels is None else kernels.device_type,
             log=log,
-            given_up=f"{owner} of quantized products are given up for torch's own",
-            incomplete="the kernels cannot do every quantized product here, torch does the rest",
+            given_up=f"{owner} for quantized layers failed; using torch instead",
+            incomplete="the kernels do not support all quantized layers here; torch handles the rest",
         )
 
 
@@ -88,7 +88,7 @@ class ProductSession:
         """
         layers = [layer for kind in (self.integers, self.nf4) if kind.kernels is not None for layer in kind.layers]
         if not layers:
-            with sharing(self._networks):
+            with share_quantized_inputs(self._networks):
                 yield
             return
         from mezzotint.quantization.feed_forward import fused
@@ -96,7 +96,11 @@ class ProductSession:
         for layer in layers:
             layer.products = self
         try:
-            with fused(self, self._networks, layers), sharing(self._networks), called_by_compiled_code(self):
+            with (
+                fused(self, self._networks, layers),
+                share_quantized_inputs(self._networks),
+                use_in_compiled_code(self),
+            ):
                 yield
         finally:
             for layer in layers:

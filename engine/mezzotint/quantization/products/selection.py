@@ -83,16 +83,16 @@ def _products(
 
 def _wrong_device(device_type: str, device: str, *, any_maker: bool) -> str | None:
     if device.partition(":")[0] != device_type:
-        return f"the kernels run on an NVIDIA card and the device is {device}"
+        return f"the kernels need an NVIDIA GPU, and the device is {device}"
     if any_maker or runs_kernels(device, device_type):
         return None
-    return f"the kernels run on an NVIDIA card and {device} is AMD's"
+    return f"the kernels need an NVIDIA GPU, and {device} is an AMD GPU"
 
 
 def _wrong_dtype(dtypes: tuple[str, ...], dtype: str) -> str | None:
     if dtype in dtypes:
         return None
-    return f"the kernels take numbers of {' and '.join(dtypes)}, and the dtype is {dtype}"
+    return f"the kernels support the dtypes {' and '.join(dtypes)}, not {dtype}"
 
 
 def _self_test(name: Products, kernels: "Multiply", device: "torch.device", dtype: "torch.dtype") -> "SelfTest":

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 from mezzotint.protocol import Products
-from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.products import Multiply
+from mezzotint.quantization.random_weights import random_quantized_weight
 
 _TURNED = 0.01  # of the largest output: what a few values rounded the other way may change
 
@@ -52,7 +52,7 @@ def run_self_test(
         out = kernels(x, weight, bias, branch).float()
         exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])
         allowed = float(exact.abs().max()) * (2 * torch.finfo(dtype).eps + _TURNED)
-        return deviation(out, float((out - exact).abs().max()), allowed, "the plain path")
+        return deviation(out, float((out - exact).abs().max()), allowed, "torch")
 
     return run_cases(cases, problem_of)
 
@@ -66,7 +66,7 @@ def operands(
     def draw(*size: int) -> Tensor:
         return torch.randn(size, generator=generator)
 
-    drawn = drawn_weight(case.format, (case.outputs, case.columns), generator)
+    drawn = random_quantized_weight(case.format, (case.outputs, case.columns), generator)
     weight = replace(drawn, tensors={name: tensor.to(device) for name, tensor in drawn.tensors.items()})
     x, bias = draw(case.rows, case.columns).to(device, dtype), draw(case.outputs).to(device, dtype)
     if not case.rank:

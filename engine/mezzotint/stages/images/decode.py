@@ -18,7 +18,7 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     pixels = finite(model.attention, decode, "the decoded image")
     if not bool(torch.isfinite(pixels).all()):
         raise MezzotintError(
-            "the autoencoder made not-a-number of the image: its weights are damaged, or overflow in this dtype; "
+            "the decoded image contains NaN: the VAE's weights are damaged, or overflow in this dtype; "
             "try --dtype float32"
         )
     unit = (pixels * 0.5 + 0.5).clamp(0, 1)

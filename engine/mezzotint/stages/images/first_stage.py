@@ -13,19 +13,19 @@ _LARGEST_SIDE = 1536  # pixels: keeps the event below 2 MB, whatever the image
 _QUALITY = 90
 
 
-def shown_first_stage(painter: Pipeline, given: InputImages, index: int) -> StageShown | None:
+def shown_first_stage(pipeline: Pipeline, inputs: InputImages, index: int) -> StageShown | None:
     """The first stage's image at the final size, composited with the preserved parts; None if there is none to show."""
-    first = painter.first_stage()
+    first = pipeline.first_stage()
     if first is None:
         return None
-    last = painter.stages[-1]
-    whole = given.finished(first.resize((last.width, last.height), Image.Resampling.BICUBIC))
+    last = pipeline.stages[-1]
+    whole = inputs.composite(first.resize((last.width, last.height), Image.Resampling.BICUBIC))
     whole.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
     return StageShown(
         image=index,
-        images=painter.images,
+        images=pipeline.images,
         stage=0,
-        stages=len(painter.stages),
+        stages=len(pipeline.stages),
         jpeg=as_text(_jpeg(whole)),
     )
 

@@ -19,8 +19,8 @@ class CanvasCrop:
     """The model's view of the image at the size of a stage."""
 
     image: Image.Image  # "RGB"; already filled where inpainting starts from a fill
-    anew: Image.Image  # "L", 255 where it is inpainted
-    shown: Image.Image  # "L", opacity of the inpainted result: feathered at the mask's edges
+    mask: Image.Image  # "L", 255 where it is inpainted
+    opacity: Image.Image  # "L", of the inpainted result: feathered at the mask's edges
 
 
 class InpaintCanvas:
@@ -34,19 +34,19 @@ class InpaintCanvas:
     def __init__(self, image: Image.Image, mask: Image.Image | None, inpaint: Inpaint, first: Size, last: Size) -> None:
         """`first` and `last` are the sizes of the first and last stage."""
         self._inpaint, self._first, self._last = inpaint, first, last
-        self._came_as = image.size
+        self._original_size = image.size
         self._image, self._mask, self._new = _grown(image, mask, inpaint)
         self._masked = inpaint.area == "masked"
-        self._cut = not self._masked and not any(margins(inpaint))
+        self._cropped = not self._masked and not any(margins(inpaint))
         if self._masked:
-            self._box = box_around(_found(self._mask), inpaint.padding, self._image.size, first)
-        elif self._cut:
+            self._box = box_around(_bounding_box(self._mask), inpaint.padding, self._image.size, first)
+        elif self._cropped:
             left, top, right, bottom = (round(side) for side in middle(image.size, *last))
             self._box = (left, top, right, bottom)
         else:
             self._box = (0, 0, *first)
-        self._sheets: dict[Size, CanvasCrop] = {}
-        self._ends = self._end()
+        self._crops: dict[Size, CanvasCrop] = {}
+        self._base = self._composite_base()
 
     @property
     def used(self) -> InpaintUsed:
@@ -57,70 +57,70 @@ class InpaintCanvas:
     @property
     def size(self) -> Size:
         """Size of the resulting image."""
-        return self._ends[0].size if self._masked else self._trimmed
+        return self._base[0].size if self._masked else self._final_size
 
     @property
     def remarks(self) -> dict[str, str]:
         """Remarks for the user, by notice code."""
-        said = {}
-        wide, high = _sides(self._box)
-        if self._cut and self._came_as != self._last:
-            said["kept_parts_resized"] = (
-                f"the image is made {_said(self._last)} of {_said(self._came_as)}, so that what is kept is resized, "
-                "too; painting the masked area only keeps it as it is"
+        found = {}
+        wide, high = _box_size(self._box)
+        if self._cropped and self._original_size != self._last:
+            found["kept_parts_resized"] = (
+                f"the image is resized from {_size_text(self._original_size)} to {_size_text(self._last)}, so the "
+                "preserved parts are resized, too; inpainting only the masked area leaves them unchanged"
             )
         if self._masked and wide * high > self._last[0] * self._last[1]:
-            said["painted_smaller"] = (
-                f"the masked area with its surroundings is {wide}x{high}, and is painted at {_said(self._last)}: "
-                "it will be less sharp than the rest; a larger size, or smaller parts one by one, are sharper"
+            found["painted_smaller"] = (
+                f"the masked area with its padding is {wide}x{high}, but is generated at {_size_text(self._last)}: "
+                "it will be less sharp than the rest; choose a larger size, or inpaint smaller areas one by one"
             )
-        return said
+        return found
 
-    def sheet(self, size: Size) -> CanvasCrop:
+    def crop_at(self, size: Size) -> CanvasCrop:
         """The model's view at the size of a stage."""
-        if size not in self._sheets:
-            anew = self._seen_mask(self._mask, size)
-            scale = size[0] / (_sides(self._box)[0] if self._masked else self._last[0])
-            shown = feathered(anew, min(MAX_FEATHER, round(self._inpaint.feather * scale)))
-            hollow = self._seen_mask(self._new, size)
+        if size not in self._crops:
+            mask = self._view_of_mask(self._mask, size)
+            scale = size[0] / (_box_size(self._box)[0] if self._masked else self._last[0])
+            opacity = feathered(mask, min(MAX_FEATHER, round(self._inpaint.feather * scale)))
+            to_fill = self._view_of_mask(self._new, size)
             if self._inpaint.fill != "original":  # the feathered edges start from the original
-                hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
-            image = filled(self._seen(self._image, size), hollow)
-            self._sheets[size] = CanvasCrop(image=image, anew=anew, shown=shown)
-        return self._sheets[size]
+                to_fill = ImageChops.lighter(to_fill, opacity.point(lambda value: 255 if value == 255 else 0))
+            image = filled(self._view(self._image, size), to_fill)
+            self._crops[size] = CanvasCrop(image=image, mask=mask, opacity=opacity)
+        return self._crops[size]
 
-    def finished(self, painted: Image.Image) -> Image.Image:
+    def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the inpainted part into the whole image; outside the mask it stays bit-identical."""
-        kept, shown = self._ends
+        kept, opacity = self._base
         if not self._masked:
-            return Image.composite(painted, kept, shown).crop((0, 0, *self._trimmed))
+            return Image.composite(generated, kept, opacity).crop((0, 0, *self._final_size))
         left, top, right, bottom = self._box
         inside = (max(0, left), max(0, top), min(kept.width, right), min(kept.height, bottom))
-        new = painted.resize((right - left, bottom - top), _LANCZOS)
+        new = generated.resize((right - left, bottom - top), _LANCZOS)
         new = new.crop((inside[0] - left, inside[1] - top, inside[2] - left, inside[3] - top))
         result = kept.copy()
-        result.paste(new, inside, shown.crop(inside))
+        result.paste(new, inside, opacity.crop(inside))
         return result
 
-    def _end(self) -> tuple[Image.Image, Image.Image]:
+    def _composite_base(self) -> tuple[Image.Image, Image.Image]:
         """The preserved image and the opacity of the inpainted part over it, at the size where both are composited."""
-        kept = self._image if self._masked else self._seen(self._image, self._last)
-        mask = self._mask if self._masked else self._seen_mask(self._mask, self._last)
+        kept = self._image if self._masked else self._view(self._image, self._last)
+        mask = self._mask if self._masked else self._view_of_mask(self._mask, self._last)
         if mask.getbbox() is None:
             raise UsageError(
-                f"the mask lies outside of the part of the image that is used: {_said(self._came_as)} is cut to the "
-                f"shape of {_said(self._last)}; ask for a size of the image's own shape, or paint the masked area "
-                "only"
+                f"the mask lies outside the part of the image that is used: {_size_text(self._original_size)} is "
+                f"cropped to the aspect ratio of {_size_text(self._last)}; choose a size with the image's own "
+                "aspect ratio, or inpaint only the masked area"
             )
         # Latents blend into the original over the whole edge, pixels over its outer half only: differences left after
         # the latents have blended would show through.
-        shown = feathered(mask, self._inpaint.feather)
-        return kept, shown.point(lambda value: min(255, 2 * value))
+        opacity = feathered(mask, self._inpaint.feather)
+        return kept, opacity.point(lambda value: min(255, 2 * value))
 
     @property
-    def _trimmed(self) -> Size:
+    def _final_size(self) -> Size:
         """The result's size without the padding that brought an outpainted image up to a supported size."""
-        if self._cut:
+        if self._cropped:
             return self._last
         width, height = self._image.size
         return (
@@ -128,14 +128,14 @@ class InpaintCanvas:
             round(height * self._last[1] / self._first[1]),
         )
 
-    def _seen(self, image: Image.Image, size: Size) -> Image.Image:
-        if self._cut:
+    def _view(self, image: Image.Image, size: Size) -> Image.Image:
+        if self._cropped:
             return fit(image, *size, _LANCZOS)
         part = stretched(image, self._box)
         return part if part.size == size else part.resize(size, _LANCZOS)
 
-    def _seen_mask(self, mask: Image.Image, size: Size) -> Image.Image:
-        if not self._cut:
+    def _view_of_mask(self, mask: Image.Image, size: Size) -> Image.Image:
+        if not self._cropped:
             return covering(stretched(mask, self._box), size)
         return fit(mask, *size, Image.Resampling.BOX).point(lambda value: 255 if value else 0)
 
@@ -168,30 +168,30 @@ def _grown(
     width, height = image.size
     box = (-left, -top, width + right, height + bottom)
     size = grown_size(image.size, inpaint)
-    new, anew = Image.new("L", size, 255), Image.new("L", size, 255)
+    new, whole_mask = Image.new("L", size, 255), Image.new("L", size, 255)
     new.paste(0, (left, top, left + width, top + height))
     over = inpaint.feather  # the mask reaches into the original by `feather`, so that the two can blend there
     old = (left + over * (left > 0), top + over * (top > 0))
     end = (left + width - over * (right > 0), top + height - over * (bottom > 0))
     if end[0] > old[0] and end[1] > old[1]:
-        anew.paste(0, (*old, *end))
+        whole_mask.paste(0, (*old, *end))
     if mask is not None:
         within = Image.new("L", size)
         within.paste(mask, (left, top))
-        anew = ImageChops.lighter(anew, within)
-    return stretched(image, box), anew, new
+        whole_mask = ImageChops.lighter(whole_mask, within)
+    return stretched(image, box), whole_mask, new
 
 
-def _found(mask: Image.Image) -> Box:
+def _bounding_box(mask: Image.Image) -> Box:
     found = mask.getbbox()
     if found is None:  # read_mask refuses empty masks
         raise UsageError("there is nothing to inpaint: the mask is black; paint the area to inpaint white")
     return found
 
 
-def _sides(box: Box) -> Size:
+def _box_size(box: Box) -> Size:
     return box[2] - box[0], box[3] - box[1]
 
 
-def _said(size: Size) -> str:
+def _size_text(size: Size) -> str:
     return f"{size[0]}x{size[1]}"

@@ -34,9 +34,9 @@ class InputImages:
         """Size of the images that a last stage produces."""
         return (last.width, last.height) if self.canvas is None else self.canvas.size
 
-    def finished(self, painted: Image.Image) -> Image.Image:
+    def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the output of the last stage with the preserved parts."""
-        return painted if self.canvas is None else self.canvas.finished(painted)
+        return generated if self.canvas is None else self.canvas.composite(generated)
 
 
 def image_size(path: Path) -> Size:

@@ -28,12 +28,12 @@ class LatentMask:
 
     @classmethod
     def of(
-        cls, sheet: CanvasCrop, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
+        cls, crop: CanvasCrop, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
     ) -> "LatentMask":
-        """Encode the sheet's image and draw the noise; `factor`: pixels per latent side."""
-        clean = encode(sheet.image).contiguous()  # as in diffusers: rounding in convolutions depends on the layout
+        """Encode the crop's image and draw the noise; `factor`: pixels per latent side."""
+        clean = encode(crop.image).contiguous()  # as in diffusers: rounding in convolutions depends on the layout
         noise = draw_noise(tuple(clean.shape), generator, clean.device)
-        return cls(clean=clean, noise=noise, share=shares(sheet, factor).to(clean.device))
+        return cls(clean=clean, noise=noise, share=shares(crop, factor).to(clean.device))
 
     def first(self, schedule: StageSchedule, generator: torch.Generator, *, from_noise: bool) -> torch.Tensor:
         """The first latents of a schedule; `from_noise` starts fully inpainted latents from noise of unit variance.
@@ -63,14 +63,14 @@ class LatentMask:
         return self.share > left
 
 
-def shares(sheet: CanvasCrop, factor: int) -> torch.Tensor:
+def shares(crop: CanvasCrop, factor: int) -> torch.Tensor:
     """The mean opacity `(1, 1, h, w)` of each latent over its inpainted pixels only.
 
     Thin lines therefore count, however little of a latent they cover.
     """
-    anew, shown = (_blocks(image, factor) for image in (sheet.anew, sheet.shown))
-    touched = (anew > 0).sum(axis=(1, 3))
-    share = np.where(anew > 0, shown, 0).sum(axis=(1, 3)) / (np.maximum(touched, 1) * 255)
+    mask, opacity = (_blocks(image, factor) for image in (crop.mask, crop.opacity))
+    touched = (mask > 0).sum(axis=(1, 3))
+    share = np.where(mask > 0, opacity, 0).sum(axis=(1, 3)) / (np.maximum(touched, 1) * 255)
     # However thin the edge: anything inpainted at all is free in the last step.
     share = np.where(touched > 0, np.maximum(share, 1e-3), 0)
     return torch.from_numpy(share.astype(np.float32))[None, None]

@@ -27,27 +27,27 @@ class MaskedImage:
     latents: torch.Tensor  # (n, c, h, w)
 
     @classmethod
-    def of(cls, sheet: CanvasCrop, encode: Encode, factor: int, channels: int) -> "MaskedImage":
-        """The inputs for a sheet; `factor`: pixels per latent side; `channels`: of the mask."""
-        latents = encode(sheet.image, sheet.anew)
-        mask = torch.from_numpy(np.asarray(sheet.anew) >= 128)[None, None].to(latents)
+    def of(cls, crop: CanvasCrop, encode: Encode, factor: int, channels: int) -> "MaskedImage":
+        """The inputs for a crop; `factor`: pixels per latent side; `channels`: of the mask."""
+        latents = encode(crop.image, crop.mask)
+        mask = torch.from_numpy(np.asarray(crop.mask) >= 128)[None, None].to(latents)
         pixels = torch.nn.functional.pixel_unshuffle(mask, factor)  # (1, factor x factor, h, w)
         return cls(mask=pixels[:, :channels], latents=latents)
 
     @classmethod
-    def together(cls, seen: "Sequence[MaskedImage]") -> "MaskedImage":
+    def together(cls, inputs: "Sequence[MaskedImage]") -> "MaskedImage":
         """Concatenate the inputs of several images of one size."""
-        return cls(mask=torch.cat([one.mask for one in seen]), latents=torch.cat([one.latents for one in seen]))
+        return cls(mask=torch.cat([one.mask for one in inputs]), latents=torch.cat([one.latents for one in inputs]))
 
-    def beside(self, conditioning: Conditioning, dtype: torch.dtype) -> Conditioning:
+    def add_to(self, conditioning: Conditioning, dtype: torch.dtype) -> Conditioning:
         """Return the conditioning with these inputs added, for both guidance halves."""
         halves = 2 if conditioning.guided else 1
-        seen = {"mask": self.mask, "masked": self.latents}
-        rows = {name: torch.cat([each] * halves).to(dtype) for name, each in seen.items()}
+        inputs = {"mask": self.mask, "masked": self.latents}
+        rows = {name: torch.cat([each] * halves).to(dtype) for name, each in inputs.items()}
         return replace(conditioning, tensors={**conditioning.tensors, **rows})
 
 
 def all_hidden(size: Size) -> CanvasCrop:
-    """A sheet with everything masked."""
+    """A crop with everything masked."""
     white = Image.new("L", size, 255)
-    return CanvasCrop(image=Image.new("RGB", size), anew=white, shown=white)
+    return CanvasCrop(image=Image.new("RGB", size), mask=white, opacity=white)

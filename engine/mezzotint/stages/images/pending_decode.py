@@ -37,12 +37,12 @@ def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -
     record = record_to_json(image.record)
     metadata = {_RECORD: record, _WANTED: str(image.path.absolute())}
     if sum(map(len, metadata.values())) > MAX_METADATA // 2:
-        raise StorageError("the words of this image are too many to be kept with its latents")
+        raise StorageError("the prompt is too long to store with the latents")
     data = save({_TENSOR: latents.detach().float().cpu().contiguous()}, metadata)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise storage_error("make the folder", folder, error) from error
+        raise storage_error("create the folder", folder, error) from error
     for number in range(1000):
         path = folder / f"{image.path.stem[:80]}-{image.record.image.seed}-{number}{SUFFIX}"
         with contextlib.suppress(FileExistsError):
@@ -56,7 +56,7 @@ def read_pending(path: Path) -> PendingDecode:
     header = read_header(path)
     spec = header.tensors.get(_TENSOR)
     if set(header.tensors) != {_TENSOR} or spec is None or _RECORD not in header.metadata:
-        raise _refused(path, "it holds no latents that Mezzotint wrote")
+        raise _refused(path, "it does not contain latents written by Mezzotint")
     if spec.dtype != "F32" or len(spec.shape) != _NUMBERS or spec.shape[0] != 1 or spec.end - spec.start > LARGEST:
         raise _refused(path, f"its latents are {spec.dtype} of shape {spec.shape}, expected F32 (1, c, h, w)")
     try:

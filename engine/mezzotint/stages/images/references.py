@@ -23,13 +23,15 @@ def check_references(found: FoundModel, count: int) -> None:
     most = found.detected.references
     if count <= most:
         return
-    given = "1 reference image is given" if count == 1 else f"{count} reference images are given"
+    given = "1 reference image was given" if count == 1 else f"{count} reference images were given"
     if most:
         raise UsageError(f"{given}, and {found.info.id} takes {most} at most: leave {count - most} out")
-    raise UsageError(f"{given}, and {found.info.id} takes none: leave --reference out, or take {_models_that_do()}")
+    raise UsageError(
+        f"{given}, and {found.info.id} takes none: leave --reference out, or use {_models_with_references()}"
+    )
 
 
-def sizes_shown(family: Family, detected: Detected, sizes: Sequence[Size]) -> tuple[Size, ...]:
+def reference_sizes(family: Family, detected: Detected, sizes: Sequence[Size]) -> tuple[Size, ...]:
     """Sizes at which a stage's denoiser receives the reference images; empty if it takes fewer than given."""
     if not isinstance(family, FlowFamily) or len(sizes) > detected.references:
         return ()
@@ -41,17 +43,17 @@ def read_references(paths: Sequence[Path]) -> "tuple[Image.Image, ...]":
     return tuple(map(read_image, paths))
 
 
-def fitted(family: Family, images: "Sequence[Image.Image]") -> "list[Image.Image]":
+def preprocess_references(family: Family, images: "Sequence[Image.Image]") -> "list[Image.Image]":
     """The images resized and cropped for the denoiser."""
     return [family.fit_reference(image) for image in images] if isinstance(family, FlowFamily) else []
 
 
-def seen_by_encoder(family: Family, images: "tuple[Image.Image, ...]") -> "tuple[Image.Image, ...]":
+def encoder_references(family: Family, images: "tuple[Image.Image, ...]") -> "tuple[Image.Image, ...]":
     """The images that a family's text encoder takes as input."""
     return images if isinstance(family, FlowFamily) and family.encodes_references else ()
 
 
-def _models_that_do() -> str:
+def _models_with_references() -> str:
     return " or ".join(_title(family.spec) for family in FLOW_FAMILIES if family.spec.references)
 
 

@@ -59,9 +59,8 @@ class RequestImages:
         """Raise UsageError if the requested size must be, but is not, that of the outpainted image."""
         if self.sizes_follow and natural != asked:
             raise UsageError(
-                f"size {asked[0]}x{asked[1]} is asked for, but with its new parts the image is worked on at "
-                f"{natural[0]}x{natural[1]}; leave the size out, or have only the new parts painted (inpaint area "
-                "masked)"
+                f"size {asked[0]}x{asked[1]} was requested, but the outpainted image is generated at "
+                f"{natural[0]}x{natural[1]}; leave the size out, or inpaint only the new parts (inpaint area masked)"
             )
 
     def check_growth(self, image: Size) -> None:
@@ -71,9 +70,10 @@ class RequestImages:
         width, height = grown_size(image, self.inpaint)
         if width * height > MAX_PIXELS:
             raise UsageError(
-                f"with its new parts the image would be {width}x{height}, {width * height / 1e6:.0f} million pixels; "
-                f"at most {MAX_PIXELS // 10**6} million can be: take smaller margins than left {self.inpaint.left}, "
-                f"top {self.inpaint.top}, right {self.inpaint.right}, bottom {self.inpaint.bottom}"
+                f"the outpainted image would be {width}x{height}, {width * height / 1e6:.0f} million pixels; "
+                f"at most {MAX_PIXELS // 10**6} million are allowed: use smaller margins than "
+                f"left {self.inpaint.left}, top {self.inpaint.top}, right {self.inpaint.right}, "
+                f"bottom {self.inpaint.bottom}"
             )
 
 
@@ -109,9 +109,9 @@ def grown_size(image: Size, inpaint: Inpaint) -> Size:
 def _check_image(image: ImageInput) -> None:
     if image.role not in _KINDS:
         known = ", ".join(map(repr, _KINDS))
-        raise UsageError(f"an image in the role {image.role!r} is not honoured yet; {known} are")
+        raise UsageError(f"an image in the role {image.role!r} is not supported yet; supported are {known}")
     if (image.weight, image.interval) != (1.0, (0.0, 1.0)):
-        raise UsageError(f"weight {image.weight} or interval {image.interval} of {_KINDS[image.role]} is not honoured")
+        raise UsageError(f"weight {image.weight} or interval {image.interval} of {_KINDS[image.role]} is not supported")
 
 
 def _only(request: GenerateRequest, role: str) -> Path | None:
@@ -129,10 +129,10 @@ def _inpaint(asked: Inpaint | None, init: Path | None, mask: Path | None) -> Inp
         if not 0 <= value <= most:
             raise UsageError(f"{name} of inpainting is {str(value)[:40]}; it must be from 0 to {most} pixels")
     if init is None and any(margins(asked)):
-        raise UsageError(f"an image is to grow by {margins(asked)} pixels, but none is given; add an init image")
+        raise UsageError(f"outpainting by {margins(asked)} pixels was requested without an init image; add one")
     if mask is None and not any(margins(asked)):
         if asked != Inpaint():
-            raise UsageError("inpainting is asked for without a mask; add one, or margins by which the image grows")
+            raise UsageError("inpainting was requested without a mask; add one, or outpainting margins")
         return None
     return asked
 

@@ -58,7 +58,7 @@ class Saver:
         self._request, self._setup, self._size = request, setup, size
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
-    def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: JobRecord) -> PendingDecode:
+    def begin(self, index: int, stages: tuple[ResolvedStage, ...], job_record: JobRecord) -> PendingDecode:
         """The path and record of an image whose latents are ready; records the attention backend that it started with.
 
         Restarted with that backend, it falls back at the same points and gives the same image.
@@ -82,23 +82,23 @@ class Saver:
             ),
         )
         image = GeneratedImage(path=wanted.name, width=width, height=height, seed=seed, index=index, sha256="")
-        return PendingDecode(path=wanted, record=self._record(image, stages, circumstances))
+        return PendingDecode(path=wanted, record=self._record(image, stages, job_record))
 
-    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: JobRecord) -> ImageRecord:
+    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], job_record: JobRecord) -> ImageRecord:
         return ImageRecord(
             schema_version=SCHEMA_VERSION,
             program_version=__version__,
-            request=settled_request(self._request, self._setup, stages, image.seed, at),
+            request=resolved_request(self._request, self._setup, stages, image.seed, job_record),
             image=image,
             stages=stages,
             transitions=self._setup.transitions,
-            images_used=at.images_used,
-            device=at.device,
-            device_name=at.device_name,
-            dtype=at.dtype,
-            attention=at.attention,
-            threads=at.threads,
-            versions=at.versions,
+            images_used=job_record.images_used,
+            device=job_record.device,
+            device_name=job_record.device_name,
+            dtype=job_record.dtype,
+            attention=job_record.attention,
+            threads=job_record.threads,
+            versions=job_record.versions,
         )
 
 
@@ -117,17 +117,17 @@ def save_image(pixels: Image.Image, undecoded: PendingDecode, *, overwrite: bool
     return replace(image, path=str(path))
 
 
-def settled_request(
-    request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: JobRecord
+def resolved_request(
+    request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, job_record: JobRecord
 ) -> GenerateRequest:
     """A request that generates one image of the job again, with no value left to defaults that may change."""
     stages = tuple(
-        _settled_stage(stage, found, done)
+        _resolved_stage(stage, found, done)
         for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)
     )
     images = tuple(
         replace(image, path=str(Path(image.path).resolve()), sha256=used.sha256)
-        for image, used in zip(request.images, at.images_used, strict=False)  # embeddings follow
+        for image, used in zip(request.images, job_record.images_used, strict=False)  # embeddings follow
     )
     return replace(
         request,
@@ -139,10 +139,10 @@ def settled_request(
         inpaint=setup.images.inpaint,
         seed=seed,
         count=1,
-        dtype=at.dtype,
-        attention=_settled_attention(request.attention, at.attention),
-        quantization=at.quantization,
-        text_quantization=at.text_quantization,
+        dtype=job_record.dtype,
+        attention=_resolved_attention(request.attention, job_record.attention),
+        quantization=job_record.quantization,
+        text_quantization=job_record.text_quantization,
         memory="auto",
         vram_limit_bytes=None,
         ram_limit_bytes=None,
@@ -150,12 +150,12 @@ def settled_request(
         strict=False,
         previews=False,
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
-        loras=_settled_loras(request.loras, resolved),
+        loras=_resolved_loras(request.loras, resolved),
         output=Output(),
     )
 
 
-def _settled_attention(asked: Attention, used: Attention) -> Attention:
+def _resolved_attention(asked: Attention, used: Attention) -> Attention:
     """Keep `auto` where it became flash: another machine may have no kernels for that."""
     return "auto" if asked == "auto" and used == "flash" else used
 
@@ -165,7 +165,7 @@ def files_sha256(model: ModelUsed) -> str:
     return hashlib.sha256("\n".join(file.sha256 for file in model.files).encode("ascii")).hexdigest()
 
 
-def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ...]) -> tuple[LoraRef, ...]:
+def _resolved_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ...]) -> tuple[LoraRef, ...]:
     """Absolute paths and file hashes; every LoRA was used by some stage, or the job would have been refused."""
     hashes = {used.file.path: used.file.sha256 for stage in resolved for used in stage.loras}
     return tuple(
@@ -173,7 +173,7 @@ def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ..
     )
 
 
-def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
+def _resolved_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
     return replace(
         stage,
         model=ModelRef(id=done.model.id, sha256=files_sha256(done.model)),
@@ -183,5 +183,5 @@ def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stag
         prompt=setup.prompt,
         negative_prompt=setup.negative_prompt,
         weights=None if setup.weights is None else str(setup.weights.resolve()),
-        loras=None if stage.loras is None else _settled_loras(stage.loras, (done,)),
+        loras=None if stage.loras is None else _resolved_loras(stage.loras, (done,)),
     )

@@ -21,10 +21,10 @@ def check_size(width: int, height: int, multiple: int) -> None:
     if min(width, height) < _smallest(multiple):
         raise UsageError(f"size {width}x{height} is too small; the nearest that works is {fitted[0]}x{fitted[1]}")
     if width * height > LARGEST_AREA:
-        raise UsageError(f"size {width}x{height} is too large; at most {LARGEST_AREA // 2**20} megapixels can be made")
+        raise UsageError(f"size {width}x{height} is too large; at most {LARGEST_AREA // 2**20} megapixels are possible")
     if (width, height) != fitted:
         raise UsageError(
-            f"size {width}x{height} does not fit: this model makes multiples of {multiple}; "
+            f"size {width}x{height} is not supported: this model needs multiples of {multiple}; "
             f"the nearest is {fitted[0]}x{fitted[1]}"
         )
 

@@ -26,18 +26,18 @@ class StartLatents:
         self._setup, self._models, self._to_latents = setup, models, to_latents
 
     def begin(
-        self, schedule: StageSchedule, given: InputImages, generator: torch.Generator
+        self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator
     ) -> tuple[LatentMask | None, torch.Tensor]:
         """The latent mask and the first stage's initial latents `(1, c, h, w)`.
 
         A network with the masked image as extra input starts from pure noise if it runs all of its steps.
         """
-        if given.canvas is None:
-            return None, self.latents(schedule, given.init, generator)
+        if inputs.canvas is None:
+            return None, self.latents(schedule, inputs.init, generator)
         if self._setup.stages[0].sources.takes_mask and self._setup.strength == 1:
             return None, self.latents(schedule, None, generator)
-        keep, asked = self.keep(0, given.canvas, None, generator), self._setup.images.inpaint
-        return keep, keep.first(schedule, generator, from_noise=asked is not None and asked.fill == "noise")
+        mask, inpaint = self.latent_mask(0, inputs.canvas, None, generator), self._setup.images.inpaint
+        return mask, mask.first(schedule, generator, from_noise=inpaint is not None and inpaint.fill == "noise")
 
     def latents(self, schedule: StageSchedule, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
         """The first stage's initial latents `(1, c, h, w)`, from an image or pure noise."""
@@ -52,7 +52,7 @@ class StartLatents:
         shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
         return initial_noise(schedule, shape, generator, model.device)
 
-    def keep(
+    def latent_mask(
         self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
     ) -> LatentMask:
         """The latent mask of a stage: the previous stage's, or encoded again if the latents differ."""
@@ -61,15 +61,15 @@ class StartLatents:
             last = self._setup.stages[index - 1]
             if (last.width, last.height) == (stage.width, stage.height):
                 return replace(before, gradual=False)
-        sheet = canvas.sheet((stage.width, stage.height))
+        crop = canvas.crop_at((stage.width, stage.height))
 
         def encode(image: Image.Image) -> torch.Tensor:
             return self._to_latents(model, image, generator)
 
-        keep = LatentMask.of(sheet, encode, generator, stage.sources.vae_factor)
-        return replace(keep, gradual=False) if index else keep  # edges were blended in the first stage
+        mask = LatentMask.of(crop, encode, generator, stage.sources.vae_factor)
+        return replace(mask, gradual=False) if index else mask  # edges were blended in the first stage
 
-    def seen(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
+    def masked_image(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
         """Extra inputs of an inpainting network; None if the stage's denoiser is not one."""
         stage, model = self._setup.stages[index], self._models[index]
         if not stage.sources.takes_mask:
@@ -79,5 +79,5 @@ class StartLatents:
         def encode(image: Image.Image, hidden: Image.Image) -> torch.Tensor:
             return self._to_latents(model, image, generator, hidden)
 
-        sheet = all_hidden(size) if canvas is None else canvas.sheet(size)
-        return MaskedImage.of(sheet, encode, stage.sources.vae_factor, stage.sources.mask_channels)
+        crop = all_hidden(size) if canvas is None else canvas.crop_at(size)
+        return MaskedImage.of(crop, encode, stage.sources.vae_factor, stage.sources.mask_channels)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mezzotint.families.lora.adapters import FittingLora
     from mezzotint.families.lora.matching import Fit, LayerIndex
 
-Tell = Callable[[str, str], None]  # a notice's code and message
+Notify = Callable[[str, str], None]  # a notice's code and message
 _Chosen = tuple[LoraRef, "FittingLora"]
 
 
@@ -45,7 +45,7 @@ class JobLoras:
                 self._opened[ref.path] = _open(ref.path, setup, cancelled)
             _compare(ref, self._opened[ref.path].used)
 
-    def fit_to(self, models: Sequence[LoadedModel], tell: Tell, cancelled: IsCancelled) -> None:
+    def fit_to(self, models: Sequence[LoadedModel], notify: Notify, cancelled: IsCancelled) -> None:
         """Read the LoRAs that fit; raises ModelRefused for one that fits no stage, or not the one it was given for."""
         if not self._opened:
             self._chosen = [[] for _ in models]
@@ -64,10 +64,10 @@ class JobLoras:
                     if not self._shared[number]:
                         raise _misfit(ref, why)
             self._chosen.append(chosen)
-        self._tell(refusals, tell)
-        _hold(models, self._chosen, cancelled)
+        self._report(refusals, notify)
+        _read_all(models, self._chosen, cancelled)
 
-    def put_on(self, stage: int, model: LoadedModel) -> None:
+    def apply(self, stage: int, model: LoadedModel) -> None:
         """Apply the stage's LoRAs to its model, and no others."""
         if model.loras is None and model.shares:  # a model that shares the networks may have left LoRAs in them
             from mezzotint.families.lora.adapters import Adapters
@@ -76,7 +76,7 @@ class JobLoras:
         if model.loras is not None:
             if model.shares:
                 model.loras.forget()
-            model.loras.put_on([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
+            model.loras.apply([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
 
     def used(self, stage: int) -> tuple[LoraUsed, ...]:
         """The LoRAs used by the stage's model."""
@@ -90,16 +90,16 @@ class JobLoras:
         found = fit(file, index)
         return FittingLora(file=file, fit=found), why_not(file, found, stage.found.info.id)
 
-    def _tell(self, refusals: dict[str, dict[str, str]], tell: Tell) -> None:
+    def _report(self, refusals: dict[str, dict[str, str]], notify: Notify) -> None:
         fitting = {ref.path: one for chosen in self._chosen for ref, one in chosen}
         for path, by_model in refusals.items():
             if path not in fitting:
                 raise _misfit(LoraRef(path=path), next(iter(by_model.values())))
             for model, why in by_model.items():
-                tell("lora_left_out", f"{plain(path, 200)} is left out for {plain(model, 100)}: {why}")
+                notify("lora_left_out", f"{plain(path, 200)} is left out for {plain(model, 100)}: {why}")
         for path, one in fitting.items():
             if left := _left_out(one.file, one.fit):
-                tell("lora_partly_used", f"{plain(path, 200)}: {left}")
+                notify("lora_partly_used", f"{plain(path, 200)}: {left}")
 
 
 def _open(path: str, setup: CascadeSetup, cancelled: IsCancelled) -> _Opened:
@@ -108,8 +108,8 @@ def _open(path: str, setup: CascadeSetup, cancelled: IsCancelled) -> _Opened:
     if file.base is not None and families.isdisjoint(file.base.families):
         models = ", ".join(dict.fromkeys(plain(stage.found.info.id, 100) for stage in setup.stages))
         raise ModelRefused(
-            f"{plain(path, 300)}: the LoRA seems to be for {file.base.words}, and {models} is of the family "
-            f"{' and '.join(sorted(families))}; give one that was made for it"
+            f"{plain(path, 300)}: the LoRA seems to be for {file.base.words}, but {models} is of the family "
+            f"{' and '.join(sorted(families))}; use one that was made for it"
         )
     used = LoraUsed(
         file=fingerprint(Path(path), paths.cache_folder() / "fingerprints.json", cancelled=cancelled),
@@ -137,7 +137,7 @@ def _index(stage: StageSetup, model: LoadedModel) -> "LayerIndex":
     return LayerIndex(model.networks, family.denoiser_component, original)
 
 
-def _hold(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], cancelled: IsCancelled) -> None:
+def _read_all(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], cancelled: IsCancelled) -> None:
     """Read the LoRAs of all stages that share a model together, so that none is dropped between two stages."""
     from mezzotint.families.lora.adapters import Adapters
 
@@ -160,10 +160,10 @@ def _left_out(file: LoraFile, found: "Fit") -> str:
         )
     if file.unknown:
         parts.append(
-            f"{len(file.unknown)} of its tensors are of no known kind, the first is '{plain(file.unknown[0], 80)}'"
+            f"{len(file.unknown)} of its tensors are of an unknown kind, the first is '{plain(file.unknown[0], 80)}'"
         )
     return f"{'; '.join(parts)}; they are left out" if parts else ""
 
 
 def _misfit(ref: LoraRef, why: str) -> ModelRefused:
-    return ModelRefused(f"{plain(ref.path, 300)}: {why}; give a LoRA that was made for this model")
+    return ModelRefused(f"{plain(ref.path, 300)}: {why}; use a LoRA that was made for this model")

@@ -60,25 +60,27 @@ class ModelCache:
 
     def placement(self, models: Sequence[LoadedModel], job_plan: JobPlan | None, recovery: Recovery) -> Placement:
         """The placement of loaded models during a job."""
-        let_go = partial(self._let_go_of_others, models)
+        free_others = partial(self._free_others, models)
         if job_plan is None:
-            return Placement(models, recovery=recovery, let_go=let_go)
+            return Placement(models, recovery=recovery, free_other_models=free_others)
         residency = self._residency_for(job_plan, models[0].device)
         wanted: dict[str, int] = {}
         for part in job_plan.hottest_first():
             for model in models:
                 if model.identity == part.model and part.name in model.networks:
-                    _settle(residency, model, part)
+                    _arrange(residency, model, part)
                     wanted[network_key(model, part.name)] = _to_lock(part)
         for model in models:
             for name in model.networks:
                 if network_key(model, name) not in residency:
-                    _settle(residency, model, _whole(model, name))
+                    _arrange(residency, model, _whole(model, name))
         if models[0].device.type == "cuda":
             residency.lock(wanted, job_plan.machine.pin_bytes, CudaLocker())
-        return Placement(models, recovery=recovery, residency=residency, plan=job_plan.plan, let_go=let_go)
+        return Placement(
+            models, recovery=recovery, residency=residency, plan=job_plan.plan, free_other_models=free_others
+        )
 
-    def _let_go_of_others(self, models: Sequence[LoadedModel]) -> None:
+    def _free_others(self, models: Sequence[LoadedModel]) -> None:
         self._forget(self._warm.trim(0, models))
 
     def drop(self, models: Iterable[LoadedModel]) -> None:
@@ -136,7 +138,7 @@ class ModelCache:
                     self._residency.remove(network_key(model, name))
 
 
-def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent) -> None:
+def _arrange(residency: Residency, model: LoadedModel, part: PlannedComponent) -> None:
     """Arrange a network as planned; it stays on the device if it is already arranged so."""
     key, slots = network_key(model, part.name), max(1, part.slots)
     network = model.networks[part.name]

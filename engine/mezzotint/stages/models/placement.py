@@ -32,10 +32,10 @@ class Placement:
         recovery: Recovery,
         residency: Residency | None = None,
         plan: Plan | None = None,
-        let_go: Callable[[], None] = lambda: None,
+        free_other_models: Callable[[], None] = lambda: None,
     ) -> None:
-        """`let_go` frees models left by other jobs."""
-        self._let_go = let_go
+        """`free_other_models` frees models left by other jobs."""
+        self._free_other_models = free_other_models
         self._models, self._recovery, self._residency = models, recovery, residency
         self._plan = plan
         self._measured: dict[str, int] = {}
@@ -71,7 +71,7 @@ class Placement:
         working = PhaseRun(self, name, model, components)
         with ExitStack() as stack:
             if self._residency is not None:
-                working.again(partial(self._enter, stack, working), stack.close)
+                working.retry(partial(self._load_phase, stack, working), stack.close)
             try:
                 yield working
             finally:
@@ -129,7 +129,7 @@ class Placement:
         """Return the result of `make`, retried with more memory as often as needed."""
         return self._recovery.run(make, reset, list(self._rungs(working)), working.name)
 
-    def _enter(self, stack: ExitStack, working: "PhaseRun") -> None:
+    def _load_phase(self, stack: ExitStack, working: "PhaseRun") -> None:
         residency = self._residency
         if residency is None:
             return
@@ -168,10 +168,10 @@ class Placement:
     def _rungs(self, working: "PhaseRun") -> Iterator[Rung]:
         yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
         if working.batch_size > 1:
-            yield Rung(take=partial(_fewer_at_once, working.model, working.batch_size))
+            yield Rung(take=partial(_smaller_batches, working.model, working.batch_size))
         yield Rung(take=partial(self._demote, working))
         if working.guided:
-            yield Rung(take=partial(_take_halves, working.model))
+            yield Rung(take=partial(_sequential_guidance, working.model))
         if working.pixels:
             yield Rung(take=partial(_smaller_tiles, working.model, working), changes_image=True)
         else:
@@ -179,7 +179,7 @@ class Placement:
 
     def _free_caches(self, working: "PhaseRun") -> str:
         """Free everything not in use."""
-        self._let_go()
+        self._free_other_models()
         gc.collect()
         if self._residency is not None:
             needed = {network_key(working.model, name) for name in working.components}
@@ -187,7 +187,7 @@ class Placement:
             self._residency.device.arena.trim()
         else:
             _trim(working.model)
-        return "caches were let go"
+        return "caches were freed"
 
     def _demote(self, working: "PhaseRun") -> str | None:
         if self._residency is None:
@@ -228,13 +228,13 @@ class Placement:
         try:
             yield
         finally:
-            again = self._residency.add(key, network.network, network.blocks, resident=resident, slots=slots)
-            while entered and not self._brought(key):
-                if not again.demote(max(1, len(again.blocks) // _SHARE)):
+            added = self._residency.add(key, network.network, network.blocks, resident=resident, slots=slots)
+            while entered and not self._prefetched(key):
+                if not added.demote(max(1, len(added.blocks) // _SHARE)):
                     break  # the next call loads it, or raises if there is no room
-            again.ready()
+            added.ready()
 
-    def _brought(self, key: str) -> bool:
+    def _prefetched(self, key: str) -> bool:
         try:
             return self._residency is not None and self._residency.prefetch(key)
         except DeviceOutOfMemory:
@@ -250,13 +250,13 @@ class PhaseRun:
         self.batch_size = 1  # images denoised together
         self.pixels = 0  # longer side of an image being decoded or encoded
 
-    def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
+    def retry(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
         """Return the result of `make`, retried as often as needed; `reset` undoes each failed attempt."""
         return self._placement.run(make, reset, self)
 
-    def try_again(self, make: Callable[[], T]) -> T:
-        """Like `again`, for work that leaves nothing to undo."""
-        return self.again(make, lambda: None)
+    def retry_stateless(self, make: Callable[[], T]) -> T:
+        """Like `retry`, for work that leaves nothing to undo."""
+        return self.retry(make, lambda: None)
 
 
 def network_key(model: LoadedModel, component: str) -> str:
@@ -269,20 +269,20 @@ def _once(take: Callable[[], str]) -> Callable[[], str | None]:
     return lambda: take() if next(left, False) else None
 
 
-def _take_halves(model: LoadedModel) -> str | None:
+def _sequential_guidance(model: LoadedModel) -> str | None:
     if model.passes == "sequential":
         return None
     model.passes = "sequential"
-    return "the halves of the guidance come one after the other"
+    return "conditional and unconditional passes run one after the other"
 
 
-def _fewer_at_once(model: LoadedModel, images: int) -> str | None:
+def _smaller_batches(model: LoadedModel, images: int) -> str | None:
     """Halve the images per forward pass; weights and precision stay the same."""
     before = min(model.at_once or images, images)
     if before == 1:
         return None
     model.at_once = (before + 1) // 2
-    return f"of {images} images that are made together the network sees {model.at_once} at a time"
+    return f"the batch of {images} images is split into passes of {model.at_once}"
 
 
 def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:
@@ -291,7 +291,7 @@ def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:
     if not smaller:
         return None
     model.vae_tile = smaller
-    return f"the image is decoded in squares of {smaller} pixels"
+    return f"the image is decoded in tiles of {smaller} pixels"
 
 
 def _trim(model: LoadedModel) -> None:

@@ -18,7 +18,7 @@ class Schemes:
     text: Quantization
 
 
-def settle_schemes(denoiser: Quantization, text: Quantization) -> Schemes:
+def resolve_schemes(denoiser: Quantization, text: Quantization) -> Schemes:
     """Resolve the schemes without a plan: everything fits, so `auto` means none."""
     return Schemes(denoiser=_settled(denoiser), text=_settled(text))
 

@@ -26,8 +26,8 @@ class Rung:
 class Recovery:
     """Runs the work of one job, and retries it with more memory after a shortage."""
 
-    def __init__(self, *, strict: bool, tell: Callable[[str, str], None]) -> None:
-        self._strict, self._tell = strict, tell
+    def __init__(self, *, strict: bool, notify: Callable[[str, str], None]) -> None:
+        self._strict, self._notify = strict, notify
         self._taken: list[str] = []
 
     @property
@@ -46,7 +46,7 @@ class Recovery:
             except Exception as error:
                 if not is_device_shortage(error) and not is_ram_shortage(error):
                     raise
-                reason = _told(error)
+                reason = _reason(error)
                 traceback.clear_frames(error.__traceback__)  # frames hold the tensors computed so far
             reset()
             self._make_room(rungs, what, reason)
@@ -62,13 +62,13 @@ class Recovery:
             if done is not None:
                 if not rung.silent:
                     self._taken.append(done)
-                    self._tell("memory_short", f"{what} ran out of memory, and is done again: {done}")
+                    self._notify("memory_short", f"{what} ran out of memory and was retried: {done}")
                 return
-        advice = "allow what changes the image (without --strict)" if held_back else "make a smaller image"
-        raise OutOfMemory(f"{what} ran out of memory, and nothing is left to be freed: {reason}; {advice}")
+        advice = "allow measures that change the image (leave out --strict)" if held_back else "make a smaller image"
+        raise OutOfMemory(f"{what} ran out of memory, and nothing more can be freed: {reason}; {advice}")
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """The error's message; for a RAM shortage, with the RAM available."""
     words = str(error).partition("\n")[0][:300]
     if not is_ram_shortage(error):

@@ -50,7 +50,7 @@ def test_settings_are_taken_over_again_and_what_is_lost_is_told(model, works):
 
 
 def test_looking_and_beginning_wait_for_what_is_missing(model, works):
-    assert not model.look_first() and not model.begin()
+    assert not model.start_dry_run() and not model.begin()
     assert model.problems() == {"folder": "Choose an image folder."}
     assert works.noticed == []  # the form says it, and says it no more once it is mended
     assert works.librarian.asked == []
@@ -61,7 +61,7 @@ def test_looked_at_first_then_begun(model, works):
     model.begun.connect(begun.append)
     model.use_folder("/photos/Rome")
     model.change(prompts="at night")
-    assert model.look_first()
+    assert model.start_dry_run()
     assert works.librarian.last("batch_look").params.job == model.job()
     works.librarian.answer(dry_totals(), method="batch_look")
     assert model.begin()
@@ -86,11 +86,11 @@ def test_new_images_are_waited_for_and_all_cards_used_where_that_was_said(model,
 def test_a_change_makes_an_earlier_look_untrue(model, works):
     model.use_folder("/photos/Rome")
     model.change(prompts="at night")
-    model.look_first()
+    model.start_dry_run()
     model.change(recursive=False)
-    assert model.look.state() == "looking"
+    assert model.dry_run.state() == "looking"
     model.change(recursive=True)
-    assert model.look.state() == "nothing" and works.librarian.cancelled
+    assert model.dry_run.state() == "nothing" and works.librarian.cancelled
 
 
 def test_a_job_is_opened_and_kept(model, works):
@@ -154,18 +154,18 @@ def test_names_of_folders_are_names(text):
 
 def test_the_end_of_a_batch_is_told_unless_a_person_stopped_it(model, works):
     over = []
-    model.over.connect(lambda title, words: over.append((title, words)))
+    model.finished.connect(lambda title, words: over.append((title, words)))
     identity, run = works.run()
     works.batches.stop(identity)
     run.end(130)
     works.librarian.answer(status(done=1, total=4), method="batch_status")
     assert over == []
-    works.batches.go_on(identity)
+    works.batches.resume(identity)
     works.lender.let()
     works.processes[-1].end()
     works.librarian.answer(status(done=4, total=4, is_ended=True), method="batch_status")
     assert over == [("Holiday", "4 of 4 generated. All done.")]
-    works.batches.go_on(identity)
+    works.batches.resume(identity)
     works.lender.let()
     works.processes[-1].end(11, "crashed")
     assert len(over) == 2 and "crashed" in over[1][1]

@@ -33,9 +33,9 @@ def test_the_whole_way(works):
     run = works.processes[0]
     assert run.words == ("mezzotint", "run", asked.path, "--jsonl", "--stop-with-input") and run.done == ["start"]
     assert works.stage(identity) == "running"
-    run.told.emit(progress(1, total=4))
-    run.told.emit(step())
-    run.told.emit(task_row())
+    run.event_received.emit(progress(1, total=4))
+    run.event_received.emit(step())
+    run.event_received.emit(task_row())
     batch = works.batches.get(identity)
     assert batch.progress.total == 4 and settled == [(identity, "0.png")]
     run.end()
@@ -93,8 +93,8 @@ def test_stopping_and_going_on_with_what_failed(works):
     assert run.done[-1] == "stop_now"
     run.end(130)
     assert works.batches.get(identity).problem == ""
-    works.batches.go_on(identity, retry_failed=True)
-    works.batches.go_on(identity)  # it waits already
+    works.batches.resume(identity, retry_failed=True)
+    works.batches.resume(identity)  # it waits already
     works.lender.let()
     assert works.processes[-1].words[-1] == "--retry-failed" and len(works.processes) == 2
 
@@ -115,14 +115,14 @@ def test_how_it_ended_is_told_in_plain_words_and_it_can_be_gone_on_with(works, e
     identity, run = works.run()
     run.end(**end)
     assert words in works.batches.get(identity).problem and bool(words) == bool(works.batches.get(identity).problem)
-    works.batches.go_on(identity)
+    works.batches.resume(identity)
     assert works.stage(identity) == "waiting" and works.batches.get(identity).problem == ""
 
 
 def test_its_own_words_about_its_end_are_told(works):
     identity, run = works.run()
     run.lines = ("a line",)
-    run.told.emit(BatchError(kind="busy", message="process 7 on host works there", exit_code=8))
+    run.event_received.emit(BatchError(kind="busy", message="process 7 on host works there", exit_code=8))
     run.end(8)
     assert works.batches.get(identity).problem == "process 7 on host works there"
     assert works.batches.log(identity) == ("a line",)
@@ -130,11 +130,11 @@ def test_its_own_words_about_its_end_are_told(works):
 
 def test_why_nothing_is_made_for_a_while_is_told_until_something_is(works):
     identity, run = works.run()
-    run.told.emit(BatchNotice(code="paused", message="the disk is full"))
+    run.event_received.emit(BatchNotice(code="paused", message="the disk is full"))
     assert works.batches.get(identity).notice == "the disk is full"
-    run.told.emit(step())
+    run.event_received.emit(step())
     assert works.batches.get(identity).notice == ""
-    run.silent.emit(True)
+    run.silence_changed.emit(True)
     assert works.batches.get(identity).silent
 
 
@@ -152,8 +152,8 @@ def test_a_job_that_cannot_be_kept_begins_nothing(works):
     refused = []
     works.batches.refused.connect(refused.append)
     works.batches.add({"version": 1}, "x", "/out/x")
-    works.librarian.fail("usage", "there is nothing to make", method="batch_write")
-    assert refused == ["there is nothing to make"] and works.batches.all() == () and works.lender.then is None
+    works.librarian.fail("usage", "there is nothing to generate", method="batch_write")
+    assert refused == ["there is nothing to generate"] and works.batches.all() == () and works.lender.then is None
 
 
 def test_after_a_restart_they_are_listed_with_what_their_folders_say(works, tmp_path, inline):
@@ -175,7 +175,7 @@ def test_after_a_restart_they_are_listed_with_what_their_folders_say(works, tmp_
     later.batches.refresh(identity)
     later.librarian.fail("storage", "no manifest", method="batch_status")
     assert (later.batches.get(identity).status, later.batches.get(identity).unknown) == (None, "")
-    later.batches.go_on(identity)
+    later.batches.resume(identity)
     later.lender.let()
     assert later.processes[0].words[2] == str(tmp_path / "jobs" / f"{identity}.toml")
 
@@ -188,7 +188,7 @@ def test_what_failed_is_asked_for_by_name_once_it_has_ended(works):
     assert (asked.folder, asked.which, asked.newest_first) == (str(works.folder / "out" / "Holiday"), "failed", True)
     works.librarian.answer(BatchTaskPage(total=1, rows=(failed_row(),)), method="batch_tasks")
     assert works.batches.get(identity).failures == (failed_row(),)
-    works.batches.go_on(identity, retry_failed=True)
+    works.batches.resume(identity, retry_failed=True)
     works.lender.let()
     works.processes[-1].end()
     works.librarian.answer(status(done=4, total=4, is_ended=True), method="batch_status")
@@ -214,25 +214,25 @@ def test_at_the_windows_end_it_stops_after_the_image_or_at_once_and_nothing_begi
     identity, run = works.run()
     waiting = works.add("two")
     gone = []
-    works.batches.let_go(lambda: gone.append(True))
+    works.batches.shut_down(lambda: gone.append(True))
     assert run.done == ["start", "stop"] and gone == []
     works.clock.advance(20)
     assert run.done[-1] == "stop_now"
     run.end(130)
     assert gone == [True] and len(works.processes) == 1
-    works.batches.go_on(waiting)
+    works.batches.resume(waiting)
     assert works.stage(identity) == works.stage(waiting) == "resting" and len(works.processes) == 1
 
 
 def test_with_nothing_running_the_window_goes_at_once(works):
     gone = []
-    works.batches.let_go(lambda: gone.append(True))
+    works.batches.shut_down(lambda: gone.append(True))
     assert gone == [True]
 
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["add", "let", "stop", "now", "end", "crash", "go_on", "remove", "tell"]), st.integers(0, 2)
+        st.sampled_from(["add", "let", "stop", "now", "end", "crash", "resume", "remove", "tell"]), st.integers(0, 2)
     ),
     max_size=40,
 )
@@ -253,16 +253,16 @@ def test_whatever_happens_at_most_one_runs_and_the_turn_is_given_back(tmp_path_f
             works.batches.stop(identity, now=what == "now")
         elif what in ("end", "crash") and running:
             running[0].end(*((0, "ended") if what == "end" else (6, "crashed")))
-        elif what == "go_on":
-            works.batches.go_on(identity)
+        elif what == "resume":
+            works.batches.resume(identity)
         elif what == "remove":
             works.batches.remove(identity)
         elif what == "tell" and running:
-            running[0].told.emit(failed_row())
+            running[0].event_received.emit(failed_row())
         alive = {one.known.id for one in works.batches.all() if one.stage in ("running", "stopping")}
         running = [works.batches._run._process] if works.batches._run is not None else []
         assert len(alive) <= 1 and len(running) == len(alive)
         waits = any(one.stage == "waiting" for one in works.batches.all())
         assert works.batches.work_left() == bool(alive or waits)
         if not works.batches.work_left():
-            assert works.lender.then is None and not works.turn.is_ours()
+            assert works.lender.then is None and not works.turn.is_acquired()

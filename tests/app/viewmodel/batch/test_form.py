@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mezzotint.batch.job.reading import parse_job
 from mezzotint.codec import from_json, to_json
-from mezzotint_app.viewmodel.batch.form import BatchForm, MatrixRow, job_of, problems_of, run_words, values_of
+from mezzotint_app.viewmodel.batch.form import BatchForm, MatrixRow, job_of, problems_of, run_arguments, values_of
 from mezzotint_app.viewmodel.batch.opened import form_of
 
 HOME = str(Path.home())
@@ -154,5 +154,5 @@ def test_values_keep_their_kind():
 def test_how_it_is_run_is_no_part_of_the_job():
     form = BatchForm(folder="/p", prompts="x", watch=True, all_cards=True)
     assert job_of(form, "/o") == job_of(BatchForm(folder="/p", prompts="x"), "/o")
-    assert run_words(form, 2) == ("--watch", "--devices", "0,1") and run_words(form, 1) == ("--watch",)
-    assert run_words(BatchForm(source="words", watch=True), 4) == ()
+    assert run_arguments(form, 2) == ("--watch", "--devices", "0,1") and run_arguments(form, 1) == ("--watch",)
+    assert run_arguments(BatchForm(source="words", watch=True), 4) == ()

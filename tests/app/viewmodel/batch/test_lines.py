@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mezzotint.batch_protocol import BatchNotice, BatchProgress, BatchTaskRow
 from mezzotint.codec import encode
 from mezzotint_app.processes.messages import TooLong
-from mezzotint_app.viewmodel.batch.lines import Strange, read_lines
+from mezzotint_app.viewmodel.batch.lines import InvalidLine, read_lines
 
 ROW = BatchTaskRow(
     status="failed", input="a.png", output="", seed=None, kind="image_refused", error="no", seconds=None, attempts=1
@@ -35,7 +35,7 @@ def test_kinds_of_a_newer_version_are_left_out():
 
 def test_what_is_no_message_is_told_with_its_beginning():
     found = read_lines([b"Traceback", b"[1]", b'{"kind": "settled"}', b'{"kind": 3}', TooLong(head=b"x" * 900)])
-    assert [type(one) for one in found] == [Strange] * 5
+    assert [type(one) for one in found] == [InvalidLine] * 5
     assert found[0].begins == "Traceback" and all(len(one.begins) <= 160 for one in found)
 
 

@@ -50,7 +50,7 @@ def test_failures_are_tried_again(qtbot, works):
     assert works.batches.get(identity).problem == ""
     assert [row.status for row in works.rows] == ["failed", "failed", "done", "done"]
     works.rows.clear()
-    works.batches.go_on(identity, retry_failed=True)
+    works.batches.resume(identity, retry_failed=True)
     works.lender.let()
     qtbot.waitUntil(rests(works, identity))
     assert {row.status for row in works.rows} == {"done"}

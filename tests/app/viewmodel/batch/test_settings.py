@@ -9,7 +9,7 @@ from hypothesis import given
 from mezzotint.batch.job.reading import parse_job
 from mezzotint.batch.job.settings import request_of as request_of_options
 from mezzotint.protocol import GenerateRequest, ImageInput, Output
-from mezzotint_app.viewmodel.batch.settings import job_of_request, said_by, words_of
+from mezzotint_app.viewmodel.batch.settings import job_of_request, settings_of_request, words_of
 from mezzotint_app.viewmodel.create.request import request_of
 
 
@@ -30,26 +30,26 @@ def comparable(request):
 def test_a_job_of_the_page_asks_for_the_same(form):
     request = request_of(form)
     job = parse_job(json.dumps(job_of_request(request, "/out")).encode(), "job.json")
-    read = request_of_options(job.settings.but(prompt=job.prompts.list[0]))
+    read = request_of_options(job.settings.replace(prompt=job.prompts.list[0]))
     assert comparable(read) == comparable(request)
     assert job.output.folder == "/out"
 
 
 @given(FORMS)
 def test_settings_alone_name_no_image(form):
-    said = said_by(request_of(form)).settings
+    said = settings_of_request(request_of(form)).settings
     assert not said.keys() & {"init", "mask", "strength", "outpaint", "prompt"}
 
 
 def test_what_no_setting_says_is_told():
     request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="control"),))
-    assert said_by(request, with_images=True).left_out == ("control images",)
+    assert settings_of_request(request, with_images=True).left_out == ("control images",)
 
 
 def test_reference_images_are_a_setting_of_the_page_s_own_job_only():
     request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="reference"),))
-    assert said_by(request, with_images=True).settings["reference"] == ["/a.png"]
-    assert "reference" not in said_by(request).settings
+    assert settings_of_request(request, with_images=True).settings["reference"] == ["/a.png"]
+    assert "reference" not in settings_of_request(request).settings
 
 
 def test_settings_in_a_line():

@@ -4,7 +4,7 @@ import pytest
 from batch_window import FakeAccess, FakeLender, FakeModels
 from fake_clock import FakeClock
 
-from mezzotint_app.viewmodel.batch.turn import BatchTurn
+from mezzotint_app.viewmodel.batch.turn import GpuTurn
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -16,18 +16,18 @@ def parts():
 
 @pytest.fixture
 def turn(parts):
-    return BatchTurn(*parts)
+    return GpuTurn(*parts)
 
 
 def test_an_engine_that_has_made_nothing_is_left_alone(turn, parts):
     lender, models, *_ = parts
     came = []
     turn.take(lambda: came.append(True))
-    assert came == [] and not turn.is_ours()
+    assert came == [] and not turn.is_acquired()
     lender.let()
-    assert came == [True] and turn.is_ours() and models.restarted == 0
+    assert came == [True] and turn.is_acquired() and models.restarted == 0
     turn.give_back()
-    assert not turn.is_ours() and lender.taken_back == 1
+    assert not turn.is_acquired() and lender.taken_back == 1
 
 
 def test_one_that_holds_models_lets_go_of_them_once(turn, parts):
@@ -47,7 +47,7 @@ def test_a_turn_that_is_not_wanted_any_more_does_not_come(turn, parts):
     late = lender.then
     turn.give_back()
     late()
-    assert came == [] and not turn.is_ours()
+    assert came == [] and not turn.is_acquired()
 
 
 def test_without_a_queue_nothing_is_waited_for(turn, parts):

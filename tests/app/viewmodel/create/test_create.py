@@ -9,6 +9,7 @@ from create_page import MODELS, Kit, generated, kit_of, model_info
 from fake_service import InlineBackground
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from queue_timings import record_timing
 
 from mezzotint.images.naming import _parse
 from mezzotint.jobs.requests import run_key
@@ -83,7 +84,7 @@ def test_the_front_of_the_queue(kit):
 
 def test_alternatives_become_one_entry_with_one_seed(kit):
     kit.write("a {red|blue} {house|boat}")
-    kit.create.words.alternatives._count()
+    kit.create.prompts.alternatives._count()
     kit.create.chosen.change(count=2)
     assert kit.create.image_count() == 8
     kit.create.generate()
@@ -102,7 +103,7 @@ def test_braces_without_alternatives_are_words(kit):
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        (lambda page: page.words.set_prompt("  "), "prompt"),
+        (lambda page: page.prompts.set_prompt("  "), "prompt"),
         (lambda page: page.chosen.set_model("broken"), "model"),
         (lambda page: page.chosen.set_model("refiner"), "model"),
         (lambda page: page.chosen.set_model("gone"), "model"),
@@ -266,7 +267,7 @@ def test_a_foreign_image_fills_in_what_it_was_asked_for(kit, what):
     kit.state.change(model="base", prompt="before", negative_prompt="n", seed=None, seed_fixed=False, per_model={})
     kit.create.chosen.change(steps=3)
     kit.create.apply_metadata(METADATA, what)
-    words = (kit.create.words.prompt(), kit.create.words.negative_prompt())
+    words = (kit.create.prompts.prompt(), kit.create.prompts.negative_prompt())
     assert words == (("before", "n") if what == "seed" else ("a boat", "fog"))
     assert kit.create.seed.value() == (None if what == "prompt" else 11)
     assert kit.create.chosen.model() == ("dit" if what == "all" else "base")
@@ -322,12 +323,12 @@ def test_an_image_that_cannot_be_read_stands_in_the_way(kit):
 
 def test_a_prompt_of_a_megabyte_is_refused_and_nothing_is_lost(kit):
     kit.write("mine")
-    assert not kit.create.words.set_prompt("x" * (1 << 20))
-    assert kit.create.words.prompt() == "mine"
+    assert not kit.create.prompts.set_prompt("x" * (1 << 20))
+    assert kit.create.prompts.prompt() == "mine"
     assert "1048576" in kit.said[0]
     assert str(LONGEST) in kit.said[0]
     kit.create.apply_metadata(replace(METADATA, prompt="y" * (1 << 20)), "all")
-    assert kit.create.words.prompt() == "mine"
+    assert kit.create.prompts.prompt() == "mine"
     assert kit.create.chosen.settings() == CreateSettings()
 
 
@@ -339,8 +340,8 @@ def test_a_prompt_as_long_as_can_be_read_is_asked_for(kit):
 @given(st.text(st.characters() | st.sampled_from("\ud83d\ude00\udfff"), max_size=12))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_halves_of_characters_become_a_mark_that_can_be_seen(kit, text):
-    kit.create.words.set_prompt(text)
-    shown = kit.create.words.prompt()
+    kit.create.prompts.set_prompt(text)
+    shown = kit.create.prompts.prompt()
     shown.encode("utf-8")
     try:
         text.encode("utf-8")
@@ -355,11 +356,11 @@ def test_prompts_are_remembered_if_that_is_wanted(kit):
     kit.write("two").create.generate()
     assert kit.state.value().history == ("two", "one")
     kit.write("draft")
-    assert kit.create.words.older() == "two"
-    assert kit.create.words.prompt() == "two"
-    assert kit.create.words.older() == "one"
-    assert kit.create.words.newer() == "two"
-    assert kit.create.words.newer() == "draft"
+    assert kit.create.prompts.older() == "two"
+    assert kit.create.prompts.prompt() == "two"
+    assert kit.create.prompts.older() == "one"
+    assert kit.create.prompts.newer() == "two"
+    assert kit.create.prompts.newer() == "draft"
     kit.settings.change(remember_prompts=False)
     assert kit.state.value().history == ()
     kit.write("three").create.generate()
@@ -476,7 +477,7 @@ def test_the_time_is_learned_from_earlier_images_of_the_model_size_and_steps(kit
     kit.write()
     kit.create.chosen.change(steps=10, count=4, width=512, height=512)
     seconds = PhaseSeconds(load=2, encode=1, step=0.5, decode=1, save=1, steps=10)
-    kit.queue.change(lambda store: store.record(run_key(kit.create.request()), seconds))
+    kit.queue.change(lambda store: record_timing(store, run_key(kit.create.request()), seconds))
     told = []
     kit.create.preflight.expect = lambda images, learned: told.append((images, learned))
     kit.create.preview.ended.emit()

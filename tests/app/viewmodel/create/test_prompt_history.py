@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint_app.viewmodel.create.prompt_history import MOST, MOST_CHARACTERS, PromptHistory, bounded
+from mezzotint_app.viewmodel.create.prompt_history import MAX_CHARACTERS, MAX_PROMPTS, PromptHistory, bounded
 
 PROMPTS = st.lists(st.text("ab ", max_size=4), max_size=12)
 
@@ -64,15 +64,15 @@ def test_however_one_walks_the_way_down_ends_at_the_draft(prompts, ways):
     assert shown == "the draft"
 
 
-@given(st.lists(st.integers(0, MOST_CHARACTERS), max_size=8))
+@given(st.lists(st.integers(0, MAX_CHARACTERS), max_size=8))
 def test_it_grows_no_larger_than_it_may(lengths):
     kept = bounded([chr(97 + index) * length for index, length in enumerate(lengths)])
-    assert sum(map(len, kept)) <= MOST_CHARACTERS
+    assert sum(map(len, kept)) <= MAX_CHARACTERS
 
 
 def test_the_oldest_leave_first():
     history = PromptHistory()
-    for number in range(MOST + 5):
+    for number in range(MAX_PROMPTS + 5):
         history.remember(str(number))
-    assert len(history.prompts()) == MOST
-    assert history.prompts()[0] == str(MOST + 4)
+    assert len(history.prompts()) == MAX_PROMPTS
+    assert history.prompts()[0] == str(MAX_PROMPTS + 4)

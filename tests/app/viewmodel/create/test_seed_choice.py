@@ -8,7 +8,7 @@ from create_page import FakeRunner, Kit, generated, kit_of
 from mezzotint.protocol import GenerateRequest, Output
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.stored import read
-from mezzotint_app.viewmodel.create.seed_choice import MOST, Repeats
+from mezzotint_app.viewmodel.create.seed_choice import MAX_REQUESTS, RequestHistory
 from mezzotint_app.viewmodel.create.state import CreateState
 
 REQUEST = GenerateRequest(prompt="a boat", seed=7)
@@ -21,26 +21,26 @@ def kit(tmp_path, qapp):
 
 @pytest.fixture
 def repeats(qapp):
-    return Repeats(FakeRunner())
+    return RequestHistory(FakeRunner())
 
 
 def test_what_changes_no_pixel_does_not_count(repeats):
     repeats.remember(REQUEST)
-    assert repeats.holds(replace(REQUEST, count=4, previews=True, output=Output(path="/elsewhere")))
-    assert not repeats.holds(replace(REQUEST, seed=8))
-    assert not repeats.holds(replace(REQUEST, prompt="a ship"))
+    assert repeats.contains(replace(REQUEST, count=4, previews=True, output=Output(path="/elsewhere")))
+    assert not repeats.contains(replace(REQUEST, seed=8))
+    assert not repeats.contains(replace(REQUEST, prompt="a ship"))
 
 
 def test_without_a_seed_nothing_repeats(repeats):
     repeats.remember(replace(REQUEST, seed=None))
-    assert not repeats.holds(replace(REQUEST, seed=None))
+    assert not repeats.contains(replace(REQUEST, seed=None))
 
 
 def test_not_more_than_anybody_remembers_is_kept(repeats):
-    for seed in range(MOST + 1):
+    for seed in range(MAX_REQUESTS + 1):
         repeats.remember(replace(REQUEST, seed=seed))
-    assert not repeats.holds(replace(REQUEST, seed=0))
-    assert repeats.holds(replace(REQUEST, seed=MOST))
+    assert not repeats.contains(replace(REQUEST, seed=0))
+    assert repeats.contains(replace(REQUEST, seed=MAX_REQUESTS))
 
 
 def test_the_page_knows_what_it_has_asked_for(kit):

@@ -11,7 +11,12 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint_app.viewmodel.dropped.described_request import described, described_metadata, file_name, later_stages
+from mezzotint_app.viewmodel.dropped.described_request import (
+    file_name,
+    later_stages,
+    metadata_setting_texts,
+    setting_texts,
+)
 
 NOTHING = dict.fromkeys(
     (
@@ -58,7 +63,7 @@ def test_a_full_request_is_told_with_the_names_of_files_only():
         strength=0.4,
         seed=7,
     )
-    told = values(described(request))
+    told = values(setting_texts(request))
     assert told["size"] == "512 × 768"
     assert told["seed"] == "7"
     assert told["guidance_scale"] == "6.5"
@@ -70,7 +75,7 @@ def test_a_full_request_is_told_with_the_names_of_files_only():
 
 
 def test_each_field_has_a_name_and_stands_once():
-    rows = described(GenerateRequest(prompt="x"))
+    rows = setting_texts(GenerateRequest(prompt="x"))
     assert all(row.name for row in rows)
     assert len({row.key for row in rows}) == len(rows)
 
@@ -79,18 +84,18 @@ def test_of_another_program_only_what_it_says():
     metadata = ImageMetadata(
         program="a1111", other={}, **(NOTHING | {"prompt": "x", "steps": 30, "width": 5, "height": 6})
     )
-    assert values(described_metadata(metadata)) == {"prompt": "x", "steps": "30", "size": "5 × 6"}
-    assert described_metadata(ImageMetadata(program="unknown", other={}, **(NOTHING | {"width": 5}))) == []
+    assert values(metadata_setting_texts(metadata)) == {"prompt": "x", "steps": "30", "size": "5 × 6"}
+    assert metadata_setting_texts(ImageMetadata(program="unknown", other={}, **(NOTHING | {"width": 5}))) == []
 
 
 def test_of_ours_the_request():
     request = GenerateRequest(prompt="x", seed=3)
     metadata = ImageMetadata(program="mezzotint", other={}, **(NOTHING | {"request": request, "prompt": "other"}))
-    assert described_metadata(metadata) == described(request)
+    assert metadata_setting_texts(metadata) == setting_texts(request)
 
 
 def test_a_request_without_stages_is_told_too():
-    assert values(described(GenerateRequest(prompt="x", cascade=Cascade(stages=()))))["prompt"] == "x"
+    assert values(setting_texts(GenerateRequest(prompt="x", cascade=Cascade(stages=()))))["prompt"] == "x"
 
 
 def test_more_transitions_than_stages_are_no_trouble():

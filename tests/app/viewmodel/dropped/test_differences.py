@@ -116,14 +116,14 @@ def test_samplers_of_other_programs_are_told_by_their_names_too(now):
 def test_the_defaults_are_those_of_the_present_model(service, now):
     own = ModelDefaults(width=128, height=128, steps=20, guidance_scale=3.0)
     model = DifferencesModel(service, lambda: now, lambda: (replace(listed("sdxl-base-1.0"), defaults=own),))
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.answer(says(prompt="a house", steps=20, width=128, height=128))
     assert model.found() == ()
 
 
 def test_reading_then_read(model, service, now):
     heard = Heard(model)
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     assert (model.state(), service.last("metadata").params) == ("reading", {"path": "/a.png"})
     assert not model.says_anything()
     service.answer(says(prompt="a barn", seed=9, steps=30))
@@ -138,21 +138,21 @@ def test_reading_then_read(model, service, now):
 
 
 def test_the_answer_for_an_older_image_is_dropped(model, service):
-    model.look_at("/a.png")
-    model.look_at("/b.png")
+    model.set_current("/a.png")
+    model.set_current("/b.png")
     service.answer(says(prompt="of a"), call=1)
     assert model.metadata() is None
     service.answer(says(prompt="of b"), call=2)
     assert model.metadata().prompt == "of b"
-    model.look_at("/c.png")
-    model.look_at("/d.png")
+    model.set_current("/c.png")
+    model.set_current("/d.png")
     service.fail(call=3)
     assert model.state() == "reading"
 
 
 def test_an_image_that_cannot_be_read_says_why(model, service):
     heard = Heard(model)
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.fail("image_refused", "/a.png is damaged")
     assert (model.state(), model.problem()) == ("failed", "/a.png is damaged")
     model.apply("all")
@@ -160,14 +160,14 @@ def test_an_image_that_cannot_be_read_says_why(model, service):
 
 
 def test_an_image_that_says_nothing(model, service):
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.answer(says("unknown", width=5, height=5))
     assert (model.says_anything(), model.says_prompt(), model.says_seed()) == (False, False, False)
 
 
 def test_a_missing_model_and_the_nearest_are_told(model, service):
     heard = Heard(model)
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.answer(says(prompt="x", model="sd_xl_base_1.0_0.9vae.safetensors"))
     assert model.missing_model() == "sd_xl_base_1.0_0.9vae.safetensors"
     assert model.nearest().id == "sdxl-base-1.0"
@@ -177,19 +177,19 @@ def test_a_missing_model_and_the_nearest_are_told(model, service):
 
 
 def test_a_model_that_is_here_is_not_missing(model, service):
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.answer(says(prompt="x", model="SDXL-base-1.0.safetensors"))
     assert (model.missing_model(), model.nearest()) == ("", None)
 
 
 def test_before_the_list_of_models_is_there_none_is_missing(service, now):
     model = DifferencesModel(service, lambda: now, tuple)
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.answer(says(prompt="x", model="anything"))
     assert model.missing_model() == ""
 
 
 def test_what_could_not_be_read_is_noted(model, service):
-    model.look_at("/a.png")
+    model.set_current("/a.png")
     service.answer(says(prompt="x", other={"note": "a text of 70 MB was not read"}))
     assert model.note() == "a text of 70 MB was not read"

@@ -8,7 +8,7 @@ skip_module_without("PySide6")
 from PySide6.QtGui import QImage  # noqa: E402
 
 from mezzotint.library_protocol import Dropped  # noqa: E402
-from mezzotint_app.viewmodel.dropped.data import MOST_PATHS, Held  # noqa: E402
+from mezzotint_app.viewmodel.dropped.data import MOST_PATHS, DropData  # noqa: E402
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler  # noqa: E402
 
 
@@ -100,16 +100,16 @@ def test_a_job_file_is_opened(handler, heard, service):
 
 
 def test_too_many_things_are_told(handler, heard, service):
-    handler.take(Held(paths=("/a.png",), left_out=9_999))
+    handler.take(DropData(paths=("/a.png",), left_out=9_999))
     assert "10000" in heard.of("message")[0].replace(",", "")
     assert len(service.open("examine")) == 1
 
 
 def test_addresses_pixels_and_nothing(handler, heard, service):
-    handler.take(Held(elsewhere=1))
-    handler.take(Held())
+    handler.take(DropData(elsewhere=1))
+    handler.take(DropData())
     image = QImage(2, 2, QImage.Format.Format_RGB32)
-    handler.take(Held(image=image))
+    handler.take(DropData(image=image))
     assert len(heard.of("message")) == 2
     assert heard.of("pasted") == [image]
     assert service.methods() == []

@@ -22,7 +22,7 @@ def made(tmp_path, qapp):
             PixelLoader(one.librarian, one.inline),
         )
         one.told, one.failed = [], []
-        one.actions.told.connect(one.told.append)
+        one.actions.message.connect(one.told.append)
         one.actions.failed.connect(one.failed.append)
         one.gallery.model.show_rows(0, 20)
         one.settle()

@@ -64,7 +64,7 @@ def test_an_image_that_is_saved_appears_at_once(tmp_path, qtbot):
 
 def test_what_other_programs_make_is_looked_for(tmp_path, qtbot):
     made = gallery_of([], tmp_path)
-    made.gallery.others_work()
+    made.gallery.rescan_if_needed()
     qtbot.waitUntil(lambda: "gallery.scan" in made.librarian.methods())
     assert made.librarian.last("gallery.scan").params.files == ()
 

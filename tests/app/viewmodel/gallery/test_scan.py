@@ -37,7 +37,7 @@ def test_all_folders_are_named_for_what_is_not_named_would_leave_the_gallery(mad
 def test_many_looks_are_one_scan(made, qtbot):
     service, _, _, scanner = made
     for _ in range(30):
-        scanner.look_again()
+        scanner.rescan_later()
     assert service.asked == []
     qtbot.waitUntil(lambda: service.methods() == ["gallery.scan"])
 
@@ -148,7 +148,7 @@ def test_a_scan_that_failed_is_told(made):
 def test_what_a_person_should_know_of_the_index_is_told(made, qtbot):
     service, _, _, scanner = made
     scanner.scan()
-    with qtbot.waitSignal(scanner.told) as told:
+    with qtbot.waitSignal(scanner.message) as told:
         service.event(Notice(code="gallery", message="the index was damaged and is made again"))
     assert told.args == ["the index was damaged and is made again"]
     assert scanner.is_running()

@@ -72,10 +72,10 @@ def test_the_place_is_always_one_of_the_images(service, inline, qapp, count, ind
 def test_neighbours_are_read_ahead_and_what_is_passed_is_dropped(model, service):
     model.open(PATHS, 2)
     assert asked(service) == ["/2.png"]
-    model.look_around()
+    model.prefetch()
     assert asked(service) == ["/2.png", "/3.png", "/1.png"]
     model.go_to(5)
-    model.look_around()
+    model.prefetch()
     assert asked(service)[3:] == ["/5.png", "/4.png"]
     told = []
     model.changed.connect(lambda: told.append(None))
@@ -167,13 +167,13 @@ def test_deleting_asks_and_the_last_one_ends_it(model):
 
 def test_words_are_read_only_where_they_are_wanted(model, service):
     model.open(PATHS, 0)
-    model.look_around()
+    model.prefetch()
     assert service.open("metadata") == []
-    model.want_words(True)
+    model.set_metadata_wanted(True)
     model.step(1)
     service.answer(says(prompt="of 0"), method="metadata")
     assert model.metadata() is None
-    model.look_around()
+    model.prefetch()
     service.answer(says(prompt="of 1"), method="metadata")
     assert model.metadata().prompt == "of 1"
 
@@ -181,7 +181,7 @@ def test_words_are_read_only_where_they_are_wanted(model, service):
 def test_copied_settings_are_read_first(model, service):
     copied, told = [], []
     model.copied.connect(copied.append)
-    model.told.connect(told.append)
+    model.message.connect(told.append)
     model.open(PATHS, 0)
     model.copy_settings()
     assert copied == []

@@ -52,7 +52,7 @@ def test_looking_again_while_looking_looks_once_more(qtbot, library, service):
 
 def test_a_librarian_that_cannot_list_is_told_and_asked_again(qtbot, library, service):
     library.refresh()
-    with qtbot.waitSignal(library.told) as told:
+    with qtbot.waitSignal(library.message) as told:
         service.fail(message="the settings cannot be read", method="models")
     assert told.args == ["the settings cannot be read"]
     assert library.models == (SDXL,)
@@ -63,7 +63,7 @@ def test_a_librarian_that_cannot_list_is_told_and_asked_again(qtbot, library, se
 def test_details_and_needs_are_asked_once(qtbot, library, service, engine):
     for _ in range(3):
         assert library.details("sdxl") is None
-        assert library.need("sdxl") is None
+        assert library.memory_plan("sdxl") is None
     assert service.last("inspect").params == ModelRef(id="sdxl")
     assert service.methods().count("inspect") == 1
     assert [one.params for one in engine.asked] == [PlanRequest(models=("sdxl",))]
@@ -72,9 +72,9 @@ def test_details_and_needs_are_asked_once(qtbot, library, service, engine):
         service.answer(whole, "inspect")
     assert changed.args == ["sdxl"]
     assert library.details("sdxl") is whole
-    with qtbot.waitSignal(library.need_changed):
+    with qtbot.waitSignal(library.memory_plan_changed):
         engine.fail(kind="not_running", message="the engine does not run", method="plan")
-    assert library.need("sdxl").message == "the engine does not run"
+    assert library.memory_plan("sdxl").message == "the engine does not run"
 
 
 @pytest.mark.parametrize(("act", "method"), [("add_folder", "add_place"), ("remove_folder", "remove_place")])
@@ -150,16 +150,16 @@ def test_a_job_that_has_ended_is_taken_away_and_one_that_runs_is_not(library, se
 def test_what_did_not_come_to_its_end_is_begun_anew_with_the_same_words(library, service, kind):
     request = GetRequest(source="owner/name", token="hf_x", endpoint="http://mirror")
     call = library.get(request)
-    assert library.again(call) is None  # it runs
+    assert library.retry(call) is None  # it runs
     service.fail(kind, "no", method="get")
-    again = library.again(call)
+    again = library.retry(call)
     assert service.last("get").params == request
     assert [job.call for job in library.jobs()] == [again]
     assert library.job(again).kind == "get"
 
 
 def test_models_off_the_list_are_known_and_listed_again(qtbot, library, service):
-    with qtbot.waitSignal(library.told) as told:
+    with qtbot.waitSignal(library.message) as told:
         library.forget("sdxl")
         service.answer(None, "forget_model")
     assert "sdxl" in told.args[0] and "Folders" in told.args[0]
@@ -176,25 +176,25 @@ def test_models_off_the_list_are_known_and_listed_again(qtbot, library, service)
 def test_what_a_model_needs_follows_the_settings(qtbot, service, engine):
     now = [Settings()]
     library = ModelLibrary(service, engine, settings=lambda: now[0])
-    library.need("sdxl")
+    library.memory_plan("sdxl")
     assert engine.last("plan").params == PlanRequest(models=("sdxl",))
     now[0] = Settings(memory="lowest", vram_limit_bytes=4 << 30, theme="dark")
-    library.look_at_machine()
-    with qtbot.waitSignal(library.needs_forgotten):
+    library.invalidate_plans()
+    with qtbot.waitSignal(library.memory_plans_discarded):
         engine.fail(method="plan")  # the answer to what is no longer asked
-    assert library.need("sdxl") is None
+    assert library.memory_plan("sdxl") is None
     assert engine.last("plan").params == PlanRequest(models=("sdxl",), memory="lowest", vram_bytes=4 << 30)
 
 
 def test_what_could_not_be_told_is_asked_again_when_the_engine_is_there(qtbot, library, engine):
-    library.need("sdxl")
+    library.memory_plan("sdxl")
     engine.fail("gone", "the engine ended", method="plan")
-    assert isinstance(library.need("sdxl"), Failure)
-    with qtbot.waitSignal(library.needs_forgotten):
-        library.look_at_machine()
-    assert library.need("sdxl") is None and engine.open("plan")
-    with qtbot.assertNotEmitted(library.needs_forgotten):
-        library.look_at_machine()
+    assert isinstance(library.memory_plan("sdxl"), Failure)
+    with qtbot.waitSignal(library.memory_plans_discarded):
+        library.invalidate_plans()
+    assert library.memory_plan("sdxl") is None and engine.open("plan")
+    with qtbot.assertNotEmitted(library.memory_plans_discarded):
+        library.invalidate_plans()
 
 
 def test_what_a_new_place_has_brought_is_told_once_it_is_listed(library, service):

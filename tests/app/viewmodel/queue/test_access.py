@@ -66,7 +66,7 @@ def test_a_queue_that_could_not_be_opened_is_opened_as_soon_as_it_can_be(inline)
     clock, full = FakeClock(), [True]
     access = QueueAccess(inline, lambda: failing() if full[0] else JobStore.open(), clock=clock)
     troubles, opened, told, over = [], [], [], []
-    access.over.connect(over.append)
+    access.resolved.connect(over.append)
     access.unusable.connect(troubles.append)
     access.opened.connect(opened.append)
     access.open()

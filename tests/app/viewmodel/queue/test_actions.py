@@ -11,7 +11,7 @@ from mezzotint_app.viewmodel.queue.actions import can_cancel, can_retry
 def made(tmp_path, qapp):
     one = queue_in(tmp_path)
     one.told, one.failed = [], []
-    one.queue.actions.told.connect(one.told.append)
+    one.queue.actions.message.connect(one.told.append)
     one.queue.actions.failed.connect(one.failed.append)
     yield one
     one.access.close()
@@ -38,7 +38,7 @@ def test_what_runs_is_marked_to_be_stopped(made):
     ids = add(made)
     task = made.change(lambda store: store.claim(OWNER))
     made.queue.actions.cancel(ids)
-    assert made.store.cancellation_asked(task.id)
+    assert made.store.is_cancel_requested(task.id)
 
 
 def test_duplicate_remove_and_clear(made):
@@ -77,8 +77,8 @@ def test_pause_and_resume_are_the_runners(made):
     made.change(lambda store: store.pause())
     assert actions.is_paused()
     actions.pause_or_resume()
-    actions.finish_then_stop()
-    assert made.runner.done == ["pause", "resume", "finish_then_stop"]
+    actions.pause_after_current()
+    assert made.runner.done == ["pause", "resume", "pause_after_current"]
     made.change(lambda store: store.stop_after_current(True))
     assert actions.stops_after_current()
 

@@ -46,7 +46,7 @@ def test_the_store_is_never_asked_on_the_windows_thread(tmp_path, qtbot, service
     qtbot.waitUntil(lambda: queue.model.rowCount() == 5)
     queue.model.move_rows([4], 0)
     queue.actions.clear_finished()
-    queue.details.look_at(queue.model.peek(0).id)
+    queue.details.set_current(queue.model.peek(0).id)
     qtbot.waitUntil(lambda: queue.details.entry() is not None)
     queue.watch.stop()
     access.close()

@@ -112,7 +112,7 @@ def test_paused_and_resumed_before_the_engine_heard_it_goes_on(house):
 
 def test_finish_this_then_stop(house):
     house.add("a house", "a tree")
-    house.runner.finish_then_stop()
+    house.runner.pause_after_current()
     assert house.runner.state == "stopping"
     house.succeed()
     assert house.runner.state == "paused" and len(house.asked()) == 1 and house.drained == []
@@ -371,7 +371,7 @@ def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
 def test_an_engine_whose_end_the_queue_cannot_be_told_of_is_told_later(house, monkeypatch):
     entry = house.add("a house")
     with monkeypatch.context() as patch:
-        patch.setattr(JobStore, "owner_died", full)
+        patch.setattr(JobStore, "on_owner_death", full)
         house.engine.die()
         house.engine.become("ready")
         house.clock.advance(30)
@@ -399,7 +399,7 @@ def test_an_engine_that_ends_while_the_window_is_left_is_not_the_task_s_fault(ho
     entry = house.add("a house")
     left = []
     if leaving:
-        house.runner.let_go(lambda: left.append(True))
+        house.runner.shut_down(lambda: left.append(True))
     house.engine.die()
     assert house.states_of(entry) == ["waiting"]
     [task] = house.look(lambda store: store.entry(entry)).tasks

@@ -68,7 +68,7 @@ def test_waiting_and_paused(made):
 def test_a_full_disk_is_the_reason_until_it_goes_on(made):
     made.change(lambda store: store.add([request()]))
     task = begin(made)
-    made.change(lambda store: store.put_back(task.id, because="full"))
+    made.change(lambda store: store.requeue(task.id, because="full"))
     made.change(lambda store: store.pause())
     made.runner.end(failure=Failure(kind="storage", message=NO_SPACE))
     assert text(made) == f"Paused: {NO_SPACE}; 1 job waiting"
@@ -109,7 +109,7 @@ def test_stopping_is_told(made):
     made.change(lambda store: store.add([request()]))
     begin(made)
     made.change(lambda store: store.stop_after_current(True))
-    assert text(made).endswith(". Stops after this task")
+    assert text(made).endswith(". Pauses after this job")
     made.change(lambda store: store.stop_after_current(False))
     made.change(lambda store: store.pause())
     assert text(made).endswith(". Pausing")

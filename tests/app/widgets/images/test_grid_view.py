@@ -118,10 +118,10 @@ def test_fifty_thousand_cells_are_read_as_far_as_they_are_in_sight(qtbot):
 def test_the_rows_in_sight_are_told(qtbot):
     view, _ = shown(qtbot, 1000)
     columns = view.columns()
-    with qtbot.waitSignal(view.in_sight) as told:
+    with qtbot.waitSignal(view.visible_rows_changed) as told:
         view.verticalScrollBar().setValue(90 * 10)
     assert told.args[0] == 10 * columns
-    with qtbot.waitSignal(view.in_sight):
+    with qtbot.waitSignal(view.visible_rows_changed):
         view.resize(300, 300)
 
 

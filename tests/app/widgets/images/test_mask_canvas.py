@@ -8,9 +8,9 @@ skip_module_without("PySide6")
 from PySide6.QtCore import QPoint, QPointF, QSize, Qt  # noqa: E402
 from PySide6.QtGui import QColor, QImage  # noqa: E402
 
-from mezzotint_app.viewmodel.create.growth import Growth  # noqa: E402
-from mezzotint_app.viewmodel.create.mask import MaskDocument  # noqa: E402
-from mezzotint_app.viewmodel.create.mask_stroke import Brush  # noqa: E402
+from mezzotint_app.viewmodel.create.images.mask import MaskDocument  # noqa: E402
+from mezzotint_app.viewmodel.create.images.mask_stroke import Brush  # noqa: E402
+from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding  # noqa: E402
 from mezzotint_app.widgets.images.mask_canvas import MaskCanvas  # noqa: E402
 
 LEFT = Qt.MouseButton.LeftButton
@@ -194,24 +194,24 @@ def drag(qtbot, canvas, start, by):
 
 def test_an_edge_is_dragged_outwards_and_back(canvas, document, qtbot):
     told = []
-    canvas.growth_changed.connect(lambda: told.append(canvas.growth()))
+    canvas.outpaint_padding_changed.connect(lambda: told.append(canvas.outpaint_padding()))
     scale = canvas.viewport_now().scale
     drag(qtbot, canvas, edge(canvas, "right"), QPoint(round(64 * scale), 0))
-    assert canvas.growth() == Growth(right=64)
+    assert canvas.outpaint_padding() == OutpaintPadding(right=64)
     assert told
     assert not painted(document)
     drag(qtbot, canvas, edge(canvas, "right"), QPoint(-300, 0))
-    assert canvas.growth() == Growth()
+    assert canvas.outpaint_padding() == OutpaintPadding()
 
 
 def test_a_corner_drags_two_edges(canvas, qtbot):
     scale = canvas.viewport_now().scale
     drag(qtbot, canvas, edge(canvas, "bottom right"), QPoint(round(32 * scale), round(16 * scale)))
-    assert canvas.growth() == Growth(right=32, bottom=16)
+    assert canvas.outpaint_padding() == OutpaintPadding(right=32, bottom=16)
 
 
 def test_all_of_the_grown_image_can_be_seen(canvas):
-    canvas.set_growth(Growth(left=400, bottom=300))
+    canvas.set_outpaint_padding(OutpaintPadding(left=400, bottom=300))
     frame = canvas.frame_rect()
     assert frame.left() >= 0
     assert frame.bottom() <= canvas.height()

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from mezzotint_app.viewmodel.batch.form import MatrixRow
-from mezzotint_app.widgets.inputs.batch_matrix import MOST, BatchMatrix
+from mezzotint_app.widgets.inputs.batch_matrix import MAX_ROWS, BatchMatrix
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -48,7 +48,7 @@ def test_a_setting_of_a_job_that_is_not_in_the_list_is_shown_and_kept(matrix):
     assert matrix.told[-1] == (*rows, MatrixRow(setting="seed", values=""))
 
 
-@pytest.mark.parametrize("count", [MOST, MOST + 3])
+@pytest.mark.parametrize("count", [MAX_ROWS, MAX_ROWS + 3])
 def test_no_setting_of_a_job_is_lost(matrix, count):
     rows = tuple(MatrixRow(setting=f"s{number}", values="1") for number in range(count))
     matrix.show_rows(rows)

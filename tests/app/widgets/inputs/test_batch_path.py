@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
-from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.widgets.inputs.batch_path import BatchPath
 
 pytestmark = pytest.mark.requires_package("PySide6")
@@ -37,8 +37,8 @@ def test_showing_tells_nothing_and_foreign_names_are_plain(path):
 
 
 def test_what_is_dropped_is_taken(path):
-    path.dropped.emit(Held(paths=("/a", "/b")))
-    path.dropped.emit(Held())
+    path.dropped.emit(DropData(paths=("/a", "/b")))
+    path.dropped.emit(DropData())
     assert path.told == ["/a"] and path.line.text() == "/a"
 
 

@@ -23,7 +23,7 @@ def picker(qtbot):
 
 def all_signals(picker):
     told = []
-    for name in ("own_chosen", "preset_chosen", "width_edited", "height_edited", "locked", "swapped"):
+    for name in ("default_chosen", "preset_chosen", "width_edited", "height_edited", "locked", "swapped"):
         getattr(picker, name).connect(lambda *values, name=name: told.append((name, *values)))
     return told
 
@@ -61,7 +61,7 @@ def test_what_is_chosen_is_told(picker):
     picker.parts()["lock"].click()
     assert told == [
         ("preset_chosen", 168, 96),
-        ("own_chosen",),
+        ("default_chosen",),
         ("width_edited", 136),
         ("swapped",),
         ("locked", True),

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 
 from mezzotint.batch_protocol import BatchTaskPage, BatchWritten, DryRows
-from mezzotint_app.viewmodel.batch.look import DOES, OUTPUT, SEED, SIZE, TIME, WHY
-from mezzotint_app.viewmodel.dropped.data import Held
-from mezzotint_app.windows.batch.page import BATCHES, LOOK, BatchPage
+from mezzotint_app.viewmodel.batch.dry_run import DOES, OUTPUT, SEED, SIZE, TIME, WHY
+from mezzotint_app.viewmodel.dropped.data import DropData
+from mezzotint_app.windows.batch.page import BATCHES, PREVIEW, BatchPage
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -27,7 +27,7 @@ def page(qtbot, works):
     made.resize(1000, 680)
     made.show()
     made.told_words = []
-    made.told.connect(made.told_words.append)
+    made.message.connect(made.told_words.append)
     return made
 
 
@@ -43,7 +43,7 @@ def write(qtbot, line, text):
 
 
 def test_every_control_changes_the_job(qtbot, page, works):
-    what, where, model = page.what, page.where, works.model
+    what, where, model = page.inputs, page.outputs, works.model
     write(qtbot, what.folder.line, "/photos")
     what.prompts.setPlainText("at night\nat dawn")
     what.strength.spin().setValue(0.35)
@@ -90,16 +90,16 @@ def test_every_control_changes_the_job(qtbot, page, works):
 def test_the_pattern_of_names_that_is_offered_fits_what_they_are_made_of(page, works):
     works.model.change(source="folder")
     page.show_model()
-    assert "[stem]-[seed]" in page.where.name.toolTip()
+    assert "[stem]-[seed]" in page.outputs.name.toolTip()
     works.model.change(source="words")
     page.show_model()
-    assert "[prompt]-[seed]" in page.where.name.toolTip() and "[stem]" not in page.where.name.toolTip()
+    assert "[prompt]-[seed]" in page.outputs.name.toolTip() and "[stem]" not in page.outputs.name.toolTip()
 
 
 def test_what_is_missing_gets_the_keyboard(qtbot, page, works):
     page.activateWindow()
     click(qtbot, page.start)
-    assert page.what.folder.line.hasFocus() and "Choose an image folder" in page.fields()["folder"].problem()
+    assert page.inputs.folder.line.hasFocus() and "Choose an image folder" in page.fields()["folder"].problem()
     assert works.librarian.asked == []
 
 
@@ -107,24 +107,24 @@ def test_looked_at_started_and_in_the_list(qtbot, page, works):
     works.model.use_folder("/photos/Rome")
     works.model.change(prompts="at night")
     page.show_model()
-    click(qtbot, page.look_button)
-    assert page.tabs.currentIndex() == LOOK and page.look.stop.isVisible()
+    click(qtbot, page.preview_button)
+    assert page.tabs.currentIndex() == PREVIEW and page.preview.stop.isVisible()
     works.librarian.event(DryRows(rows=(dry_row(1), dry_row(2, does="skip", why="no image"))), method="batch_look")
     works.librarian.answer(dry_totals(fits=False, skipped={"unreadable": 1}), method="batch_look")
-    assert page.look.table.model().rowCount() == 2 and not page.look.stop.isVisible()
-    assert page.look.words.text() == "1 to generate, 1 skipped (unreadable)."
-    assert "Not enough disk space" in page.look.problem.text() and "free" in page.look.room.text()
+    assert page.preview.table.model().rowCount() == 2 and not page.preview.stop.isVisible()
+    assert page.preview.words.text() == "1 to generate, 1 skipped (unreadable)."
+    assert "Not enough disk space" in page.preview.problem.text() and "free" in page.preview.room.text()
     click(qtbot, page.start)
     works.librarian.answer(BatchWritten(path=works.librarian.last("batch_write").params.path), method="batch_write")
     assert page.tabs.currentIndex() == BATCHES and len(page.list.cards()) == 1
     works.lender.let()
-    works.processes[0].told.emit(progress(1, total=2, failed=1))
+    works.processes[0].event_received.emit(progress(1, total=2, failed=1))
     card = page.list.cards()[0]
     assert "1 of 2 generated" in card.words.text()
     click(qtbot, card.failed)
     qtbot.waitUntil(lambda: bool(works.librarian.open("batch_tasks")))
     works.librarian.answer(BatchTaskPage(total=0, rows=()), method="batch_tasks")
-    works.processes[0].told.emit(progress(1, total=3, failed=2))
+    works.processes[0].event_received.emit(progress(1, total=3, failed=2))
     qtbot.waitUntil(lambda: bool(works.librarian.open("batch_tasks")))  # one more has failed: asked again
     click(qtbot, card.stop)
     assert works.processes[0].done == ["start", "stop"]
@@ -137,17 +137,17 @@ def test_looked_at_started_and_in_the_list(qtbot, page, works):
 def test_columns_are_as_wide_as_what_is_in_them_and_the_others_share_the_rest(qtbot, page, works):
     works.model.use_folder("/photos/Rome")
     works.model.change(prompts="at night")
-    page.look_first()
+    page.show_preview()
     row = dry_row(1, output=f"{'long' * 40}.png", seed=(1 << 63) - 1, width=8192, height=8192)
     works.librarian.event(DryRows(rows=(row,)), method="batch_look")
     works.librarian.answer(dry_totals(), method="batch_look")
-    table = page.look.table
+    table = page.preview.table
     assert table.isColumnHidden(WHY)  # nothing says why
     qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
     for column in (DOES, SIZE, SEED, TIME):
         qtbot.waitUntil(lambda column=column: table.columnWidth(column) >= table.sizeHintForColumn(column))
     assert "long" * 40 in table.model().index(0, OUTPUT).data(Qt.ItemDataRole.ToolTipRole)
-    page.look_first()
+    page.show_preview()
     works.librarian.event(DryRows(rows=(dry_row(1, does="skip", why="no image"),)), method="batch_look")
     works.librarian.answer(dry_totals(), method="batch_look")
     assert not table.isColumnHidden(WHY)
@@ -156,9 +156,9 @@ def test_columns_are_as_wide_as_what_is_in_them_and_the_others_share_the_rest(qt
 def test_a_look_that_cannot_be_says_why(qtbot, page, works):
     works.model.use_folder("/photos/Rome")
     works.model.change(prompts="at night")
-    page.look_first()
+    page.show_preview()
     works.librarian.fail("usage", "input.folder: there is no such folder", method="batch_look")
-    assert "no such folder" in page.look.problem.text()
+    assert "no such folder" in page.preview.problem.text()
 
 
 def test_trouble_shows_the_log_and_taking_off_asks(qtbot, page, works):
@@ -201,11 +201,11 @@ def test_jobs_are_opened_and_kept_by_dialogs(qtbot, page, works):
 
 
 def test_settings_are_taken_over_again(qtbot, page, works):
-    click(qtbot, page.where.take)
+    click(qtbot, page.outputs.take)
     page.show_model()
-    assert page.where.settings.text().startswith("starter-dit · 64x48")
+    assert page.outputs.settings.text().startswith("starter-dit · 64x48")
 
 
 def test_a_drop_on_the_page_fills_it_in(page, works):
-    page.dropped.emit(Held(paths=("/photos/Rome",)))
+    page.dropped.emit(DropData(paths=("/photos/Rome",)))
     assert works.model.form().folder == "/photos/Rome"

@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt  # noqa: E402
 from PySide6.QtGui import QGuiApplication, QImage  # noqa: E402
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QSlider, QToolButton  # noqa: E402
 
-from mezzotint_app.viewmodel.create.growth import Growth  # noqa: E402
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel, Painting  # noqa: E402
-from mezzotint_app.viewmodel.dropped.data import Held  # noqa: E402
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel, InpaintSettings  # noqa: E402
+from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding  # noqa: E402
+from mezzotint_app.viewmodel.dropped.data import DropData  # noqa: E402
 from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 from mezzotint_app.windows.create.image_input_panel import ImageInputPanel  # noqa: E402
 from mezzotint_app.windows.create.image_input_words import strength_words  # noqa: E402
@@ -62,7 +62,7 @@ def test_an_empty_panel_asks_for_an_image(panel):
 
 
 def test_a_dropped_file_is_begun_from(panel, model):
-    panel.take(Held(paths=("/a/b.png", "/c.png")))
+    panel.take(DropData(paths=("/a/b.png", "/c.png")))
     assert model.path() == "/a/b.png"
     assert panel.findChild(QSlider).isVisible()
     model._loaded(LoadedImage(image=image(), width=400, height=300))
@@ -75,10 +75,10 @@ def test_the_clipboard_is_pasted(panel, model, qtbot):
     assert model.path().endswith(".png")
 
 
-@pytest.mark.parametrize("held", [Held(), Held(elsewhere=2)])
+@pytest.mark.parametrize("held", [DropData(), DropData(elsewhere=2)])
 def test_what_is_no_image_is_told(panel, model, held):
     told = []
-    panel.told.connect(told.append)
+    panel.message.connect(told.append)
     panel.take(held)
     assert len(told) == 1
     assert model.path() == ""
@@ -113,7 +113,7 @@ def test_mask_and_frame_are_said_and_can_be_removed(panel, model, qtbot):
     load(model)
     mask = QImage(40, 30, QImage.Format.Format_Grayscale8)
     mask.fill(255)
-    model.use_mask(mask, Painting(), Growth(left=8, bottom=16), lambda: None, lambda _failure: None)
+    model.use_mask(mask, InpaintSettings(), OutpaintPadding(left=8, bottom=16), lambda: None, lambda _failure: None)
     assert any("masked area" in text and "left 8, bottom 16" in text for text in words(panel))
     assert not button(panel, "Use its size").isVisible(), "a growing image decides its size"
     remove = "Remove the mask and the extended canvas"

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QSlider, QSpinBox, QTo
 
 from mezzotint import paths  # noqa: E402
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint  # noqa: E402
-from mezzotint_app.viewmodel.create.growth import Growth  # noqa: E402
-from mezzotint_app.viewmodel.create.image_input import ImageInputModel  # noqa: E402
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel  # noqa: E402
+from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding  # noqa: E402
 from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 from mezzotint_app.windows.create.mask_editor import MaskEditor  # noqa: E402
 
@@ -73,7 +73,7 @@ def test_a_painted_mask_is_used(editor, model, qtbot):
 
 def test_cancelling_changes_nothing(editor, model, qtbot):
     paint(qtbot, editor)
-    editor.canvas.set_growth(Growth(left=8))
+    editor.canvas.set_outpaint_padding(OutpaintPadding(left=8))
     editor.reject()
     assert (model.mask(), model.inpaint()) == (None, None)
 
@@ -94,8 +94,8 @@ def test_the_form_is_the_way_of_painting(editor, model, qtbot):
 
 def test_boxes_and_frame_are_one(editor, model):
     named(editor, QSpinBox, "Extend: Right").setValue(64)
-    assert editor.canvas.growth() == Growth(right=64)
-    editor.canvas.set_growth(Growth(right=64, top=32))
+    assert editor.canvas.outpaint_padding() == OutpaintPadding(right=64)
+    editor.canvas.set_outpaint_padding(OutpaintPadding(right=64, top=32))
     assert named(editor, QSpinBox, "Extend: Top").value() == 32
     editor.use()
     assert model.inpaint() == Inpaint(right=64, top=32)
@@ -103,20 +103,20 @@ def test_boxes_and_frame_are_one(editor, model):
 
 
 def test_all_edges_go_back(editor):
-    editor.canvas.set_growth(Growth(right=64, top=32))
+    editor.canvas.set_outpaint_padding(OutpaintPadding(right=64, top=32))
     (none,) = [one for one in editor.findChildren(QAbstractButton) if one.text() == "Reset canvas"]
     none.click()
-    assert editor.canvas.growth() == Growth()
+    assert editor.canvas.outpaint_padding() == OutpaintPadding()
 
 
 def test_what_was_painted_before_is_there_again(editor, model, qtbot, inline):
     paint(qtbot, editor)
-    editor.settings.show_growth(Growth(left=16))
+    editor.settings.show_outpaint_padding(OutpaintPadding(left=16))
     editor.use()
     again = opened(qtbot, model, inline)
     assert again._document.image().pixelColor(200, 150).red() == 255
     assert not again._document.can_undo()
-    assert again.canvas.growth() == Growth(left=16)
+    assert again.canvas.outpaint_padding() == OutpaintPadding(left=16)
 
 
 def test_a_mask_of_other_settings_is_read_from_its_file(service, inline, qtbot):

@@ -39,7 +39,7 @@ def test_generate_by_the_keyboard(kit, page, keys, order, where):
     widget.setFocus()
     QTest.keyClick(widget, Qt.Key.Key_Return, keys)
     assert [row.title for row in kit.queued()] == order
-    assert "\n" not in kit.create.words.prompt()
+    assert "\n" not in kit.create.prompts.prompt()
 
 
 def test_generate_by_the_button_and_the_menu(kit, page):
@@ -51,23 +51,23 @@ def test_generate_by_the_button_and_the_menu(kit, page):
 
 def test_what_stands_in_the_way_is_shown_and_gets_the_keyboard(kit, page, qtbot):
     said = []
-    page.told.connect(said.append)
-    page.folds.folds()["cascade"].set_open(False)
+    page.message.connect(said.append)
+    page.sections.sections()["cascade"].set_open(False)
     kit.create.chosen.change(second_pass=True, second_upscaler="lanczos")
     qtbot.waitUntil(lambda: bool(page.footer.problem()))
     assert page.fields()["second_upscaler"].problem() == page.footer.problem()
     clicked(page.footer.generate_button())
     assert kit.queued() == []
     assert said == [page.footer.problem()]
-    assert page.folds.folds()["cascade"].is_open()
-    assert QApplication.focusWidget() is page.folds.cascade.choice("second_upscaler")
+    assert page.sections.sections()["cascade"].is_open()
+    assert QApplication.focusWidget() is page.sections.cascade.choice("second_upscaler")
     kit.create.chosen.reset(["second_upscaler"])
     qtbot.waitUntil(lambda: not page.footer.problem())
     assert page.fields()["second_upscaler"].problem() == ""
 
 
 def test_an_empty_prompt_is_no_reproach_before_generate(kit, page):
-    kit.create.words.set_prompt("")
+    kit.create.prompts.set_prompt("")
     page.show_model()
     assert page.fields()["prompt"].problem() == ""
     assert page.footer.problem()
@@ -91,7 +91,7 @@ def test_the_command_is_put_on_the_clipboard(kit, page):
 def test_the_plan_is_shown_in_words_and_as_a_bar(kit, page, qtbot):
     qtbot.waitUntil(lambda: bool(kit.engine.open("plan")))
     kit.engine.answer(plan(), method="plan")
-    assert page.footer.plan_words().startswith("Needs 3.6 GB of 8.0 GB")
+    assert page.footer.plan_text().startswith("Needs 3.6 GB of 8.0 GB")
     assert "weights 2.0 GB" in page.footer._bar.accessibleName()
     assert "9.1 GB" in page.footer._line.toolTip() and page.footer.reasons() == ""
     clicked(page.footer.why_button())
@@ -101,21 +101,21 @@ def test_the_plan_is_shown_in_words_and_as_a_bar(kit, page, qtbot):
     kit.create.chosen.change(steps=12)
     qtbot.waitUntil(lambda: bool(kit.engine.open("plan")))
     kit.engine.answer(plan(fits=False, smallest_vram_bytes=9 * GB), method="plan")
-    assert page.footer.plan_words().startswith("Does not fit")
+    assert page.footer.plan_text().startswith("Does not fit")
     assert page.footer._line.isHidden()
 
 
 def test_an_engine_that_starts_says_so(kit, page):
     kit.life.become("starting")
-    assert "starting" in page.footer.plan_words()
+    assert "starting" in page.footer.plan_text()
 
 
 def test_folds_remember_whether_they_are_open(kit, page, qtbot):
-    page.folds.folds()["lora"].set_open(False)
+    page.sections.sections()["lora"].set_open(False)
     other = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool)
     qtbot.addWidget(other)
-    assert not other.folds.folds()["lora"].is_open()
-    assert other.folds.folds()["memory"].is_open()
+    assert not other.sections.sections()["lora"].is_open()
+    assert other.sections.sections()["memory"].is_open()
 
 
 def test_every_control_is_reached_by_tab_and_has_a_name(kit, page):
@@ -149,7 +149,7 @@ def test_what_gets_the_keyboard_comes_into_sight_also_what_was_added_later(kit, 
     kit.create.chosen.change(loras=(LoraChoice(path="/a.safetensors"),))
     page.show_model()
     QApplication.processEvents()
-    for widget in (page.folds.loras.rows()[0].parts()["remove"], page.prompts.prompt, page.folds.memory.compile):
+    for widget in (page.sections.loras.rows()[0].parts()["remove"], page.prompts.prompt, page.sections.memory.compile):
         widget.setFocus()
         qtbot.waitUntil(lambda widget=widget: 0 <= widget.mapTo(page, QPoint(0, 0)).y() < page.footer.y())
 
@@ -157,8 +157,8 @@ def test_what_gets_the_keyboard_comes_into_sight_also_what_was_added_later(kit, 
 def test_the_wheel_scrolls_the_page_and_changes_nothing(kit, page):
     for widget in (
         page.basics.count,
-        page.folds.sampling.controls["steps"].spin(),
-        page.folds.sampling.controls["sampler"],
+        page.sections.sampling.controls["steps"].spin(),
+        page.sections.sampling.controls["sampler"],
     ):
         page.setFocus()
         widget.clearFocus()

@@ -29,9 +29,9 @@ def test_tokens_and_weights_that_nobody_reads(kit, page, qtbot):
     for one in kit.librarian.open("tokens"):
         kit.librarian.answer((replace(COUNT, honours_weights=False),), call=one.call)
     assert page.prompts.token_lines()[0].words() == "3 of 75 tokens"
-    before = kit.create.words.prompt()
+    before = kit.create.prompts.prompt()
     QTest.keyClick(page.prompts.prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
-    assert kit.create.words.prompt() == before
+    assert kit.create.prompts.prompt() == before
     assert "ignores prompt weights" in page.prompts.token_lines()[0].words()
 
 
@@ -49,10 +49,10 @@ def test_history_by_the_keyboard(kit, page):
 
 def test_a_megabyte_is_not_pasted_and_nothing_is_lost(kit, page):
     said = []
-    page.told.connect(said.append)
+    page.message.connect(said.append)
     QGuiApplication.clipboard().setText("x" * (1 << 20))
     page.prompts.prompt.paste()
-    assert page.prompts.prompt.text() == kit.create.words.prompt() == "a house"
+    assert page.prompts.prompt.text() == kit.create.prompts.prompt() == "a house"
     assert str(LONGEST) in said[0]
 
 
@@ -60,5 +60,5 @@ def test_typing_beyond_what_can_be_read_stops_there(kit, page):
     kit.write("ab " * (LONGEST // 3) + "x")
     page.show_model()
     QTest.keyClicks(page.prompts.prompt, "y")
-    assert page.prompts.prompt.text() == kit.create.words.prompt()
-    assert len(kit.create.words.prompt()) == LONGEST
+    assert page.prompts.prompt.text() == kit.create.prompts.prompt()
+    assert len(kit.create.prompts.prompt()) == LONGEST

@@ -11,8 +11,8 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt  # noqa: E402
 from PySide6.QtGui import QGuiApplication, QImage  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 
-from mezzotint_app.viewmodel.create.references import ReferencesModel  # noqa: E402
-from mezzotint_app.viewmodel.dropped.data import Held  # noqa: E402
+from mezzotint_app.viewmodel.create.images.references import ReferencesModel  # noqa: E402
+from mezzotint_app.viewmodel.dropped.data import DropData  # noqa: E402
 from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 from mezzotint_app.windows.create.references_panel import ReferencesPanel  # noqa: E402
 
@@ -46,7 +46,7 @@ def test_an_empty_panel_says_what_may_be_dropped(panel):
 
 
 def test_what_is_dropped_is_listed_with_number_name_and_size(panel, model):
-    panel.take(Held(paths=("/x/a.png", "/x/b.png")))
+    panel.take(DropData(paths=("/x/a.png", "/x/b.png")))
     assert rows(panel) == ["1. a.png", "2. b.png"]
     image = LoadedImage(image=QImage(80, 60, QImage.Format.Format_RGB32), width=800, height=600)
     model._put(replace(model.items()[1], image=image))
@@ -94,11 +94,11 @@ def test_the_clipboard_is_pasted(panel, model):
     panel.clipboard.click()
     assert len(model.items()) == 1
     told = []
-    panel.told.connect(told.append)
+    panel.message.connect(told.append)
     QGuiApplication.clipboard().clear()
     panel.clipboard.click()
     assert told == ["There is no image on the clipboard."]
-    panel.take(Held(elsewhere=1))
+    panel.take(DropData(elsewhere=1))
     assert "web address" in told[-1]
 
 

@@ -19,7 +19,7 @@ def test_a_repetition_is_told_before_it_is_made_and_a_random_seed_is_offered(kit
     kit.create.seed.set(7)
     page.generate()
     qtbot.waitUntil(notice.isVisible)
-    assert notice.text().endswith("this makes the same image again.")
+    assert notice.text().endswith("this would generate the same image again.")
     clicked(notice.random)
     qtbot.waitUntil(notice.isHidden)
     assert kit.create.seed.value() is None

@@ -142,7 +142,7 @@ def test_while_something_is_made_an_older_image_can_be_looked_at(kit, page):
 
 def test_what_was_done_otherwise_than_asked_is_told_until_the_next_job(kit, page):
     running(kit)
-    told = ("torch's own attention is used: the kernels <b>failed</b>", "the image is decoded in squares")
+    told = ("torch's own attention is used: the kernels <b>failed</b>", "the image is decoded in tiles")
     for code, message in (("memory_plan", "memory: streamed"), ("attention", told[0]), ("memory_short", told[1])):
         for _ in range(2):
             kit.runner.progressed.emit(kit.runner.task(), Notice(code=code, message=message))

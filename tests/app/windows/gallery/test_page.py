@@ -306,9 +306,9 @@ def test_fifty_thousand_images_cost_what_is_in_sight(shown, qtbot, monkeypatch):
         made.page.grid.repaint()
     made.settle()
     made.page.grid.grab()
-    in_sight = len(made.page.grid.rows_in_sight())
+    visible_rows_changed = len(made.page.grid.rows_in_sight())
     assert made.librarian.pages <= 12
-    assert len(read) <= 31 * in_sight * 6
+    assert len(read) <= 31 * visible_rows_changed * 6
     assert all(made.gallery.model.peek(row) is not None for row in made.page.grid.rows_in_sight())
 
 

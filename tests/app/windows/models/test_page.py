@@ -107,7 +107,7 @@ def test_jobs_come_and_go(qtbot, page, library, service):
     line.cancel_asked.emit()
     assert service.cancelled == [call]
     service.fail(kind="cancelled", method="verify")
-    qtbot.mouseClick(line.again, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(line.retry, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(page.findChildren(JobLine)) == 1 and page.findChildren(JobLine) != [line])
     (again,) = page.findChildren(JobLine)
     service.fail(kind="storage", method="verify")
@@ -116,10 +116,10 @@ def test_jobs_come_and_go(qtbot, page, library, service):
 
 
 def test_what_goes_wrong_is_told_in_plain_text(page, library):
-    library.told.emit("no <b>room</b>")
-    assert page._told.text() == "no <b>room</b>"
-    assert all(one.textFormat() == Qt.TextFormat.PlainText for one in page._told.findChildren(QLabel) if one.text())
-    assert page._told.isVisible()
+    library.message.emit("no <b>room</b>")
+    assert page._notice.text() == "no <b>room</b>"
+    assert all(one.textFormat() == Qt.TextFormat.PlainText for one in page._notice.findChildren(QLabel) if one.text())
+    assert page._notice.isVisible()
 
 
 def test_the_model_that_is_looked_at_stays_so_when_the_list_changes(page, library, service):

@@ -155,7 +155,7 @@ def test_buttons_pause_resume_finish_and_clear(made, qtbot):
     made.change(lambda store: store.pause())
     assert page.pause.text() == page.pause.accessibleName() == "Resume"
     click(page.pause)
-    assert made.runner.done == ["finish_then_stop", "pause", "resume"]
+    assert made.runner.done == ["pause_after_current", "pause", "resume"]
     made.change(lambda store: store.saved(task.id, image(task)))
     made.change(lambda store: store.finish(task.id))
     click(page.clear)
@@ -172,7 +172,7 @@ def test_what_another_program_makes_can_be_finished_and_then_stopped(made, qtbot
     assert made.page.elsewhere.text().startswith("mezzotint queue run is processing this queue: 0 of ")
     assert made.page.finish.isEnabled()
     qtbot.mouseClick(made.page.finish, Qt.MouseButton.LeftButton)
-    assert made.runner.done == ["finish_then_stop"]
+    assert made.runner.done == ["pause_after_current"]
 
 
 def test_the_list_that_is_shown_is_chosen(made, qtbot):

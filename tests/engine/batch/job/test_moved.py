@@ -79,7 +79,7 @@ def test_models_and_loras_that_are_files_are_found_from_there(here):
 
 def test_a_table_that_names_files_stays_where_it_is(here):
     (here / "files.csv").write_text("prompt,init\na house,init.png\n")
-    with pytest.raises(UsageError, match="in its column init"):
+    with pytest.raises(UsageError, match="in the column init"):
         moved(JobFile(prompts=Prompts(table="files.csv")), here, here / "wild")
 
 

@@ -25,7 +25,7 @@ SAID = Options(prompt="a barn", model="base", size=(64, 96), sampler="euler", sc
 
 
 def cascade(**changes):
-    return request_of(SAID.but(**changes)).cascade
+    return request_of(SAID.replace(**changes)).cascade
 
 
 def test_a_prompt_alone_leaves_all_to_the_model():
@@ -95,7 +95,7 @@ def test_everything_else_goes_where_it_belongs():
         lora=(LoraRef(path="l.safetensors", weight=0.8),),
         device="cpu",
     )
-    where = said.but(dtype="float32", attention="sdpa", output="out/", overwrite=True, preview="steps")
+    where = said.replace(dtype="float32", attention="sdpa", output="out/", overwrite=True, preview="steps")
     assert request_of(where) == GenerateRequest(
         prompt="a",
         negative_prompt="b",

@@ -156,7 +156,7 @@ def test_files_are_whole_and_replace_nothing(tmp_path):
     for name in ("job.toml", "job.json"):
         write_job(job, tmp_path / name)
         assert read_job(tmp_path / name) == job
-        with pytest.raises(StorageError, match="exists already"):
+        with pytest.raises(StorageError, match="already exists"):
             write_job(job, tmp_path / name)
         write_job(job, tmp_path / name, overwrite=True)
     with pytest.raises(UsageError, match="end in"):

@@ -79,7 +79,7 @@ def test_lines_of_anyone_do_no_harm(tmp_path):
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path):
-    with pytest.raises(StorageError, match="holds no manifest"):
+    with pytest.raises(StorageError, match="has no manifest"):
         read_ledger(tmp_path)
-    with pytest.raises(StorageError, match="is no folder"):
+    with pytest.raises(StorageError, match="is not a folder"):
         read_ledger(tmp_path / "absent")

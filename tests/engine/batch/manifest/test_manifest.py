@@ -91,7 +91,7 @@ def test_torn_anywhere_the_lines_before_stand_and_new_ones_follow(tmp_path_facto
         )
         assert keys(folder) == expected
         for number, status in enumerate(statuses):
-            known = again.known(f"key {number}").status
+            known = again.history(f"key {number}").status
             assert known == (status if number < len(expected) else None)
         again.add(record(99))
         again.sync()
@@ -101,18 +101,18 @@ def test_torn_anywhere_the_lines_before_stand_and_new_ones_follow(tmp_path_facto
 def test_what_was_begun_and_never_ended_has_cost_a_process(tmp_path):
     for deaths in range(3):
         with Manifest.open(tmp_path) as manifest:
-            assert manifest.known("key 1").deaths == deaths
+            assert manifest.history("key 1").deaths == deaths
             manifest.begin("key 1")
             manifest.begin("key 2")
             manifest.release("key 2")
             manifest.begin("key 3")
             manifest.add(record(3))
     with Manifest.open(tmp_path) as manifest:
-        assert [manifest.known(f"key {number}").deaths for number in (1, 2, 3)] == [3, 0, 0]
+        assert [manifest.history(f"key {number}").deaths for number in (1, 2, 3)] == [3, 0, 0]
         manifest.died("key 2")
-        assert manifest.known("key 2").deaths == 1
+        assert manifest.history("key 2").deaths == 1
         manifest.add(record(1, "set_aside"))
-        assert manifest.known("key 1").deaths == 0
+        assert manifest.history("key 1").deaths == 0
         assert manifest.failures() == 1
 
 
@@ -123,10 +123,10 @@ def test_of_those_that_were_begun_together_nobody_knows_which_has_cost_the_proce
         manifest.add(record(0))
         manifest.release("key 1")
     with Manifest.open(tmp_path) as manifest:
-        assert [manifest.known(f"key {number}").is_suspect for number in range(3)] == [False, False, True]
-        assert not any(manifest.known(f"key {number}").deaths for number in range(3))
+        assert [manifest.history(f"key {number}").is_suspect for number in range(3)] == [False, False, True]
+        assert not any(manifest.history(f"key {number}").deaths for number in range(3))
         manifest.died("key 1", together=True)
-        assert manifest.known("key 1").is_suspect
+        assert manifest.history("key 1").is_suspect
 
 
 def test_what_is_about_to_be_replaced_is_safely_told_before_and_no_record_is_lost_by_that(tmp_path):
@@ -141,7 +141,7 @@ def test_what_is_about_to_be_replaced_is_safely_told_before_and_no_record_is_los
         assert [one.key for one in manifest.sync()] == ["key 1"]
         assert manifest.sync() == []
     with Manifest.open(tmp_path) as manifest:
-        assert manifest.known("key 1").status is None
+        assert manifest.history("key 1").status is None
 
 
 def test_given_up_by_hand_at_once(tmp_path):
@@ -149,7 +149,7 @@ def test_given_up_by_hand_at_once(tmp_path):
         manifest.begin("key 1")
         manifest.release_now(["key 1"])
     with Manifest.open(tmp_path) as manifest:
-        assert manifest.known("key 1").deaths == 0
+        assert manifest.history("key 1").deaths == 0
 
 
 @given(st.integers(0, 900))
@@ -182,7 +182,7 @@ def test_after_a_failed_sync_everything_since_the_last_one_is_written_again(tmp_
         manifest.add(record(1))
         manifest.sync()
         manifest.add(record(2))
-        with pytest.raises(StorageError, match="the disk reports a fault"):
+        with pytest.raises(StorageError, match="the disk reports an error"):
             manifest.sync()
         assert keys(tmp_path) == ["key 1"]  # what the system holds of it is not to be trusted
         manifest.add(record(3))
@@ -203,7 +203,7 @@ def test_shards_know_of_each_other_and_write_apart(tmp_path):
     with Manifest.open(tmp_path, Shard(index=0, count=2)) as first:
         first.add(record(1))
     with Manifest.open(tmp_path, Shard(index=1, count=2)) as second:
-        assert second.known("key 1").status == "done"
+        assert second.history("key 1").status == "done"
         second.add(record(2))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "mezzotint-manifest-0-of-2.jsonl",

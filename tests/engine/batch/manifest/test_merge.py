@@ -61,8 +61,8 @@ def test_what_is_missing_is_told(tmp_path):
     assert not merged.is_whole
     assert merged.missing == (
         "shard 1/3: it has no manifest",
-        "mezzotint-manifest-2-of-3.jsonl: its last run did not come to its end",
-        f"{gone}: the image is not there",
+        "mezzotint-manifest-2-of-3.jsonl: its last run did not finish",
+        f"{gone}: the image is missing",
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.batch.ray.cluster import LOCAL, MOST_WORKERS, NoRay, connected, places_of
+from mezzotint.batch.ray.cluster import LOCAL, MOST_WORKERS, NoRay, connected, worker_resources_of
 from mezzotint.batch.run.workers import WorkerUnusable
 from mezzotint.errors import UsageError
 
@@ -23,19 +23,19 @@ nodes = st.lists(
 
 @given(nodes)
 def test_a_worker_for_each_whole_gpu_that_fits_every_node(found):
-    places = places_of(found, on_processor=False)
+    worker_resources = worker_resources_of(found, on_processor=False)
     whole = [int(node.get("GPU", 0)) for node in found]
-    assert len(places) == min(sum(whole), MOST_WORKERS)
+    assert len(worker_resources) == min(sum(whole), MOST_WORKERS)
     for node, gpus in zip(found, whole, strict=True):
         if gpus:
-            assert all(place.gpus == 1 and place.cores * gpus <= node.get("CPU", 0) for place in places)
+            assert all(one.gpus == 1 and one.cores * gpus <= node.get("CPU", 0) for one in worker_resources)
 
 
 @given(nodes)
 def test_on_processors_each_node_has_one_with_all_of_its_cores(found):
-    places = places_of(found, on_processor=True)
-    assert [place.cores for place in places] == [node["CPU"] for node in found if node.get("CPU", 0) >= 1]
-    assert all(place.gpus == 0 for place in places)
+    worker_resources = worker_resources_of(found, on_processor=True)
+    assert [one.cores for one in worker_resources] == [node["CPU"] for node in found if node.get("CPU", 0) >= 1]
+    assert all(one.gpus == 0 for one in worker_resources)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_on_processors_each_node_has_one_with_all_of_its_cores(found):
 )
 def test_what_is_no_address_is_told_before_anything_is_loaded(address, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", None)
-    with pytest.raises(UsageError, match="is no address of a Ray cluster"), connected(address, on_processor=False):
+    with pytest.raises(UsageError, match="is not the address of a Ray cluster"), connected(address, on_processor=False):
         pass
 
 
@@ -52,7 +52,7 @@ def test_without_the_package_it_says_how_to_get_it(address, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(NoRay) as caught, connected(address, on_processor=False):
         pass
-    assert str(caught.value) == "--ray needs the package ray: pip install 'mezzotint[ray]'"
+    assert str(caught.value) == "--ray requires the package ray: pip install 'mezzotint[ray]'"
     assert caught.value.exit_code == 2
 
 
@@ -96,7 +96,7 @@ def begin(monkeypatch):
 def test_one_of_this_machine_is_quiet_kept_to_itself_and_gone_afterwards(begin):
     fake, before, handler = begin(FakeRay([{"GPU": 2.0, "CPU": 8.0}], fails=2)), dict(os.environ), signal.getsignal(15)
     with connected(LOCAL, on_processor=False) as cluster:
-        assert [(place.gpus, place.cores) for place in cluster.places] == [(1, 4), (1, 4)]
+        assert [(one.gpus, one.cores) for one in cluster.worker_resources] == [(1, 4), (1, 4)]
         assert signal.getsignal(15) == handler
     assert dict(os.environ) == before and fake.ended == 1
     assert len(fake.begun) == 3  # where it comes up too slowly, once more
@@ -119,7 +119,7 @@ def test_one_that_is_there_keeps_its_own_rules(begin, listener):
     address = f"127.0.0.1:{listener.getsockname()[1]}"
     fake._private.services.canonicalize_bootstrap_address_or_die = lambda _: address
     with connected("auto", on_processor=True) as cluster:
-        assert len(cluster.places) == 1
+        assert len(cluster.worker_resources) == 1
     with connected(address, on_processor=True):
         assert fake.begun[1]["address"] == address
     assert fake.begun[0]["address"] == "auto" and "_temp_dir" not in fake.begun[0]
@@ -131,10 +131,10 @@ def test_one_that_is_there_keeps_its_own_rules(begin, listener):
 @pytest.mark.parametrize(
     ("address", "fake", "words"),
     [
-        ("127.0.0.1:1", FakeRay(), "no Ray cluster answers at 127.0.0.1:1: "),
-        ("auto", FakeRay(fails=9), "no Ray cluster answers at auto: nobody"),
+        ("127.0.0.1:1", FakeRay(), "no Ray cluster responds at 127.0.0.1:1: "),
+        ("auto", FakeRay(fails=9), "no Ray cluster responds at auto: nobody"),
         (LOCAL, FakeRay(fails=9), "Ray does not start on this machine: nobody"),
-        (LOCAL, FakeRay([{"CPU": 8.0}]), "the Ray cluster has no GPU: say --device cpu"),
+        (LOCAL, FakeRay([{"CPU": 8.0}]), "the Ray cluster has no GPU: use --device cpu"),
     ],
 )
 def test_what_cannot_work_is_told_in_one_line(begin, address, fake, words):

@@ -7,7 +7,7 @@ from batch_programs import StandIn, painted, task
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from ray_programs import sameness
+from ray_programs import content_hashes
 
 from mezzotint.batch.ray.delivery import delivered
 from mezzotint.batch.ray.node import Node
@@ -17,7 +17,7 @@ from mezzotint.protocol import ImageInput
 
 
 def answer_to(request):
-    return reply_from_wire(Node(StandIn, sameness()).make(parcel_to_wire(packed(request)))).answers[0]
+    return reply_from_wire(Node(StandIn, content_hashes()).make(parcel_to_wire(packed(request)))).answers[0]
 
 
 def written_to(request, path, **changes):

@@ -48,8 +48,8 @@ def test_stopped_it_lets_go_of_ray_and_the_files_are_those_of_a_plain_run(photos
 def test_two_who_say_who_works_are_told_so(tmp_path):
     words = [sys.executable, "-m", "mezzotint", "batch", "--prompt", "a", "-o", tmp_path / "out"]
     for more, said in [
-        (["--ray", "--devices", "cpu"], "--ray and --devices both say who works"),
-        (["--ray", "photos"], "'photos' is no address of a Ray cluster"),
+        (["--ray", "--devices", "cpu"], "--ray and --devices are mutually exclusive"),
+        (["--ray", "photos"], "'photos' is not the address of a Ray cluster"),
     ]:
         done = subprocess.run([*words, *more], capture_output=True, text=True)
         assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1

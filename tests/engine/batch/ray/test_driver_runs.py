@@ -14,7 +14,7 @@ from batch_made import Batch
 from batch_programs import painted, task
 from ray_programs import PLUGINS, workers_on, working_below
 
-from mezzotint.batch.ray.cluster import LOCAL, BenchDied, connected
+from mezzotint.batch.ray.cluster import LOCAL, ActorDied, connected
 from mezzotint.batch.run.workers import WorkerUnusable
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import Cascade, ImageInput, ModelRef, Stage
@@ -65,7 +65,7 @@ def test_processes_that_die_in_the_middle_change_nothing_of_what_comes_out(clust
         for batch in (plain, rays)
     ]
     plain.run(tasks[0])
-    ended = rays.run(tasks[1], workers=workers_on(cluster, str(marks), most=together))
+    ended = rays.run(tasks[1], workers=workers_on(cluster, str(marks), batch_size=together))
     assert {path.name for path in marks.iterdir()} == {"begun", "written"}
     assert (ended.stopped, ended.failures, ended.progress.done) == ("finished", 0, 16)
     assert contents(rays.folder) == contents(plain.folder)
@@ -103,17 +103,17 @@ def test_who_stops_gets_what_is_under_way_and_the_cluster_of_others_stays(cluste
 def test_a_process_that_is_ended_between_images_is_no_fault_of_the_next(cluster, tmp_path):
     worker = workers_on(cluster)[0]
     worker.make(task(1, tmp_path).request, lambda _: None)
-    cluster.end(worker._bench)
-    with pytest.raises(BenchDied):  # Ray ends it by and by
+    cluster.end(worker._actor)
+    with pytest.raises(ActorDied):  # Ray ends it by and by
         while True:
-            cluster.ask(worker._bench, "hello")
+            cluster.ask(worker._actor, "hello")
     assert worker.make(task(2, tmp_path).request, lambda _: None).images
     worker.close()
 
 
 @pytest.mark.slow
 def test_a_node_that_lacks_a_model_or_has_another_is_refused(cluster, tmp_path):
-    for name, words in [("absent", "no model is called 'absent'"), ("other", "has other content there")]:
+    for name, words in [("absent", "no model is called 'absent'"), ("other", "has different content there")]:
         stage = Stage(model=ModelRef(id=name))
         request = replace(task(1, tmp_path).request, cascade=Cascade(stages=(stage,)))
         worker = workers_on(cluster, hashes=lambda kind, name: "0" * 64)[0]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from batch_programs import StandIn, painted, task
-from ray_programs import sameness
+from ray_programs import content_hashes
 
 from mezzotint.batch.ray.node import Node
 from mezzotint.batch.ray.parcel import packed, parcel_to_wire, reply_from_wire, together
@@ -24,7 +24,7 @@ def left(tmp_path, monkeypatch):
 
 def replied(*requests, engine=None, needs=()):
     parcel = together([packed(one) for one in requests], needs)
-    return reply_from_wire(Node(lambda: engine or StandIn(), sameness()).make(parcel_to_wire(parcel)))
+    return reply_from_wire(Node(lambda: engine or StandIn(), content_hashes()).make(parcel_to_wire(parcel)))
 
 
 def test_images_come_back_as_png_whatever_is_asked_for(tmp_path):

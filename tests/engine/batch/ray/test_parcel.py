@@ -9,6 +9,7 @@ from fake_engine import result_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mezzotint.batch.ray.content_hashes import Need
 from mezzotint.batch.ray.parcel import (
     Answer,
     Parcel,
@@ -20,7 +21,6 @@ from mezzotint.batch.ray.parcel import (
     reply_to_wire,
     together,
 )
-from mezzotint.batch.ray.sameness import Need
 from mezzotint.errors import ImageRefused, ProtocolError, StorageError
 from mezzotint.protocol import Failure, GenerateRequest, ImageInput
 
@@ -67,7 +67,7 @@ def test_an_image_that_is_damaged_on_its_way_is_not_used(tmp_path):
     (tmp_path / "a.png").write_bytes(b"content")
     wire = parcel_to_wire(packed(asking(tmp_path / "a.png")))
     wire["images"] = dict.fromkeys(wire["images"], b"Content")
-    with pytest.raises(ProtocolError, match="came damaged"):
+    with pytest.raises(ProtocolError, match="arrived damaged"):
         parcel_from_wire(wire)
 
 
@@ -85,15 +85,15 @@ def test_images_that_are_too_large_are_told_and_never_read_whole(tmp_path):
     path = tmp_path / "a.png"
     with open(path, "wb") as file:
         file.truncate(5 << 20)
-    with pytest.raises(ImageRefused, match=r"a\.png: images of 5 MB are too large .* at most 4 MB"):
-        packed(asking(path), most=4 << 20)
+    with pytest.raises(ImageRefused, match=r"a\.png: images of 5 MB are too large .*at most 4 MB"):
+        packed(asking(path), max_bytes=4 << 20)
     mask = tmp_path / "mask.png"
     mask.write_bytes(b"1" * (3 << 20))
     path.write_bytes(b"0" * (3 << 20))
     both = asking(path)
     both = replace(both, images=(*both.images, ImageInput(path=str(mask), role="mask")))
     with pytest.raises(ImageRefused, match="6 MB"):
-        packed(both, most=4 << 20)
+        packed(both, max_bytes=4 << 20)
 
 
 def asking(path, sha256=None):

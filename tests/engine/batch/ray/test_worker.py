@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from batch_programs import StandIn, painted, task
-from ray_programs import hash_of, sameness
+from ray_programs import content_hashes, hash_of
 
 from mezzotint import __version__
-from mezzotint.batch.ray.cluster import BenchDied, Place
+from mezzotint.batch.ray.cluster import ActorDied, WorkerResources
 from mezzotint.batch.ray.node import Node
 from mezzotint.batch.ray.worker import RayWorker
 from mezzotint.batch.run.workers import WorkerDied, WorkerUnusable
@@ -23,33 +23,35 @@ class Here:
         self.started, self.alive, self.calls = [], set(), 0
         self.parcels, self.answers = [], lambda wire: wire
 
-    def start(self, place, node, arguments):
-        self.started.append((place, node, arguments))
+    def start(self, resources, node, arguments):
+        self.started.append((resources, node, arguments))
         self.alive.add(len(self.started))
-        self.node = Node(self.engine, sameness())
+        self.node = Node(self.engine, content_hashes())
         return len(self.started)
 
-    def ask(self, bench, method, *arguments, waiting=lambda: True):
+    def ask(self, actor, method, *arguments, waiting=lambda: True):
         while not self.has_place:
             if not waiting():
                 raise Cancelled("stopped")
-        if bench not in self.alive or bench <= self.deaf:
-            raise BenchDied("it is gone")
+        if actor not in self.alive or actor <= self.deaf:
+            raise ActorDied("it is gone")
         if method == "hello":
             return {"version": self.version, "host": "far-away"}
         self.calls += 1
         self.parcels.append(arguments[0])
         if self.calls in self.dies:
-            self.alive.discard(bench)
-            raise BenchDied("it is gone")
+            self.alive.discard(actor)
+            raise ActorDied("it is gone")
         return self.answers(self.node.make(*arguments))
 
-    def end(self, bench):
-        self.alive.discard(bench)
+    def end(self, actor):
+        self.alive.discard(actor)
 
 
 def worker_on(cluster, gpus=1, **options):
-    return RayWorker(cluster, Place(gpus=gpus, cores=1), sameness(options.pop("hashes", hash_of)), **options)
+    return RayWorker(
+        cluster, WorkerResources(gpus=gpus, cores=1), content_hashes(options.pop("hashes", hash_of)), **options
+    )
 
 
 def make(worker, number, folder, words=None):
@@ -64,7 +66,9 @@ def test_it_is_started_once_and_kept_warm(tmp_path):
     for number in range(3):
         result, heard = make(worker, number, tmp_path)
         assert heard == [Saved(image=result.images[0], images=1)]
-    assert cluster.started == [(Place(gpus=1, cores=1), "mezzotint.batch.ray.node:standard_node", [["models"]])]
+    assert cluster.started == [
+        (WorkerResources(gpus=1, cores=1), "mezzotint.batch.ray.node:standard_node", [["models"]])
+    ]
     worker.close()
     worker.close()
     assert cluster.alive == set()
@@ -108,10 +112,10 @@ def test_one_that_ended_between_two_images_is_no_fault_of_either(tmp_path):
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [
-        (Here(deaf=99), "did not start 3 times: it is gone"),
+        (Here(deaf=99), "failed to start 3 times: it is gone"),
         (Here(version="0.0.1"), "far-away has Mezzotint 0.0.1, and this is"),
         (Here(version=""), "far-away has no Mezzotint, and this is"),
-        (Here(), "far-away can make nothing of this: the model starter has other content there"),
+        (Here(), "far-away cannot generate this: the model starter has different content there"),
     ],
 )
 def test_what_cannot_work_there_is_told_and_blames_no_image(tmp_path, cluster, words):
@@ -175,5 +179,5 @@ def test_an_error_there_names_the_image_as_it_is_called_here(tmp_path):
 def test_an_answer_that_is_none_is_told(tmp_path):
     cluster = Here()
     cluster.answers = lambda wire: {**wire, "answers": []}
-    with pytest.raises(ProtocolError, match="asked for 1 images, and told of 0"):
+    with pytest.raises(ProtocolError, match="1 images were requested from a Ray node, but 0 were returned"):
         make(worker_on(cluster), 1, tmp_path)

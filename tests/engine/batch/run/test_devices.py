@@ -45,13 +45,13 @@ def test_refused_with_who_has_it(tmp_path):
     with Lease.acquire("cuda-1", tmp_path, what="the window"):
         with (
             pytest.raises(Busy, match=rf"the window \(process {os.getpid()} on .*--wait") as busy,
-            leased(["cuda-0", "cuda-1"], waits=False, tell=pytest.fail, folder=tmp_path),
+            leased(["cuda-0", "cuda-1"], waits=False, report=pytest.fail, folder=tmp_path),
         ):
             pytest.fail("it is not ours")
         assert busy.value.exit_code == 8
-        with leased(["cuda-0"], waits=False, tell=pytest.fail, folder=tmp_path):
+        with leased(["cuda-0"], waits=False, report=pytest.fail, folder=tmp_path):
             assert isinstance(Lease.acquire("cuda-0", tmp_path), Held)
-    with leased(["cuda-0", "cuda-1"], waits=False, tell=pytest.fail, folder=tmp_path):
+    with leased(["cuda-0", "cuda-1"], waits=False, report=pytest.fail, folder=tmp_path):
         assert isinstance(Lease.acquire("cuda-1", tmp_path), Held)
 
 
@@ -64,7 +64,7 @@ def test_it_waits_and_tells_once_and_holds_nothing_meanwhile(tmp_path):
         if len(looks) == 3:
             held.release()
 
-    with leased(["cuda-0", "cuda-1"], waits=True, tell=told.append, folder=tmp_path, sleep=sleep):
+    with leased(["cuda-0", "cuda-1"], waits=True, report=told.append, folder=tmp_path, sleep=sleep):
         assert (len(looks), len(told)) == (3, 1)
         assert "waiting: the window (process" in told[0]
 
@@ -73,5 +73,5 @@ def test_the_leases_of_another_machine_in_a_shared_home_are_not_in_the_way(tmp_p
     with Lease.acquire("auto", tmp_path):
         about = json.loads((tmp_path / "auto.lock").read_text())
         (tmp_path / "auto.lock").write_text(json.dumps(about | {"host": "another-machine"}))
-        with leased(["auto"], waits=False, tell=pytest.fail, folder=tmp_path):
+        with leased(["auto"], waits=False, report=pytest.fail, folder=tmp_path):
             pass

@@ -70,8 +70,8 @@ def test_each_is_handed_out_once(models, takers):
     assert Counter(found) == Counter(range(len(models)))
 
 
-def always(most):
-    return lambda _: most
+def always(batch_size):
+    return lambda _: batch_size
 
 
 @given(
@@ -83,14 +83,14 @@ def test_groups_are_of_one_kind_and_no_larger_than_asked_and_each_is_handed_out_
     coming = [(of_model(number, model), alone) for number, (model, alone) in enumerate(kinds)]
     alone = {number for number, (_, is_alone) in enumerate(kinds) if is_alone}
     waiting, found = 0, []
-    for taker, most, come in takes:
+    for taker, batch_size, come in takes:
         for one, is_alone in coming[:come]:
             dispatcher.add(one, alone=is_alone)
             waiting += 1
         coming = coming[come:]
         if waiting:
-            group = [one.request for one in dispatcher.take(taker, always(most))]
-            assert 1 <= len(group) <= most
+            group = [one.request for one in dispatcher.take(taker, always(batch_size))]
+            assert 1 <= len(group) <= batch_size
             assert len({batch_key(one) for one in group}) == 1
             assert len(group) == 1 or not alone & {one.seed for one in group}
             waiting -= len(group)

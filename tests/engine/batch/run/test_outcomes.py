@@ -3,7 +3,7 @@
 import pytest
 from fake_engine import result_of
 
-from mezzotint.batch.run.outcomes import error_of, outcomes_of, told_apart
+from mezzotint.batch.run.outcomes import dispatch_by_request, error_of, outcomes_of
 from mezzotint.errors import ImageRefused, MezzotintError, ProtocolError
 from mezzotint.protocol import Failure, GenerateManyResult, GenerateRequest, ManyOutcome, Notice, OfRequest
 
@@ -24,7 +24,7 @@ def test_each_has_its_result_or_its_error():
 @pytest.mark.parametrize("count", [0, 2])
 def test_an_answer_about_others_is_none(count):
     told = GenerateManyResult(schema_version=1, outcomes=(ManyOutcome(result=None, failure=None),))
-    with pytest.raises(ProtocolError, match="1 are told of"):
+    with pytest.raises(ProtocolError, match="1 were returned"):
         outcomes_of(told, count)
 
 
@@ -36,7 +36,7 @@ def test_a_kind_that_is_not_known_here_is_kept():
 
 def test_events_are_told_of_the_request_that_they_are_of():
     heard = []
-    hear = told_apart(lambda index, event: heard.append((index, event)), 2)
+    hear = dispatch_by_request(lambda index, event: heard.append((index, event)), 2)
     notice = Notice(code="a", message="b")
     for event in (notice, OfRequest(request=1, event=notice), OfRequest(request=2, event=notice)):
         hear(event)

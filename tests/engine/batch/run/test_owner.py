@@ -50,7 +50,7 @@ def test_a_run_waits_for_workers_of_one_that_was_killed(tmp_path):
 def test_workers_that_do_not_end_are_told(tmp_path):
     with Owner.take(tmp_path, None) as owner:
         held = LockedFile.take(owner.hold_of_worker(0))
-    with pytest.raises(Locked, match="still makes an image"):
+    with pytest.raises(Locked, match="is still generating an image"):
         Owner.take(tmp_path, None, patience=0)
     held.release()
     Owner.take(tmp_path, None, patience=0).release()

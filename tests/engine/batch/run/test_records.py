@@ -28,9 +28,9 @@ def test_images_that_are_as_they_were(photo):
 
 def test_one_that_has_changed_and_one_that_is_gone(photo):
     photo.write_bytes(b"anew")
-    assert changed(photo).endswith("has changed since it was looked at: run again to take it as it is now")
+    assert changed(photo).endswith("has changed since the job was planned: run again to use it as it is now")
     photo.unlink()
-    assert "cannot be read any more" in changed(photo)
+    assert "can no longer be read" in changed(photo)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes among its files")

@@ -17,7 +17,7 @@ NOTICES = st.lists(
 def test_each_is_told_once_in_order_and_few_of_a_code(heard):
     remarks, told = Remarks(), []
     for notice in heard:
-        remarks.hear(notice)
+        remarks.add(notice)
         told += remarks.new()
     first = list(dict.fromkeys(heard))
     assert told == [one for one in first if [x for x in first if x.code == one.code].index(one) < MOST_OF_ONE_CODE]
@@ -26,12 +26,12 @@ def test_each_is_told_once_in_order_and_few_of_a_code(heard):
 def test_from_several_threads_it_is_one():
     remarks, ready = Remarks(), threading.Barrier(4)
 
-    def hear():
+    def add():
         ready.wait()
         for _ in range(500):
-            remarks.hear(Notice(code="a", message="b"))
+            remarks.add(Notice(code="a", message="b"))
 
-    threads = [threading.Thread(target=hear) for _ in range(4)]
+    threads = [threading.Thread(target=add) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -121,7 +121,7 @@ def test_an_input_that_changed_is_told_as_that(batch, tmp_path):
     photo.unlink()
     batch.run([one], retry_failed=True)
     record = batch.records()["0/00000.png"]
-    assert record.kind == "input_changed" and "cannot be read any more" in record.error
+    assert record.kind == "input_changed" and "can no longer be read" in record.error
 
 
 def test_asked_to_stop_the_image_is_finished_and_the_rest_is_left(batch):
@@ -196,7 +196,7 @@ def test_by_processes_a_poisoned_task_is_set_aside_and_the_others_are_made(tmp_p
     assert (ended.progress.done, ended.progress.set_aside, ended.failures) == (7, 1, 1)
     (record,) = [one for one in heard.records if one.status == "set_aside"]
     assert (record.attempts, record.kind) == (2, "died")
-    assert "2 processes ended while they made it, the last: the engine ended with code 9" in record.error
+    assert "2 processes ended while generating it, the last: the engine exited with code 9" in record.error
     assert [code for code, _ in heard.notices] == ["worker_died"]
     again = run(tmp_path, 8, devices=1, stream=stream)
     assert (again.progress.already, again.progress.left_failed) == (7, 1)

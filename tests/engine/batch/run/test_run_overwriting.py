@@ -18,10 +18,10 @@ def batch(tmp_path):
     return Batch(tmp_path)
 
 
-def run(batch, names, **how):
+def run(batch, names, **options):
     """A job of these names and of what is painted under each; no two names of a job are alike."""
     stream = [placed(task(number, batch.folder, output=name), batch.folder / name) for name, number in names.items()]
-    return batch.run(stream, existing="overwrite", **how)
+    return batch.run(stream, existing="overwrite", **options)
 
 
 def placed(one, path):

@@ -99,7 +99,7 @@ def test_by_processes_the_poisoned_one_of_a_group_is_found(tmp_path):
     assert (ended.progress.done, ended.progress.set_aside, ended.failures) == (15, 1, 1)
     (record,) = [one for one in heard.records if one.status == "set_aside"]
     assert record.output == stream[5].output
-    assert "2 processes ended while they made it" in record.error
+    assert "2 processes ended while generating it" in record.error
     assert len(list(tmp_path.rglob("*.png"))) == 15
     together = [words for code, words in heard.notices if code == "together_failed"]
-    assert len(together) == 1 and "the engine ended with code 9" in together[0]
+    assert len(together) == 1 and "the engine exited with code 9" in together[0]

@@ -97,7 +97,7 @@ def test_one_that_waited_for_room_has_cost_no_process(batch, small_disk):
         with pytest.raises(StorageError):
             batch.run(batch.tasks(1), OnDisk(disk))
     with Manifest.open(batch.folder) as manifest:
-        assert manifest.known(batch.tasks(1)[0].key).deaths == 0
+        assert manifest.history(batch.tasks(1)[0].key).deaths == 0
 
 
 def test_asked_to_stop_while_it_waits(batch, small_disk):
@@ -210,14 +210,14 @@ class Unusable:
     def ready(self):
         return None
 
-    def most(self, request):
+    def batch_size(self, request):
         return 2
 
     def make_many(self, requests, on_event):
         return self.make(requests[0], on_event)
 
     def make(self, request, on_event):
-        raise WorkerUnusable("the engine's process did not start 5 times")
+        raise WorkerUnusable("the engine process failed to start 5 times")
 
     def close(self):
         return None
@@ -230,6 +230,6 @@ def test_a_worker_that_cannot_work_leaves_it_to_the_others(batch, monkeypatch):
 
 
 def test_with_no_worker_that_can_work_the_run_ends(batch):
-    with pytest.raises(WorkerUnusable, match="did not start"):
+    with pytest.raises(WorkerUnusable, match="failed to start"):
         batch.run(batch.tasks(3), workers=[Unusable(), Unusable()])
     assert batch.images() == []

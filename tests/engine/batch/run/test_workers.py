@@ -60,7 +60,7 @@ def test_one_that_was_ended_between_images_is_no_fault_of_the_next(worker, tmp_p
 def test_a_process_that_does_not_start_is_given_up(tmp_path):
     waits = []
     worker = ProcessWorker([sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ), sleep=waits.append)
-    with pytest.raises(WorkerUnusable, match="did not start 5 times: the engine ended with code 3"):
+    with pytest.raises(WorkerUnusable, match="failed to start 5 times: the engine exited with code 3"):
         worker.make(task(1, tmp_path).request, ignored)
     assert waits == [1.0, 2.0, 4.0, 8.0, 0.0]
 
@@ -78,7 +78,7 @@ def test_a_process_sees_its_own_device_alone():
     assert device_environment("1", {"CUDA_VISIBLE_DEVICES": "4, GPU-7"})["CUDA_VISIBLE_DEVICES"] == "GPU-7"
     assert device_environment("cpu", {"CUDA_VISIBLE_DEVICES": "4"})["CUDA_VISIBLE_DEVICES"] == ""
     assert device_environment("auto", {"A": "b"}) == {"A": "b"}
-    with pytest.raises(UsageError, match="shows 2 of them"):
+    with pytest.raises(UsageError, match="exposes 2 of them"):
         device_environment("2", {"CUDA_VISIBLE_DEVICES": "0,1"})
 
 

@@ -107,14 +107,14 @@ def test_a_full_disk_is_told(dry, monkeypatch):
     run = dry(JobFile(prompts=Prompts(list=("a",))))
     list(run.rows())
     assert not run.totals().fits
-    assert "too little room" in summary(run.totals())
+    assert "not enough space" in summary(run.totals())
 
 
 def test_unknown_times_make_no_sum(dry):
     run = dry(JobFile(prompts=Prompts(list=("a", "b"))), times=Times())
     list(run.rows())
     assert (run.totals().seconds, run.totals().how_known) == (None, "unknown")
-    assert "not known" in summary(run.totals())
+    assert "time unknown" in summary(run.totals())
 
 
 def test_as_a_table_and_as_json(dry, tmp_path):
@@ -123,7 +123,7 @@ def test_as_a_table_and_as_json(dry, tmp_path):
     line = table_line(row)
     assert line.isprintable()
     assert "128x128" in line
-    assert table_head().startswith("does")
+    assert table_head().startswith("action")
     assert json.loads(json_line(row))["row"]["seed"] == 5
     assert json.loads(json_line(run.totals()))["totals"]["to_make"] == 1
-    assert summary(run.totals()).startswith("1 to make of 1")
+    assert summary(run.totals()).startswith("1 of 1 to generate")

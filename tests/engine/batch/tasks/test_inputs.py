@@ -172,7 +172,7 @@ def test_a_link_to_another_drive_of_windows_leads_out(tmp_path, monkeypatch, tar
     monkeypatch.setattr(os.path, "commonpath", ntpath.commonpath)  # refuses to compare two drives
     monkeypatch.setattr(PureWindowsPath, "stat", lambda _: (tmp_path / "a.png").stat(), raising=False)
     monkeypatch.setattr(inputs, "Path", PureWindowsPath)
-    assert "a link out of" in inputs._link_trouble(PureWindowsPath("C:\\in\\way.png"), "C:\\in")
+    assert "a link to a file outside" in inputs._link_trouble(PureWindowsPath("C:\\in\\way.png"), "C:\\in")
 
 
 def test_the_folder_itself_must_be_there(tmp_path):

@@ -85,7 +85,7 @@ def test_folders_that_are_links_in_a_circle(base):
     (base / "loop").symlink_to("loop")
     with pytest.raises(StorageError, match="input folder"):
         list(tasks_of(job("loop"), base=base))
-    with pytest.raises(UsageError, match="masks"):
+    with pytest.raises(UsageError, match="mask"):
         list(tasks_of(job(masks="loop"), base=base))
     (task,) = tasks_of(job(output="loop"), base=base)  # told when something is written there
     assert isinstance(task, BatchTask)
@@ -95,7 +95,7 @@ def test_folders_whose_names_no_disk_takes(base):
     long = "x" * 300
     with pytest.raises(StorageError, match="input folder"):
         list(tasks_of(job(long), base=base))
-    with pytest.raises(UsageError, match="masks"):
+    with pytest.raises(UsageError, match="mask"):
         list(tasks_of(job(masks=long), base=base))
     assert len(list(tasks_of(job(output=long), base=base))) == 1
 
@@ -105,5 +105,5 @@ def test_folders_whose_names_no_disk_takes(base):
     "said", [{"folder": "~nobody-is-called/in"}, {"output": "~nobody-is-called"}, {"masks": "~nobody-is-called/m"}]
 )
 def test_folders_in_the_home_of_nobody(base, said):
-    with pytest.raises(UsageError, match="write the whole path"):
+    with pytest.raises(UsageError, match="write the full path"):
         list(tasks_of(job(**said), base=base))

@@ -97,7 +97,7 @@ def test_templates_that_cannot_be(name):
 
 def test_columns_may_be_tokens_but_the_time_never_is():
     check_name(JobOutput(name="[thing]"), columns_may_be=True)
-    with pytest.raises(UsageError, match="whenever the job is run"):
+    with pytest.raises(UsageError, match="the same in every run"):
         check_name(JobOutput(name="[time]"), columns_may_be=True)
     with pytest.raises(UsageError, match=r"\[thing\]"):
         namer(name="[thing]")("a.png")

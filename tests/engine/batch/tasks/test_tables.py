@@ -55,7 +55,7 @@ def test_tables_without_a_proper_head(tmp_path, text):
 
 
 def test_tables_that_are_none(tmp_path):
-    with pytest.raises(UsageError, match="by its name"):
+    with pytest.raises(UsageError, match="its name must end"):
         table(tmp_path, "a", "t.xlsx")
     with pytest.raises(StorageError, match="does not exist"):
         list(read_table(tmp_path / "none.csv"))

@@ -7,7 +7,7 @@ from PIL import Image
 from mezzotint.benchmarks.postcards.fidelity import Comparison, paired, psnr
 from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import questions
+from mezzotint.benchmarks.postcards.scoring import eval_cases
 
 
 def test_decibels():
@@ -18,9 +18,9 @@ def test_decibels():
 
 def test_the_same_images_lose_nothing():
     comparison = Comparison(load_judge(bundled_judge()))
-    for question in questions(3):
-        image = paint(question.scene, 128)
-        comparison.add(question, image, image)
+    for case in eval_cases(3):
+        image = paint(case.scene, 128)
+        comparison.add(case, image, image)
     found = comparison.result()
     assert (found.psnr, found.features, found.images) == (99, 0, 3)
     assert (found.accuracy.low, found.accuracy.difference, found.accuracy.high) == (0, 0, 0)
@@ -28,8 +28,8 @@ def test_the_same_images_lose_nothing():
 
 def test_images_of_nothing_lose_all():
     comparison = Comparison(load_judge(bundled_judge()))
-    for question in questions(6):
-        comparison.add(question, paint(question.scene, 128), Image.new("RGB", (128, 128)))
+    for case in eval_cases(6):
+        comparison.add(case, paint(case.scene, 128), Image.new("RGB", (128, 128)))
     found = comparison.result()
     assert found.psnr < 20
     assert found.features > 0.3

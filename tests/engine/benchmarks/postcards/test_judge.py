@@ -84,13 +84,13 @@ def test_the_bundled_one_lies_beside_the_bundled_models(monkeypatch, tmp_path):
 
 
 def test_where_there_is_none_the_error_says_what_makes_one(tmp_path):
-    with pytest.raises(StorageError, match="no judge in .*: `make starter .* makes it"):
+    with pytest.raises(StorageError, match="no judge in .*: `make starter .* creates it"):
         load_judge(tmp_path / "judge")
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot make the folder"):
+    with pytest.raises(StorageError, match="cannot create the folder"):
         save_judge(build_judge(1), tmp_path / "file" / "judge", {})
 
 
@@ -105,17 +105,17 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
 def test_one_of_another_world_is_refused(saved, change):
     config = json.loads((saved / "config.json").read_text("utf-8"))
     (saved / "config.json").write_text(json.dumps(config | change), "utf-8")
-    with pytest.raises(ModelRefused, match="other images than are drawn now; `make starter"):
+    with pytest.raises(ModelRefused, match="a different version of the images; `make starter"):
         load_judge(saved)
 
 
 def test_weights_of_another_network_are_refused(saved):
     tensors = load_file(saved / "model.safetensors")
     save_file(tensors | {"gather.weight": torch.zeros(3, 3)}, saved / "model.safetensors")
-    with pytest.raises(ModelRefused, match="weights are not those"):
+    with pytest.raises(ModelRefused, match="weights have other names"):
         load_judge(saved)
     save_file({"gather.weight": tensors["gather.weight"]}, saved / "model.safetensors")
-    with pytest.raises(ModelRefused, match="weights are not those"):
+    with pytest.raises(ModelRefused, match="weights have other names"):
         load_judge(saved)
 
 

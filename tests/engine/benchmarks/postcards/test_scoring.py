@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from mezzotint.benchmarks.postcards.captions import VALUES, full_told
+from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes
 from mezzotint.benchmarks.postcards.judge import build_judge
 from mezzotint.benchmarks.postcards.measures import wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import Tally, questions, score_drawn
+from mezzotint.benchmarks.postcards.scoring import Scorer, eval_cases, score_drawn
 from mezzotint.benchmarks.postcards.world import is_held_out
 from mezzotint.errors import UsageError
 
@@ -25,7 +25,7 @@ def knowing(judge, monkeypatch):
     asked = []
 
     def verdicts(features):
-        truth = full_told(asked[-1].scene).indices()
+        truth = all_attributes(asked[-1].scene).indices()
         scores = {name: torch.eye(len(values))[[truth[name]]] for name, values in VALUES.items()}
         return scores | {"colour": torch.eye(10)[[(truth["colour"] + 1) % 10]]}
 
@@ -34,21 +34,21 @@ def knowing(judge, monkeypatch):
 
 
 def test_questions_are_the_same_for_ever_held_out_and_tell_all():
-    asked = list(questions(12))
-    assert asked == list(questions(20))[:12]
-    assert [question.number for question in asked] == list(range(12))
-    assert all(is_held_out(question.scene) for question in asked)
-    assert len({question.prompt for question in asked}) == 12
-    assert all(len(question.prompt.split()) >= 6 for question in asked)
+    asked = list(eval_cases(12))
+    assert asked == list(eval_cases(20))[:12]
+    assert [case.number for case in asked] == list(range(12))
+    assert all(is_held_out(case.scene) for case in asked)
+    assert len({case.prompt for case in asked}) == 12
+    assert all(len(case.prompt.split()) >= 6 for case in asked)
 
 
 def test_shares_count_what_the_judge_saw(knowing):
     judge, asked = knowing
-    tally = Tally(judge)
-    for question in questions(3):
-        asked.append(question)
-        tally.add(question, paint(question.scene), 2.0 * question.number)
-    score = tally.score()
+    scorer = Scorer(judge)
+    for case in eval_cases(3):
+        asked.append(case)
+        scorer.add(case, paint(case.scene), 2.0 * case.number)
+    score = scorer.score()
     assert list(score.attributes) == list(VALUES)
     assert score.attributes["kind"].accuracy == 1
     assert score.attributes["colour"].accuracy == 0
@@ -59,20 +59,20 @@ def test_shares_count_what_the_judge_saw(knowing):
 
 @pytest.mark.parametrize("size", [128, 64, 256])
 def test_the_drawn_images_themselves_are_at_no_distance_and_as_detailed(judge, size):
-    tally = Tally(judge)
-    for question in questions(3):
-        tally.add(question, paint(question.scene, size))
-    score = tally.score()
+    scorer = Scorer(judge)
+    for case in eval_cases(3):
+        scorer.add(case, paint(case.scene, size))
+    score = scorer.score()
     assert score.frechet == pytest.approx(0, abs=1e-5)
     assert score.detail == 1
     assert score.seconds is None
 
 
 def test_blurred_images_are_further_off_and_less_detailed(judge):
-    tally = Tally(judge)
-    for question in questions(3):
-        tally.add(question, paint(question.scene).resize((16, 16)).resize((128, 128)))
-    score = tally.score()
+    scorer = Scorer(judge)
+    for case in eval_cases(3):
+        scorer.add(case, paint(case.scene).resize((16, 16)).resize((128, 128)))
+    score = scorer.score()
     assert score.frechet > 1e-5
     assert score.detail < 0.6
 
@@ -85,6 +85,6 @@ def test_other_drawings_of_the_scenes_are_other_images_of_much_the_same(judge):
 
 
 def test_an_image_that_is_not_square_is_refused(judge):
-    question = next(questions(1))
-    with pytest.raises(UsageError, match="128x96; give a square --size"):
-        Tally(judge).add(question, paint(question.scene).crop((0, 0, 128, 96)))
+    case = next(eval_cases(1))
+    with pytest.raises(UsageError, match="not 128x96; use a square --size"):
+        Scorer(judge).add(case, paint(case.scene).crop((0, 0, 128, 96)))

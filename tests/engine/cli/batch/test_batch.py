@@ -7,7 +7,7 @@ import pytest
 from batch_programs import run, task
 
 from mezzotint.batch.tasks.tasks import Shard
-from mezzotint.cli.batch.batch import with_its_command
+from mezzotint.cli.batch.batch import insert_run_command
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def folder(tmp_path):
     ],
 )
 def test_the_word_run_may_be_left_out(words, expected):
-    assert with_its_command(words) == expected
+    assert insert_run_command(words) == expected
 
 
 def test_status(command, folder):
     done = command("batch", "status", str(folder))
     assert done.code == 3
-    assert done.out.splitlines() == ["made         2 of 3", "failed       1 (1 image_refused)"]
+    assert done.out.splitlines() == ["generated    2 of 3", "failed       1 (1 image_refused)"]
     said = command("batch", "status", "--json", str(folder)).json
     assert (said["done"], said["failed"], said["is_ended"]) == (2, 1, True)
 
@@ -60,7 +60,7 @@ def test_merge(command, folder, tmp_path):
     (folder / "0/00000.png").unlink()
     done = command("batch", "merge", "--json", str(folder))
     assert done.code == 1
-    assert done.json["missing"] == ["0/00000.png: the image is not there"]
+    assert done.json["missing"] == ["0/00000.png: the image is missing"]
     assert "missing: 0/00000.png" in done.err
     run(tmp_path / "shards", 6, shard=Shard(index=1, count=2))
     done = command("batch", "merge", "--quick", str(tmp_path / "shards"))
@@ -70,4 +70,4 @@ def test_merge(command, folder, tmp_path):
 def test_a_folder_without_a_batch(command, tmp_path):
     for name in ("status", "report", "merge"):
         done = command("batch", name, str(tmp_path))
-        assert done.code == 7 and "holds no manifest" in done.err
+        assert done.code == 7 and "has no manifest" in done.err

@@ -219,7 +219,7 @@ def test_images_that_change_between_the_look_and_the_use_are_told_as_that(batch,
     assert (done.code, len(done.out.splitlines())) == (3, 1)
     changed = dict.fromkeys(("changed.png", "gone.png", "pipe.png"), ("failed", "input_changed"))
     assert what_became(tmp_path) == changed | {"same.png": ("done", None)}
-    assert "has changed since it was looked at: run again to take it as it is now" in done.err
+    assert "has changed since the job was planned: run again to use it as it is now" in done.err
     again = batch()
     assert (again.code, [Path(path).name for path in again.out.splitlines()]) == (3, ["changed.png"])
 

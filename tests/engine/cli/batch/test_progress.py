@@ -28,7 +28,7 @@ def test_everything():
     one = replace(
         NOTHING, done=10, failed=1, set_aside=1, total=80, per_second=1.44, seconds_left=50, vram_bytes=3 << 30
     )
-    assert detail_of(one) == "12 of 80, 1.4/s, 50 s left, 2 failed, 3.0 GB of the card"
+    assert detail_of(one) == "12 of 80, 1.4/s, 50 s left, 2 failed, 3.0 GB of VRAM"
     assert "7.5/min" in detail_of(replace(one, per_second=0.125))
 
 

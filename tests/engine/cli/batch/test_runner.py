@@ -61,7 +61,7 @@ def test_images_are_made_and_their_paths_told(batch, here):
     assert "6 made" in done.err
     again = batch(*prompts("a house", "a {red|blue} boat"), "-o", "out", "--seeds", "1,2")
     assert (again.code, again.out, again.engine.requests) == (0, "", [])
-    assert "6 settled before" in again.err
+    assert "6 done before" in again.err
 
 
 def test_lines_of_json_tell_everything(batch):
@@ -117,7 +117,7 @@ def test_a_torn_manifest_is_told(batch, here):
     batch(*words)
     with open(here / "out" / "mezzotint-manifest.jsonl", "ab") as file:
         file.write(b'{"key": "half')
-    assert "13 bytes were torn by a crash" in batch(*words).err
+    assert "13 bytes were damaged by a crash" in batch(*words).err
 
 
 def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
@@ -134,11 +134,11 @@ def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["-o", "out"], "nothing to make"),
-        (["--prompt", "a", "-o", "out", "--watch"], "--watch waits for images in a folder"),
+        (["-o", "out"], "nothing to generate"),
+        (["--prompt", "a", "-o", "out", "--watch"], "--watch requires an input folder"),
         (["--prompt", "a", "-o", "out", "--recursive"], "--recursive requires an input folder"),
-        (["--prompt", "a", "-o", "out", "--shard", "3/2"], "is no shard"),
-        (["--prompt", "a", "-o", "out", "--devices", "gpu"], "is no device"),
+        (["--prompt", "a", "-o", "out", "--shard", "3/2"], "is not a shard"),
+        (["--prompt", "a", "-o", "out", "--devices", "gpu"], "is not a device"),
         (["--prompt", "a", "-o", "out", "--seed", "1", "--seeds", "1,2"], "leave one out"),
         (["--prompt", "a", "-o", "out", "-m", "nobody"], "nobody"),
         (["--prompt", "a"], "-o/--output"),
@@ -202,7 +202,7 @@ def test_while_it_runs_nobody_else_has_the_device(batch):
 
 
 def test_what_a_crash_has_left_half_written_is_swept_out(batch, here, monkeypatch):
-    monkeypatch.setattr("mezzotint.cli.batch.runner._beside", lambda _, work: work())
+    monkeypatch.setattr("mezzotint.cli.batch.runner._in_background", lambda _, work: work())
     old = here / "out" / "0" / ".mezzotint-0123456789abcdef.part"
     old.parent.mkdir(parents=True)
     old.touch()
@@ -222,7 +222,7 @@ def test_asked_to_stop_it_says_how_to_go_on(batch, here):
     words = [*prompts(*"abcdefgh"), "-o", "out", "--batch-size", "1"]
     done = batch(*words, engine=Engine(), interrupt=interrupt)
     assert done.code == 128 + signal.SIGTERM
-    assert "run the same again to go on" in done.err
+    assert "run the same command to resume" in done.err
     assert batch(*words).code == 0
     assert len(list(here.glob("out/*.png"))) == 8
 
@@ -291,5 +291,5 @@ def test_killed_over_and_over_at_the_same_image_it_is_set_aside(here, batch, tog
     done = batch(*words)
     assert (done.code, done.engine.requests) == (3, [])
     (record,) = [one for one in read_ledger(here / "out").records().values() if one.status != "done"]
-    assert record.status == "set_aside" and "2 processes ended while they made it" in record.error
+    assert record.status == "set_aside" and "2 processes ended while generating it" in record.error
     assert len(list(here.glob("out/*.png"))) == 1

@@ -101,7 +101,7 @@ def test_a_saved_image_is_what_generate_asks_for(command, here, words, outputs):
 def test_what_is_there_is_not_replaced(command, here):
     (here / "job.toml").write_text("mine")
     done = command("batch", "--prompt", "a", "-o", "out", "--save-job", "job.toml")
-    assert done.code == 7 and "exists already" in done.err
+    assert done.code == 7 and "already exists" in done.err
     assert (here / "job.toml").read_text() == "mine"
 
 
@@ -109,7 +109,7 @@ def test_what_is_there_is_not_replaced(command, here):
     ("words", "complaint"),
     [
         (["batch", "--prompt", "a", "-o", "out", "--save-job", "job.txt"], "end in .toml or .json"),
-        (["batch", "-o", "out", "--save-job", "job.toml"], "nothing to make"),
+        (["batch", "-o", "out", "--save-job", "job.toml"], "nothing to generate"),
         (["batch", "--prompt", "a", "-o", "out", "--name", "[date]", "--save-job", "job.toml"], "[date]"),
         (["generate", "a", "-o", "[date].png", "--save-job", "job.toml"], "date"),
         (["generate", "a", "--preview-dir", "steps", "--save-job", "job.toml"], "--preview-dir"),

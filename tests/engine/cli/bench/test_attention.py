@@ -64,7 +64,7 @@ def test_a_chart(bench, tmp_path, suffix):
     [
         (["--shapes", "sdxl,sd9"], "'sd9' is not a group of shapes; expected one of sdxl, pixart"),
         (["--shapes", ""], "'' is not a group"),
-        (["--plot", "speed.pdf"], "'speed.pdf' is not an image format that can be drawn; end it in .svg or .png"),
+        (["--plot", "speed.pdf"], "'speed.pdf' is not a plot; expected a name that ends in .svg or .png"),
         (["--prompts", "3"], "unrecognized arguments"),
         (["--device", "cuda:99"], "cuda:99"),
     ],
@@ -82,7 +82,7 @@ def test_a_chart_that_cannot_be_written_is_told(bench, tmp_path):
 
 def test_ctrl_c_stops_between_measurements(bench, monkeypatch):
     interrupt = Interrupt(tell=lambda text: None, end=lambda code: pytest.fail("ended at once"))
-    interrupt.soften()
+    interrupt.enable_graceful_stop()
     monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device: interrupt.handle(2, None) or 2.0)
     done = bench("--shapes", "pixart", "--json", interrupt=interrupt)
     assert done.code == 130

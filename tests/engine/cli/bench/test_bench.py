@@ -11,7 +11,7 @@ from mezzotint import paths
 from mezzotint.benchmarks.postcards.captions import VALUES
 from mezzotint.benchmarks.postcards.judge import build_judge, save_judge
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import questions
+from mezzotint.benchmarks.postcards.scoring import eval_cases
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import Decoding, ModelRef, Sampling, Step, Timings
@@ -40,10 +40,10 @@ class DrawingEngine(FakeEngine):
             raise Cancelled("stopped")
         result = super().generate(request, on_event, cancelled)
         on_event(Decoding(image=0, images=1))
-        (question,) = [each for each in questions(request.seed + 1) if each.number == request.seed]
+        (case,) = [each for each in eval_cases(request.seed + 1) if each.number == request.seed]
         path = request.output.path.replace("[model]", request.cascade.stages[0].model.id)
         path = path.replace("[seed]", str(request.seed))
-        paint(question.scene, 64).crop((0, 0, *self.size)).save(path)
+        paint(case.scene, 64).crop((0, 0, *self.size)).save(path)
         timings = Timings(load=100, encode=1, denoise=(2, 3), decode=4, save=100, total=210)
         images = (dataclasses.replace(result.images[0], path=path),)
         return dataclasses.replace(result, images=images, timings=timings, notices=())
@@ -69,7 +69,7 @@ def test_every_bundled_model_that_works_alone_is_asked_every_question(bench):
     done = bench()
     assert done.code == 0, done.err
     asked = [(request.cascade.stages[0].model.id, request.seed, request.prompt) for request in done.engine.requests]
-    prompts = [question.prompt for question in questions(2)]
+    prompts = [case.prompt for case in eval_cases(2)]
     assert asked == [(model, n, prompts[n]) for model in ("starter-dit", "starter-xl") for n in (0, 1)]
     assert done.engine.closed
 
@@ -132,8 +132,8 @@ def test_a_sheet_shows_every_image(bench, tmp_path):
     with Image.open(tmp_path / "sheet.png") as sheet:
         assert sheet.size == (8 * 68 + 4, 68 + 4)
         shown = sheet.crop((4, 4, 68, 68)), sheet.crop((72, 4, 136, 68))
-    for question, image in zip(questions(2), shown, strict=True):
-        assert image.tobytes() == paint(question.scene, 64).tobytes()
+    for case, image in zip(eval_cases(2), shown, strict=True):
+        assert image.tobytes() == paint(case.scene, 64).tobytes()
 
 
 def test_a_sheet_is_of_one_model_a_png_and_new(bench, tmp_path):
@@ -164,13 +164,13 @@ def test_a_terminal_sees_how_far_the_whole_is(bench, stream):
 
 
 def test_steps_are_counted_over_all_images_and_stages():
-    from mezzotint.cli.bench.bench import _of_all
+    from mezzotint.cli.bench.bench import _overall_step
 
     step = Step(image=0, images=1, stage=1, stages=2, step=3, steps=20, sigma=0.5, preview=None)
-    told = _of_all(step, 4, 10)
+    told = _overall_step(step, 4, 10)
     assert (told.stage, told.stages, told.step, told.steps) == (0, 1, 4 * 40 + 20 + 3, 400)
     other = Decoding(image=0, images=1)
-    assert _of_all(other, 4, 10) is other
+    assert _overall_step(other, 4, 10) is other
 
 
 def test_without_a_judge_the_command_says_what_makes_one(bench, assets):
@@ -204,7 +204,7 @@ def test_an_unknown_model_ends_the_command_before_any_image(bench):
 def test_images_that_are_not_square_are_refused(bench):
     done = bench("-m", "mine", engine=DrawingEngine(64, 48))
     assert done.code == 2
-    assert "64x48; give a square --size" in done.err
+    assert "64x48; use a square --size" in done.err
 
 
 def test_ctrl_c_stops_between_images(bench):

@@ -6,13 +6,15 @@ import pytest
 
 from mezzotint.cli.bench import diffusers_offload
 from mezzotint.cli.bench.diffusers_offload import METHODS, offload_cells
-from mezzotint.cli.bench.memory_cells import How, Subject
+from mezzotint.cli.bench.memory_cells import BenchCase, BenchSettings
 
-ONE = Subject(models=("base",), width=64, height=64)
+ONE = BenchCase(models=("base",), width=64, height=64)
 
 
 def how(**changes):
-    return How(**{"steps": 2, "repeats": 1, "device": "cuda:0", "limits": (800, 400), "plenty": None} | changes)
+    return BenchSettings(
+        **{"steps": 2, "repeats": 1, "device": "cuda:0", "limits": (800, 400), "plenty": None} | changes
+    )
 
 
 @pytest.fixture
@@ -24,9 +26,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("subject", "changes", "missing", "said"),
     [
-        (ONE, {"device": "cpu"}, False, "there is none"),
-        (Subject(models=("base", "refiner"), width=64, height=64), {}, False, "a pipeline has one model"),
-        (ONE, {}, True, "no folder of diffusers"),
+        (ONE, {"device": "cpu"}, False, "requires a CUDA device"),
+        (BenchCase(models=("base", "refiner"), width=64, height=64), {}, False, "a pipeline has one model"),
+        (ONE, {}, True, "not a diffusers folder"),
     ],
 )
 def test_what_is_skipped_says_why(folder, subject, changes, missing, said):
@@ -44,12 +46,12 @@ def test_each_way_is_measured_on_the_smallest_card(folder, monkeypatch):
             raise RuntimeError("CUDA out of memory")
         return 500, 3.0
 
-    def hold(left):
+    def ballast(left):
         held.append(left)
         return contextlib.nullcontext()
 
     monkeypatch.setattr(diffusers_offload, "_measure", measure)
-    model, sequential, group = offload_cells(ONE, folder, how(hold=hold), 2.0)
+    model, sequential, group = offload_cells(ONE, folder, how(ballast=ballast), 2.0)
     assert held == [400] * 3
     assert (model.measured_bytes, model.seconds, model.ratio, model.within_limit) == (500, 3.0, 1.5, False)
     assert sequential.problem == "CUDA out of memory" and group.problem is None

@@ -63,7 +63,7 @@ def test_words_that_cannot_work_are_refused_in_one_line(bench, words, message):
 
 def test_ctrl_c_stops_between_measurements(bench, monkeypatch):
     interrupt = Interrupt(tell=lambda text: None, end=lambda code: pytest.fail("ended at once"))
-    interrupt.soften()
+    interrupt.enable_graceful_stop()
     monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device: interrupt.handle(2, None) or 2.0)
     done = bench("--shapes", "pixart", "--json", interrupt=interrupt)
     assert done.code == 130

@@ -62,7 +62,7 @@ def test_a_limit_that_is_too_small_is_a_row_that_says_so(capsys):
     few = ("--size", "128x128", "--steps", "2", "--repeats", "1")
     code, out, err = run(capsys, "-m", "starter-xl", *few, "--limit", "2MB")
     assert code == 0, err
-    assert "the least that works is" in out.splitlines()[2]
+    assert "the minimum is" in out.splitlines()[2]
     assert "0 of 0 stayed within their limit" in out
 
 
@@ -91,23 +91,23 @@ def test_the_table():
             guidance="sequential",
             same_image=False,
         ),
-        cell(phases=(first,), recoveries=("caches were let go",), same_image=False),
+        cell(phases=(first,), recoveries=("caches were freed",), same_image=False),
     ]
     header, whole, above, short = table(cells).splitlines()
     names = "MODEL SIZE LIMIT PRECISION BLOCKS STAGE 1 DECODE PEAK SECONDS RATIO IMAGE"
     assert " ".join(header.split()) == names
     assert "10.0 > 10.0 MB +0 %" in whole and whole.split()[-1] == "same"
     assert (
-        "int8, tiles of 512, words none, sequential" in above
+        "int8, tiles of 512, text encoder none, sequential" in above
         and "12.0 MB ABOVE" in above
-        and above.split()[-1] == "other"
+        and above.split()[-1] == "different"
     )
-    assert "8.0 > 9.0 MB +12 %" in short and short.endswith("other  caches were let go")
+    assert "8.0 > 9.0 MB +12 %" in short and short.endswith("different  caches were freed")
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
-    [(("--plot", "peaks.gif"), "a plot is a .png"), (("-m", "nobody"), "nobody"), (("--limit", "2"), "memory")],
+    [(("--plot", "peaks.gif"), "ends in .png"), (("-m", "nobody"), "nobody"), (("--limit", "2"), "memory")],
 )
 def test_what_cannot_be_is_told(capsys, words, reason):
     code, _, err = run(capsys, *words)

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from fake_engine import FakeEngine
 
-from mezzotint.cli.bench.memory_cells import CellBench, How, Subject, is_near
+from mezzotint.cli.bench.memory_cells import BenchCase, BenchSettings, CellBench, is_near
 from mezzotint.cli.context import Context
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.cli.terminal import Terminal
 from mezzotint.errors import OutOfMemory
 from mezzotint.protocol import MemoryReport, PhaseMemory, Plan, Timings
 
-SUBJECT = Subject(models=("base", "refiner"), width=64, height=96)
+SUBJECT = BenchCase(models=("base", "refiner"), width=64, height=96)
 PLAN = Plan(
     fits=True,
     memory="auto",
@@ -61,7 +61,9 @@ def measure(tmp_path):
         engine = Engine()
         context = Context(terminal=Terminal(io.StringIO(), io.StringIO()), interrupt=Interrupt(end=lambda code: None))
         values = {"steps": 5, "repeats": 3, "device": "cpu", "limits": (), "plenty": 5000} | how
-        return list(CellBench(engine, context, How(**values), str(tmp_path)).measure(SUBJECT)), engine.requests
+        return list(
+            CellBench(engine, context, BenchSettings(**values), str(tmp_path)).measure(SUBJECT)
+        ), engine.requests
 
     return call
 
@@ -93,12 +95,12 @@ def test_a_card_is_held_while_a_limit_is_measured(measure):
     held = []
 
     @contextlib.contextmanager
-    def hold(left):
+    def ballast(left):
         held.append(left)
         yield
         held.append(-left)
 
-    _, requests = measure(limits=(500,), plenty=None, hold=hold)
+    _, requests = measure(limits=(500,), plenty=None, ballast=ballast)
     assert held == [500, -500] and requests[0].vram_limit_bytes is None
 
 

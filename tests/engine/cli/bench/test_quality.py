@@ -1,13 +1,15 @@
 """`mezzotint bench quality` over the bundled models, a few steps of a few images."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 
 from mezzotint.checkpoints.plain_text import size
 from mezzotint.cli import main
-from mezzotint.cli.bench import scheme_memory
+from mezzotint.cli.bench import quality, scheme_memory
+from mezzotint.errors import UnknownModel
 
 FEW = ("bench", "quality", "--prompts", "2", "--steps", "4")
 
@@ -71,11 +73,18 @@ def test_layers_are_told_without_images(capsys):
         assert 0 < eight < 2 < four < 15
 
 
+def test_refiners_alone_are_no_models_to_measure():
+    refiner = SimpleNamespace(id="r", source="bundled", problem=None, variant="refiner")
+    catalog = SimpleNamespace(models=lambda: (refiner,))
+    with pytest.raises(UnknownModel, match="no bundled model"):
+        quality._models((), catalog)
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
         (("--schemes", "int3"), "'int3' is not a scheme"),
-        (("--plot", "loss.gif"), "a plot is a .png"),
+        (("--plot", "loss.gif"), "ends in .png"),
         (("-m", "nobody"), "nobody"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_missing_library_is_a_warning():
 
 
 def test_a_full_disk_and_a_lost_folder_are_warnings():
-    assert any("little room" in warning for warning in warnings(free=lambda path: 1 << 20))
+    assert any("little disk space" in warning for warning in warnings(free=lambda path: 1 << 20))
     assert "a folder is gone" in warnings(models=[model_info()])
 
 

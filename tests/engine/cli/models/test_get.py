@@ -52,7 +52,7 @@ def test_agreed_at_the_terminal(hub, call, children):
         "licence     openrail++",
         "free there  ",
         f"goes to     {paths.models_folder() / 'tiny'}",
-        "Fetch it? [y/N]",
+        "Download it? [y/N]",
     ):
         assert told in err
     assert "mezzotint generate -m tiny" in err
@@ -62,7 +62,7 @@ def test_agreed_at_the_terminal(hub, call, children):
 @pytest.mark.parametrize("typed", ["\n", "n\n", "", "yes please\n"])
 def test_not_agreed(hub, call, typed):
     code, out, err = call("owner/tiny", typed=typed)
-    assert (code, out) == (130, "") and "nothing was fetched" in err
+    assert (code, out) == (130, "") and "nothing was downloaded" in err
     assert not paths.models_folder().exists()
 
 
@@ -87,12 +87,12 @@ def test_a_folder_and_a_revision(hub, call, tmp_path):
 def test_a_sum_that_does_not_fit(model_server, call, tmp_path):
     url = model_server.link("/a.safetensors", sdxl_file(tmp_path / "x").read_bytes())
     code, out, err = call(url, "--sha256", "0" * 64, "--yes")
-    assert (code, out) == (1, "") and "another content than was announced" in err
+    assert (code, out) == (1, "") and "from the announced content" in err
 
 
 def test_what_cannot_be_run(model_server, call):
     code, out, err = call(model_server.link("/a.safetensors", small()), "--yes")
-    assert code == 5 and Path(out.strip()).is_file() and "fetched whole and kept, but it cannot be run" in err
+    assert code == 5 and Path(out.strip()).is_file() and "downloaded and kept, but it cannot be run" in err
 
 
 def test_a_network_for_a_model(model_server, call):
@@ -103,7 +103,7 @@ def test_a_network_for_a_model(model_server, call):
 def test_what_speaks_against_it_is_told_before_anybody_is_asked(hub, call):
     hub.add("owner/old").files["m.ckpt"] = Served(b"x")
     code, out, err = call("owner/old", typed="y\n")
-    assert code == 5 and "pickled" in err and "Fetch it?" not in err + out
+    assert code == 5 and "pickled" in err and "Download it?" not in err + out
 
 
 def test_nothing_named(call):

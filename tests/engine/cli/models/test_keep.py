@@ -45,9 +45,9 @@ def test_a_folder_comes_and_goes(call, folder):
 def test_a_model_goes_and_comes(call, folder):
     call("add", folder)
     code, _, err = call("remove", "one")
-    assert code == 0 and "its files are as they were" in err
+    assert code == 0 and "its files are unchanged" in err
     assert "one" not in listed(call) and "one" in listed(call, "--all")
-    assert "off the list" in call("list", "--all")[1]
+    assert "hidden" in call("list", "--all")[1]
     assert call("verify", "one")[0] == 0, "it can still be named"
     code, _, err = call("add", "one")
     assert code == 0 and "on the list again" in err
@@ -62,14 +62,14 @@ def test_what_is_neither(call, tmp_path):
 
 def test_in_order(call):
     code, out, _ = call("verify", "starter-dit")
-    assert (code, out) == (0, "starter-dit: in order, by the structure of its files, since no sums are known\n")
+    assert (code, out) == (0, "starter-dit: OK, checked by the structure of its files, since no checksums are known\n")
 
 
 def test_damaged(call, folder):
     path = folder / "one.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     code, out, err = call("verify", path)
-    assert code == 5 and "not in order" in out and "incomplete" in err
+    assert code == 5 and "damaged" in out and "incomplete" in err
     code, out, _ = call("verify", path, "--json")
     assert not decode(Verified, json.loads(out)).ok
 

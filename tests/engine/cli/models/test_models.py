@@ -34,7 +34,7 @@ def test_an_empty_list_says_where_to_look(command):
 def test_one_model(command):
     info = model_info(defaults=ModelDefaults(width=128, height=128, steps=20, guidance_scale=4.5))
     done = command("models", "inspect", "starter/dit", models=[info])
-    assert "best at  128x128, 20 steps, guidance 4.5" in done.out
+    assert "defaults  128x128, 20 steps, guidance 4.5" in done.out
     assert decode(ModelInfo, command("models", "inspect", "starter/dit", "--json", models=[info]).json) == info
 
 

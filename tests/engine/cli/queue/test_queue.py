@@ -4,6 +4,7 @@ import json
 
 import pytest
 from fake_engine import model_info
+from queue_timings import record_timing
 
 from mezzotint.jobs.store import JobStore, PhaseSeconds, queue_path, run_key
 from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelRef
@@ -109,10 +110,12 @@ def test_the_list(queue, store, tmp_path):
     ]
     assert done.err == "2 images to make\n"
     assert len(queue("list", "--all").out.splitlines()) == 5
-    store.record(run_key(requests(store)[0]), PhaseSeconds(load=0, encode=0, step=30, decode=0, save=0, steps=20))
+    record_timing(
+        store, run_key(requests(store)[0]), PhaseSeconds(load=0, encode=0, step=30, decode=0, save=0, steps=20)
+    )
     store.pause()
     assert queue("list").err == (
-        "2 images to make, about 20 min; the queue is paused: `mezzotint queue resume` lets it go on\n"
+        "2 images to make, about 20 min; the queue is paused: `mezzotint queue resume` resumes it\n"
     )
     listed = queue("list", "--json").json
     assert (listed["paused"], listed["seconds_left"]) == (True, 1200)
@@ -132,18 +135,18 @@ def test_pause_and_resume(queue, store):
     queue("add", "x")
     assert queue("pause").code == 0
     assert store.paused()
-    assert "goes on" in queue("resume").err
+    assert "is resumed" in queue("resume").err
     assert not store.paused()
     store.claim("dead")
     store.recover(lambda _: False)
-    assert queue("resume").err == "the queue goes on, 1 interrupted tasks with it\n"
+    assert queue("resume").err == "the queue is resumed, including 1 interrupted tasks\n"
     assert not store.paused()
     assert store.row(1).state == "waiting"
 
 
 def test_pause_after_what_is_being_made(queue, store):
     queue("add", "x")
-    assert queue("pause", "--after-this").err == "the queue pauses when what is being made is done\n"
+    assert queue("pause", "--after-this").err == "the queue pauses after the current task\n"
     assert store.stops_after_current() and not store.paused()
     queue("resume")
     assert not store.stops_after_current()
@@ -153,10 +156,10 @@ def test_retry_of_one_and_of_all(queue, store):
     for _ in range(3):
         queue("add", "x")
         store.fail(store.claim("me").id, "failed", "x")
-    assert queue("retry", "2").err == "trying again: 2\n"
+    assert queue("retry", "2").err == "retrying: 2\n"
     assert [row.state for row in store.rows()] == ["failed", "waiting", "failed"]
-    assert queue("retry").err == "trying again: 1, 3\n"
-    assert queue("retry").err == "nothing is to be tried again\n"
+    assert queue("retry").err == "retrying: 1, 3\n"
+    assert queue("retry").err == "nothing to retry\n"
 
 
 def test_cancel_remove_and_clear(queue, store):
@@ -164,11 +167,11 @@ def test_cancel_remove_and_clear(queue, store):
         queue("add", "x")
     queue("cancel", "1", "2")
     assert [row.state for row in store.rows()] == ["cancelled", "cancelled", "waiting", "waiting"]
-    assert queue("clear").err == "2 entries were taken out\n"
+    assert queue("clear").err == "2 entries were removed\n"
     store.claim("me")
     assert "being stopped: 3" in queue("remove", "3", "4").err
     assert [row.id for row in store.rows()] == [3]
-    assert store.cancellation_asked(3)
+    assert store.is_cancel_requested(3)
 
 
 @pytest.mark.parametrize("name", ["retry", "cancel", "remove"])

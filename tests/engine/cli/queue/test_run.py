@@ -14,7 +14,7 @@ from queue_programs import WritingEngine
 
 from mezzotint.cli.context import Context
 from mezzotint.cli.interrupt import Interrupt
-from mezzotint.cli.queue.run import stopped_in_good_order
+from mezzotint.cli.queue.run import graceful_signals
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import GenerateRequest, Output
@@ -136,7 +136,7 @@ def test_one_program_at_a_time(queue, store, add):
         done = queue("--until-empty")
     assert done.code == 1
     assert f"the window (process {os.getpid()} on " in done.err
-    assert "is working through the queue already" in done.err
+    assert "is already processing the queue" in done.err
     assert store.row(1).state == "waiting"
 
 
@@ -177,7 +177,7 @@ def test_an_interrupt_puts_back_what_is_being_made(queue, store, add):
 
     done = queue(engine=Engine(), interrupt=interrupt)  # without --until-empty: else it would wait for more
     assert done.code == 130
-    assert "the queue goes on where it was" in done.err
+    assert "the next run resumes the queue where it was" in done.err
     assert [task.state for task in store.entry(1).tasks] == ["done", "waiting"]
 
 
@@ -191,7 +191,7 @@ def test_the_system_asks_as_ctrl_c_does(monkeypatch, name):
         installed[number] = handler
         return before
 
-    with stopped_in_good_order(context, install):
+    with graceful_signals(context, install):
         assert installed[99] == context.interrupt.handle
     assert installed[99] == "before"
 

@@ -64,7 +64,7 @@ def test_loras_stay_on(tiny_sdxl_folder, tmp_path):
     one = FittingLora(file=file, fit=fit(file, LayerIndex(model.networks, "unet")))
     model.loras = Adapters(model.networks)
     model.loras.hold([one], lambda: False)
-    model.loras.put_on([(one, 0.8)])
+    model.loras.apply([(one, 0.8)])
     assert lower_precision(model, "unet") == "int8"
     branched = [layer for _, layer in quantized_layers(network) if layer.branches]
     assert branched and len(branched) == len(one.fit.pairs)

@@ -26,6 +26,6 @@ assert all(a.equal(b) for a, b in zip(made.state_dict().values(), read.state_dic
 @pytest.mark.slow
 def test_its_networks_are_read_and_written_as_ever(tmp_path):
     # The compiler, which is not told to wait here, imports all that is distributed of its own accord.
-    code = f"from mezzotint.libraries import import_later\nimport_later()\n{CODE}"
+    code = f"from mezzotint.libraries import defer_imports\ndefer_imports()\n{CODE}"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -139,7 +139,7 @@ def test_another_shape_is_named(choice, shape):
 def test_numbers_that_are_none_are_named(name, bad):
     weight = seeded(*SHAPES[name])
     weight.view(-1)[-1] = bad
-    with pytest.raises(ModelRefused, match=f"model.safetensors: {name}: a weight holds numbers that are not finite"):
+    with pytest.raises(ModelRefused, match=f"model.safetensors: {name}: a weight contains NaN"):
         fill(filling(Choice(scheme="int8")), **{name: weight})
 
 

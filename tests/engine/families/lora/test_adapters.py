@@ -49,7 +49,7 @@ def lora(tmp_path, networks):
 
 def put(adapters, *weighted):
     adapters.hold([one for one, _ in weighted], lambda: False)
-    adapters.put_on(weighted)
+    adapters.apply(weighted)
 
 
 def as_merged(*weighted):
@@ -188,9 +188,9 @@ def test_a_change_that_fails_is_made_whole_by_the_next(networks, lora, monkeypat
     adapters.hold([a], lambda: False)
     monkeypatch.setattr(adapters_module, "set_branches", failing)
     with pytest.raises(MemoryError):
-        adapters.put_on([(a, 1.0)])
+        adapters.apply([(a, 1.0)])
     monkeypatch.setattr(adapters_module, "set_branches", original)
-    adapters.put_on([])
+    adapters.apply([])
     assert torch.equal(networks["unet"](X), plain)
 
 
@@ -200,7 +200,7 @@ def quantized(network, scheme):
     formats = formats_for(type(network).__name__, layers_of(network), Choice(scheme=scheme, rank=4))
     swap_in(network, formats)
     for name, layer in quantized_layers(network):
-        layer.take(layer.format.quantize(weights[f"{name}.weight"]))
+        layer.set_tensors(layer.format.quantize(weights[f"{name}.weight"]))
         twin.get_submodule(name).weight.copy_(layer.weight.dequantized(torch.float32))
     return network, twin
 

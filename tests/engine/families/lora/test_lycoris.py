@@ -41,7 +41,7 @@ def test_a_weight_has_what_lycoris_adds(tmp_path, case, prefix):
     found = fit(file, LayerIndex(networks, "unet"))
     lora, adapters, plain = FittingLora(file=file, fit=found), Adapters(networks), networks["unet"][layer].weight
     adapters.hold([lora], lambda: False)
-    adapters.put_on([(lora, 0.8)])
+    adapters.apply([(lora, 0.8)])
     wanted = plain + 0.8 * MADE[f"{case}:difference"].view_as(plain)
     torch.testing.assert_close(networks["unet"][layer].weight, wanted, rtol=1e-5, atol=1e-6)
 
@@ -58,7 +58,7 @@ def test_rows_of_a_fused_layer_are_those_of_the_whole(tmp_path):
     lora, adapters = FittingLora(file=file, fit=found), Adapters(networks)
     before = torch.cat([networks["unet"][name].weight for name in "qkv"])
     adapters.hold([lora], lambda: False)
-    adapters.put_on([(lora, 1.0)])
+    adapters.apply([(lora, 1.0)])
     after = torch.cat([networks["unet"][name].weight for name in "qkv"])
     torch.testing.assert_close(after - before, torch.kron(*factors.values()), rtol=1e-5, atol=1e-6)
 

@@ -21,8 +21,8 @@ WRITES = {
     "clear": lambda store, _: store.clear_finished(),
     "finish": lambda store, _: store.finish(1, SECONDS),
     "fail": lambda store, _: store.fail(1, "failed", "x"),
-    "put back": lambda store, _: store.put_back(1, because="x"),
-    "died": lambda store, _: store.died(1, because="x"),
+    "put back": lambda store, _: store.requeue(1, because="x"),
+    "died": lambda store, _: store.on_engine_death(1, because="x"),
     "recover": lambda store, _: store.recover(lambda _: False),
     "resume interrupted": lambda store, _: store.resume_interrupted(),
 }
@@ -117,14 +117,14 @@ def test_every_known_code_has_words_and_a_bug_has_none(path):
         for detail in (0, 5 << 8):
             error = sqlite3.OperationalError("x")
             error.sqlite_errorcode = code | detail
-            with pytest.raises(StorageError, match=r"the queue .*queue\.sqlite: ..."), database.told(path):
+            with pytest.raises(StorageError, match=r"the queue .*queue\.sqlite: ..."), database.sqlite_errors(path):
                 raise error
     for bug in (
         sqlite3.OperationalError("no such table"),
         sqlite3.ProgrammingError("closed"),
         sqlite3.IntegrityError("x"),
     ):
-        with pytest.raises(type(bug)), database.told(path):
+        with pytest.raises(type(bug)), database.sqlite_errors(path):
             raise bug
 
 

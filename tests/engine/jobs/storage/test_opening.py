@@ -71,7 +71,7 @@ def test_a_newer_one_is_left_as_it_is(filled):
     with contextlib.closing(sqlite3.connect(filled)) as connection:
         connection.execute("PRAGMA user_version = 99")
     before, there = digest(filled), sorted(filled.parent.iterdir())
-    with pytest.raises(StorageError, match=r"newer Mezzotint \(version 99.*get the newer"):
+    with pytest.raises(StorageError, match=r"newer Mezzotint \(version 99.*install the newer one"):
         JobStore.open(filled)
     assert digest(filled) == before
     assert sorted(filled.parent.iterdir()) == there
@@ -91,7 +91,7 @@ def test_one_of_another_program_is_left_as_it_is(path):
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE bookmarks (url)")
     before = digest(path)
-    with pytest.raises(StorageError, match="is not a queue of Mezzotint"):
+    with pytest.raises(StorageError, match="is not a Mezzotint queue"):
         JobStore.open(path)
     assert digest(path) == before
 
@@ -197,7 +197,7 @@ def test_any_damage_is_survived(filled, opened, seed):
     try:
         store = opened().store
     except StorageError as error:  # the damage says that it is newer, or another program's
-        assert "newer" in str(error) or "not a queue" in str(error)
+        assert "newer" in str(error) or "not a Mezzotint queue" in str(error)
         return
     assert store._database.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     for row in store.rows():
@@ -228,7 +228,7 @@ def test_damage_that_sqlite_does_not_see_costs_one_task(filled, opened):
     store = opened().store
     store.add([GenerateRequest(prompt="x")])
     assert store.claim("me").request.prompt == "x"
-    assert "cannot read it any more" in store.row(2).error
+    assert "can no longer read it" in store.row(2).error
 
 
 def test_a_copy_that_cannot_be_made_is_told_and_no_more(opened, path, monkeypatch):
@@ -246,7 +246,7 @@ def test_a_queue_that_another_program_writes_to_for_long(filled, monkeypatch):
     with contextlib.closing(sqlite3.connect(filled, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StorageError, match="another program is writing to it for long"):
+        with pytest.raises(StorageError, match="another program has been writing to it for a long time"):
             JobStore.open(filled)
     with JobStore.open(filled).store as store:
         assert store.count() == 3
@@ -256,7 +256,7 @@ def test_programs_open_it_one_after_the_other(filled, monkeypatch):
     monkeypatch.setattr(opening, "BUSY_SECONDS", 0.0)
     monkeypatch.setattr(opening, "_WAIT", 0.0)
     other = LockedFile.take(filled.with_name("queue.sqlite.opening"))
-    with pytest.raises(StorageError, match="another program is opening it"):
+    with pytest.raises(StorageError, match="another program has been opening it"):
         JobStore.open(filled)
     other.release()
     JobStore.open(filled).store.close()
@@ -279,7 +279,7 @@ def test_a_file_that_sqlite_says_is_read_only(filled, monkeypatch):
         return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
 
     monkeypatch.setattr(opening, "connect", connect)
-    with pytest.raises(StorageError, match="may not be written to: allow that, or set MEZZOTINT_STATE"):
+    with pytest.raises(StorageError, match="is not writable: change its permissions, or set MEZZOTINT_STATE"):
         open_database(filled, migrations=MORE)
 
 

@@ -142,13 +142,13 @@ def stored(part, stem, form, data):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"_class_name": "MarigoldDepthPipeline"}, "made for MarigoldDepthPipeline; what can be run is .*PixArt"),
+        ({"_class_name": "MarigoldDepthPipeline"}, "made for MarigoldDepthPipeline; supported are .*PixArt"),
         ({"_class_name": 7}, "made for 7"),
-        ({"unet": ["evil", "Loader"]}, "unet is .*evil.* not known here"),
-        ({"../../x": ["diffusers", "AutoencoderKL"]}, "not known here"),
-        ({"safety_checker": ["x", "Y"]}, "not known here"),
+        ({"unet": ["evil", "Loader"]}, "unet is .*evil.* not supported"),
+        ({"../../x": ["diffusers", "AutoencoderKL"]}, "not supported"),
+        ({"safety_checker": ["x", "Y"]}, "not supported"),
         ({"vae": "x"}, "incomplete: no vae"),
-        ({"vae": [["diffusers"], "AutoencoderKL"]}, "vae is .* not known here"),
+        ({"vae": [["diffusers"], "AutoencoderKL"]}, "vae is .* not supported"),
         ({}, "vae has no weights as safetensors"),
     ],
 )
@@ -184,5 +184,5 @@ def test_a_file_that_is_not_there():
 
 
 def test_nothing_to_run():
-    with pytest.raises(ModelRefused, match="nothing that could be run"):
+    with pytest.raises(ModelRefused, match="nothing that can be run"):
         choose(listing(["README.md"], None), None)

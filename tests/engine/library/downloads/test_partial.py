@@ -18,18 +18,18 @@ def test_it_lies_hidden_beside_the_model(partial, tmp_path):
 
 
 def test_the_longest_part_is_taken_up_under_a_new_name(partial):
-    first = partial.take_up("k")
+    first = partial.resume_part("k")
     first.write_bytes(b"12345")
     (partial.folder / "k.other.part").write_bytes(b"123")
     assert partial.bytes_there("k", 10) == 5
-    second = partial.take_up("k")
+    second = partial.resume_part("k")
     assert second != first and second.read_bytes() == b"12345"
     assert [path.name for path in partial.folder.glob("k.*")] == [second.name]
     assert partial.bytes_there("k", 4) == 0, "more than there is to fetch is no part of it"
 
 
 def test_what_is_whole_need_not_be_fetched(partial):
-    part = partial.take_up("k")
+    part = partial.resume_part("k")
     part.write_bytes(b"12345")
     partial.finish(part, "k")
     assert partial.bytes_there("k", 5) == 5
@@ -37,15 +37,15 @@ def test_what_is_whole_need_not_be_fetched(partial):
 
 
 def test_parts_of_other_contents_are_left_alone(partial):
-    mine, other = partial.take_up("a"), partial.take_up("b")
+    mine, other = partial.resume_part("a"), partial.resume_part("b")
     other.write_bytes(b"12")
-    assert partial.take_up("a") != mine and other.read_bytes() == b"12"
+    assert partial.resume_part("a") != mine and other.read_bytes() == b"12"
 
 
 def test_one_process_at_a_time(partial):
-    with partial.held(), pytest.raises(Busy, match="being fetched already"), Partial(partial.folder).held():
+    with partial.locked(), pytest.raises(Busy, match="being downloaded already"), Partial(partial.folder).locked():
         pass
-    with partial.held():
+    with partial.locked():
         pass
 
 
@@ -56,13 +56,13 @@ def test_a_disk_that_knows_no_locks(partial, monkeypatch):
         raise OSError(38, "no locks")
 
     monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
-    with partial.held():
+    with partial.locked():
         assert partial.folder.is_dir()
 
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot make"), Partial.beside(tmp_path / "file" / "one").held():
+    with pytest.raises(StorageError, match="cannot create"), Partial.beside(tmp_path / "file" / "one").locked():
         pass
 
 

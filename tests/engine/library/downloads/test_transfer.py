@@ -17,7 +17,7 @@ from mezzotint.library.downloads.download import get
 from mezzotint.library.downloads.net import MOST_REDIRECTS
 from mezzotint.library.downloads.partial import key_of
 from mezzotint.library.downloads.sink import Sink
-from mezzotint.library.downloads.transfer import told
+from mezzotint.library.downloads.transfer import download_error
 from mezzotint.library_protocol import GetRequest
 
 DATA = bytes(range(256)) * 100
@@ -50,14 +50,14 @@ def sink(tmp_path):
     ],
 )
 def test_without_a_connection_a_check_says_so_and_nothing_of_parts(error, words, sink):
-    assert str(told(error, "owner/x")) == words
-    assert str(told(error, "owner/x", sink)) == words
+    assert str(download_error(error, "owner/x")) == words
+    assert str(download_error(error, "owner/x", sink)) == words
 
 
 @pytest.mark.parametrize("kind", [httpx2.ConnectError, httpx2.ReadError])
 def test_what_was_downloaded_is_kept_and_that_is_said(kind, sink):
     sink.write(b"some")
-    words = str(told(kind("?", request=REQUEST), "unet/a.safetensors", sink))
+    words = str(download_error(kind("?", request=REQUEST), "unet/a.safetensors", sink))
     assert words.endswith("; what was downloaded is kept and resumed next time")
 
 
@@ -128,8 +128,8 @@ def test_a_link_whose_content_cannot_be_told_again_is_begun_anew(model_server):
 @pytest.mark.parametrize(
     ("status", "words", "tries"),
     [
-        (404, "is not there any more (the server says 404)", 1),
-        (403, "is not given to everybody: agree to its licence", 1),
+        (404, "no longer exists (the server answers 404)", 1),
+        (403, "is gated: accept its licence", 1),
         (400, "the server answers 400: try again later", 1),
         (503, "the server answers 503: try again later", 2),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError, UsageError
-from mezzotint.library.gallery.scanning import put, row_of
+from mezzotint.library.gallery.scanning import row_of, upsert
 from mezzotint.library.gallery.schema import APPLICATION_ID, VERSION, GalleryDatabase
 from mezzotint.library.gallery.walk import FileStamp
 
@@ -21,7 +21,7 @@ def count(connection):
 
 def add(database, number=1):
     rows = [row_of(f"/p/{one}.png", FileStamp(changed=one, bytes=1), None) for one in range(number)]
-    database.run(lambda connection: put(connection, rows))
+    database.run(lambda connection: upsert(connection, rows))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_work_is_whole_or_not_at_all(tmp_path):
     database = GalleryDatabase(tmp_path / "gallery.db")
 
     def half(connection):
-        put(connection, [row_of("/p/a.png", FileStamp(changed=1, bytes=1), None)])
+        upsert(connection, [row_of("/p/a.png", FileStamp(changed=1, bytes=1), None)])
         raise KeyError("half way")
 
     with pytest.raises(KeyError):
@@ -142,7 +142,7 @@ def test_another_programs_file_is_left(tmp_path):
         connection.execute("CREATE TABLE theirs (a)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StorageError, match="no gallery"):
+    with pytest.raises(StorageError, match="not a Mezzotint gallery"):
         GalleryDatabase(path).run(count)
     assert path.read_bytes() == before
 
@@ -159,7 +159,7 @@ def test_a_full_disk_is_told_and_what_was_there_stays(tmp_path):
 
 def test_who_may_not_write_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="make the folder"):
+    with pytest.raises(StorageError, match="create the folder"):
         GalleryDatabase(tmp_path / "file" / "gallery.db").run(count)
     (tmp_path / "gallery.db").mkdir()
     with pytest.raises(StorageError, match="cannot be opened"):
@@ -182,7 +182,7 @@ def test_one_that_another_program_holds(tmp_path, monkeypatch):
 
 def test_halves_of_characters(tmp_path):
     database = GalleryDatabase(tmp_path / "gallery.db")
-    with pytest.raises(UsageError, match="no text"):
+    with pytest.raises(UsageError, match="not valid Unicode"):
         database.run(lambda connection: connection.execute("SELECT ?", ("\ud800",)))
     database.close()
 
@@ -193,7 +193,7 @@ def test_threads_take_turns(tmp_path):
     def work(number):
         for one in range(20):
             row = row_of(f"/p/{number}-{one}.png", FileStamp(changed=1, bytes=1), None)
-            database.run(lambda connection: put(connection, [row]))  # noqa: B023
+            database.run(lambda connection: upsert(connection, [row]))  # noqa: B023
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.memory.footprints.fitting import TOLERANCE, Point, fit, worst_error
-from mezzotint.memory.footprints.footprint import Law
+from mezzotint.memory.footprints.footprint import ScalingLaw
 
 SIZES = (4096, 9216, 16384)
 factors = st.floats(0, 1e6)
 laws = st.builds(
-    Law,
+    ScalingLaw,
     constant=st.floats(1, 1e9),
     per_item=st.floats(0, 1e9),
     per_position=factors,
@@ -29,13 +29,13 @@ def test_what_a_law_made_gives_a_law_that_says_the_same(law):
 
 
 def test_the_simplest_law_is_taken():
-    law = fit(points_of(Law(per_position=98304.0)))
+    law = fit(points_of(ScalingLaw(per_position=98304.0)))
     assert law.per_position == pytest.approx(98304.0)
     assert law.constant == law.per_item == law.per_position_squared == law.once_per_position == 0
 
 
 def test_what_a_batch_shares_is_told_apart():
-    law = fit(points_of(Law(per_position=26000.0, once_per_position=2600.0)))
+    law = fit(points_of(ScalingLaw(per_position=26000.0, once_per_position=2600.0)))
     assert law.once_per_position == pytest.approx(2600.0, rel=1e-3)
     assert law.at(65536, 1) == pytest.approx(65536 * 28600.0)
 
@@ -57,7 +57,7 @@ def test_more_never_takes_less(law):
 
 
 def test_nothing_takes_nothing():
-    assert fit([Point(positions=1, batch=1, value=0.0)]) == Law()
+    assert fit([Point(positions=1, batch=1, value=0.0)]) == ScalingLaw()
 
 
 def test_without_squares_a_law_stays_straight_and_above():

@@ -58,7 +58,7 @@ def test_what_is_damaged_is_refused_or_still_a_footprint(path, value):
 
 @pytest.mark.parametrize("key", [*_TOLD])
 def test_what_lacks_something_is_refused(key):
-    with pytest.raises(ValueError, match="no footprint"):
+    with pytest.raises(ValueError, match="invalid footprint"):
         component_from_json({name: value for name, value in _TOLD.items() if name != key})
 
 

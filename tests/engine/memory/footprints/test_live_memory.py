@@ -5,11 +5,12 @@ import torch
 from small_networks import small_networks
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
+from traced_peaks import traced_peaks
 
 from mezzotint.attention.operation import attention
 from mezzotint.memory.footprints.forward_calls import is_text, known_call
 from mezzotint.memory.footprints.live_memory import GRAIN, attention_operations, counted
-from mezzotint.memory.footprints.tracing import HALF, peak_of
+from mezzotint.memory.footprints.tracing import HALF
 
 
 def test_what_is_let_go_is_counted_no_more():
@@ -84,7 +85,7 @@ def test_prediction_is_what_a_real_pass_takes(class_name):
         known_call(class_name, network, size, 2, 7)
     # Tables that are no buffers lie beside the network here; on a card they are made anew, and are predicted so.
     tables = sum(x.nbytes for m in network.modules() for x in vars(m).values() if isinstance(x, torch.Tensor))
-    (point,) = peak_of(network, class_name, [(size, 2)], tokens=7)
+    (point,) = traced_peaks(network, class_name, [(size, 2)], tokens=7)
     assert memory.peak * 0.99 <= point.value <= memory.peak * 1.01 + tables
 
 
@@ -95,7 +96,7 @@ def test_a_tensor_that_is_held_without_need_shows():
         held = []
         if hold:
             network.down_blocks[0].register_forward_hook(lambda _, __, out: held.append(out[0] + 0))
-        (point,) = peak_of(network, "UNet2DConditionModel", [(16, 1)], tokens=7)
+        (point,) = traced_peaks(network, "UNet2DConditionModel", [(16, 1)], tokens=7)
         return point.value
 
     assert peak(hold=True) - peak(hold=False) >= 32 * 8 * 8 * HALF.itemsize

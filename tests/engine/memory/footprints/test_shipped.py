@@ -6,6 +6,7 @@ import sys
 from importlib import resources
 
 import pytest
+from planned_machines import component_of
 
 from mezzotint.memory.footprints.footprint import block_bytes
 from mezzotint.memory.footprints.shipped import is_shipped, known_graph, shipped, shipped_names
@@ -51,28 +52,28 @@ def test_live_memory_of_denoisers(name, side, batch, expected):
 
 @pytest.mark.parametrize(("side", "batch", "bytes_each", "expected"), SDXL_VAE)
 def test_live_memory_of_decoding(side, batch, bytes_each, expected):
-    live = shipped("sdxl").component("vae").live.at(side * side / PIXELS, batch) * bytes_each / 2 / GIB
+    live = component_of(shipped("sdxl"), "vae").live.at(side * side / PIXELS, batch) * bytes_each / 2 / GIB
     assert live == pytest.approx(expected, rel=TOLERANCE)
 
 
 @pytest.mark.parametrize(("bytes_each", "expected"), [(2, 0.380), (4, 0.761)])
 def test_live_memory_of_decoding_in_tiles(bytes_each, expected):
-    tile = shipped("sdxl").component("vae").live.at(512 * 512 / PIXELS) * bytes_each / 2
+    tile = component_of(shipped("sdxl"), "vae").live.at(512 * 512 / PIXELS) * bytes_each / 2
     assert (tile + 1024 * 1024 * 3 * bytes_each) / GIB == pytest.approx(expected, rel=TOLERANCE)
 
 
 def test_live_memory_of_a_long_prompt():
-    assert shipped("flux").component("text_encoder_2").live.at(512) / GIB == pytest.approx(0.094, rel=TOLERANCE)
+    assert component_of(shipped("flux"), "text_encoder_2").live.at(512) / GIB == pytest.approx(0.094, rel=TOLERANCE)
 
 
 @pytest.mark.parametrize(("name", "component", "expected"), WEIGHTS)
 def test_bytes_of_weights(name, component, expected):
-    assert shipped(name).component(component).bytes("none") / GIB == pytest.approx(expected, rel=0.015)
+    assert component_of(shipped(name), component).bytes("none") / GIB == pytest.approx(expected, rel=0.015)
 
 
 @pytest.mark.parametrize(("side", "measured"), MEASURED_ON_A_4090)
 def test_what_a_card_allocated_is_a_steady_multiple(side, measured):
-    vae = shipped("qwen-image").component("vae")
+    vae = component_of(shipped("qwen-image"), "vae")
     predicted = (vae.live.at(side * side / PIXELS) + vae.bytes("none")) / GIB
     assert 1.18 <= round(measured / predicted, 2) <= 1.22
 
@@ -116,7 +117,7 @@ def test_blocks_stand_in_the_order_in_which_they_run():
 def test_base_and_refiner_share_what_they_have_in_common():
     base, refiner = shipped("sdxl"), shipped("sdxl-refiner")
     for name in ("text_encoder_2", "vae"):
-        assert base.component(name).shared == refiner.component(name).shared != ""
+        assert component_of(base, name).shared == component_of(refiner, name).shared != ""
     assert base.denoiser.shared == ""
 
 

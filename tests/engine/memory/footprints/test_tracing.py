@@ -4,11 +4,12 @@ import pytest
 import torch
 from small_networks import small_networks
 from torch._subclasses.fake_tensor import FakeTensorMode
+from traced_peaks import traced_peaks
 
 from mezzotint.memory.footprints.fitting import worst_error
 from mezzotint.memory.footprints.forward_calls import can_trace, is_text
 from mezzotint.memory.footprints.live_memory import counted
-from mezzotint.memory.footprints.tracing import peak_of, trace
+from mezzotint.memory.footprints.tracing import trace
 from mezzotint.memory.tiling import in_tiles
 
 ELSEWHERE = {"CLIPTextModel": [(77, 1), (77, 3)], "CLIPTextModelWithProjection": [(77, 1), (77, 3)]}
@@ -20,7 +21,7 @@ def test_laws_hold_at_other_sizes(class_name):
     build, tokens = small_networks()[class_name], 0 if is_text(class_name) else 40
     law = trace(build(), class_name, tokens).live
     sizes = ELSEWHERE.get(class_name, [(200, 1), (200, 3)])
-    assert worst_error(law, peak_of(build(), class_name, sizes, tokens)) < 0.05
+    assert worst_error(law, traced_peaks(build(), class_name, sizes, tokens)) < 0.05
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def test_a_card():
     assert facts.speed == speed_of(of_architecture("sm_86"), 28)
     assert not facts.one_memory
     assert not facts.simulated
-    assert any("other programs hold 1.5 GB" in note for note in facts.notes)
+    assert any("other programs use 1.5 GB" in note for note in facts.notes)
     assert (facts.expected_of, facts.link_measured) == ("sm_86 and PCIe 4", False)
 
 
@@ -79,8 +79,8 @@ def test_limits_bind_and_what_is_above_the_machine_is_clipped_and_told():
     above = machine_facts("cuda:0", vram_limit=24 * GB, ram_limit=64 * GB, surroundings=around())
     assert (above.vram_bytes, above.ram_bytes) == (12 * GB, 32 * GB)
     told = " ".join(above.notes)
-    assert "24.0 GB is more than the card has: 12.0 GB" in told
-    assert "64.0 GB is more than RAM has: 32.0 GB" in told
+    assert "24.0 GB exceeds the GPU's memory: using 12.0 GB" in told
+    assert "64.0 GB exceeds RAM: using 32.0 GB" in told
 
 
 def test_what_was_measured_counts():
@@ -91,10 +91,10 @@ def test_what_was_measured_counts():
 
 
 def test_a_control_group_counts_and_what_others_in_it_use():
-    bounds = [Bound(name="its control group", limit=8 * GB, used=7 * GB)]
+    bounds = [Bound(name="its cgroup", limit=8 * GB, used=7 * GB)]
     facts = machine_facts("cpu", surroundings=around(bounds=lambda: bounds))
     assert (facts.ram_bytes, facts.free_ram_bytes) == (8 * GB, 3 * GB)
-    assert "RAM is limited to 8.0 GB by its control group" in facts.notes
+    assert "RAM is limited to 8.0 GB by its cgroup" in facts.notes
 
 
 def test_a_processor_and_a_simulated_card_on_it():
@@ -161,7 +161,7 @@ def test_rates_are_measured_once_and_only_when_they_can_be():
 def test_an_ordinary_machine_says_that_its_figures_are_expected():
     facts = ordinary_machine(8 * GB, 16 * GB)
     assert (facts.architecture, facts.vram_bytes, facts.ram_bytes) == (ORDINARY, 8 * GB, 16 * GB)
-    assert facts.expected_of == "an ordinary card (sm_86, PCIe 4)"
+    assert facts.expected_of == "a typical GPU (sm_86, PCIe 4)"
 
 
 def test_a_card_with_a_name_is_as_fast_as_that():

@@ -21,7 +21,7 @@ def test_version_2_with_the_groups_above():
         "/sys/fs/cgroup/user.slice/memory.current": f"{3 * GB}\n",
         "/sys/fs/cgroup/user.slice/memory.stat": f"anon 5\ninactive_file {GB}\n",
     }
-    assert list(group_bounds(reader(files))) == [Bound(name="its control group", limit=4 * GB, used=2 * GB)]
+    assert list(group_bounds(reader(files))) == [Bound(name="its cgroup", limit=4 * GB, used=2 * GB)]
 
 
 def test_version_2_in_a_container_that_sees_only_its_root():
@@ -41,7 +41,7 @@ def test_version_1():
         "/sys/fs/cgroup/memory/a/memory.stat": f"total_inactive_file {GB // 2}\n",
         "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
     }
-    assert list(group_bounds(reader(files))) == [Bound(name="its control group", limit=2 * GB, used=GB // 2)]
+    assert list(group_bounds(reader(files))) == [Bound(name="its cgroup", limit=2 * GB, used=GB // 2)]
 
 
 @pytest.mark.parametrize("said", [None, "", "nonsense", "0:", "0::/a", "5:memory:/b\n", "\n\n"])

@@ -6,7 +6,7 @@ import pytest
 
 from mezzotint.memory.footprints.shipped import shipped
 from mezzotint.memory.machine.probe import ordinary_machine
-from mezzotint.memory.planning.phases import guidances
+from mezzotint.memory.planning.phases import guidance_modes
 from mezzotint.memory.planning.planner import plan
 from mezzotint.memory.planning.task import task_of
 
@@ -25,12 +25,12 @@ GB = 2**30
 )
 def test_the_halves_of_the_guidance_come_as_all_models_can_have_them(first, second, expected):
     models = [replace(shipped("starter-xl"), halves=halves) for halves in (first, second) if halves]
-    assert guidances(task_of(models)) == expected
+    assert guidance_modes(task_of(models)) == expected
 
 
 def test_without_guidance_there_are_no_halves():
     model = replace(shipped("starter-xl"), guided=False, halves=("sequential",))
-    assert guidances(task_of((model,))) == ("batched",)
+    assert guidance_modes(task_of((model,))) == ("batched",)
 
 
 @pytest.mark.parametrize(("ram", "expected"), [(64, "sequential"), (16, "batched")])

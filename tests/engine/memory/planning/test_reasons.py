@@ -26,35 +26,35 @@ def test_streamed_blocks_are_counted():
 
 def test_with_room_for_all_there_is_nothing_to_explain():
     told = plan(task(usual_model()), card(24 * GB, 64 * GB)).reasons
-    assert told[0].endswith("everything stays in place")
+    assert told[0].endswith("everything stays loaded")
     assert [line.partition(" ")[0] for line in told] == ["needs", "the", "loading"]
 
 
 def test_what_is_there_in_turns_because_others_hold_memory_is_told_so():
     told = plan(task(usual_model()), card(24 * GB, 64 * GB, free_vram_bytes=3 * GB)).reasons
-    assert "have 24.0 GB: networks take turns" in told[0]
+    assert "have 24.0 GB: models are swapped in and out" in told[0]
 
 
 def test_loading_leaves_quantizing_out_and_says_so():
     machine = card(24 * GB, 64 * GB, disk_rate=1e8)
     told = " ".join(plan(task(usual_model(), quantization="int8"), machine).reasons)
-    assert "loading takes about" in told and "beside quantizing" in told
-    assert "beside quantizing" not in " ".join(plan(task(usual_model()), machine).reasons)
+    assert "loading takes about" in told and "plus quantizing" in told
+    assert "plus quantizing" not in " ".join(plan(task(usual_model()), machine).reasons)
 
 
 def test_a_disk_that_serves_is_told():
     told = " ".join(plan(task(usual_model()), card(6 * GB, 1500 * MB), policy="fast").reasons)
-    assert "RAM does not hold all" in told
+    assert "RAM is too small" in told
     assert "read from disk" in told
 
 
 @pytest.mark.parametrize(
     ("timed", "link", "told"),
     [
-        (False, False, "times are expected of a card of mine, not measured"),
-        (False, True, "times of copies were measured on this device; of steps they are expected of sm_86"),
-        (True, False, "times of steps are those measured on this device, of copies those expected of a card of mine"),
-        (True, True, "times of steps are those measured on this device"),
+        (False, False, "times are estimates for a card of mine, not measured"),
+        (False, True, "copy times were measured on this device; step times are estimates for sm_86"),
+        (True, False, "step times were measured on this device; copy times are estimates for a card of mine"),
+        (True, True, "step times were measured on this device"),
     ],
 )
 def test_what_was_measured_is_told_from_what_is_expected(timed, link, told):

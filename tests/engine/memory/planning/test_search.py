@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from planned_machines import MB, card, component, model, processor, task, usual_model
 
 from mezzotint.memory.machine.calibration import Calibration
-from mezzotint.memory.planning.problem import Hosts, Limits, Precision, Problem
-from mezzotint.memory.planning.search import fastest, least, presences
+from mezzotint.memory.planning.problem import HostTiers, Limits, Precision, Problem
+from mezzotint.memory.planning.search import fastest, presence_options, smallest_solution
 
 TIERS = ("ram", "disk")
 
@@ -17,9 +17,9 @@ TIERS = ("ram", "disk")
 def by_trying_everything(problem, precision, tile, limits):
     """The least time of all plans, without one bound."""
     best = math.inf
-    every = itertools.starmap(Hosts, itertools.product(TIERS, TIERS))
+    every = itertools.starmap(HostTiers, itertools.product(TIERS, TIERS))
     locked = [each for hosts in every for each in problem.with_locks(precision, hosts, limits.pinned)]
-    for guidance, hosts in itertools.product(problem.guidances, locked):
+    for guidance, hosts in itertools.product(problem.guidance_modes, locked):
         assert sum(hosts.locked.values()) <= limits.pinned
         if problem.host_bytes(precision, hosts) > limits.ram:
             continue
@@ -46,7 +46,7 @@ def by_trying_everything(problem, precision, tile, limits):
 
 
 def every_way(problem, part, scheme):
-    for present, arrivals in presences(problem, part):
+    for present, arrivals in presence_options(problem, part):
         for layout in problem.layouts(part, scheme):
             yield present, arrivals, layout
 
@@ -114,7 +114,7 @@ def test_the_smallest_solution_takes_the_smallest_peak():
     assert fastest(problem, precision, 256, Limits(peak, ram, 0)) is not None
     assert fastest(problem, precision, 256, Limits(peak - 1, ram, 0)) is None
     assert fastest(problem, precision, 256, Limits(peak, ram - 1, 0)) is None
-    assert {placed.layout.resident for placed in least(problem, precision, 256).placed} == {0}
+    assert {placed.layout.resident for placed in smallest_solution(problem, precision, 256).placed} == {0}
 
 
 def test_with_room_for_all_nothing_moves():
@@ -161,4 +161,4 @@ def test_a_network_of_two_stages_works_in_both():
     problem = Problem(task(twice, twice), card(2**33, 2**34), Calibration())
     unet = problem.parts("batched", 0)[0]
     assert unet.phases == (1, 2)
-    assert next(presences(problem, unet)) == ((1, 2), 1)
+    assert next(presence_options(problem, unet)) == ((1, 2), 1)

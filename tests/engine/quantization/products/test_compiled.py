@@ -137,14 +137,14 @@ def misaligned(weight):
     [
         (ok(x=seeded(3, 128)), r"x is torch\.float32"),
         (ok(x=torch.empty(3, 128, dtype=BF16, device="meta")), "x is on meta; the kernels run on cpu"),
-        (ok(weight=quantized(Int8(dynamic=False))), "no format whose products are of integers"),
-        (ok(weight=quantized(Nf4())), "no format whose products are of integers"),
-        (ok(k=72), "72 columns, no multiple of 16"),
-        (ok(weight=quantized(Int8(dynamic=True), n=30)), "30 rows, no multiple of 8"),
+        (ok(weight=quantized(Int8(dynamic=False))), "has no integer products"),
+        (ok(weight=quantized(Nf4())), "has no integer products"),
+        (ok(k=72), "72 columns, not a multiple of 16"),
+        (ok(weight=quantized(Int8(dynamic=True), n=30)), "30 rows, not a multiple of 8"),
         (ok(bias=seeded(24)), r"bias is torch\.float32"),
         (ok(x=seeded(3, 128).half().requires_grad_()), "gradients"),
         (ok(branch=Branch(down=seeded(4, 128).requires_grad_(), up=seeded(24, 4))), "gradients"),
-        (ok(weight=misaligned(quantized(Int8(dynamic=True)))), "weight begins 8 bytes past"),
+        (ok(weight=misaligned(quantized(Int8(dynamic=True)))), "weight is misaligned by 8 bytes"),
     ],
 )
 def test_what_the_kernels_cannot_do_is_left_to_others(library, call, message):
@@ -179,4 +179,4 @@ def test_without_rows_nothing_is_launched(library):
 
 def test_formats_say_whether_there_are_kernels():
     assert unsupported(LowRank4(), (24, 128)) is None
-    assert "no multiple of 64" in unsupported(LowRank4(), (24, 96))
+    assert "not a multiple of 64" in unsupported(LowRank4(), (24, 96))

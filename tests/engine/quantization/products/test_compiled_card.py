@@ -7,11 +7,11 @@ from fake_card.install import fake_card
 from fake_products import FakeProducts
 
 from mezzotint.dispatch.library import Preparation, Unavailable, open_installed
-from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.products.self_test import run_self_test
+from mezzotint.quantization.random_weights import random_quantized_weight
 
 FORMATS = [Int8(dynamic=True, group=64), Int8(dynamic=True), LowRank4(group=64)]
 SHAPES = [(1, 320, 640), (17, 328, 1280), (77, 1280, 2048), (300, 640, 640)]  # rows, outputs, columns
@@ -49,7 +49,7 @@ def test_layers_are_as_by_the_plain_path(place, format_, rank):
         return torch.randn(size, generator=generator).to(device).half()
 
     for rows, outputs, columns in SHAPES:
-        weight = drawn_weight(format_, (outputs, columns), torch.Generator(device).manual_seed(1))
+        weight = random_quantized_weight(format_, (outputs, columns), torch.Generator(device).manual_seed(1))
         x, bias = draw(rows, columns), draw(outputs)
         branches = [Branch(down=draw(rank, columns) / 50, up=draw(outputs, rank) / 20)] if rank else []
         out = kernels(x, weight, bias, branches[0] if rank else None)
@@ -59,7 +59,7 @@ def test_layers_are_as_by_the_plain_path(place, format_, rank):
 @pytest.mark.parametrize("preparation", [Preparation.GELU_TANH, Preparation.GEGLU])
 def test_an_activation_on_the_way(place, preparation):
     kernels, device = place
-    weight = drawn_weight(FORMATS[0], (640, 2560), torch.Generator(device).manual_seed(1))
+    weight = random_quantized_weight(FORMATS[0], (640, 2560), torch.Generator(device).manual_seed(1))
     x = torch.randn(100, 5120 if preparation is Preparation.GEGLU else 2560, device=device).half()
     active = torch.nn.functional.gelu(x.float(), approximate="tanh")
     if preparation is Preparation.GEGLU:
@@ -71,7 +71,7 @@ def test_an_activation_on_the_way(place, preparation):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_branches_are_in_memory_once(dtype):
     """Of a network in slots a second copy of each would stay, which no plan counts."""
-    weight = drawn_weight(LowRank4(group=64), (640, 640), torch.Generator().manual_seed(1))
+    weight = random_quantized_weight(LowRank4(group=64), (640, 640), torch.Generator().manual_seed(1))
     with fake_card() as card, torch.inference_mode():
         there = {name: tensor.to("cuda:0") for name, tensor in weight.tensors.items()}
         moved = QuantizedWeight(format=weight.format, tensors=there, shape=weight.shape)

@@ -29,7 +29,7 @@ def quantized(network, format_):
     linear = {name: each.weight.float() for name, each in network.named_modules() if isinstance(each, nn.Linear)}
     swap_in(network, dict.fromkeys(linear, format_))
     for name, layer in quantized_layers(network):
-        layer.take(layer.format.quantize(linear[name]))
+        layer.set_tensors(layer.format.quantize(linear[name]))
     return network
 
 

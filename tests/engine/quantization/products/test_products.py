@@ -23,7 +23,7 @@ def notices():
 
 def layer(format_, n=24, k=128):
     made = QuantizedLinear(format_, (n, k), seeded(n, seed=2).half())
-    made.take(format_.quantize(seeded(n, k, seed=1)))
+    made.set_tensors(format_.quantize(seeded(n, k, seed=1)))
     return made
 
 
@@ -62,7 +62,7 @@ def test_what_the_kernels_cannot_do_is_counted_and_told_once(notices):
         for _ in range(2):
             assert relative(odd(x(k=72)), odd.weight.format.product(x(k=72), odd.weight.tensors, odd.shape)) < 2
         model[0](seeded(3, 128))
-    reasons = ["the weight has 72 columns, no multiple of 16", "x is torch.float32; the kernels take torch.float16"]
+    reasons = ["the weight has 72 columns, not a multiple of 16", "x is torch.float32; the kernels take torch.float16"]
     assert [fallback.calls for fallback in session.fallbacks] == [2, 1]
     assert all(told.reason.startswith(why) for told, why in zip(session.fallbacks, reasons, strict=True))
     assert session.integers.used == "kernels"
@@ -103,9 +103,9 @@ def test_the_self_test_runs_once_for_a_device_and_a_format(notices):
 @pytest.mark.parametrize(
     ("backends", "dtype", "missing"),
     [
-        (ProductBackends(), "float16", "run on an NVIDIA card and the device is cpu"),
+        (ProductBackends(), "float16", "need an NVIDIA GPU, and the device is cpu"),
         (fake_product_backends(error=Unavailable("no driver")), "float16", "no driver"),
-        (fake_product_backends(FakeProducts()), "float32", "the dtype is float32"),
+        (fake_product_backends(FakeProducts()), "float32", "not float32"),
     ],
 )
 def test_where_there_are_none_nothing_is_said(notices, backends, dtype, missing):

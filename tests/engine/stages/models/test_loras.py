@@ -104,7 +104,7 @@ def test_they_are_recorded_and_the_image_makes_itself_again(engine, request_for,
     request = request_for(ref(files["ink"], 0.8), ref(files["fog"], -0.5), prompt="a house <lora:other:1>")
     events = []
     first = run(engine, request, events)
-    assert "give the file with --lora" in notices(events)["lora_tags_ignored"]
+    assert "tags in a prompt are ignored" in notices(events)["lora_tags_ignored"]
     used = first.stages[0].loras
     assert [(Path(one.file.path).stem, one.weight) for one in used] == [("ink", 0.8), ("fog", -0.5)]
     path = Path(first.images[0].path)
@@ -264,5 +264,5 @@ def test_more_than_anyone_needs_are_refused(engine, request_for, files):
 def test_those_for_no_stage_are_refused(engine, request_for, files):
     request = request_for(ref(files["ink"]))
     stage = replace(request.cascade.stages[0], loras=())
-    with pytest.raises(UsageError, match=r"ink\.safetensors is for no stage"):
+    with pytest.raises(UsageError, match=r"ink\.safetensors is not used"):
         run(engine, replace(request, cascade=Cascade(stages=(stage,))))

@@ -62,7 +62,7 @@ def settled(monkeypatch, residency, locker):
             phases=(),
             pinned_bytes=SIZE if pinned is None else pinned,
         )
-        model_cache._settle(residency, model, part)
+        model_cache._arrange(residency, model, part)
         residency.lock({"unet": model_cache._to_lock(part)}, 8 * MB, locker)
         return residency["unet"]
 
@@ -79,7 +79,7 @@ def test_more_that_stay_than_planned_are_no_reason_to_lock_anew(settled, residen
     assert again is network
     assert (again.resident, again.slots, again.entered) == (2, 2, False)
     assert locker.locked == before
-    assert all(weight.source.at_once for weight in again.weights)
+    assert all(weight.source.supports_async_copy for weight in again.weights)
 
 
 def test_another_plan_takes_the_network_as_it_lies(settled, locker):
@@ -124,6 +124,6 @@ def test_of_a_plan_what_runs_most_often_is_locked_first(monkeypatch, locker):
     monkeypatch.setattr(model_cache, "open_device", lambda *_, **words: open_device(torch.device("cpu"), **words))
     placement = room.placement([model], job_plan, None)
     unet, text = (placement._residency[model_cache.network_key(model, name)] for name in ("unet", "text"))
-    assert all(weight.source.at_once for weight in unet.weights)
+    assert all(weight.source.supports_async_copy for weight in unet.weights)
     assert 0 < text.pinned_bytes <= budget - unet.pinned_bytes
     room.close()

@@ -8,7 +8,7 @@ from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.quantization.policy import Choice
-from mezzotint.stages.models.precision import Schemes, choices_of, settle_schemes
+from mezzotint.stages.models.precision import Schemes, choices_of, resolve_schemes
 
 
 def stage(path):
@@ -24,8 +24,8 @@ def pixart(tiny_pixart_folder):
 
 
 def test_what_was_asked_for_is_had_and_nothing_else():
-    assert settle_schemes("int4", "auto") == Schemes(denoiser="int4", text="none")
-    assert settle_schemes("auto", "int8") == Schemes(denoiser="none", text="int8")
+    assert resolve_schemes("int4", "auto") == Schemes(denoiser="int4", text="none")
+    assert resolve_schemes("auto", "int8") == Schemes(denoiser="none", text="int8")
 
 
 def test_choices_are_of_the_network_that_makes_images_and_of_all_text_encoders(tiny_sdxl_folder, pixart):

@@ -31,7 +31,7 @@ def rung(name, times, **how):
 
 def run(work, rungs, *, strict=False):
     told = []
-    recovery = Recovery(strict=strict, tell=lambda code, message: told.append((code, message)))
+    recovery = Recovery(strict=strict, notify=lambda code, message: told.append((code, message)))
     return recovery.run(work.make, work.reset, rungs, "step 3"), recovery, told
 
 
@@ -52,7 +52,7 @@ def test_each_rung_is_taken_while_it_gives_something():
 
 
 def test_the_end_of_the_ladder_is_told_with_numbers():
-    with pytest.raises(OutOfMemory, match=r"step 3 .* nothing is left .* 3\.00 GiB; make a smaller image"):
+    with pytest.raises(OutOfMemory, match=r"step 3 .* nothing more can be freed: .* 3\.00 GiB; make a smaller image"):
         run(LoadedJob(3), [rung("a", 2)])
 
 
@@ -66,7 +66,7 @@ def test_the_machine_s_own_memory_is_told_with_numbers(error):
 
 def test_strict_takes_nothing_that_changes_the_image():
     changes = rung("smaller tiles", 5, changes_image=True)
-    with pytest.raises(OutOfMemory, match="without --strict"):
+    with pytest.raises(OutOfMemory, match="leave out --strict"):
         run(LoadedJob(2), [rung("a", 1), changes], strict=True)
     done, recovery, _ = run(LoadedJob(2), [rung("a", 1), changes])
     assert done == "done" and recovery.taken == ("a", "smaller tiles")
@@ -99,7 +99,7 @@ def test_what_failed_is_let_go_before_room_is_made():
         alive.append(held[0]() is not None)
         return "room"
 
-    Recovery(strict=False, tell=lambda *_: None).run(make, lambda: None, [Rung(take=take)], "a step")
+    Recovery(strict=False, notify=lambda *_: None).run(make, lambda: None, [Rung(take=take)], "a step")
     assert alive == [False]
 
 

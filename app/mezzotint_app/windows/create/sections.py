@@ -1,0 +1,189 @@
+"""The collapsible sections of the Create page, for less common settings."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.create.checks import honours_clip_skip
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.create.state import KEPT_FROM_IMAGES, loras_in_use, names_of_settings
+from mezzotint_app.widgets.collapsible_section import CollapsibleSection
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.inputs.choice_box import Choice
+from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.inputs.lora_list import LoraList
+from mezzotint_app.widgets.inputs.path_list import PathList
+from mezzotint_app.widgets.inputs.refiner_hires_box import RefinerHiresBox
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.create.image_input_panel import ImageInputPanel
+from mezzotint_app.windows.create.memory import CreateMemory
+from mezzotint_app.windows.create.references_panel import ReferencesPanel
+from mezzotint_app.windows.create.sampling import CreateSampling
+
+_OF_FIELD = {
+    "image": "image",
+    "references": "references",
+    "loras": "lora",
+    "embeddings": "lora",
+    "refiner": "cascade",
+    "refiner_at": "cascade",
+    "second_scale": "cascade",
+    "second_upscaler": "cascade",
+    "steps": "sampling",
+    "clip_skip": "sampling",
+}
+
+
+class CreateSections(QWidget):
+    """The sections remember whether they are expanded."""
+
+    message = Signal(str)
+
+    def __init__(self, model: CreateModel) -> None:
+        super().__init__()
+        self._model = model
+        self.image_input = ImageInputPanel(model.images)
+        self.image_input.message.connect(self.message)
+        self.references = ReferencesPanel(model.references)
+        self.references.message.connect(self.message)
+        self._references_field = Field(self.tr("Images"), self.references)
+        self.sampling = CreateSampling(model)
+        self.cascade = RefinerHiresBox()
+        self.cascade.edited.connect(lambda name, value: model.chosen.change(**{name: value}))
+        self.loras = LoraList()
+        self.loras.edited.connect(lambda loras: model.chosen.change(loras=loras))
+        self.embeddings = PathList(
+            self.tr("Add embeddings…"), self.tr("Textual inversion files, used by their names in the prompt")
+        )
+        self.embeddings.edited.connect(lambda paths: model.chosen.change(embeddings=paths))
+        self.memory = CreateMemory(model)
+        self._adapters = self._build_adapters()
+        self._sections = {
+            "image": CollapsibleSection(
+                self.tr("Init image"), self.tr("Image to image, inpaint and outpaint"), self.image_input
+            ),
+            "references": CollapsibleSection(
+                self.tr("Reference images"), self.tr("Edit or combine images by an instruction"), self._references_field
+            ),
+            "sampling": CollapsibleSection(
+                self.tr("Sampling"), self.tr("Steps, CFG scale, sampler and schedule"), self.sampling
+            ),
+            "cascade": CollapsibleSection(
+                self.tr("Refiner and hires fix"), self.tr("More than one stage per image"), self.cascade
+            ),
+            "lora": CollapsibleSection(
+                self.tr("LoRA"), self.tr("Small files that add a style or a subject"), self._adapters
+            ),
+            "memory": CollapsibleSection(self.tr("Memory"), self.tr("Weight precision and memory use"), self.memory),
+        }
+        self._kept = plain_label(role="muted", wrap=True)
+        self._forget = icon_button("undo", self.tr("Reset to model default"))
+        self._all_own = QPushButton(icon("undo"), self.tr("Reset to model defaults"))
+        self._build()
+        self.show_model()
+
+    def fields(self) -> dict[str, Field]:
+        """The fields by the names used in problems."""
+        own = self._adapter_fields | {"references": self._references_field}
+        return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | own
+
+    def sections(self) -> dict[str, CollapsibleSection]:
+        """The sections by name."""
+        return self._sections
+
+    def reveal(self, field: str) -> None:
+        """Expand the section that contains a field."""
+        section = self._sections.get(_OF_FIELD.get(field, ""))
+        if section is not None:
+            section.set_open(True)
+
+    def all_own_button(self) -> QPushButton:
+        """The button that resets all settings."""
+        return self._all_own
+
+    def show_model(self) -> None:
+        """Show the current settings."""
+        model = self._model
+        settings, info = model.chosen.settings(), model.chosen.info()
+        self.sampling.show_model()
+        self.memory.show_model()
+        refiners = [Choice(value=one.id, name=one.id) for one in model.models.refiners_for(info)]
+        self.cascade.show_settings(settings, refiners)
+        self.loras.show_loras(settings.loras)
+        self.embeddings.show_paths(settings.embeddings)
+        self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
+        takes = info is not None and info.references > 0
+        self._sections["references"].setVisible(takes or bool(model.references.items()))
+        self._show_kept()
+        self._all_own.setEnabled(model.chosen.is_set(*names_of_settings()))
+        for name, summary in self._summaries().items():
+            self._sections[name].set_summary(summary)
+
+    def _build_adapters(self) -> QWidget:
+        self._adapter_fields = {
+            "loras": Field(self.tr("LoRA files"), self.loras),
+            "embeddings": Field(self.tr("Embeddings (textual inversion)"), self.embeddings),
+        }
+        adapters = QWidget()
+        layout = QVBoxLayout(adapters)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        for field in self._adapter_fields.values():
+            layout.addWidget(field)
+        return adapters
+
+    def _build(self) -> None:
+        kept = QHBoxLayout()
+        kept.setSpacing(8)
+        kept.addWidget(self._kept, 1)
+        kept.addWidget(self._forget)
+        self._forget.clicked.connect(lambda: self._model.chosen.reset(KEPT_FROM_IMAGES))
+        self._all_own.setProperty("role", "quiet")
+        self._all_own.setAccessibleName(self._all_own.text())
+        self._all_own.setToolTip(self.tr("Reset all settings of this model; the prompt stays"))
+        self._all_own.clicked.connect(self._model.chosen.reset_all)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        for name, section in self._sections.items():
+            section.set_open(name in self._model.open_sections())
+            section.toggled.connect(lambda on, name=name: self._model.remember_section(name, on))
+            layout.addWidget(section)
+        self._model.images.image_changed.connect(lambda: self._sections["image"].set_open(True))
+        self._model.references.added.connect(lambda: self._sections["references"].set_open(True))
+        layout.addLayout(kept)
+        layout.addWidget(self._all_own, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _show_kept(self) -> None:
+        settings = self._model.chosen.settings()
+        names = {
+            "prediction_type": self.tr("prediction type {value}"),
+            "zero_terminal_snr": self.tr("zero terminal SNR {value}"),
+            "weights": self.tr("{value} weights"),
+            "dtype": self.tr("{value} precision"),
+            "vae_tile": self.tr("{value}-pixel tiles"),
+            "strict": self.tr("strict"),
+        }
+        kept = [
+            names[name].format(value=getattr(settings, name))
+            for name in KEPT_FROM_IMAGES
+            if self._model.chosen.is_set(name)
+        ]
+        self._kept.setText(self.tr("From an image: {names}").format(names=", ".join(kept)) if kept else "")
+        self._kept.setVisible(bool(kept))
+        self._forget.setVisible(bool(kept))
+
+    def _summaries(self) -> dict[str, str]:
+        settings = self._model.chosen.settings()
+        stages = [settings.refiner] if settings.refiner is not None else []
+        if settings.second_pass:
+            stages.append(self.tr("hires fix"))
+        used, references = len(loras_in_use(settings)), len(self._model.references.items())
+        return {
+            "image": self.tr("1 in use") if self._model.images.path() else "",
+            "references": self.tr("{count} in use").format(count=references) if references else "",
+            "sampling": self.sampling.summary(),
+            "cascade": ", ".join(stages),
+            "lora": self.tr("{count} in use").format(count=used) if used else "",
+            "memory": self.memory.summary(),
+        }

@@ -1,0 +1,49 @@
+"""Make the paths of a request absolute: those of a job are relative to the folder of its file."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.images.naming import from_home
+from mezzotint.protocol import GenerateRequest, LoraRef, ModelRef, Stage
+
+_MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
+
+
+def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest:
+    """Return the request with absolute paths, so that it can be run from any folder."""
+    return replace(
+        request,
+        images=tuple(replace(image, path=absolute(image.path, base)) for image in request.images),
+        embeddings=tuple(absolute(path, base) for path in request.embeddings),
+        loras=_loras(request.loras, base),
+        cascade=replace(request.cascade, stages=tuple(_stage(stage, base) for stage in request.cascade.stages)),
+    )
+
+
+def absolute(path: str, base: Path) -> str:
+    """Return an absolute path, relative to `base` unless it is already absolute or begins with ~."""
+    return str(from_home(path)) if path.startswith("~") else os.path.abspath(base / path)  # noqa: PTH100
+
+
+def _loras(loras: tuple[LoraRef, ...], base: Path) -> tuple[LoraRef, ...]:
+    return tuple(replace(lora, path=absolute(lora.path, base)) for lora in loras)
+
+
+def _stage(stage: Stage, base: Path) -> Stage:
+    return replace(
+        stage,
+        model=None if stage.model is None else _model(stage.model, base),
+        loras=None if stage.loras is None else _loras(stage.loras, base),
+        weights=None if stage.weights is None else absolute(stage.weights, base),
+    )
+
+
+def _model(model: ModelRef, base: Path) -> ModelRef:
+    return replace(model, id=absolute_model(model.id, base))
+
+
+def absolute_model(name: str, base: Path) -> str:
+    """Make a model path absolute; a catalog id stays, even if a folder has its name: the engine tries ids first."""
+    looks_like_path = name.startswith(".") or Path(name).suffix.lower() in _MODEL_FILES
+    return absolute(name, base) if looks_like_path and os.path.lexists(base / name) else name

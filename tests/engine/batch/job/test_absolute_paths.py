@@ -1,0 +1,28 @@
+"""Paths of a job, from its folder or from a home."""
+
+from pathlib import Path
+
+import pytest
+
+from mezzotint.batch.job.absolute_paths import absolute
+from mezzotint.errors import UsageError
+from mezzotint.images.naming import from_home
+
+
+def test_a_path_is_from_its_folder_or_from_the_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "me"))
+    assert absolute("a/b.png", tmp_path) == str(tmp_path / "a" / "b.png")
+    assert absolute(str(tmp_path / "c"), tmp_path / "a") == str(tmp_path / "c")
+    assert absolute("~/b.png", tmp_path) == str(tmp_path / "me" / "b.png")
+    assert from_home("b.png") == Path("b.png")
+
+
+@pytest.mark.parametrize("read", [from_home, lambda path: absolute(path, Path("/"))])
+def test_the_home_of_nobody_is_told(read, monkeypatch):
+    def expanduser(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", expanduser)  # Windows makes one up
+    with pytest.raises(UsageError, match=r"the home folder in ~nobody.x is unknown: write the full path"):
+        read("~nobody/x")

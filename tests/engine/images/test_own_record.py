@@ -1,0 +1,92 @@
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from mezzotint.images.own_record import MAX_RECORD, metadata_of_record
+from mezzotint.images.record import ImageRecord, record_to_json
+from mezzotint.images.untrusted import UnreadableError
+from mezzotint.protocol import Cascade, FileUsed, ImageInput, LoraRef, LoraUsed, ModelRef, Output, Stage
+
+MakeRecord = Callable[..., ImageRecord]
+
+
+def test_a_record_gives_its_request_and_the_common_words(make_record: MakeRecord) -> None:
+    record = make_record(prompt="a\x1bb", negative_prompt="c", strength=0.5)
+    found = metadata_of_record(record_to_json(record))
+    assert found.request == record.request
+    assert (found.prompt, found.negative_prompt, found.strength) == ("ab", "c", 0.5)
+    assert (found.width, found.height, found.seed, found.steps) == (48, 32, 965400086, 20)
+    assert (found.sampler, found.schedule, found.guidance_scale) == ("dpmpp_2m", "karras", 7.5)
+    assert (found.model, found.model_hash) == ("sd_xl_base_1.0", "0123456789")
+    assert found.other["torch"] == "2.13.0" and found.other["device"] == "cpu"
+    assert found.other["pixels_sha256"] == record.image.sha256
+
+
+def test_an_image_does_not_say_where_the_next_one_goes(make_record: MakeRecord) -> None:
+    output = Output(path="/home/someone/.ssh/key.png", overwrite=True, preview_folder="/tmp")
+    found = metadata_of_record(record_to_json(make_record(output=output, count=10_000)))
+    assert found.request is not None
+    assert found.request.output == Output() and found.request.count == 1
+
+
+@pytest.mark.parametrize("path", ["\\\\host\\share\\a.png", "//host/share/a.png", "/\\host\\a.png"])
+def test_an_image_does_not_call_other_computers(make_record: MakeRecord, path: str) -> None:
+    stage = Stage(model=ModelRef(id=path))
+    for changes in (
+        {"images": (ImageInput(path=path),)},
+        {"embeddings": (path,)},
+        {"loras": (LoraRef(path=path),)},
+        {"cascade": Cascade(stages=(Stage(), Stage(loras=(LoraRef(path=path),))))},
+        {"cascade": Cascade(stages=(Stage(), stage))},
+    ):
+        with pytest.raises(UnreadableError, match="another computer"):
+            metadata_of_record(record_to_json(make_record(**changes)))
+
+
+def test_an_empty_cascade_is_no_trouble(make_record: MakeRecord) -> None:
+    record = replace(make_record(cascade=Cascade(stages=())), stages=())
+    found = metadata_of_record(record_to_json(record))
+    assert (found.model, found.steps, found.model_hash) == (None, None, None)
+
+
+def test_a_newer_version_says_to_update(make_record: MakeRecord) -> None:
+    data = json.loads(record_to_json(make_record())) | {"schema_version": 2, "new": 1}
+    with pytest.raises(UnreadableError, match=r"newer Mezzotint .*record version 2.*update"):
+        metadata_of_record(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("", "damaged"),
+        ("[]", "no version"),
+        ("{}", "no version"),
+        ('{"schema_version": true}', "no version"),
+        ('{"schema_version": 1}', "damaged"),
+        ('{"schema_version": 1, "schema_version": 1}', "damaged"),
+        ("[" * 100_000, "damaged"),
+        (" " * (MAX_RECORD + 1), "at most"),
+    ],
+)
+def test_damage_is_told(written: str, why: str) -> None:
+    with pytest.raises(UnreadableError, match=why):
+        metadata_of_record(written)
+
+
+def test_a_wrong_field_is_damage(make_record: MakeRecord) -> None:
+    data = json.loads(record_to_json(make_record()))
+    data["request"]["prompt"] = 7
+    with pytest.raises(UnreadableError, match=r"damaged .*request\.prompt"):
+        metadata_of_record(json.dumps(data))
+
+
+def test_loras_are_told_with_their_weights(make_record: MakeRecord) -> None:
+    record = make_record()
+    file = FileUsed(path="C:\\l\\ink.safetensors", sha256="0" * 64, bytes=1)
+    lora = LoraUsed(file=file, weight=0.8, tensors_sha256="1" * 64)
+    stage = replace(record.stages[0], loras=(lora, replace(lora, weight=-1.0)))
+    found = metadata_of_record(record_to_json(replace(record, stages=(stage, stage))))
+    assert found.other["loras"] == "ink.safetensors:0.8, ink.safetensors:-1"
+    assert "loras" not in metadata_of_record(record_to_json(record)).other
