@@ -32,7 +32,7 @@ FORBIDDEN_MODULES = {
     "http.server",
 }
 # A socket pair inside the process: on Windows Python can wake Qt's event loop in no other way.
-ALLOWED = {("app/mezzotint_app/asked_to_end.py", "socket")}
+ALLOWED = {("app/mezzotint_app/shutdown_signals.py", "socket")}
 FORBIDDEN_UNLESS_FALSE = {"shell", "trust_remote_code", "allow_pickle"}
 QTS_NAME = re.compile(r"[a-z]+[A-Z]")  # overrides of Qt's methods are documented by Qt
 FORBIDDEN_METHODS = {"setHtml", "bind_and_activate"}

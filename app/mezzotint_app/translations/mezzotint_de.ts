@@ -86,6 +86,10 @@
         <translation>Der Batch</translation>
     </message>
     <message>
+        <source>The duration is not known yet.</source>
+        <translation>Die Dauer ist noch nicht bekannt.</translation>
+    </message>
+    <message>
         <source>The images need about {size}</source>
         <translation>Die Bilder brauchen etwa {size}</translation>
     </message>
@@ -100,10 +104,6 @@
     <message>
         <source>The seed is locked: set it to Random on the Create page and copy the settings again.</source>
         <translation>Der Seed ist gesperrt: auf der Seite „Erstellen“ auf „Zufällig“ stellen und die Einstellungen erneut kopieren.</translation>
-    </message>
-    <message>
-        <source>The duration is not known yet.</source>
-        <translation>Die Dauer ist noch nicht bekannt.</translation>
     </message>
     <message>
         <source>already done</source>
@@ -285,6 +285,10 @@
         <translation>Vollständige Fehlermeldung</translation>
     </message>
     <message>
+        <source>Generate the missing images; nothing is generated twice</source>
+        <translation>Fehlende Bilder generieren; nichts wird doppelt generiert</translation>
+    </message>
+    <message>
         <source>It has not responded for some minutes. Use “Stop at once”, then “Resume”: nothing is lost.</source>
         <translation>Er reagiert seit einigen Minuten nicht. „Sofort stoppen“ und dann „Fortsetzen“ verwenden: Es geht nichts verloren.</translation>
     </message>
@@ -295,10 +299,6 @@
     <message>
         <source>Log</source>
         <translation>Protokoll</translation>
-    </message>
-    <message>
-        <source>Generate the missing images; nothing is generated twice</source>
-        <translation>Fehlende Bilder generieren; nichts wird doppelt generiert</translation>
     </message>
     <message>
         <source>Open folder</source>
@@ -379,269 +379,6 @@
             <numerusform>%n weiteres fehlgeschlagen</numerusform>
             <numerusform>%n weitere fehlgeschlagen</numerusform>
         </translation>
-    </message>
-</context>
-<context>
-    <name>BatchList</name>
-    <message>
-        <source>Choose an image folder or enter prompts on the left, check the preview, and start. A batch resumes where it stopped, even after the computer was restarted.</source>
-        <translation>Links einen Bilderordner wählen oder Prompts eingeben, die Vorschau prüfen und starten. Ein Batch wird dort fortgesetzt, wo er gestoppt wurde, auch nach einem Neustart des Computers.</translation>
-    </message>
-    <message>
-        <source>No batches yet</source>
-        <translation>Noch keine Batches</translation>
-    </message>
-    <message>
-        <source>Remove</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
-        <source>Remove from list</source>
-        <translation>Aus der Liste entfernen</translation>
-    </message>
-    <message>
-        <source>The images of this batch are kept. To resume it later, start a batch with the same output folder.</source>
-        <translation>Die Bilder dieses Batches bleiben erhalten. Um ihn später fortzusetzen, einen Batch mit demselben Ausgabeordner starten.</translation>
-    </message>
-</context>
-<context>
-    <name>BatchLogDialog</name>
-    <message>
-        <source>Batch log</source>
-        <translation>Batch-Protokoll</translation>
-    </message>
-    <message>
-        <source>Close the log</source>
-        <translation>Protokoll schließen</translation>
-    </message>
-    <message>
-        <source>Copy</source>
-        <translation>Kopieren</translation>
-    </message>
-    <message>
-        <source>Copy all lines, for a bug report</source>
-        <translation>Alle Zeilen kopieren, für einen Fehlerbericht</translation>
-    </message>
-    <message>
-        <source>Last lines of the log</source>
-        <translation>Letzte Zeilen des Protokolls</translation>
-    </message>
-    <message>
-        <source>Output of the last run</source>
-        <translation>Ausgabe des letzten Laufs</translation>
-    </message>
-</context>
-<context>
-    <name>BatchPreviewPane</name>
-    <message>
-        <source>Keep the rows listed so far</source>
-        <translation>Die bisher aufgeführten Zeilen behalten</translation>
-    </message>
-    <message>
-        <source>List every image that would be generated</source>
-        <translation>Alle Bilder auflisten, die generiert würden</translation>
-    </message>
-    <message>
-        <source>Lists the images that the batch would generate, their sources and file names, how long it takes, and whether the disk has enough space. Nothing is generated.</source>
-        <translation>Listet die Bilder auf, die der Batch generieren würde, mit Quellen und Dateinamen, wie lange es dauert und ob der Speicherplatz reicht. Generiert wird nichts.</translation>
-    </message>
-    <message>
-        <source>Not enough disk space: free some space, or choose another folder.</source>
-        <translation>Zu wenig Speicherplatz: Platz schaffen oder einen anderen Ordner wählen.</translation>
-    </message>
-    <message>
-        <source>Preparing preview: {count} so far</source>
-        <translation>Vorschau wird vorbereitet: bisher {count}</translation>
-    </message>
-    <message>
-        <source>Preview</source>
-        <translation>Vorschau</translation>
-    </message>
-    <message>
-        <source>Preview before you start</source>
-        <translation>Vor dem Start eine Vorschau ansehen</translation>
-    </message>
-    <message>
-        <source>Stop preview</source>
-        <translation>Vorschau stoppen</translation>
-    </message>
-    <message>
-        <source>Stopped after {count}; there may be more.</source>
-        <translation>Nach {count} gestoppt; es können mehr sein.</translation>
-    </message>
-    <message>
-        <source>The table shows only the first {count}.</source>
-        <translation>Die Tabelle zeigt nur die ersten {count}.</translation>
-    </message>
-    <message>
-        <source>This batch cannot be generated with these settings.</source>
-        <translation>Dieser Batch kann mit diesen Einstellungen nicht generiert werden.</translation>
-    </message>
-</context>
-<context>
-    <name>BatchMatrix</name>
-    <message>
-        <source>A setting with several values</source>
-        <translation>Eine Einstellung mit mehreren Werten</translation>
-    </message>
-    <message>
-        <source>CFG scale</source>
-        <translation>CFG-Skala</translation>
-    </message>
-    <message>
-        <source>Hires fix</source>
-        <translation>Hires-Fix</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
-        <source>Sampler</source>
-        <translation>Sampler</translation>
-    </message>
-    <message>
-        <source>Schedule</source>
-        <translation>Schedule</translation>
-    </message>
-    <message>
-        <source>Seed</source>
-        <translation>Seed</translation>
-    </message>
-    <message>
-        <source>Setting {number}</source>
-        <translation>Einstellung {number}</translation>
-    </message>
-    <message>
-        <source>Size</source>
-        <translation>Größe</translation>
-    </message>
-    <message>
-        <source>Steps</source>
-        <translation>Schritte</translation>
-    </message>
-    <message>
-        <source>Strength</source>
-        <translation>Stärke</translation>
-    </message>
-    <message>
-        <source>Values of setting {number}</source>
-        <translation>Werte der Einstellung {number}</translation>
-    </message>
-    <message>
-        <source>Values separated by commas; every image is generated with each of them</source>
-        <translation>Durch Kommas getrennte Werte, Dezimalzahlen mit Punkt (7.5); jedes Bild wird mit jedem davon generiert</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>keine</translation>
-    </message>
-    <message>
-        <source>such as 20, 30</source>
-        <translation>z. B. 20, 30</translation>
-    </message>
-</context>
-<context>
-    <name>BatchModel</name>
-    <message>
-        <source>Job file saved: {path}</source>
-        <translation>Auftragsdatei gespeichert: {path}</translation>
-    </message>
-    <message>
-        <source>Not copied: {names}.</source>
-        <translation>Nicht kopiert: {names}.</translation>
-    </message>
-    <message>
-        <source>{name}, new</source>
-        <translation>{name}, neu</translation>
-    </message>
-</context>
-<context>
-    <name>BatchPage</name>
-    <message>
-        <source>Batches</source>
-        <translation>Batches</translation>
-    </message>
-    <message>
-        <source>Batches and preview</source>
-        <translation>Batches und Vorschau</translation>
-    </message>
-    <message>
-        <source>Fill in this page from a job file</source>
-        <translation>Diese Seite aus einer Auftragsdatei ausfüllen</translation>
-    </message>
-    <message>
-        <source>Generate the images, one after another</source>
-        <translation>Die Bilder nacheinander generieren</translation>
-    </message>
-    <message>
-        <source>Job files</source>
-        <translation>Auftragsdateien</translation>
-    </message>
-    <message>
-        <source>List every image that would be generated; nothing is generated</source>
-        <translation>Alle Bilder auflisten, die generiert würden; generiert wird nichts</translation>
-    </message>
-    <message>
-        <source>Open job file</source>
-        <translation>Auftragsdatei öffnen</translation>
-    </message>
-    <message>
-        <source>Open job file…</source>
-        <translation>Auftragsdatei öffnen…</translation>
-    </message>
-    <message>
-        <source>Preview</source>
-        <translation>Vorschau</translation>
-    </message>
-    <message>
-        <source>Save all settings of this page to a file, for later or for another computer</source>
-        <translation>Alle Einstellungen dieser Seite in einer Datei speichern, für später oder einen anderen Computer</translation>
-    </message>
-    <message>
-        <source>Save job file</source>
-        <translation>Auftragsdatei speichern</translation>
-    </message>
-    <message>
-        <source>Save job file…</source>
-        <translation>Auftragsdatei speichern…</translation>
-    </message>
-    <message>
-        <source>Start</source>
-        <translation>Starten</translation>
-    </message>
-</context>
-<context>
-    <name>BatchPath</name>
-    <message>
-        <source>Choose: {name}</source>
-        <translation>Wählen: {name}</translation>
-    </message>
-</context>
-<context>
-    <name>BatchProcess</name>
-    <message>
-        <source>Python was not found</source>
-        <translation>Python wurde nicht gefunden</translation>
-    </message>
-</context>
-<context>
-    <name>GpuTurn</name>
-    <message>
-        <source>Starting…</source>
-        <translation>Startet…</translation>
-    </message>
-    <message>
-        <source>Waiting for another program: {who} is generating images.</source>
-        <translation>Wartet auf ein anderes Programm: {who} generiert Bilder.</translation>
-    </message>
-    <message>
-        <source>Waiting for the engine to start.</source>
-        <translation>Wartet auf den Start der Engine.</translation>
-    </message>
-    <message>
-        <source>Waiting for the queue to finish. Pause the queue to start now.</source>
-        <translation>Wartet, bis die Warteschlange fertig ist. Um sofort zu starten, die Warteschlange pausieren.</translation>
     </message>
 </context>
 <context>
@@ -894,6 +631,134 @@
     </message>
 </context>
 <context>
+    <name>BatchList</name>
+    <message>
+        <source>Choose an image folder or enter prompts on the left, check the preview, and start. A batch resumes where it stopped, even after the computer was restarted.</source>
+        <translation>Links einen Bilderordner wählen oder Prompts eingeben, die Vorschau prüfen und starten. Ein Batch wird dort fortgesetzt, wo er gestoppt wurde, auch nach einem Neustart des Computers.</translation>
+    </message>
+    <message>
+        <source>No batches yet</source>
+        <translation>Noch keine Batches</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove from list</source>
+        <translation>Aus der Liste entfernen</translation>
+    </message>
+    <message>
+        <source>The images of this batch are kept. To resume it later, start a batch with the same output folder.</source>
+        <translation>Die Bilder dieses Batches bleiben erhalten. Um ihn später fortzusetzen, einen Batch mit demselben Ausgabeordner starten.</translation>
+    </message>
+</context>
+<context>
+    <name>BatchLogDialog</name>
+    <message>
+        <source>Batch log</source>
+        <translation>Batch-Protokoll</translation>
+    </message>
+    <message>
+        <source>Close the log</source>
+        <translation>Protokoll schließen</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy all lines, for a bug report</source>
+        <translation>Alle Zeilen kopieren, für einen Fehlerbericht</translation>
+    </message>
+    <message>
+        <source>Last lines of the log</source>
+        <translation>Letzte Zeilen des Protokolls</translation>
+    </message>
+    <message>
+        <source>Output of the last run</source>
+        <translation>Ausgabe des letzten Laufs</translation>
+    </message>
+</context>
+<context>
+    <name>BatchMatrix</name>
+    <message>
+        <source>A setting with several values</source>
+        <translation>Eine Einstellung mit mehreren Werten</translation>
+    </message>
+    <message>
+        <source>CFG scale</source>
+        <translation>CFG-Skala</translation>
+    </message>
+    <message>
+        <source>Hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Sampler</source>
+        <translation>Sampler</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Schedule</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Setting {number}</source>
+        <translation>Einstellung {number}</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>Values of setting {number}</source>
+        <translation>Werte der Einstellung {number}</translation>
+    </message>
+    <message>
+        <source>Values separated by commas; every image is generated with each of them</source>
+        <translation>Durch Kommas getrennte Werte, Dezimalzahlen mit Punkt (7.5); jedes Bild wird mit jedem davon generiert</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>such as 20, 30</source>
+        <translation>z. B. 20, 30</translation>
+    </message>
+</context>
+<context>
+    <name>BatchModel</name>
+    <message>
+        <source>Job file saved: {path}</source>
+        <translation>Auftragsdatei gespeichert: {path}</translation>
+    </message>
+    <message>
+        <source>Not copied: {names}.</source>
+        <translation>Nicht kopiert: {names}.</translation>
+    </message>
+    <message>
+        <source>{name}, new</source>
+        <translation>{name}, neu</translation>
+    </message>
+</context>
+<context>
     <name>BatchOutputs</name>
     <message>
         <source>A pattern such as {pattern}; the extension follows from the format</source>
@@ -981,6 +846,122 @@
     </message>
 </context>
 <context>
+    <name>BatchPage</name>
+    <message>
+        <source>Batches</source>
+        <translation>Batches</translation>
+    </message>
+    <message>
+        <source>Batches and preview</source>
+        <translation>Batches und Vorschau</translation>
+    </message>
+    <message>
+        <source>Fill in this page from a job file</source>
+        <translation>Diese Seite aus einer Auftragsdatei ausfüllen</translation>
+    </message>
+    <message>
+        <source>Generate the images, one after another</source>
+        <translation>Die Bilder nacheinander generieren</translation>
+    </message>
+    <message>
+        <source>Job files</source>
+        <translation>Auftragsdateien</translation>
+    </message>
+    <message>
+        <source>List every image that would be generated; nothing is generated</source>
+        <translation>Alle Bilder auflisten, die generiert würden; generiert wird nichts</translation>
+    </message>
+    <message>
+        <source>Open job file</source>
+        <translation>Auftragsdatei öffnen</translation>
+    </message>
+    <message>
+        <source>Open job file…</source>
+        <translation>Auftragsdatei öffnen…</translation>
+    </message>
+    <message>
+        <source>Preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
+        <source>Save all settings of this page to a file, for later or for another computer</source>
+        <translation>Alle Einstellungen dieser Seite in einer Datei speichern, für später oder einen anderen Computer</translation>
+    </message>
+    <message>
+        <source>Save job file</source>
+        <translation>Auftragsdatei speichern</translation>
+    </message>
+    <message>
+        <source>Save job file…</source>
+        <translation>Auftragsdatei speichern…</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Starten</translation>
+    </message>
+</context>
+<context>
+    <name>BatchPath</name>
+    <message>
+        <source>Choose: {name}</source>
+        <translation>Wählen: {name}</translation>
+    </message>
+</context>
+<context>
+    <name>BatchPreviewPane</name>
+    <message>
+        <source>Keep the rows listed so far</source>
+        <translation>Die bisher aufgeführten Zeilen behalten</translation>
+    </message>
+    <message>
+        <source>List every image that would be generated</source>
+        <translation>Alle Bilder auflisten, die generiert würden</translation>
+    </message>
+    <message>
+        <source>Lists the images that the batch would generate, their sources and file names, how long it takes, and whether the disk has enough space. Nothing is generated.</source>
+        <translation>Listet die Bilder auf, die der Batch generieren würde, mit Quellen und Dateinamen, wie lange es dauert und ob der Speicherplatz reicht. Generiert wird nichts.</translation>
+    </message>
+    <message>
+        <source>Not enough disk space: free some space, or choose another folder.</source>
+        <translation>Zu wenig Speicherplatz: Platz schaffen oder einen anderen Ordner wählen.</translation>
+    </message>
+    <message>
+        <source>Preparing preview: {count} so far</source>
+        <translation>Vorschau wird vorbereitet: bisher {count}</translation>
+    </message>
+    <message>
+        <source>Preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
+        <source>Preview before you start</source>
+        <translation>Vor dem Start eine Vorschau ansehen</translation>
+    </message>
+    <message>
+        <source>Stop preview</source>
+        <translation>Vorschau stoppen</translation>
+    </message>
+    <message>
+        <source>Stopped after {count}; there may be more.</source>
+        <translation>Nach {count} gestoppt; es können mehr sein.</translation>
+    </message>
+    <message>
+        <source>The table shows only the first {count}.</source>
+        <translation>Die Tabelle zeigt nur die ersten {count}.</translation>
+    </message>
+    <message>
+        <source>This batch cannot be generated with these settings.</source>
+        <translation>Dieser Batch kann mit diesen Einstellungen nicht generiert werden.</translation>
+    </message>
+</context>
+<context>
+    <name>BatchProcess</name>
+    <message>
+        <source>Python was not found</source>
+        <translation>Python wurde nicht gefunden</translation>
+    </message>
+</context>
+<context>
     <name>Batches</name>
     <message>
         <source>A batch for this folder is already running: stop it first.</source>
@@ -989,101 +970,6 @@
     <message>
         <source>Waiting for the previous batch.</source>
         <translation>Wartet auf den vorherigen Batch.</translation>
-    </message>
-</context>
-<context>
-    <name>RefinerHiresBox</name>
-    <message>
-        <source>A model for the last part of the schedule</source>
-        <translation>Ein Modell für den letzten Teil des Schedules</translation>
-    </message>
-    <message>
-        <source>Bicubic</source>
-        <translation>Bikubisch</translation>
-    </message>
-    <message>
-        <source>Bicubic suits most images</source>
-        <translation>Bikubisch passt für die meisten Bilder</translation>
-    </message>
-    <message>
-        <source>Bilinear</source>
-        <translation>Bilinear</translation>
-    </message>
-    <message>
-        <source>Denoising strength</source>
-        <translation>Denoising-Stärke</translation>
-    </message>
-    <message>
-        <source>Factor for width and height</source>
-        <translation>Faktor für Breite und Höhe</translation>
-    </message>
-    <message>
-        <source>Hires fix</source>
-        <translation>Hires-Fix</translation>
-    </message>
-    <message>
-        <source>Hires fix (second pass)</source>
-        <translation>Hires-Fix (zweiter Durchgang)</translation>
-    </message>
-    <message>
-        <source>Lanczos (pixels only)</source>
-        <translation>Lanczos (nur Pixel)</translation>
-    </message>
-    <message>
-        <source>Latents</source>
-        <translation>Latents</translation>
-    </message>
-    <message>
-        <source>Latents are faster, pixels are cleaner</source>
-        <translation>Latents sind schneller, Pixel sauberer</translation>
-    </message>
-    <message>
-        <source>Low sharpens the image; high invents new detail</source>
-        <translation>Niedrig schärft das Bild; hoch erfindet neue Details</translation>
-    </message>
-    <message>
-        <source>Method</source>
-        <translation>Methode</translation>
-    </message>
-    <message>
-        <source>Nearest</source>
-        <translation>Nächster Nachbar</translation>
-    </message>
-    <message>
-        <source>No installed refiner works with this model.</source>
-        <translation>Kein installierter Refiner passt zu diesem Modell.</translation>
-    </message>
-    <message>
-        <source>None</source>
-        <translation>Keiner</translation>
-    </message>
-    <message>
-        <source>Part of the steps done before the switch: 0.8 leaves the last fifth to the refiner</source>
-        <translation>Anteil der Schritte vor dem Wechsel: 0,8 überlässt dem Refiner das letzte Fünftel</translation>
-    </message>
-    <message>
-        <source>Pixels</source>
-        <translation>Pixel</translation>
-    </message>
-    <message>
-        <source>Refiner</source>
-        <translation>Refiner</translation>
-    </message>
-    <message>
-        <source>Refiner switch at</source>
-        <translation>Wechsel zum Refiner bei</translation>
-    </message>
-    <message>
-        <source>Scale</source>
-        <translation>Skalierung</translation>
-    </message>
-    <message>
-        <source>Upscale in</source>
-        <translation>Hochskalieren in</translation>
-    </message>
-    <message>
-        <source>Upscale the image and add finer detail</source>
-        <translation>Das Bild hochskalieren und feinere Details hinzufügen</translation>
     </message>
 </context>
 <context>
@@ -1265,129 +1151,6 @@
     <message>
         <source>The model to generate with</source>
         <translation>Das Modell, mit dem generiert wird</translation>
-    </message>
-</context>
-<context>
-    <name>CreateSections</name>
-    <message>
-        <source>1 in use</source>
-        <translation>1 verwendet</translation>
-    </message>
-    <message>
-        <source>Add embeddings…</source>
-        <translation>Embeddings hinzufügen…</translation>
-    </message>
-    <message>
-        <source>Edit or combine images by an instruction</source>
-        <translation>Bilder nach Anweisung bearbeiten oder kombinieren</translation>
-    </message>
-    <message>
-        <source>Embeddings (textual inversion)</source>
-        <translation>Embeddings (Textual Inversion)</translation>
-    </message>
-    <message>
-        <source>From an image: {names}</source>
-        <translation>Aus einem Bild: {names}</translation>
-    </message>
-    <message>
-        <source>Image to image, inpaint and outpaint</source>
-        <translation>Bild zu Bild, Inpainting und Outpainting</translation>
-    </message>
-    <message>
-        <source>Images</source>
-        <translation>Bilder</translation>
-    </message>
-    <message>
-        <source>Init image</source>
-        <translation>Ausgangsbild</translation>
-    </message>
-    <message>
-        <source>LoRA</source>
-        <translation>LoRA</translation>
-    </message>
-    <message>
-        <source>LoRA files</source>
-        <translation>LoRA-Dateien</translation>
-    </message>
-    <message>
-        <source>Memory</source>
-        <translation>Speicher</translation>
-    </message>
-    <message>
-        <source>More than one stage per image</source>
-        <translation>Mehr als eine Stufe pro Bild</translation>
-    </message>
-    <message>
-        <source>Reference images</source>
-        <translation>Referenzbilder</translation>
-    </message>
-    <message>
-        <source>Refiner and hires fix</source>
-        <translation>Refiner und Hires-Fix</translation>
-    </message>
-    <message>
-        <source>Reset all settings of this model; the prompt stays</source>
-        <translation>Alle Einstellungen dieses Modells zurücksetzen; der Prompt bleibt</translation>
-    </message>
-    <message>
-        <source>Reset to model default</source>
-        <translation>Auf Modellstandard zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Reset to model defaults</source>
-        <translation>Auf Modellstandards zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Sampling</source>
-        <translation>Sampling</translation>
-    </message>
-    <message>
-        <source>Small files that add a style or a subject</source>
-        <translation>Kleine Dateien, die einen Stil oder ein Motiv hinzufügen</translation>
-    </message>
-    <message>
-        <source>Steps, CFG scale, sampler and schedule</source>
-        <translation>Schritte, CFG-Skala, Sampler und Schedule</translation>
-    </message>
-    <message>
-        <source>Textual inversion files, used by their names in the prompt</source>
-        <translation>Textual-Inversion-Dateien, im Prompt über ihre Namen verwendet</translation>
-    </message>
-    <message>
-        <source>Weight precision and memory use</source>
-        <translation>Genauigkeit der Gewichte und Speicherbedarf</translation>
-    </message>
-    <message>
-        <source>hires fix</source>
-        <translation>Hires-Fix</translation>
-    </message>
-    <message>
-        <source>prediction type {value}</source>
-        <translation>Vorhersagetyp {value}</translation>
-    </message>
-    <message>
-        <source>strict</source>
-        <translation>strikt</translation>
-    </message>
-    <message>
-        <source>zero terminal SNR {value}</source>
-        <translation>Zero Terminal SNR {value}</translation>
-    </message>
-    <message>
-        <source>{count} in use</source>
-        <translation>{count} verwendet</translation>
-    </message>
-    <message>
-        <source>{value} precision</source>
-        <translation>Genauigkeit {value}</translation>
-    </message>
-    <message>
-        <source>{value} weights</source>
-        <translation>Gewichte {value}</translation>
-    </message>
-    <message>
-        <source>{value}-pixel tiles</source>
-        <translation>Kacheln von {value} Pixeln</translation>
     </message>
 </context>
 <context>
@@ -1623,12 +1386,12 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Cancel the current job</source>
-        <translation>Den laufenden Auftrag abbrechen</translation>
-    </message>
-    <message>
         <source>Cancel only this image and continue with the next</source>
         <translation>Nur dieses Bild abbrechen und mit dem nächsten weitermachen</translation>
+    </message>
+    <message>
+        <source>Cancel the current job</source>
+        <translation>Den laufenden Auftrag abbrechen</translation>
     </message>
     <message>
         <source>Compare with the first stage</source>
@@ -1711,10 +1474,126 @@
     </message>
 </context>
 <context>
-    <name>Prompts</name>
+    <name>CreateSections</name>
     <message>
-        <source>The text has {count} characters; the limit is {most}. It was not used.</source>
-        <translation>Der Text hat {count} Zeichen, höchstens {most} sind möglich. Er wurde nicht übernommen.</translation>
+        <source>1 in use</source>
+        <translation>1 verwendet</translation>
+    </message>
+    <message>
+        <source>Add embeddings…</source>
+        <translation>Embeddings hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Edit or combine images by an instruction</source>
+        <translation>Bilder nach Anweisung bearbeiten oder kombinieren</translation>
+    </message>
+    <message>
+        <source>Embeddings (textual inversion)</source>
+        <translation>Embeddings (Textual Inversion)</translation>
+    </message>
+    <message>
+        <source>From an image: {names}</source>
+        <translation>Aus einem Bild: {names}</translation>
+    </message>
+    <message>
+        <source>Image to image, inpaint and outpaint</source>
+        <translation>Bild zu Bild, Inpainting und Outpainting</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Init image</source>
+        <translation>Ausgangsbild</translation>
+    </message>
+    <message>
+        <source>LoRA</source>
+        <translation>LoRA</translation>
+    </message>
+    <message>
+        <source>LoRA files</source>
+        <translation>LoRA-Dateien</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>More than one stage per image</source>
+        <translation>Mehr als eine Stufe pro Bild</translation>
+    </message>
+    <message>
+        <source>Reference images</source>
+        <translation>Referenzbilder</translation>
+    </message>
+    <message>
+        <source>Refiner and hires fix</source>
+        <translation>Refiner und Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Reset all settings of this model; the prompt stays</source>
+        <translation>Alle Einstellungen dieses Modells zurücksetzen; der Prompt bleibt</translation>
+    </message>
+    <message>
+        <source>Reset to model default</source>
+        <translation>Auf Modellstandard zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset to model defaults</source>
+        <translation>Auf Modellstandards zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Sampling</source>
+        <translation>Sampling</translation>
+    </message>
+    <message>
+        <source>Small files that add a style or a subject</source>
+        <translation>Kleine Dateien, die einen Stil oder ein Motiv hinzufügen</translation>
+    </message>
+    <message>
+        <source>Steps, CFG scale, sampler and schedule</source>
+        <translation>Schritte, CFG-Skala, Sampler und Schedule</translation>
+    </message>
+    <message>
+        <source>Textual inversion files, used by their names in the prompt</source>
+        <translation>Textual-Inversion-Dateien, im Prompt über ihre Namen verwendet</translation>
+    </message>
+    <message>
+        <source>Weight precision and memory use</source>
+        <translation>Genauigkeit der Gewichte und Speicherbedarf</translation>
+    </message>
+    <message>
+        <source>hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>prediction type {value}</source>
+        <translation>Vorhersagetyp {value}</translation>
+    </message>
+    <message>
+        <source>strict</source>
+        <translation>strikt</translation>
+    </message>
+    <message>
+        <source>zero terminal SNR {value}</source>
+        <translation>Zero Terminal SNR {value}</translation>
+    </message>
+    <message>
+        <source>{count} in use</source>
+        <translation>{count} verwendet</translation>
+    </message>
+    <message>
+        <source>{value} precision</source>
+        <translation>Genauigkeit {value}</translation>
+    </message>
+    <message>
+        <source>{value} weights</source>
+        <translation>Gewichte {value}</translation>
+    </message>
+    <message>
+        <source>{value}-pixel tiles</source>
+        <translation>Kacheln von {value} Pixeln</translation>
     </message>
 </context>
 <context>
@@ -1899,6 +1778,10 @@
         <translation>Die Einstellungen ignorieren und dies als Ausgangsbild verwenden</translation>
     </message>
     <message>
+        <source>Image settings</source>
+        <translation>Bildeinstellungen</translation>
+    </message>
+    <message>
         <source>In the image</source>
         <translation>Im Bild</translation>
     </message>
@@ -1941,10 +1824,6 @@
     <message>
         <source>Setting</source>
         <translation>Einstellung</translation>
-    </message>
-    <message>
-        <source>Image settings</source>
-        <translation>Bildeinstellungen</translation>
     </message>
     <message>
         <source>The image cannot be shown: {0}</source>
@@ -2084,66 +1963,34 @@
     </message>
 </context>
 <context>
-    <name>ProcessExit</name>
+    <name>DryRunTable</name>
     <message>
-        <source>signal {number}</source>
-        <translation>Signal {number}</translation>
+        <source>Action</source>
+        <translation>Aktion</translation>
     </message>
     <message>
-        <source>the system gave no reason</source>
-        <translation>das System nannte keinen Grund</translation>
+        <source>Output file</source>
+        <translation>Ausgabedatei</translation>
     </message>
     <message>
-        <source>{name} could not be started: {detail}. Reinstall Mezzotint.</source>
-        <translation>{name} konnte nicht gestartet werden: {detail}. Mezzotint neu installieren.</translation>
+        <source>Reason</source>
+        <translation>Grund</translation>
     </message>
     <message>
-        <source>{name} could not read an open file. Check whether a model was moved or a drive was disconnected.</source>
-        <translation>{name} konnte eine geöffnete Datei nicht lesen. Prüfen, ob ein Modell verschoben oder ein Laufwerk getrennt wurde.</translation>
+        <source>Seed</source>
+        <translation>Seed</translation>
     </message>
     <message>
-        <source>{name} crashed ({code}).</source>
-        <translation>{name} ist abgestürzt ({code}).</translation>
+        <source>Size</source>
+        <translation>Größe</translation>
     </message>
     <message>
-        <source>{name} exited with code {code}.</source>
-        <translation>{name} endete mit Code {code}.</translation>
+        <source>Source</source>
+        <translation>Quelle</translation>
     </message>
     <message>
-        <source>{name} is missing a part of its installation: {line}. Reinstall Mezzotint.</source>
-        <translation>Ein Teil der Installation fehlt ({name}): {line}. Mezzotint neu installieren.</translation>
-    </message>
-    <message>
-        <source>{name} lost the GPU: the graphics driver failed.</source>
-        <translation>{name} hat die GPU verloren: Der Grafiktreiber ist ausgefallen.</translation>
-    </message>
-    <message>
-        <source>{name} ran out of memory: {needed} GB needed, {free} GB free.</source>
-        <translation>{name} hatte zu wenig Speicher: {needed} GB benötigt, {free} GB frei.</translation>
-    </message>
-    <message>
-        <source>{name} sent an invalid response and was terminated: {detail}</source>
-        <translation>{name} sendete eine ungültige Antwort und wurde beendet: {detail}</translation>
-    </message>
-    <message>
-        <source>{name} stopped responding and was terminated: {detail}</source>
-        <translation>{name} reagierte nicht mehr und wurde beendet: {detail}</translation>
-    </message>
-    <message>
-        <source>{name} used an instruction that this processor does not support.</source>
-        <translation>{name} verwendete einen Befehl, den dieser Prozessor nicht unterstützt.</translation>
-    </message>
-    <message>
-        <source>{name} was stopped.</source>
-        <translation>{name} wurde gestoppt.</translation>
-    </message>
-    <message>
-        <source>{name} was terminated by another program.</source>
-        <translation>{name} wurde von einem anderen Programm beendet.</translation>
-    </message>
-    <message>
-        <source>{name} was terminated by the system, most likely because it ran out of memory.</source>
-        <translation>{name} wurde vom System beendet, wahrscheinlich aus Speichermangel.</translation>
+        <source>Time</source>
+        <translation>Zeit</translation>
     </message>
 </context>
 <context>
@@ -2462,18 +2309,10 @@
     </message>
 </context>
 <context>
-    <name>SectionHeading</name>
+    <name>FullDiskRedirect</name>
     <message>
-        <source>closed</source>
-        <translation>geschlossen</translation>
-    </message>
-    <message>
-        <source>open</source>
-        <translation>offen</translation>
-    </message>
-    <message>
-        <source>{name}, {state}</source>
-        <translation>{name}, {state}</translation>
+        <source>Waiting images will be saved to {folder}. Press Resume to continue.</source>
+        <translation>Wartende Bilder werden in {folder} gespeichert. Zum Weitermachen auf „Fortsetzen“ klicken.</translation>
     </message>
 </context>
 <context>
@@ -2697,6 +2536,10 @@
         <translation>Bilder</translation>
     </message>
     <message>
+        <source>Load settings</source>
+        <translation>Einstellungen laden</translation>
+    </message>
+    <message>
         <source>Move to trash</source>
         <translation>In den Papierkorb</translation>
     </message>
@@ -2739,10 +2582,6 @@
     <message>
         <source>Use as init image</source>
         <translation>Als Ausgangsbild verwenden</translation>
-    </message>
-    <message>
-        <source>Load settings</source>
-        <translation>Einstellungen laden</translation>
     </message>
     <message>
         <source>Your images appear here</source>
@@ -2961,14 +2800,22 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>Watchdog</name>
+    <name>GpuTurn</name>
     <message>
-        <source>it was handling a request</source>
-        <translation>beim Bearbeiten einer Anfrage</translation>
+        <source>Starting…</source>
+        <translation>Startet…</translation>
     </message>
     <message>
-        <source>it was starting</source>
-        <translation>beim Starten</translation>
+        <source>Waiting for another program: {who} is generating images.</source>
+        <translation>Wartet auf ein anderes Programm: {who} generiert Bilder.</translation>
+    </message>
+    <message>
+        <source>Waiting for the engine to start.</source>
+        <translation>Wartet auf den Start der Engine.</translation>
+    </message>
+    <message>
+        <source>Waiting for the queue to finish. Pause the queue to start now.</source>
+        <translation>Wartet, bis die Warteschlange fertig ist. Um sofort zu starten, die Warteschlange pausieren.</translation>
     </message>
 </context>
 <context>
@@ -3005,12 +2852,12 @@ und {n} weitere</translation>
         <translation>Leinwand erweitert: {0} Pixel.</translation>
     </message>
     <message>
-        <source>Everything changes</source>
-        <translation>Alles ändert sich</translation>
-    </message>
-    <message>
         <source>Details change, shapes and colours stay</source>
         <translation>Details ändern sich, Formen und Farben bleiben</translation>
+    </message>
+    <message>
+        <source>Everything changes</source>
+        <translation>Alles ändert sich</translation>
     </message>
     <message>
         <source>Hardly anything changes</source>
@@ -3169,13 +3016,6 @@ und {n} weitere</translation>
     <message>
         <source>{0} × {1} pixels</source>
         <translation>{0} × {1} Pixel</translation>
-    </message>
-</context>
-<context>
-    <name>OutputFolders</name>
-    <message>
-        <source>{folder} is not an absolute path: enter a full path, starting at the root or drive letter.</source>
-        <translation>{folder} ist kein absoluter Pfad: einen vollständigen Pfad eingeben, der mit dem Wurzelverzeichnis oder Laufwerksbuchstaben beginnt.</translation>
     </message>
 </context>
 <context>
@@ -3349,61 +3189,6 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>QuitDialog</name>
-    <message>
-        <source>A batch is running.</source>
-        <translation>Ein Batch läuft.</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>Continue in background</source>
-        <translation>Im Hintergrund fortsetzen</translation>
-    </message>
-    <message>
-        <source>Finished images are kept; the rest waits in the queue</source>
-        <translation>Fertige Bilder bleiben erhalten; der Rest wartet in der Warteschlange</translation>
-    </message>
-    <message>
-        <source>Images are generated without a window; start Mezzotint again to see them</source>
-        <translation>Bilder werden ohne Fenster generiert; Mezzotint erneut starten, um sie zu sehen</translation>
-    </message>
-    <message>
-        <source>It stops after the current image, or immediately if that takes long. Nothing is lost: you can resume it from the list on the Batch page.</source>
-        <translation>Er stoppt nach dem aktuellen Bild oder sofort, wenn das lange dauert. Nichts geht verloren: Er kann in der Liste auf der Seite „Batch“ fortgesetzt werden.</translation>
-    </message>
-    <message>
-        <source>Keep the window open</source>
-        <translation>Das Fenster offen lassen</translation>
-    </message>
-    <message>
-        <source>Mezzotint can continue to generate images in the background; they appear in the gallery. If you quit and pause, you can resume the rest when you start it again.</source>
-        <translation>Mezzotint kann im Hintergrund weiter Bilder generieren; sie erscheinen in der Galerie. Nach „Beenden und pausieren“ kann der Rest beim nächsten Start fortgesetzt werden.</translation>
-    </message>
-    <message>
-        <source>Quit Mezzotint?</source>
-        <translation>Mezzotint beenden?</translation>
-    </message>
-    <message>
-        <source>Quit after this image</source>
-        <translation>Nach diesem Bild beenden</translation>
-    </message>
-    <message>
-        <source>Quit and pause</source>
-        <translation>Beenden und pausieren</translation>
-    </message>
-    <message>
-        <source>Resume on the Batch page generates the rest; nothing is generated twice</source>
-        <translation>„Fortsetzen“ auf der Seite „Batch“ generiert den Rest; nichts wird doppelt generiert</translation>
-    </message>
-    <message>
-        <source>The queue is not empty.</source>
-        <translation>Die Warteschlange ist nicht leer.</translation>
-    </message>
-</context>
-<context>
     <name>LibrarianNotice</name>
     <message>
         <source>It does not restart automatically.</source>
@@ -3471,37 +3256,6 @@ und {n} weitere</translation>
     <message>
         <source>The engine&apos;s latest output</source>
         <translation>Die letzten Ausgaben der Engine</translation>
-    </message>
-</context>
-<context>
-    <name>DryRunTable</name>
-    <message>
-        <source>Action</source>
-        <translation>Aktion</translation>
-    </message>
-    <message>
-        <source>Output file</source>
-        <translation>Ausgabedatei</translation>
-    </message>
-    <message>
-        <source>Reason</source>
-        <translation>Grund</translation>
-    </message>
-    <message>
-        <source>Seed</source>
-        <translation>Seed</translation>
-    </message>
-    <message>
-        <source>Size</source>
-        <translation>Größe</translation>
-    </message>
-    <message>
-        <source>Source</source>
-        <translation>Quelle</translation>
-    </message>
-    <message>
-        <source>Time</source>
-        <translation>Zeit</translation>
     </message>
 </context>
 <context>
@@ -3927,6 +3681,65 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>ModelFoldersDialog</name>
+    <message>
+        <source>A model folder, or a ComfyUI or A1111 installation</source>
+        <translation>Ein Modellordner oder eine ComfyUI- oder A1111-Installation</translation>
+    </message>
+    <message>
+        <source>A model folder, or the root folder of a ComfyUI or A1111 installation; nothing is copied</source>
+        <translation>Ein Modellordner oder der Hauptordner einer ComfyUI- oder A1111-Installation; nichts wird kopiert</translation>
+    </message>
+    <message>
+        <source>Add folder…</source>
+        <translation>Ordner hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Model folders</source>
+        <translation>Modellordner</translation>
+    </message>
+    <message>
+        <source>Models are used in place. Unmarked folders belong to the system or to Mezzotint.</source>
+        <translation>Modelle werden an Ort und Stelle verwendet. Nicht markierte Ordner gehören zum System oder zu Mezzotint.</translation>
+    </message>
+    <message>
+        <source>Models removed from the list</source>
+        <translation>Aus der Liste entfernte Modelle</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Removed from the list</source>
+        <translation>Aus der Liste entfernt</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Searched folders</source>
+        <translation>Durchsuchte Ordner</translation>
+    </message>
+    <message>
+        <source>Show the model in the list again</source>
+        <translation>Das Modell wieder in der Liste anzeigen</translation>
+    </message>
+    <message>
+        <source>Stop searching the folder; nothing in it is deleted</source>
+        <translation>Den Ordner nicht mehr durchsuchen; nichts darin wird gelöscht</translation>
+    </message>
+    <message>
+        <source>added by you</source>
+        <translation>selbst hinzugefügt</translation>
+    </message>
+</context>
+<context>
     <name>ModelLibrary</name>
     <message numerus="yes">
         <source>All %n files are complete; there are no checksums to compare with.</source>
@@ -4200,6 +4013,13 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>OutputFolders</name>
+    <message>
+        <source>{folder} is not an absolute path: enter a full path, starting at the root or drive letter.</source>
+        <translation>{folder} ist kein absoluter Pfad: einen vollständigen Pfad eingeben, der mit dem Wurzelverzeichnis oder Laufwerksbuchstaben beginnt.</translation>
+    </message>
+</context>
+<context>
     <name>PathRow</name>
     <message>
         <source>Remove</source>
@@ -4213,10 +4033,6 @@ und {n} weitere</translation>
 <context>
     <name>PausedNotice</name>
     <message>
-        <source>Resume the queue</source>
-        <translation>Mit der Warteschlange weitermachen</translation>
-    </message>
-    <message>
         <source>Queue is paused</source>
         <translation>Warteschlange ist pausiert</translation>
     </message>
@@ -4228,64 +4044,9 @@ und {n} weitere</translation>
         <source>Resume</source>
         <translation>Fortsetzen</translation>
     </message>
-</context>
-<context>
-    <name>ModelFoldersDialog</name>
     <message>
-        <source>A model folder, or a ComfyUI or A1111 installation</source>
-        <translation>Ein Modellordner oder eine ComfyUI- oder A1111-Installation</translation>
-    </message>
-    <message>
-        <source>A model folder, or the root folder of a ComfyUI or A1111 installation; nothing is copied</source>
-        <translation>Ein Modellordner oder der Hauptordner einer ComfyUI- oder A1111-Installation; nichts wird kopiert</translation>
-    </message>
-    <message>
-        <source>Add folder…</source>
-        <translation>Ordner hinzufügen…</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>Schließen</translation>
-    </message>
-    <message>
-        <source>Model folders</source>
-        <translation>Modellordner</translation>
-    </message>
-    <message>
-        <source>Models are used in place. Unmarked folders belong to the system or to Mezzotint.</source>
-        <translation>Modelle werden an Ort und Stelle verwendet. Nicht markierte Ordner gehören zum System oder zu Mezzotint.</translation>
-    </message>
-    <message>
-        <source>Models removed from the list</source>
-        <translation>Aus der Liste entfernte Modelle</translation>
-    </message>
-    <message>
-        <source>Remove</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
-        <source>Removed from the list</source>
-        <translation>Aus der Liste entfernt</translation>
-    </message>
-    <message>
-        <source>Restore</source>
-        <translation>Wiederherstellen</translation>
-    </message>
-    <message>
-        <source>Searched folders</source>
-        <translation>Durchsuchte Ordner</translation>
-    </message>
-    <message>
-        <source>Show the model in the list again</source>
-        <translation>Das Modell wieder in der Liste anzeigen</translation>
-    </message>
-    <message>
-        <source>Stop searching the folder; nothing in it is deleted</source>
-        <translation>Den Ordner nicht mehr durchsuchen; nichts darin wird gelöscht</translation>
-    </message>
-    <message>
-        <source>added by you</source>
-        <translation>selbst hinzugefügt</translation>
+        <source>Resume the queue</source>
+        <translation>Mit der Warteschlange weitermachen</translation>
     </message>
 </context>
 <context>
@@ -4339,12 +4100,12 @@ und {n} weitere</translation>
         <translation>fehlt</translation>
     </message>
     <message>
-        <source>read from disk</source>
-        <translation>von der Festplatte gelesen</translation>
-    </message>
-    <message>
         <source>quantized text encoders</source>
         <translation>quantisierte Text-Encoder</translation>
+    </message>
+    <message>
+        <source>read from disk</source>
+        <translation>von der Festplatte gelesen</translation>
     </message>
     <message>
         <source>tiled decoding</source>
@@ -4406,6 +4167,69 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>ProcessExit</name>
+    <message>
+        <source>signal {number}</source>
+        <translation>Signal {number}</translation>
+    </message>
+    <message>
+        <source>the system gave no reason</source>
+        <translation>das System nannte keinen Grund</translation>
+    </message>
+    <message>
+        <source>{name} could not be started: {detail}. Reinstall Mezzotint.</source>
+        <translation>{name} konnte nicht gestartet werden: {detail}. Mezzotint neu installieren.</translation>
+    </message>
+    <message>
+        <source>{name} could not read an open file. Check whether a model was moved or a drive was disconnected.</source>
+        <translation>{name} konnte eine geöffnete Datei nicht lesen. Prüfen, ob ein Modell verschoben oder ein Laufwerk getrennt wurde.</translation>
+    </message>
+    <message>
+        <source>{name} crashed ({code}).</source>
+        <translation>{name} ist abgestürzt ({code}).</translation>
+    </message>
+    <message>
+        <source>{name} exited with code {code}.</source>
+        <translation>{name} endete mit Code {code}.</translation>
+    </message>
+    <message>
+        <source>{name} is missing a part of its installation: {line}. Reinstall Mezzotint.</source>
+        <translation>Ein Teil der Installation fehlt ({name}): {line}. Mezzotint neu installieren.</translation>
+    </message>
+    <message>
+        <source>{name} lost the GPU: the graphics driver failed.</source>
+        <translation>{name} hat die GPU verloren: Der Grafiktreiber ist ausgefallen.</translation>
+    </message>
+    <message>
+        <source>{name} ran out of memory: {needed} GB needed, {free} GB free.</source>
+        <translation>{name} hatte zu wenig Speicher: {needed} GB benötigt, {free} GB frei.</translation>
+    </message>
+    <message>
+        <source>{name} sent an invalid response and was terminated: {detail}</source>
+        <translation>{name} sendete eine ungültige Antwort und wurde beendet: {detail}</translation>
+    </message>
+    <message>
+        <source>{name} stopped responding and was terminated: {detail}</source>
+        <translation>{name} reagierte nicht mehr und wurde beendet: {detail}</translation>
+    </message>
+    <message>
+        <source>{name} used an instruction that this processor does not support.</source>
+        <translation>{name} verwendete einen Befehl, den dieser Prozessor nicht unterstützt.</translation>
+    </message>
+    <message>
+        <source>{name} was stopped.</source>
+        <translation>{name} wurde gestoppt.</translation>
+    </message>
+    <message>
+        <source>{name} was terminated by another program.</source>
+        <translation>{name} wurde von einem anderen Programm beendet.</translation>
+    </message>
+    <message>
+        <source>{name} was terminated by the system, most likely because it ran out of memory.</source>
+        <translation>{name} wurde vom System beendet, wahrscheinlich aus Speichermangel.</translation>
+    </message>
+</context>
+<context>
     <name>Program</name>
     <message>
         <source>The engine</source>
@@ -4441,6 +4265,13 @@ und {n} weitere</translation>
     <message>
         <source>{tokens} of {limit} tokens</source>
         <translation>{tokens} von {limit} Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>Prompts</name>
+    <message>
+        <source>The text has {count} characters; the limit is {most}. It was not used.</source>
+        <translation>Der Text hat {count} Zeichen, höchstens {most} sind möglich. Er wurde nicht übernommen.</translation>
     </message>
 </context>
 <context>
@@ -4604,13 +4435,6 @@ und {n} weitere</translation>
     <message>
         <source>Tasks of this job</source>
         <translation>Aufgaben dieses Auftrags</translation>
-    </message>
-</context>
-<context>
-    <name>FullDiskRedirect</name>
-    <message>
-        <source>Waiting images will be saved to {folder}. Press Resume to continue.</source>
-        <translation>Wartende Bilder werden in {folder} gespeichert. Zum Weitermachen auf „Fortsetzen“ klicken.</translation>
     </message>
 </context>
 <context>
@@ -4895,12 +4719,12 @@ und {n} weitere</translation>
         <translation>danach {entries}</translation>
     </message>
     <message>
-        <source>{line}. Pausing</source>
-        <translation>{line}. Wird pausiert</translation>
-    </message>
-    <message>
         <source>{line}. Pauses after this job</source>
         <translation>{line}. Pausiert nach diesem Auftrag</translation>
+    </message>
+    <message>
+        <source>{line}. Pausing</source>
+        <translation>{line}. Wird pausiert</translation>
     </message>
     <message>
         <source>{more}, {time} in total</source>
@@ -4987,6 +4811,61 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>QuitDialog</name>
+    <message>
+        <source>A batch is running.</source>
+        <translation>Ein Batch läuft.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Continue in background</source>
+        <translation>Im Hintergrund fortsetzen</translation>
+    </message>
+    <message>
+        <source>Finished images are kept; the rest waits in the queue</source>
+        <translation>Fertige Bilder bleiben erhalten; der Rest wartet in der Warteschlange</translation>
+    </message>
+    <message>
+        <source>Images are generated without a window; start Mezzotint again to see them</source>
+        <translation>Bilder werden ohne Fenster generiert; Mezzotint erneut starten, um sie zu sehen</translation>
+    </message>
+    <message>
+        <source>It stops after the current image, or immediately if that takes long. Nothing is lost: you can resume it from the list on the Batch page.</source>
+        <translation>Er stoppt nach dem aktuellen Bild oder sofort, wenn das lange dauert. Nichts geht verloren: Er kann in der Liste auf der Seite „Batch“ fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>Keep the window open</source>
+        <translation>Das Fenster offen lassen</translation>
+    </message>
+    <message>
+        <source>Mezzotint can continue to generate images in the background; they appear in the gallery. If you quit and pause, you can resume the rest when you start it again.</source>
+        <translation>Mezzotint kann im Hintergrund weiter Bilder generieren; sie erscheinen in der Galerie. Nach „Beenden und pausieren“ kann der Rest beim nächsten Start fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>Quit Mezzotint?</source>
+        <translation>Mezzotint beenden?</translation>
+    </message>
+    <message>
+        <source>Quit after this image</source>
+        <translation>Nach diesem Bild beenden</translation>
+    </message>
+    <message>
+        <source>Quit and pause</source>
+        <translation>Beenden und pausieren</translation>
+    </message>
+    <message>
+        <source>Resume on the Batch page generates the rest; nothing is generated twice</source>
+        <translation>„Fortsetzen“ auf der Seite „Batch“ generiert den Rest; nichts wird doppelt generiert</translation>
+    </message>
+    <message>
+        <source>The queue is not empty.</source>
+        <translation>Die Warteschlange ist nicht leer.</translation>
+    </message>
+</context>
+<context>
     <name>ReferencesModel</name>
     <message>
         <source>There is no image on the clipboard.</source>
@@ -5069,6 +4948,101 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>RefinerHiresBox</name>
+    <message>
+        <source>A model for the last part of the schedule</source>
+        <translation>Ein Modell für den letzten Teil des Schedules</translation>
+    </message>
+    <message>
+        <source>Bicubic</source>
+        <translation>Bikubisch</translation>
+    </message>
+    <message>
+        <source>Bicubic suits most images</source>
+        <translation>Bikubisch passt für die meisten Bilder</translation>
+    </message>
+    <message>
+        <source>Bilinear</source>
+        <translation>Bilinear</translation>
+    </message>
+    <message>
+        <source>Denoising strength</source>
+        <translation>Denoising-Stärke</translation>
+    </message>
+    <message>
+        <source>Factor for width and height</source>
+        <translation>Faktor für Breite und Höhe</translation>
+    </message>
+    <message>
+        <source>Hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Hires fix (second pass)</source>
+        <translation>Hires-Fix (zweiter Durchgang)</translation>
+    </message>
+    <message>
+        <source>Lanczos (pixels only)</source>
+        <translation>Lanczos (nur Pixel)</translation>
+    </message>
+    <message>
+        <source>Latents</source>
+        <translation>Latents</translation>
+    </message>
+    <message>
+        <source>Latents are faster, pixels are cleaner</source>
+        <translation>Latents sind schneller, Pixel sauberer</translation>
+    </message>
+    <message>
+        <source>Low sharpens the image; high invents new detail</source>
+        <translation>Niedrig schärft das Bild; hoch erfindet neue Details</translation>
+    </message>
+    <message>
+        <source>Method</source>
+        <translation>Methode</translation>
+    </message>
+    <message>
+        <source>Nearest</source>
+        <translation>Nächster Nachbar</translation>
+    </message>
+    <message>
+        <source>No installed refiner works with this model.</source>
+        <translation>Kein installierter Refiner passt zu diesem Modell.</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Keiner</translation>
+    </message>
+    <message>
+        <source>Part of the steps done before the switch: 0.8 leaves the last fifth to the refiner</source>
+        <translation>Anteil der Schritte vor dem Wechsel: 0,8 überlässt dem Refiner das letzte Fünftel</translation>
+    </message>
+    <message>
+        <source>Pixels</source>
+        <translation>Pixel</translation>
+    </message>
+    <message>
+        <source>Refiner</source>
+        <translation>Refiner</translation>
+    </message>
+    <message>
+        <source>Refiner switch at</source>
+        <translation>Wechsel zum Refiner bei</translation>
+    </message>
+    <message>
+        <source>Scale</source>
+        <translation>Skalierung</translation>
+    </message>
+    <message>
+        <source>Upscale in</source>
+        <translation>Hochskalieren in</translation>
+    </message>
+    <message>
+        <source>Upscale the image and add finer detail</source>
+        <translation>Das Bild hochskalieren und feinere Details hinzufügen</translation>
+    </message>
+</context>
+<context>
     <name>RepeatNotice</name>
     <message>
         <source>Random seed</source>
@@ -5092,6 +5066,21 @@ und {n} weitere</translation>
     <message>
         <source>Recent images; Enter shows one in full screen</source>
         <translation>Neueste Bilder; Enter zeigt eines im Vollbild</translation>
+    </message>
+</context>
+<context>
+    <name>SectionHeading</name>
+    <message>
+        <source>closed</source>
+        <translation>geschlossen</translation>
+    </message>
+    <message>
+        <source>open</source>
+        <translation>offen</translation>
+    </message>
+    <message>
+        <source>{name}, {state}</source>
+        <translation>{name}, {state}</translation>
     </message>
 </context>
 <context>
@@ -5961,6 +5950,17 @@ und {n} weitere</translation>
             <numerusform>%Ln Auftrag wartet</numerusform>
             <numerusform>%Ln Aufträge warten</numerusform>
         </translation>
+    </message>
+</context>
+<context>
+    <name>Watchdog</name>
+    <message>
+        <source>it was handling a request</source>
+        <translation>beim Bearbeiten einer Anfrage</translation>
+    </message>
+    <message>
+        <source>it was starting</source>
+        <translation>beim Starten</translation>
     </message>
 </context>
 <context>

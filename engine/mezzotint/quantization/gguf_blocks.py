@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.checkpoints.gguf_header import TYPES
+from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import PartSpec, Tensors, linear_shape_problem
 
 _SIZES = {name: (block, block_bytes) for name, block, block_bytes in TYPES.values() if block > 1}
