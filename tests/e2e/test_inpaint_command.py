@@ -76,10 +76,10 @@ def test_an_image_grows_with_its_own_words(command, capsys, tmp_path):
         (("--init", "INIT", "--mask", "NOTHING"), 7, "NOTHING"),
         (("--init", "INIT", "--mask", "FIFO"), 7, "FIFO is a pipe, not an image"),
         (("--init", "INIT", "--mask", "HALF"), 7, "HALF is damaged or incomplete"),
-        (("--init", "INIT", "--outpaint", "right=999999,bottom=9999"), 2, "at most 100 million can be"),
+        (("--init", "INIT", "--outpaint", "right=999999,bottom=9999"), 2, "at most 100 million are allowed"),
         (("--init", "INIT", "--outpaint", "right=8999,bottom=8999"), 2, "at most 64 megapixels"),
-        (("--init", "INIT", "--outpaint", "right=32", "--size", "64x64"), 2, "worked on at 96x64; leave the size out"),
-        (("--init", "INIT", "--mask", "MASK", "--strength", "0"), 2, "left with no step"),
+        (("--init", "INIT", "--outpaint", "right=32", "--size", "64x64"), 2, "generated at 96x64; leave the size out"),
+        (("--init", "INIT", "--mask", "MASK", "--strength", "0"), 2, "has no steps left"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(command, image, mask, tmp_path, words, code, message):

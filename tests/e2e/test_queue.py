@@ -67,7 +67,7 @@ def test_an_image_that_nobody_told_of_is_found(
         store.add([request])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(store, "saved", lambda *_: None)
-            patch.setattr(store, "put_back", lambda *_, **__: None)
+            patch.setattr(store, "requeue", lambda *_, **__: None)
             with pytest.raises(Gone):
                 control = DrainControl(on_event=dies, cancelled=lambda: False)
                 drain(store, lease.owner, engine, control, on_ended=lambda ended: pytest.fail(str(ended.error)))

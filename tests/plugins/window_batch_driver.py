@@ -92,14 +92,14 @@ def works():
     driven.click(yes)
     driven.wait("the Batch page", lambda: driven.window.pages.currentIndex() == BATCH)
     unasked = program.batch.form().settings
-    driven.click(page.where.take)
+    driven.click(page.outputs.take)
     form = program.batch.form()
     tell(
         part="dropped", folder=form.folder, prompts=form.prompts, settings=form.settings, unasked=unasked,
         output=program.batch.output(),
     )  # fmt: skip
 
-    driven.click(page.look_button)
+    driven.click(page.preview_button)
     driven.wait("the look", lambda: program.batch.dry_run.state() in ("done", "failed"))
     look = program.batch.dry_run
     table = look.table

@@ -227,7 +227,7 @@ def makes_a_batch(driven):
     program, page = driven.program, driven.window.batch_page
     driven.window.show_page(BATCH)
     program.batch.change(source="words", prompts="a tree\na boat", settings={"model": "starter-dit", "steps": 2})
-    page.look_button.click()
+    page.preview_button.click()
     driven.wait("the look", lambda: program.batch.dry_run.totals() is not None)
     page.start.click()
     driven.wait("the batch", lambda: program.batches.all())

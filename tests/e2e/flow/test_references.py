@@ -183,7 +183,7 @@ def test_more_than_a_model_takes(klein, kontext, images, tmp_path):
 
 def test_a_model_that_takes_none(images, tmp_path):
     dev = write_tiny_flux(tmp_path / "dev")
-    message = r"is given, and .* takes none: leave --reference out, or take FLUX.2 Klein or .*FLUX.1 \(kontext\)"
+    message = r"was given, and .* takes none: leave --reference out, or use FLUX.2 Klein or .*FLUX.1 \(kontext\)"
     with pytest.raises(UsageError, match=message):
         ours(dev, tmp_path, references=[images[0][0]])
 
