@@ -129,7 +129,7 @@ def test_a_batch_that_runs_short_is_halved_before_anything_else_gives(
     results = together(engine, requests, events)
     assert rows[:4] == [12, 12, 6, 4] and max(rows[3:]) == 4
     told = [event.event for event in events if isinstance(event.event, Notice) and event.event.code == "memory_short"]
-    assert len(told) == 2 * 6 and "at a time" in told[0].message
+    assert len(told) == 2 * 6 and "split into passes of" in told[0].message
     assert results[0].quantization == "none" and results[0].guidance_passes == "batched"
     assert all(part.resident_blocks == part.blocks for part in results[0].plan.components)
     for request, result in zip(requests, results, strict=True):

@@ -18,7 +18,7 @@ from mezzotint.quantization.formats import PartSpec, Tensors, linear_shape_probl
 _SIZES = {name: (block, block_bytes) for name, block, block_bytes in TYPES.values() if block > 1}
 KINDS = tuple(_SIZES)
 _PIECE = 2**23  # numbers that are dequantized at a time, so that float32 values of a whole weight never exist
-_NIBBLES, _PAIRS, _BITS = (0, 4), (0, 2, 4, 6), tuple(range(8))
+_NIBBLES, _PAIRS, _BITS = 4, 2, 1  # bits of a code: how far the codes of a byte are apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,9 @@ def _halves(blocks: Tensor, at: int) -> Tensor:
     return blocks[:, at : at + 2].contiguous().view(torch.float16).float()
 
 
-def _spread(data: Tensor, shifts: tuple[int, ...], mask: int, width: int) -> Tensor:
+def _spread(data: Tensor, step: int, mask: int, width: int) -> Tensor:
     """Bits of bytes `(blocks, bytes)`: for each `width` bytes, the masked bits at each shift, side by side."""
-    by = torch.tensor(shifts, dtype=torch.uint8, device=data.device).view(1, 1, -1, 1)
+    by = torch.arange(0, 8, step, dtype=torch.uint8, device=data.device).view(1, 1, -1, 1)  # no copy from the host
     return ((data.reshape(len(data), -1, 1, width) >> by) & mask).flatten(1)
 
 
