@@ -177,7 +177,7 @@ def test_a_damaged_gallery_is_made_again_from_the_folder_and_that_is_told(qtbot,
         path.unlink()
     (paths.state_folder() / "gallery.db").write_bytes(b"no database at all " * 1000)
     with opened(qtbot, monkeypatch, librarian=switch.command) as faulty:
-        faulty.until(lambda: "made again from the images" in faulty.notice())
+        faulty.until(lambda: "rebuilt from the images" in faulty.notice())
         assert "stars are kept" in faulty.notice()
         faulty.until(lambda: faulty.program.gallery.model.rowCount() == 1)
         faulty.until(lambda: faulty.program.gallery.model.item(0) is not None)
