@@ -264,7 +264,7 @@ def _batch_look(stage: Stage) -> QWidget:
 
 def _fill_batch(stage: Stage) -> None:
     stage.page(BATCH)
-    given = Path.home() / "Images" / "Holiday"
+    given = Path.home() / "Pictures" / "Holiday"
     if not given.exists():
         given.mkdir(parents=True)
         for number, path in enumerate(sorted(_SAMPLES.glob("*.png")) * _COPIES):
