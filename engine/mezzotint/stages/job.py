@@ -311,7 +311,7 @@ class Job:
             image = self._finish(work, undecoded, inputs, latents, self._request, index)
         from mezzotint.stages.images.first_stage import shown_first_stage
 
-        shown = shown_first_stage(pipeline, inputs, index)
+        shown = shown_first_stage(pipeline, inputs, index, self._request.count)
         if shown is not None:
             self._on_event(shown)
         return image

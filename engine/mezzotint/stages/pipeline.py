@@ -142,11 +142,6 @@ class Pipeline:
         return [model for model in self._models if model.lowered]
 
     @property
-    def images(self) -> int:
-        """Number of images to generate."""
-        return self._request.count
-
-    @property
     def stages(self) -> tuple[StageSetup, ...]:
         """The stages of the cascade."""
         return tuple(self._setup.stages)
@@ -213,9 +208,8 @@ class Pipeline:
     def make(self, index: int, seed: int, inputs: InputImages) -> torch.Tensor:
         """Latents `(1, c, h, w)` of one image, determined by its seed."""
         generator = torch.Generator("cpu").manual_seed(seed)
-        self._schedules = plan_schedules(
-            self._setup, self._models[0].device
-        )  # samplers keep state: each image gets fresh ones
+        # Samplers keep state: each image gets fresh ones.
+        self._schedules = plan_schedules(self._setup, self._models[0].device)
         with self._clock.stage(0):
             latent_mask, first = self._starts.begin(self._schedules[0], inputs, generator)
             done = self._denoise(

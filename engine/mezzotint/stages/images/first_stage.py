@@ -13,7 +13,7 @@ _LARGEST_SIDE = 1536  # pixels: keeps the event below 2 MB, whatever the image
 _QUALITY = 90
 
 
-def shown_first_stage(pipeline: Pipeline, inputs: InputImages, index: int) -> StageShown | None:
+def shown_first_stage(pipeline: Pipeline, inputs: InputImages, index: int, images: int) -> StageShown | None:
     """The first stage's image at the final size, composited with the preserved parts; None if there is none to show."""
     first = pipeline.first_stage()
     if first is None:
@@ -23,7 +23,7 @@ def shown_first_stage(pipeline: Pipeline, inputs: InputImages, index: int) -> St
     whole.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
     return StageShown(
         image=index,
-        images=pipeline.images,
+        images=images,
         stage=0,
         stages=len(pipeline.stages),
         jpeg=as_text(_jpeg(whole)),
