@@ -249,7 +249,7 @@ def test_short_of_memory_fewer_are_made_at_a_time(engine, request_for, tiny_sdxl
     assert asked == [5, 5, 3, 2, 2, 1, 2, 2, 1]  # after the first time caches are let go, then it is halved
     notices = [event.event for event in events if isinstance(event.event, Notice)]
     assert {notice.code for notice in notices} == {"memory_short"}
-    assert len(outcomes[0].result.recoveries) == 2 and "2 at a time" in outcomes[0].result.recoveries[1]
+    assert len(outcomes[0].result.recoveries) == 2 and "passes of 2" in outcomes[0].result.recoveries[1]
     assert [outcome.result.together for outcome in outcomes] == [2] * 5
     monkeypatch.undo()
     for request, image in zip(requests, images(outcomes), strict=True):

@@ -60,10 +60,10 @@ def test_what_the_first_stage_made_is_shown_beside_the_finished_image(engine, re
     assert [(one.image, one.images, one.stage, one.stages) for one in shown] == [(0, 2, 0, 2), (1, 2, 0, 2)]
     alone = run(engine, replace(request, count=2))
     for one, small, large in zip(shown, alone.images, result.images, strict=True):
-        pixels = Image.open(io.BytesIO(base64.b64decode(one.jpeg)))
-        assert pixels.size == (large.width, large.height)
-        wanted = Image.fromarray(pixels(small)).resize(pixels.size, Image.Resampling.BICUBIC)
-        brightness = [np.asarray(each.convert("L")).astype(float) for each in (pixels, wanted)]
+        first = Image.open(io.BytesIO(base64.b64decode(one.jpeg)))
+        assert first.size == (large.width, large.height)
+        wanted = Image.fromarray(pixels(small)).resize(first.size, Image.Resampling.BICUBIC)
+        brightness = [np.asarray(each.convert("L")).astype(float) for each in (first, wanted)]
         assert np.abs(brightness[0] - brightness[1]).mean() < 2  # it is a JPEG
     order = [type(event) for event in events if isinstance(event, Saved | StageShown)]
     assert order == [Saved, StageShown, Saved, StageShown]
