@@ -25,6 +25,8 @@ class ModelPart:
     name: str
     bytes: int
     layers: dict[str, int]  # number of layers by weight precision: int8, int4, float16
+    file: str = ""  # its own file, where the model is a transformer's file; empty: in the model's files
+    chosen: bool = False  # by the user, not automatically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

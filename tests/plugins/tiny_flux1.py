@@ -10,24 +10,27 @@ from tiny_pixart import t5_encoder, t5_tokenizer
 from mezzotint.families.tokenizers import END, VOCABULARY_SIZE, clip_tokenizer
 
 T5_WIDTH, CLIP_WIDTH = 32, 16
+_PIPELINES = {"kontext": "FluxKontextPipeline", "edit": "FluxKontextPipeline", "fill": "FluxFillPipeline"}
 
 
 def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Path:
     """Write a diffusers folder."""
+    import diffusers
     import torch
-    from diffusers import FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxKontextPipeline, FluxPipeline
 
     torch.manual_seed(seed)
-    schnell = variant == "schnell"
+    schnell, embeds = variant == "schnell", variant not in ("schnell", "undistilled", "edit")
     channels = {"in_channels": 384, "out_channels": 64} if variant == "fill" else {}
-    pipeline = {"kontext": FluxKontextPipeline, "fill": FluxFillPipeline}.get(variant, FluxPipeline)(
-        scheduler=FlowMatchEulerDiscreteScheduler(shift=1.0 if schnell else 3.0, use_dynamic_shifting=not schnell),
+    pipeline = getattr(diffusers, _PIPELINES.get(variant, "FluxPipeline"))(
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(
+            shift=1.0 if schnell else 3.0, use_dynamic_shifting=not schnell
+        ),
         vae=kl_autoencoder(),
         text_encoder=clip_encoder(),
         tokenizer=clip_tokenizer(pad_token=END),
         text_encoder_2=t5_encoder().eval(),
         tokenizer_2=t5_tokenizer(folder),
-        transformer=transformer(guidance_embeds=not schnell, **channels),
+        transformer=transformer(guidance_embeds=embeds, **channels),
     )
     pipeline.save_pretrained(folder)
     return folder

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
-from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint, open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
@@ -27,7 +27,7 @@ from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.precision import parts_of, scheme_of
 from mezzotint.families.own_sampler import own_sampler
-from mezzotint.protocol import ModelInfo, ModelRef
+from mezzotint.protocol import ModelInfo, ModelPart, ModelRef
 
 DEFAULT_MODEL = "starter-dit"
 
@@ -39,6 +39,14 @@ class FoundModel:
     info: ModelInfo
     checkpoint: Checkpoint
     detected: Detected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WhereParts:
+    """Where the components of transformers in files of their own are found."""
+
+    folders: tuple[Path, ...]
+    chosen: Mapping[str, tuple[Path, ...]]
 
 
 class Catalog:
@@ -66,9 +74,9 @@ class Catalog:
 
         Leaves out models that the user has hidden, unless `hidden`.
         """
-        off, folders = self._places.hidden, self._part_folders()
+        off, where = self._places.hidden, self._where_parts()
         return tuple(
-            replace(_listed(identity, candidate, folders), hidden=_is_hidden(identity, candidate, off))
+            replace(_listed(identity, candidate, where), hidden=_is_hidden(identity, candidate, off))
             for identity, candidate in self._candidates()[0].items()
             if hidden or not _is_hidden(identity, candidate, off)
         )
@@ -78,8 +86,8 @@ class Catalog:
         real = os.path.realpath(path)
         for identity, candidate in self._candidates()[0].items():
             if os.path.realpath(candidate.path) == real:
-                return _listed(identity, candidate, self._part_folders())
-        return _listed(str(path), _outside_candidate(path), self._part_folders())
+                return _listed(identity, candidate, self._where_parts())
+        return _listed(str(path), _outside_candidate(path), self._where_parts())
 
     def where(self, ref: ModelRef) -> tuple[str, Path]:
         """The id and path of a model, even a damaged one; raises UnknownModel if there is none."""
@@ -101,24 +109,27 @@ class Catalog:
         candidates, _ = self._candidates()
         identity = _match(ref.id, candidates)
         if identity is not None:
-            return _open(identity, candidates[identity], self._part_folders())
+            return _open(identity, candidates[identity], self._where_parts())
         path = _path_of(ref.id)
         if path is not None:
-            return _open_as(str(path), path, "path", self._part_folders())
+            return _open_as(str(path), path, "path", self._where_parts())
         raise UnknownModel(_unknown(ref.id, at_home(Path(ref.id)), candidates))
 
     def inspect(self, ref: ModelRef) -> ModelInfo:
         """Like `find`, but returns the info including the model's components; reads only headers."""
         found = self.find(ref)
         sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
-        return replace(found.info, parts=parts_of(sources))
+        parts = tuple(_with_file(part, found.checkpoint) for part in parts_of(sources))
+        return replace(found.info, parts=parts)
 
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh install."""
         return ModelRef(id=DEFAULT_MODEL)
 
-    def _part_folders(self) -> tuple[Path, ...]:
-        return tuple(folder for path in self._places.named for folder in part_folders(path))
+    def _where_parts(self) -> "_WhereParts":
+        places = self._places
+        folders = tuple(folder for path in places.named for folder in part_folders(path))
+        return _WhereParts(folders=folders, chosen=places.parts)
 
     def _candidates(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
@@ -127,6 +138,12 @@ class Catalog:
         for candidate in (candidate for part in found for candidate in part.candidates):
             unique.setdefault(os.path.realpath(candidate.path), candidate)
         return with_ids(tuple(unique.values())), (*notices, *(notice for part in found for notice in part.notices))
+
+
+def _with_file(part: ModelPart, checkpoint: Checkpoint) -> ModelPart:
+    if not isinstance(checkpoint, FileCheckpoint) or part.name not in checkpoint.parts:
+        return part
+    return replace(part, file=str(checkpoint.parts[part.name]), chosen=part.name in checkpoint.chosen)
 
 
 def _is_hidden(identity: str, candidate: Candidate, hidden: frozenset[str]) -> bool:
@@ -152,9 +169,9 @@ def _with_own_name(candidate: Candidate) -> Candidate:
     return replace(candidate, name=str(name))
 
 
-def _listed(identity: str, candidate: Candidate, folders: Sequence[Path]) -> ModelInfo:
+def _listed(identity: str, candidate: Candidate, where: _WhereParts) -> ModelInfo:
     try:
-        return _open(identity, candidate, folders).info
+        return _open(identity, candidate, where).info
     except (ModelRefused, StorageError) as error:
         return ModelInfo(
             id=identity,
@@ -176,8 +193,8 @@ def _bytes_of_file(path: Path) -> int:
         return 0
 
 
-def _open(identity: str, candidate: Candidate, folders: Sequence[Path]) -> FoundModel:
-    return _open_as(identity, candidate.path, candidate.source, folders)
+def _open(identity: str, candidate: Candidate, where: _WhereParts) -> FoundModel:
+    return _open_as(identity, candidate.path, candidate.source, where)
 
 
 def _path_of(words: str) -> Path | None:
@@ -195,10 +212,10 @@ def _outside_candidate(path: Path) -> Candidate:
     return Candidate(path=path, layout=layout, source="path", name=path.name, long_name=path.name)
 
 
-def _open_as(identity: str, path: Path, source: Source, folders: Sequence[Path]) -> FoundModel:
+def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> FoundModel:
     checkpoint = open_checkpoint(path)
     detected = detect(checkpoint)
-    checkpoint = with_parts(checkpoint, detected, folders)
+    checkpoint = with_parts(checkpoint, detected, where.folders, where.chosen.get(os.path.realpath(path), ()))
     sampler, schedule = own_sampler(checkpoint, detected)
     info = ModelInfo(
         id=identity,

@@ -9,11 +9,13 @@ from pathlib import Path
 from mezzotint.catalog.place import Place
 from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.detected import Detected
-from mezzotint.families.family import ComponentSource
+from mezzotint.families.detection import detect
+from mezzotint.families.family import ComponentSource, Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flow.files import fits, part_needed, part_of_file, usual_name
 from mezzotint.families.flow.parts import PartNeeded
@@ -24,26 +26,55 @@ PART_FOLDERS = ("text_encoders", "clip", "vae")
 _MOST_FILES = 500  # checked per transformer
 
 
-def with_parts(checkpoint: Checkpoint, detected: Detected, folders: Sequence[Path] = ()) -> Checkpoint:
+def with_parts(
+    checkpoint: Checkpoint, detected: Detected, folders: Sequence[Path] = (), chosen: Sequence[Path] = ()
+) -> Checkpoint:
     """Add the component files that fit a transformer's file, from its own folder, ComfyUI's next to it, and `folders`.
 
-    Raises ModelRefused, with the usual file name, for a missing component.
+    `chosen` files come before those. Raises ModelRefused, with the usual file name, for a missing component, and for
+    a chosen file that does not fit.
     """
     family = family_of(detected.family)
-    if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
+    denoiser = _denoiser(family, checkpoint)
+    if denoiser is None or not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
         return checkpoint
-    denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
-    if denoiser is None:
-        return checkpoint
+    own = dict(chosen_part(path, checkpoint) for path in chosen)
     files = list(_files((*_folders_near(checkpoint.path), *folders)))
     parts = {
         needed.component: found
         for needed in family.needs
-        if (found := _found(needed, checkpoint, denoiser, files)) is not None
+        if needed.component not in own and (found := _found(needed, checkpoint, denoiser, files)) is not None
     }
-    whole = replace(checkpoint, parts=parts)
+    whole = replace(checkpoint, parts={**parts, **own}, chosen=frozenset(own))
     family.sources(whole, detected)
     return whole
+
+
+def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
+    """The component of a transformer's file that a file is for; raises ModelRefused if it does not fit."""
+    family = family_of(detect(checkpoint).family)
+    denoiser = _denoiser(family, checkpoint)
+    if denoiser is None or not isinstance(family, FlowFamily):
+        raise ModelRefused(
+            f"{plain(checkpoint.path, 300)}: other text encoders and VAEs can be chosen for transformers in files of "
+            "their own, and this model is none"
+        )
+    header = weight_header(path)
+    for needed in family.needs:
+        part = part_needed(needed, header)
+        if part is not None and fits(needed, part, denoiser):
+            return needed.component, path
+    wanted = "; ".join(f"{needed.networks[0].name}, as in {usual_name(needed, denoiser)}" for needed in family.needs)
+    raise ModelRefused(
+        f"{plain(path, 300)} does not fit {plain(checkpoint.path, 300)}, which takes {wanted}; "
+        "`mezzotint models set MODEL --vae auto --text-encoder auto` goes back to the files that are found"
+    )
+
+
+def _denoiser(family: Family, checkpoint: Checkpoint) -> ComponentSource | None:
+    if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
+        return None
+    return part_of_file(family.denoiser_component, family.original, checkpoint.header)
 
 
 def _found(

@@ -2,8 +2,8 @@
 
 import os
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mezzotint import paths
@@ -28,6 +28,7 @@ class Places:
     named: tuple[Path, ...] = ()  # folders, trees of other programs, an extra_model_paths.yaml, single models
     huggingface: Path | None = None
     hidden: frozenset[str] = frozenset()  # ids and paths of models hidden from lists
+    parts: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # by a model's path: its chosen files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class ModelSettings:
 
     folders: tuple[Path, ...] = ()
     hidden: frozenset[str] = frozenset()
+    parts: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
 def standard_places(folders: Sequence[Path] = ()) -> Places:
@@ -49,6 +51,7 @@ def standard_places(folders: Sequence[Path] = ()) -> Places:
         named=(*map(at_home, named), *usual_homes(at_home(Path("~")))),
         huggingface=paths.huggingface_cache(),
         hidden=settings.hidden,
+        parts=settings.parts,
     )
 
 
@@ -98,7 +101,9 @@ def read_settings() -> ModelSettings:
     folders = _list(path, models, "folders", '["/data/models"]')
     hidden = _list(path, models, "hidden", '["starter-xl"]')
     return ModelSettings(
-        folders=tuple(path.parent / at_home(Path(folder)) for folder in folders), hidden=frozenset(hidden)
+        folders=tuple(path.parent / at_home(Path(folder)) for folder in folders),
+        hidden=frozenset(hidden),
+        parts=_parts(path, models),
     )
 
 
@@ -107,3 +112,14 @@ def _list(path: Path, models: object, key: str, example: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise UsageError(f"{plain(path, 300)}: {key} in [models] must be a list such as {example}")
     return value
+
+
+def _parts(path: Path, models: dict[str, object]) -> dict[str, tuple[Path, ...]]:
+    table = models.get("parts", {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{plain(path, 300)}: [models.parts] must hold lists of files by the model's path")
+    example = '["/data/vae/ae.safetensors"]'
+    return {
+        model: tuple(path.parent / at_home(Path(file)) for file in _list(path, table, model, example))
+        for model in table
+    }

@@ -20,7 +20,8 @@ class FileCheckpoint:
     path: Path
     header: Header
     bytes: int
-    parts: Mapping[str, Path] = field(default_factory=dict)  # by component: matching files that were found
+    parts: Mapping[str, Path] = field(default_factory=dict)  # by component: matching files that were found or chosen
+    chosen: frozenset[str] = frozenset()  # components whose file the user chose
 
 
 Checkpoint = FolderCheckpoint | FileCheckpoint

@@ -173,6 +173,8 @@ def _with_settings(found: Detected, folder: FolderCheckpoint) -> Detected:
     if variant not in variants:
         known = ", ".join(variants)
         raise _refused(folder.path, f"its variant is {plain(variant)}; {found.family} models are one of {known}.")
+    if isinstance(family, FlowFamily) and variant != found.variant:
+        found = family.detected_as(str(variant))
     said = folder.settings.get("defaults")
     defaults = said if isinstance(said, Mapping) else {}
     numbers = {name: defaults[name] for name in ("width", "height", "steps") if name in defaults}

@@ -83,6 +83,16 @@ def is_own_place(path: str) -> bool:
     return _real(at_home(Path(path)).absolute()) in {_real(folder) for folder in read_settings().folders}
 
 
+def store_parts(model: str, files: Sequence[str]) -> None:
+    """Store the component files chosen for the model at a path; none removes the entry."""
+    path, document = _settings()
+    parts = document.setdefault("models", tomlkit.table()).setdefault("parts", tomlkit.table())
+    parts.pop(model, None)
+    if files:
+        parts[model] = _array(list(files))
+    _write(path, document)
+
+
 def _usual(path: Path, source: str) -> ModelPlace:
     problem = None if is_folder(path) else "does not exist yet" if source == "models" else "does not exist"
     return ModelPlace(path=str(path), source=source, own=False, problem=problem)
@@ -100,8 +110,7 @@ def _real(path: Path) -> str:
 
 def _change(key: str, change: Change) -> None:
     """Rewrite one list in config.toml; everything else, including comments, stays as the user wrote it."""
-    path = Path(os.path.realpath(config_file()))  # the settings file may be a symlink, e.g. into a dotfiles repository
-    document = _document(path)
+    path, document = _settings()
     models = document.setdefault("models", tomlkit.table())
     listed = models.get(key)
     changed = change([str(one) for one in listed or ()])
@@ -109,6 +118,15 @@ def _change(key: str, change: Change) -> None:
         models[key] = _array(changed)
     else:
         _update_array(listed, changed)
+    _write(path, document)
+
+
+def _settings() -> tuple[Path, Any]:
+    path = Path(os.path.realpath(config_file()))  # the settings file may be a symlink, e.g. into a dotfiles repository
+    return path, _document(path)
+
+
+def _write(path: Path, document: Any) -> None:  # noqa: ANN401
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

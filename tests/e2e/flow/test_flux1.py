@@ -1,14 +1,17 @@
 """FLUX.1: bit for bit what the pipelines of diffusers make."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from flow_parity import PROMPT, SIDE, generator, ours, pipeline, same
+from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, same
 from inpaint_requests import HOLE, save_mask, save_noise
 from PIL import Image
 from tiny_flux1 import write_tiny_flux
 
 from mezzotint.families.flow.packing import packed
+from mezzotint.families.flux1.family import Flux1
 from mezzotint.protocol import Inpaint
 
 pytestmark = pytest.mark.usefixtures("every_device")
@@ -36,6 +39,21 @@ def test_schnell(schnell, tmp_path):
         PROMPT, height=SIDE, width=SIDE, num_inference_steps=4, max_sequence_length=256, generator=generator()
     )
     same(made.images[0], ours(schnell, tmp_path))
+
+
+def test_undistilled_has_two_passes_and_no_embedded_guidance(tmp_path, monkeypatch):
+    monkeypatch.setattr(Flux1, "spec", replace(Flux1.spec, halves=("sequential",)))  # as its pipeline
+    folder = write_tiny_flux(tmp_path / "OpenFLUX.1", variant="undistilled")
+    made = pipeline("FluxPipeline", folder)(
+        PROMPT,
+        negative_prompt=NEGATIVE,
+        true_cfg_scale=4.0,
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=4,
+        generator=generator(),
+    )
+    same(made.images[0], ours(folder, tmp_path, steps=4, guidance_scale=4.0, negative_prompt=NEGATIVE))
 
 
 def test_fill(tmp_path):

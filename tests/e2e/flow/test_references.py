@@ -104,6 +104,25 @@ def test_kontext_is_shown_an_image(kontext, images, tmp_path, small_sizes):
     assert not np.array_equal(mine, ours(kontext, tmp_path, steps=STEPS))
 
 
+def test_an_undistilled_kontext_is_shown_an_image_in_both_passes(images, tmp_path, small_sizes, monkeypatch):
+    monkeypatch.setattr(flux1.Flux1, "spec", replace(flux1.Flux1.spec, halves=("sequential",)))  # as its pipeline
+    folder = write_tiny_flux(tmp_path / "model", variant="edit")
+    path, reference = images[2]
+    expected = pipeline("FluxKontextPipeline", folder)(
+        image=reference,
+        prompt=PROMPT,
+        negative_prompt=NEGATIVE,
+        true_cfg_scale=4.0,
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=STEPS,
+        generator=generator(),
+        max_area=SIDE * SIDE,
+    )
+    asked = {"steps": STEPS, "guidance_scale": 4.0, "negative_prompt": NEGATIVE}
+    same(expected.images[0], ours(folder, tmp_path, references=[path], **asked))
+
+
 def test_kontext_without_an_image(kontext, tmp_path):
     expected = pipeline("FluxKontextPipeline", kontext)(
         prompt=PROMPT,
@@ -183,7 +202,7 @@ def test_more_than_a_model_takes(klein, kontext, images, tmp_path):
 
 def test_a_model_that_takes_none(images, tmp_path):
     dev = write_tiny_flux(tmp_path / "dev")
-    message = r"was given, and .* takes none: leave --reference out, or use FLUX.2 Klein or .*FLUX.1 \(kontext\)"
+    message = r"was given, and .* takes none: leave --reference out, or use FLUX.2 Klein or .*FLUX.1 \(kontext, edit\)"
     with pytest.raises(UsageError, match=message):
         ours(dev, tmp_path, references=[images[0][0]])
 

@@ -15,10 +15,17 @@ from mezzotint.families.footprints import _tokens_for, footprint_of
 from mezzotint.library.tokens import TokenCounter
 from mezzotint.library_protocol import TokenRequest
 
-DEFAULTS = {"dev": (28, 3.5), "kontext": (28, 2.5), "schnell": (4, 1.0), "fill": (50, 30.0)}  # steps and guidance
+DEFAULTS = {  # steps and guidance
+    "dev": (28, 3.5),
+    "kontext": (28, 2.5),
+    "schnell": (4, 1.0),
+    "fill": (50, 30.0),
+    "undistilled": (28, 3.5),
+    "edit": (28, 3.5),
+}
 
 
-@pytest.fixture(scope="module", params=["dev", "kontext", "schnell"])
+@pytest.fixture(scope="module", params=["dev", "kontext", "schnell", "undistilled", "edit"])
 def model(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("flux") / "model"
     return request.param, write_tiny_flux(folder, variant=request.param)
@@ -51,6 +58,7 @@ def file_of(path, *, channels=64, guidance=True):
         ("flux1-dev-kontext_fp8_scaled", {}, "kontext"),
         ("flux1-fill-dev", {"channels": 384}, "fill"),
         ("flux1-schnell", {"guidance": False}, "schnell"),
+        ("OpenFLUX.1-fp8", {"guidance": False}, "undistilled"),
     ],
 )
 def test_the_variant_of_a_file_is_told_by_shapes_and_its_name(name, shapes, variant, tmp_path):
@@ -77,11 +85,18 @@ def test_noise_is_shifted_as_its_pipeline_does(tokens):
     assert Flux1().mu({}, tokens, 28) == calculate_shift(tokens)
 
 
-def test_guidance_that_is_told_is_no_second_pass(model):
-    _, folder = model
-    sources = sources_of(folder)
-    assert not Flux1().has_halves(sources, 3.5)
-    assert not footprint_of(sources, model_id="flux").guided
+def test_only_models_without_distilled_guidance_have_a_second_pass(model):
+    variant, folder = model
+    sources, true_cfg = sources_of(folder), variant in ("undistilled", "edit")
+    assert Flux1().has_halves(sources, 3.5) == true_cfg
+    assert footprint_of(sources, model_id="flux").guided == true_cfg
+
+
+def test_a_folder_may_say_which_variant_it_is(tmp_path):
+    folder = write_tiny_flux(tmp_path / "model", variant="schnell")
+    (folder / "mezzotint.json").write_text('{"variant": "undistilled"}')
+    found = detect(open_folder(folder))
+    assert (found.variant, found.guidance, found.defaults.steps) == ("undistilled", "cfg", 28)
 
 
 def test_t5_sees_no_mask_and_the_network_as_many_tokens_as_t5(model):
@@ -107,9 +122,13 @@ def test_a_negative_prompt_is_said_to_have_no_part(model, tmp_path):
     from mezzotint.engine import Engine
     from mezzotint.protocol import Notice
 
-    _, folder = model
+    variant, folder = model
     events = []
     request = request_of(folder, tmp_path, steps=1, guidance_scale=3.5, negative_prompt="rain")
     Engine(Catalog.standard()).generate(request, events.append, lambda: False)
-    (told,) = [one for one in events if isinstance(one, Notice) and one.code == "negative_ignored"]
-    assert told.message.startswith("the model has embedded guidance")
+    told = [one.message for one in events if isinstance(one, Notice) and one.code == "negative_ignored"]
+    if variant in ("undistilled", "edit"):
+        assert told == []
+    else:
+        assert len(told) == 1
+        assert told[0].startswith("the model has embedded guidance")

@@ -21,7 +21,12 @@ def gradient(size: int, stops: Sequence[Colour]) -> Image.Image:
     return Image.fromarray(np.repeat(column[:, None], size, axis=1))
 
 
-def paint_sky(scene: Scene, size: int, rng: random.Random) -> Image.Image:
+def random_of(scene: Scene, layer: str) -> random.Random:
+    """Return the random numbers of one layer of a scene's image."""
+    return random.Random(f"paint {scene.seed} {layer}")
+
+
+def paint_sky(scene: Scene, size: int) -> Image.Image:
     """Paint the sky with sun, moon, stars and clouds over the whole image."""
     horizon = round(size * HORIZON)
     light = LIGHTS[scene.time]
@@ -29,9 +34,9 @@ def paint_sky(scene: Scene, size: int, rng: random.Random) -> Image.Image:
     image = Image.new("RGB", (size, size), clouded(light.sky[2], scene.weather))
     image.paste(sky.resize((size, horizon)), (0, 0))
     if scene.weather == "clear":
-        _paint_disc(image, scene, rng)
+        _paint_disc(image, scene)
     if scene.time != "night" or scene.weather != "clear":
-        _paint_clouds(image, scene, rng)
+        _paint_clouds(image, scene)
     return image
 
 
@@ -54,13 +59,13 @@ def paint_weather(image: Image.Image, scene: Scene, rng: random.Random) -> None:
             draw.ellipse([x - r, y - r, x + r, y + r], fill=(255, 255, 255, 235))
 
 
-def _paint_disc(image: Image.Image, scene: Scene, rng: random.Random) -> None:
-    size, light = image.width, LIGHTS[scene.time]
+def _paint_disc(image: Image.Image, scene: Scene) -> None:
+    size, light, rng = image.width, LIGHTS[scene.time], random_of(scene, "disc")
     low = scene.time in ("dawn", "dusk")
     x, y = rng.uniform(0.2, 0.8) * size, (0.44 if low else rng.uniform(0.14, 0.2)) * size
     draw = ImageDraw.Draw(image, "RGBA")
     if scene.time == "night":
-        _paint_stars(draw, size, rng)
+        _paint_stars(draw, size, random_of(scene, "stars"))
     radius = size * (0.085 if low else 0.065)
     for ring in (2.1, 1.5):
         _circle(draw, x, y, radius * ring, (*light.disc, 46))
@@ -77,8 +82,8 @@ def _paint_stars(draw: ImageDraw.ImageDraw, size: int, rng: random.Random) -> No
         _circle(draw, x, y, rng.choice((1.5, 2.0, 2.5)), (255, 255, 236, 235))
 
 
-def _paint_clouds(image: Image.Image, scene: Scene, rng: random.Random) -> None:
-    size, light = image.width, LIGHTS[scene.time]
+def _paint_clouds(image: Image.Image, scene: Scene) -> None:
+    size, light, rng = image.width, LIGHTS[scene.time], random_of(scene, "clouds")
     colour = clouded(mix(light.sky[1], WHITE, 0.5 if scene.weather == "clear" else 0.16), scene.weather)
     draw = ImageDraw.Draw(image, "RGBA")
     for _ in range(2 if scene.weather == "clear" else 4):

@@ -5,7 +5,7 @@ import random
 from PIL import Image, ImageDraw
 
 from mezzotint.benchmarks.postcards.brush import Brush
-from mezzotint.benchmarks.postcards.landscape import ground_sea, paint_ground, paint_sky, paint_weather
+from mezzotint.benchmarks.postcards.landscape import ground_sea, paint_ground, paint_sky, paint_weather, random_of
 from mezzotint.benchmarks.postcards.palette import SAND, ground_colour, mix
 from mezzotint.benchmarks.postcards.things import DRAWERS, paints
 from mezzotint.benchmarks.postcards.world import Scene, Thing
@@ -24,14 +24,15 @@ BALLOON_FOOT = {"left": 0.6, "right": 0.6, "near": 0.72, "far": 0.36}
 
 
 def paint(scene: Scene, size: int = SIZE) -> Image.Image:
-    """Return a scene's image, `size` pixels square, identical on every machine."""
-    rng = random.Random(f"paint {scene.seed}")
-    canvas = size * OVERSAMPLE
-    image = paint_sky(scene, canvas, rng)
-    paint_ground(image, scene, rng)
-    for thing in scene.things:
-        _paint_thing(image, scene, thing, rng)
-    paint_weather(image, scene, rng)
+    """Return a scene's image, `size` pixels square, identical on every machine.
+
+    Each layer has its own random numbers, so that a scene that differs in one attribute looks the same in the rest.
+    """
+    image = paint_sky(scene, size * OVERSAMPLE)
+    paint_ground(image, scene, random_of(scene, "ground"))
+    for number, thing in enumerate(scene.things):
+        _paint_thing(image, scene, thing, random_of(scene, f"thing {number}"))
+    paint_weather(image, scene, random_of(scene, "weather"))
     return image.resize((size, size), Image.Resampling.BOX)
 
 

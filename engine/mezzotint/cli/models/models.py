@@ -9,6 +9,7 @@ from mezzotint.cli.command_options import add_command, add_json, add_models_fold
 from mezzotint.cli.context import Context
 from mezzotint.cli.models import get as models_get
 from mezzotint.cli.models import keep as models_keep
+from mezzotint.cli.models import parts as models_parts
 from mezzotint.protocol import ModelInfo, ModelRef
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def add(commands: "Commands") -> None:
         add_models_folder(parser)
     models_get.add(below)
     models_keep.add(below)
+    models_parts.add(below)
 
 
 def list_models(arguments: argparse.Namespace, context: Context) -> int:
@@ -86,7 +88,8 @@ def _model_rows(info: ModelInfo) -> dict[str, str]:
         rows["scheme"] = info.scheme
     for part in info.parts:
         layers = ", ".join(f"{count} {precision}" for precision, count in part.layers.items())
-        rows[part.name] = f"{size(part.bytes)}: {layers}"
+        file = f", from {part.file} ({'chosen' if part.chosen else 'automatic'})" if part.file else ""
+        rows[part.name] = f"{size(part.bytes)}: {layers}{file}"
     if info.defaults is not None:
         best = info.defaults
         rows["defaults"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"

@@ -81,6 +81,10 @@ class FlowFamily(ABC):
             variant = self.variant_of_file(checkpoint)
         else:
             variant = self.variant(checkpoint)
+        return self.detected_as(variant)
+
+    def detected_as(self, variant: str) -> Detected:
+        """What a model of a variant is."""
         return Detected(
             family=self.name,
             variant=variant,
@@ -90,7 +94,7 @@ class FlowFamily(ABC):
             sampler=None,
             schedule=None,
             references=self.spec.references.get(variant, 0),
-            guidance=self.spec.guidance,
+            guidance=self.spec.guidance_of.get(variant, self.spec.guidance),
         )
 
     def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:  # noqa: ARG002  for families of one shape
@@ -145,9 +149,9 @@ class FlowFamily(ABC):
         """Maximum number of tokens of a prompt in its template for a text encoder, without special tokens."""
         return self.spec.limits.get(encoder, self.text_tokens(sources))
 
-    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
+    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
         """Whether there is an unconditional pass."""
-        return self.spec.guidance == "cfg" and guidance_scale > 1
+        return sources.detected.guidance == "cfg" and guidance_scale > 1
 
     def reference_size(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels to which a reference image of this size is resized and cropped."""
@@ -177,7 +181,7 @@ class FlowFamily(ABC):
         longest = max(row.text.shape[1] for row in rows)
         text = torch.cat([torch.nn.functional.pad(row.text, (0, 0, 0, longest - row.text.shape[1])) for row in rows])
         tensors = {"text": text} | {name: torch.cat([row.others[name] for row in rows]) for name in rows[0].others}
-        if self.spec.guidance == "embedded":
+        if model.sources.detected.guidance == "embedded":
             tensors["guidance"] = torch.full((1,), inputs.guidance_scale, dtype=torch.float32)
         return Conditioning(
             guided=guided,

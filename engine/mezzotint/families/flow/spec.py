@@ -23,6 +23,7 @@ class FlowSpec:
     template: str = "{prompt}"  # chat templates in model files are programs, and never run
     patch: int = 2  # side of a patch in latents
     guidance: Guidance = "cfg"  # or a scale that the network embeds
+    guidance_of: Mapping[str, Guidance] = field(default_factory=dict)  # by variant, where it differs
     masks_padding: bool = True  # whether the text encoders get an attention mask
     halves: tuple[GuidancePasses, ...] = ("batched", "sequential")  # supported; that of the reference pipeline first
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # by variant, for single files

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-MAX_TOKENS = {"dev": 512, "kontext": 512, "fill": 512, "schnell": 256}  # of T5
+MAX_TOKENS = {"dev": 512, "kontext": 512, "fill": 512, "schnell": 256, "undistilled": 512, "edit": 512}  # of T5
 _CLIP_TOKENS = 77
 _WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
 # Sizes in pixels that Kontext (arXiv 2506.15742) was trained on: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
@@ -32,11 +32,16 @@ _KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _
 _SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
 _CHANNELS = 64  # of the transformer's input tokens: 16 latent channels times 2x2
 _FILL_CHANNELS = 384  # those, the masked image's, and an 8x8-pixel mask for each latent
+_UNDISTILLED = ("openflux", "libreflux", "distill")  # in file names: OpenFLUX.1, LibreFLUX, dev-de-distill
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
 
 class Flux1(FlowFamily):
-    """Dev (guidance-distilled), Kontext (edits a reference image), Fill (inpaints), and schnell (four steps)."""
+    """Dev (guidance-distilled), Kontext (edits a reference image), Fill (inpaints), and schnell (four steps).
+
+    The undistilled variants are models that were trained on from schnell or dev until they need CFG: they have no
+    guidance embedder, and their noise is shifted by the size of the image, as dev's.
+    """
 
     original = TRANSFORMER
     needs = (CLIP_L, SECOND_T5_XXL, AE)
@@ -53,26 +58,35 @@ class Flux1(FlowFamily):
             "kontext": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=2.5),
             "fill": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=30.0),
             "schnell": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
+            "undistilled": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
+            "edit": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
         },
         scheduler={
             "dev": _SCHEDULER,
             "kontext": _SCHEDULER,
             "fill": _SCHEDULER,
             "schnell": flow_scheduler(use_dynamic_shifting=False, max_image_seq_len=4096),
+            "undistilled": _SCHEDULER,
         },
         max_tokens=max(MAX_TOKENS.values()),
         guidance="embedded",
+        guidance_of={"undistilled": "cfg", "edit": "cfg"},
         masks_padding=False,
-        references={"kontext": 1},
+        references={"kontext": 1, "edit": 1},
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
         """The variant of a folder: schnell has no guidance embedder; Kontext has the same shapes as dev."""
-        if folder.components["transformer"].config.get("in_channels") == _FILL_CHANNELS:
+        config = folder.components["transformer"].config
+        if config.get("in_channels") == _FILL_CHANNELS:
             return "fill"
+        distilled = bool(config.get("guidance_embeds"))
         if folder.pipeline_class == "FluxKontextPipeline":
-            return "kontext"
-        return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
+            return "kontext" if distilled else "edit"
+        if distilled:
+            return "dev"
+        shifted = folder.components["scheduler"].config.get("use_dynamic_shifting")
+        return "undistilled" if shifted else "schnell"
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by guidance layers, Kontext by file name; raises ModelRefused for other numbers of channels."""
@@ -86,9 +100,10 @@ class Flux1(FlowFamily):
                 f"has, cannot be run; get one with {_CHANNELS} (dev, Krea-dev, Kontext, schnell) or {_FILL_CHANNELS} "
                 "(Fill)"
             )
+        words = file.path.stem.lower()
         if not any(name.endswith(GUIDANCE) for name in tensors):
-            return "schnell"
-        return "kontext" if "kontext" in file.path.stem.lower() else "dev"
+            return "undistilled" if any(word in words for word in _UNDISTILLED) else "schnell"
+        return "kontext" if "kontext" in words else "dev"
 
     def text_tokens(self, sources: ModelSources) -> int:
         """Maximum number of text tokens: T5's."""
