@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mezzotint.benchmarks.postcards.captions import VALUES
+from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes
 from mezzotint.benchmarks.postcards.wording import KIND_WORDS, TERRAIN_PHRASES
 from mezzotint.benchmarks.postcards.world import Scene, is_held_out, judging_scene, training_scene
 
@@ -49,14 +49,24 @@ def judging_edit(seed: int, index: int) -> Edit:
 
 def edit_scene(scene: Scene, attribute: str, rng: random.Random) -> Edit:
     """Change an attribute of a scene to another value at random, and word the instruction."""
-    thing = scene.things[0]
-    own = attribute in ("kind", "colour")
-    value = rng.choice([each for each in VALUES[attribute] if each != getattr(thing if own else scene, attribute)])
-    if own:
-        after = replace(scene, things=(replace(thing, **{attribute: value}), *scene.things[1:]))
-    else:
-        after = replace(scene, **{attribute: value})
+    present = getattr(all_attributes(scene), attribute)
+    value = rng.choice([each for each in VALUES[attribute] if each != present])
+    after = _changed(scene, attribute, value)
     return Edit(before=scene, after=after, attribute=attribute, instruction=_instruction(scene, attribute, value, rng))
+
+
+def _changed(scene: Scene, attribute: str, value: str) -> Scene:
+    thing, *others = scene.things
+    match attribute:
+        case "kind":
+            return replace(scene, things=(replace(thing, kind=value), *others))
+        case "colour":
+            return replace(scene, things=(replace(thing, colour=value), *others))
+        case "time":
+            return replace(scene, time=value)
+        case "weather":
+            return replace(scene, weather=value)
+    return replace(scene, terrain=value)
 
 
 def _edits(scene: Scene, rng: random.Random) -> Iterator[Edit]:
