@@ -13,6 +13,7 @@ from mezzotint.errors import ModelRefused
 
 SETTINGS_FILE = "mezzotint.json"
 MAX_SETTINGS = 64 * 2**10
+_MOST_TOKENS = 4096
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -28,6 +29,9 @@ def read_settings(folder: Path) -> Mapping[str, object]:
     for key in ("family", "variant", "description"):
         if not isinstance(settings.get(key, ""), str):
             raise _refused(path, key, settings[key], "text")
+    tokens = settings.get("max_tokens", 1)
+    if type(tokens) is not int or not 1 <= tokens <= _MOST_TOKENS:
+        raise _refused(path, "max_tokens", tokens, f"a whole number from 1 to {_MOST_TOKENS}")
     _check_shared(path, settings.get("shared", {}))
     _check_defaults(path, settings.get("defaults", {}))
     return settings

@@ -183,9 +183,8 @@ class Pipeline:
 
                 images = references if stage.references else ()
                 made = encoded(model, prompt_inputs(stage, embeddings, images), self._loras.used(index), encode)
-                latents = [
-                    self._to_latents(model, image, None) for image in preprocess_references(stage.family, images)
-                ]
+                fitted = preprocess_references(stage.family, stage.found.detected, images)
+                latents = [self._to_latents(model, image, None) for image in fitted]
                 found.append(replace(with_references(made, latents), sampling=stage.sampling))
         return found
 

@@ -50,7 +50,9 @@ def _shown(models: Sequence[ModelFootprint], sizes: tuple[tuple[int, int], ...])
     if not any(model.family in taking for model in models):
         raise UsageError(f"{', '.join(model.id for model in models)} takes no reference images: leave --reference out")
     return [
-        [taking[model.family].reference_size(*size) for size in sizes] if model.family in taking else []
+        [taking[model.family].reference_size(*size, model.width * model.height) for size in sizes]
+        if model.family in taking
+        else []
         for model in models
     ]
 

@@ -1,4 +1,4 @@
-"""Train starter-flow's transformer by flow matching, half of each batch with the scene before an edit as reference."""
+"""Train starter-flow's transformer by flow matching, a third of each batch with the scene before an edit as reference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from mezzotint_starter.xl.clip_vocabulary import tokenize_clip
 
 LAYERS, HEADS, HEAD = 5, 4, 32
 AXES = (4, 14, 14)  # rotary dimensions for image, row and column
+EDIT_SHARE = 3  # one in three is an edit
 _FAMILY = Flux1()
 
 
@@ -117,8 +118,8 @@ def flow_edit_loss(
     sigmas = noise_levels(stage.batch, generator)
     mixed, wanted = clean + sigmas.view(-1, 1, 1, 1) * (noise - clean), noise - clean
     errors = []
-    half = stage.batch // 2
-    for edits, rows in ((False, torch.arange(half)[shard]), (True, torch.arange(half, stage.batch)[shard])):
+    first = stage.batch - stage.batch // EDIT_SHARE  # of the edits
+    for edits, rows in ((False, torch.arange(first)[shard]), (True, torch.arange(first, stage.batch)[shard])):
         prompts = prompts_at(chosen[rows].tolist(), stage, step, edits=edits)
         conditioning = encoders(prompts)
         if edits:

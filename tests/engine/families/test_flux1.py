@@ -92,6 +92,12 @@ def test_only_models_without_distilled_guidance_have_a_second_pass(model):
     assert footprint_of(sources, model_id="flux").guided == true_cfg
 
 
+def test_a_folder_may_say_that_it_takes_fewer_tokens(tmp_path):
+    folder = write_tiny_flux(tmp_path / "model")
+    (folder / "mezzotint.json").write_text('{"max_tokens": 48}')
+    assert Flux1().text_tokens(sources_of(folder)) == 48
+
+
 def test_a_folder_may_say_which_variant_it_is(tmp_path):
     folder = write_tiny_flux(tmp_path / "model", variant="schnell")
     (folder / "mezzotint.json").write_text('{"variant": "undistilled"}')

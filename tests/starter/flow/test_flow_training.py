@@ -16,7 +16,7 @@ from mezzotint_starter.flow.flow_training import (
 )
 from mezzotint_starter.networks import TOKENS, build_autoencoder
 
-STAGE = FlowStage(phase="flow", steps=2, batch=4, rate=1e-3, seed=0)
+STAGE = FlowStage(phase="flow", steps=2, batch=6, rate=1e-3, seed=0)
 ALL = slice(None)
 
 
@@ -52,7 +52,7 @@ def test_prompts_are_encoded_with_their_padding(encoders):
     assert not torch.equal(tensors["pooled"][0], tensors["pooled"][1])
 
 
-def test_half_of_a_batch_sees_the_scene_before_its_edit(encoders, latents):
+def test_a_third_of_a_batch_sees_the_scene_before_its_edit(encoders, latents):
     network = build_flow_transformer(0)
     with torch.no_grad():
         usual = flow_edit_loss(network, encoders, latents, STAGE, 0, ALL)

@@ -153,11 +153,11 @@ class FlowFamily(ABC):
         """Whether there is an unconditional pass."""
         return sources.detected.guidance == "cfg" and guidance_scale > 1
 
-    def reference_size(self, width: int, height: int) -> tuple[int, int]:
-        """Size in pixels to which a reference image of this size is resized and cropped."""
+    def reference_size(self, width: int, height: int, area: int) -> tuple[int, int]:  # noqa: ARG002  for some
+        """Size in pixels to which a reference image is resized and cropped; `area` is that of the model's images."""
         return cropped(*scaled(width, height, MAX_REFERENCE), MULTIPLE)
 
-    def fit_reference(self, image: "Image.Image") -> "Image.Image":
+    def fit_reference(self, image: "Image.Image", area: int) -> "Image.Image":  # noqa: ARG002  for some
         """Resize and crop a reference image for the model."""
         return within(image, MAX_REFERENCE, MULTIPLE)
 

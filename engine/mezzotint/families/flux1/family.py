@@ -1,5 +1,6 @@
 """FLUX.1: T5's text tokens, CLIP's pooled embedding, and a guidance scale that the network embeds."""
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -10,10 +11,10 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.clip_t5_parts import CLIP_L, SECOND_T5_XXL
-from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.family import MULTIPLE, FlowFamily, Words
 from mezzotint.families.flow.packing import packed, unpacked
 from mezzotint.families.flow.parts import AE
-from mezzotint.families.flow.references import closest, resized, with_tokens
+from mezzotint.families.flow.references import closest, cropped, resized, scaled, with_tokens
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.flux1.names import GUIDANCE, TRANSFORMER
 from mezzotint.families.loading.stored_layers import logical_header
@@ -106,21 +107,26 @@ class Flux1(FlowFamily):
         return "kontext" if "kontext" in words else "dev"
 
     def text_tokens(self, sources: ModelSources) -> int:
-        """Maximum number of text tokens: T5's."""
-        return MAX_TOKENS[sources.detected.variant]
+        """Maximum number of text tokens: T5's, or fewer if the folder's mezzotint.json says so."""
+        most = MAX_TOKENS[sources.detected.variant]
+        said = (
+            sources.checkpoint.settings.get("max_tokens") if isinstance(sources.checkpoint, FolderCheckpoint) else None
+        )
+        return min(most, said) if isinstance(said, int) else most
 
     def read_tokens(self, sources: ModelSources, encoder: str) -> int:
         """Maximum number of tokens of a prompt for a text encoder, without special tokens."""
         most = _CLIP_TOKENS if encoder == "text_encoder" else self.text_tokens(sources)
         return most - _MARKS[encoder]
 
-    def reference_size(self, width: int, height: int) -> tuple[int, int]:
-        """Size of a reference image in pixels: that of Kontext's training sizes with the closest aspect ratio."""
-        return closest(width, height, _KONTEXT_SIZES)
+    def reference_size(self, width: int, height: int, area: int) -> tuple[int, int]:
+        """That of Kontext's training sizes with the closest aspect ratio, smaller for a model of smaller images."""
+        fitting = closest(width, height, _KONTEXT_SIZES)
+        return cropped(*scaled(*fitting, area), MULTIPLE) if 2 * area < math.prod(fitting) else fitting
 
-    def fit_reference(self, image: "Image.Image") -> "Image.Image":
+    def fit_reference(self, image: "Image.Image", area: int) -> "Image.Image":
         """Resize a reference image to its `reference_size`."""
-        return resized(image, self.reference_size(*image.size))
+        return resized(image, self.reference_size(*image.size, area))
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
         """T5's last hidden states, padding included, and CLIP's pooled embedding."""

@@ -97,7 +97,7 @@ class QwenImageEdit(QwenImage):
         """Maximum number of tokens of a prompt in its template."""
         return self.spec.max_tokens
 
-    def reference_size(self, width: int, height: int) -> tuple[int, int]:
+    def reference_size(self, width: int, height: int, area: int) -> tuple[int, int]:  # noqa: ARG002  always the same
         """Size of a reference image, about a million pixels; raises ImageRefused if its aspect ratio is too extreme."""
         if max(width, height) > _MOST_DRAWN_OUT * min(width, height):
             raise ImageRefused(
@@ -105,9 +105,9 @@ class QwenImageEdit(QwenImage):
             )
         return _size(width / height, KEPT_AREA)
 
-    def fit_reference(self, image: "Image.Image") -> "Image.Image":
+    def fit_reference(self, image: "Image.Image", area: int) -> "Image.Image":
         """Resize a reference image to its `reference_size`."""
-        return resized(image, self.reference_size(*image.size))
+        return resized(image, self.reference_size(*image.size, area))
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Encode the prompts, each together with the reference images."""

@@ -35,7 +35,7 @@ def reference_sizes(family: Family, detected: Detected, sizes: Sequence[Size]) -
     """Sizes at which a stage's denoiser receives the reference images; empty if it takes fewer than given."""
     if not isinstance(family, FlowFamily) or len(sizes) > detected.references:
         return ()
-    return tuple(family.reference_size(*size) for size in sizes)
+    return tuple(family.reference_size(*size, area_of(detected)) for size in sizes)
 
 
 def read_references(paths: Sequence[Path]) -> "tuple[Image.Image, ...]":
@@ -43,9 +43,16 @@ def read_references(paths: Sequence[Path]) -> "tuple[Image.Image, ...]":
     return tuple(map(read_image, paths))
 
 
-def preprocess_references(family: Family, images: "Sequence[Image.Image]") -> "list[Image.Image]":
+def preprocess_references(family: Family, detected: Detected, images: "Sequence[Image.Image]") -> "list[Image.Image]":
     """The images resized and cropped for the denoiser."""
-    return [family.fit_reference(image) for image in images] if isinstance(family, FlowFamily) else []
+    if not isinstance(family, FlowFamily):
+        return []
+    return [family.fit_reference(image, area_of(detected)) for image in images]
+
+
+def area_of(detected: Detected) -> int:
+    """Pixels of a model's images."""
+    return detected.defaults.width * detected.defaults.height
 
 
 def encoder_references(family: Family, images: "tuple[Image.Image, ...]") -> "tuple[Image.Image, ...]":

@@ -14,6 +14,9 @@ from mezzotint.families.text.conditionings import half_of, joined, part_of, shap
 SIZES = [(64, 64), (500, 301), (1024, 1024), (1920, 1080), (1000, 3000)]
 
 
+AREA = 1024 * 1024
+
+
 def noise(width, height):
     return Image.fromarray(np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8))
 
@@ -26,7 +29,7 @@ def test_klein_s_are_no_larger_than_a_megapixel(size):
     expected = processor._resize_if_exceeds_area(image, 1024 * 1024)
     width, height = (side // 16 * 16 for side in expected.size)
     expected = processor._resize_and_crop(expected, width, height)
-    assert np.array_equal(np.array(Flux2Klein().fit_reference(image)), np.array(expected))
+    assert np.array_equal(np.array(Flux2Klein().fit_reference(image, AREA)), np.array(expected))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -34,7 +37,7 @@ def test_kontext_s_have_one_of_its_sizes(size):
     from diffusers.image_processor import VaeImageProcessor
 
     image, processor = noise(*size), VaeImageProcessor(vae_scale_factor=16)
-    fitted = Flux1().fit_reference(image)
+    fitted = Flux1().fit_reference(image, AREA)
     assert np.array_equal(np.array(fitted), np.array(processor.resize(image, fitted.height, fitted.width)))
 
 
@@ -42,6 +45,12 @@ def test_kontext_s_sizes_are_those_that_its_pipeline_prefers():
     from diffusers.pipelines.flux.pipeline_flux_kontext import PREFERRED_KONTEXT_RESOLUTIONS
 
     assert sorted(_KONTEXT_SIZES) == PREFERRED_KONTEXT_RESOLUTIONS
+
+
+@pytest.mark.parametrize(("size", "expected"), [((640, 640), (128, 128)), ((100, 200), (80, 176))])
+def test_a_model_of_small_images_is_shown_small_ones(size, expected):
+    assert Flux1().reference_size(*size, 128 * 128) == expected
+    assert Flux1().fit_reference(noise(*size), 128 * 128).size == expected
 
 
 def conditioning(sides, fill):
