@@ -1,4 +1,4 @@
-"""Train starter-flow's transformer by flow matching, a third of each batch with the scene before an edit as reference."""
+"""Train starter-flow's transformer by flow matching; a third of each batch are edits, with a reference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
