@@ -15,7 +15,7 @@ from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
 
-PHASES = ("autoencoder", "sharpening", "reading", "denoiser", "base", "refiner", "judge")
+PHASES = ("autoencoder", "sharpening", "reading", "denoiser", "base", "refiner", "flow", "flow-large", "judge")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,8 +54,9 @@ def plan_from(options: argparse.Namespace) -> Plan:
     precision = options.precision or choose_precision(options.device)
     plan = replace(plan, parts=parts_for(options), precision=precision)
     for phase in PHASES:
-        if (steps := getattr(options, f"{phase}_steps")) is not None:
-            plan = replace(plan, **{f"{phase}_steps": steps})
+        name = f"{phase.replace('-', '_')}_steps"
+        if (steps := getattr(options, name)) is not None:
+            plan = replace(plan, **{name: steps})
     return plan
 
 

@@ -10,19 +10,25 @@ from diffusers import AutoencoderKL
 from mezzotint_starter.autoencoder import reconstruction_psnr, train_autoencoder
 from mezzotint_starter.decoder_training import train_decoder
 from mezzotint_starter.dit_recipe import make_dit
+from mezzotint_starter.flow.flow_recipe import make_flow
 from mezzotint_starter.judge_training import make_judge
 from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
-MODELS = ("dit", "xl", "judge")
+MODELS = ("dit", "xl", "flow", "judge")
 
 
 def run(plan: Plan, only: str | None = None) -> Path:
     """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`."""
     started = time.monotonic()
-    makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {"dit": _make_dit, "xl": _make_xl, "judge": _make_judge}
+    makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {
+        "dit": _make_dit,
+        "xl": _make_xl,
+        "flow": _make_flow,
+        "judge": _make_judge,
+    }
     autoencoder = build_autoencoder(plan.seed)
     if only != "judge":
         _make_autoencoder(plan, autoencoder)
@@ -38,6 +44,10 @@ def _make_dit(plan: Plan, autoencoder: AutoencoderKL) -> None:
 
 def _make_xl(plan: Plan, autoencoder: AutoencoderKL) -> None:
     make_xl(plan, autoencoder, trained_note(plan, autoencoder))
+
+
+def _make_flow(plan: Plan, autoencoder: AutoencoderKL) -> None:
+    make_flow(plan, autoencoder, trained_note(plan, autoencoder))
 
 
 def _make_judge(plan: Plan, _: AutoencoderKL) -> None:

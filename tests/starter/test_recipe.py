@@ -20,7 +20,9 @@ from mezzotint_starter.networks import build_autoencoder, build_text_encoder
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.vocabulary import build_tokenizer
 
-MODELS = ("dit", "xl", "xl-refiner")
+MODELS = ("dit", "xl", "xl-refiner", "flow")
+MEGABYTE = 2**20
+QUANTIZED = {torch.float16, torch.float32, torch.int8, torch.uint8}
 
 pytestmark = pytest.mark.slow
 
@@ -80,11 +82,12 @@ def test_the_stock_pipeline_draws_with_the_shared_parts_in_hand(made):
 
 def test_the_folders_are_small_half_precision_and_free_of_code(made):
     files = [file for file in made[0].rglob("*") if file.is_file()]
-    assert sum(file.stat().st_size for file in files) <= 24_000_000
+    assert sum(file.stat().st_size for file in files) <= 24 * MEGABYTE
     assert {file.suffix for file in files} == {".json", ".safetensors"}
     for name in MODELS:
         for file in (made[0] / name).rglob("*.safetensors"):
-            assert {tensor.dtype for tensor in load_file(file).values()} == {torch.float16}
+            dtypes = {tensor.dtype for tensor in load_file(file).values()}
+            assert dtypes == (QUANTIZED if name == "flow" else {torch.float16})
 
 
 def test_the_folders_say_what_they_are(made):
@@ -93,6 +96,7 @@ def test_the_folders_say_what_they_are(made):
         ("starter-dit", "pixart"),
         ("starter-xl", "sdxl"),
         ("starter-xl-refiner", "sdxl"),
+        ("starter-flow", "flux"),
     ]
     for note in notes.values():
         assert note["licence"] == "Apache-2.0"
@@ -107,12 +111,15 @@ def test_the_program_takes_them_for_what_they_are(made):
         ("pixart", "sigma"),
         ("sdxl", "base"),
         ("sdxl", "refiner"),
+        ("flux", "edit"),
     ]
-    assert {each.prediction_type for name, each in found.items() if name != "dit"} == {"v_prediction"}
-    assert {(each.defaults.width, each.defaults.steps) for each in found.values()} == {(128, 20)}
+    assert {each.prediction_type for name, each in found.items() if "xl" in name} == {"v_prediction"}
+    assert {(each.defaults.width, each.defaults.steps) for each in found.values()} == {(128, 20), (256, 20)}
+    assert (found["flow"].references, found["flow"].guidance) == (1, "cfg")
     catalog = Catalog(Places(bundled=made[0]))
     assert sorted(info.id for info in catalog.models() if info.problem is None) == [
         "starter-dit",
+        "starter-flow",
         "starter-xl",
         "starter-xl-refiner",
     ]

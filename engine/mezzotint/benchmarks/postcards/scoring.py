@@ -1,7 +1,7 @@
 """Score images of held-out scenes by the judge's verdicts and by comparison with drawn images."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ import torch
 from PIL import Image
 
 from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes, chance, random_caption
+from mezzotint.benchmarks.postcards.edits import Edit, judging_edit
 from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
 from mezzotint.benchmarks.postcards.measures import Array, detail, frechet_distance, wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
@@ -25,6 +26,7 @@ class EvalCase:
     number: int
     prompt: str
     scene: Scene
+    edit: Edit | None = None  # the edit that the prompt asks for, of a reference image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class Score:
     detail: float  # mean absolute Laplacian of the luminance, relative to the drawn images'
     seconds: float | None  # compute time per image; None for drawn images
     images: int
+    edits: dict[str, Share] | None = None  # the edited attribute is right ("edited"), all attributes are ("all")
 
 
 def eval_cases(count: int) -> Iterator[EvalCase]:
@@ -53,6 +56,13 @@ def eval_cases(count: int) -> Iterator[EvalCase]:
     for number in range(count):
         scene = judging_scene(WORLD, number)
         yield EvalCase(number=number, prompt=_telling_all(scene, number), scene=scene)
+
+
+def edit_cases(count: int) -> Iterator[EvalCase]:
+    """Yield the first `count` edits, which never change: an instruction, and the scene after it."""
+    for number in range(count):
+        edit = judging_edit(WORLD, number)
+        yield EvalCase(number=number, prompt=edit.instruction, scene=edit.after, edit=edit)
 
 
 def _telling_all(scene: Scene, number: int) -> str:
@@ -70,6 +80,8 @@ class Scorer:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._right = dict.fromkeys(VALUES, 0)
+        self._edits = {"edited": 0, "all": 0}
+        self._are_edits = False
         self._made: list[Array] = []
         self._drawn: list[Array] = []
         self._detail_made = self._detail_drawn = 0.0
@@ -92,8 +104,14 @@ class Scorer:
     def _features(self, case: EvalCase, image: Image.Image, drawn: Image.Image) -> tuple[Array, Array]:
         features = self._judge.features(pixels_of([image, drawn]))
         truth = all_attributes(case.scene).indices()
-        for name, scores in self._judge.verdicts(features[:1]).items():
-            self._right[name] += int(scores.argmax()) == truth[name]
+        verdicts = self._judge.verdicts(features[:1]).items()
+        right = {name: int(scores.argmax()) == truth[name] for name, scores in verdicts}
+        for name, is_right in right.items():
+            self._right[name] += is_right
+        if case.edit is not None:
+            self._are_edits = True
+            self._edits["edited"] += right[case.edit.attribute]
+            self._edits["all"] += all(right.values())
         made, held = features.double().numpy()
         return made, held
 
@@ -101,23 +119,24 @@ class Scorer:
         """Return the score of the images so far, at least two."""
         asked = len(self._made)
         return Score(
-            attributes={name: _share(name, right, asked) for name, right in self._right.items()},
+            attributes={name: _share(right, asked, chance(name)) for name, right in self._right.items()},
             frechet=frechet_distance(np.stack(self._made), np.stack(self._drawn)),
             detail=self._detail_made / self._detail_drawn,
             seconds=sum(self._seconds) / len(self._seconds) if self._seconds else None,
             images=asked,
+            edits={name: _share(right, asked, 0.0) for name, right in self._edits.items()} if self._are_edits else None,
         )
 
 
-def _share(name: str, right: int, asked: int) -> Share:
+def _share(right: int, asked: int, blind: float) -> Share:
     low, high = wilson_interval(right, asked)
-    return Share(accuracy=right / asked, chance=chance(name), low=low, high=high)
+    return Share(accuracy=right / asked, chance=blind, low=low, high=high)
 
 
-def score_drawn(judge: Judge, count: int) -> Score:
+def score_drawn(judge: Judge, cases: Iterable[EvalCase]) -> Score:
     """Score other drawings of the same scenes: what a perfect model would reach with this judge."""
     scorer = Scorer(judge)
-    for case in eval_cases(count):
+    for case in cases:
         again = replace(case.scene, seed=case.scene.seed ^ 1)
         scorer.add(case, paint(again))
     return scorer.score()

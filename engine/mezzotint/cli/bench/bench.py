@@ -35,16 +35,20 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 PROMPTS = 200
+_DRAWN_SIZE = 256  # of reference images, in pixels
 EXAMPLES = """\
   mezzotint bench starter
   mezzotint bench starter -m starter-dit --prompts 500 --steps 10 --guidance 4 --json
   mezzotint bench starter --hires 2 --keep out/
+  mezzotint bench starter -m starter-flow --edits --prompts 100
   mezzotint bench starter -m starter-xl --refiner starter-xl-refiner --prompts 48 --sheet sheet.png
 
 accuracy: how often the judge, a small network that has only ever seen drawn scenes, sees in an image what the prompt
   asked for, with its 95 % interval (Wilson's); chance is the best blind guess. No training image showed these scenes.
 distance: Frechet's, squared, in the judge's features, to drawn images of the same scenes. It depends on --prompts:
   compare with what other drawings of the scenes get.
+edited, all (--edits): how often the judge sees what the instruction asked for, and how often it sees everything as it
+  should be after the edit: an image left as it is gets 0.
 detail: the mean absolute Laplacian of the luminance, as a share of that of the drawn images; noise counts too.
 seconds: compute time of one image, without loading and saving.
 """
@@ -78,6 +82,11 @@ def add(commands: "Commands") -> None:
         default=PROMPTS,
         help=f"images of each model (default: {PROMPTS})",
     )
+    parser.add_argument(
+        "--edits",
+        action="store_true",
+        help="edit drawings by an instruction instead, with a model that takes reference images",
+    )
     parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's default)")
     parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
     parser.add_argument(
@@ -100,18 +109,19 @@ def add(commands: "Commands") -> None:
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Generate the images, score them with the judge network, and print the scores."""
     from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
-    from mezzotint.benchmarks.postcards.scoring import score_drawn
+    from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases, score_drawn
 
     judge = load_judge(arguments.judge or bundled_judge())
     catalog = context.make_catalog(arguments.models_folder)
     models = _models(arguments.models, catalog)
     _check_sheet(arguments.sheet, models)
+    cases = list((edit_cases if arguments.edits else eval_cases)(arguments.prompts))
     scores = {}
     with contextlib.closing(context.make_engine(catalog)) as engine:
         for model in models:
-            bench = _Bench(engine, context, options_of(arguments), arguments.prompts, arguments.enlarge or 1)
+            bench = _Bench(engine, context, options_of(arguments), cases, arguments.enlarge or 1)
             scores[model] = bench.score(model, judge, arguments.keep, arguments.sheet)
-    drawn = score_drawn(judge, arguments.prompts)
+    drawn = score_drawn(judge, cases)
     if arguments.json:
         context.terminal.json({"models": scores, "judge": drawn})
     else:
@@ -153,20 +163,22 @@ def _write_sheet(image: "Image", path: Path) -> None:
 class _Bench:
     """Generates and scores images with one engine."""
 
-    def __init__(self, engine: "Engine", context: Context, options: Options, count: int, enlarge: int) -> None:
+    def __init__(
+        self, engine: "Engine", context: Context, options: Options, cases: "Sequence[EvalCase]", enlarge: int
+    ) -> None:
         self._engine, self._context, self._options = engine, context, options
-        self._count, self._enlarge = count, enlarge
+        self._cases, self._enlarge = cases, enlarge
 
     def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
         """Generate the model's images and judge each."""
         from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
-        from mezzotint.benchmarks.postcards.scoring import Scorer, eval_cases
+        from mezzotint.benchmarks.postcards.scoring import Scorer
 
-        self._context.terminal.message(f"{plain(model, 100)}: {self._count} images")
+        self._context.terminal.message(f"{plain(model, 100)}: {len(self._cases)} images")
         scorer = Scorer(judge)
         shown: list[Image] = []
         with _folder(keep) as folder, Reporter(self._context, "json") as reporter:
-            for case in eval_cases(self._count):
+            for case in self._cases:
                 result = self._generate(model, case, folder, reporter)
                 image = self._read_image(Path(result.images[0].path))
                 scorer.add(case, image, _seconds(result))
@@ -191,12 +203,25 @@ class _Bench:
             prompt=case.prompt,
             seed=case.number,
             output=f"{folder}/[model]-[seed].png",
+            reference=_references(case, folder),
         )
 
         def on_event(event: Event) -> None:
-            reporter.on_event(_overall_step(event, case.number, self._count))
+            reporter.on_event(_overall_step(event, case.number, len(self._cases)))
 
         return self._engine.generate(request_of(options), on_event, self._context.interrupt.stop_requested)
+
+
+def _references(case: "EvalCase", folder: str) -> tuple[str, ...]:
+    """Save a drawing of the scene before the case's edit; none if it is not an edit."""
+    from mezzotint.benchmarks.postcards.painting import paint
+
+    if case.edit is None:
+        return ()
+    path = Path(folder) / f"before-{case.number}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    paint(case.edit.before, _DRAWN_SIZE).save(path)
+    return (str(path),)
 
 
 def _overall_step(event: Event, done: int, count: int) -> Event:
@@ -229,6 +254,9 @@ def _table(scores: Mapping[str, "Score"], drawn: "Score") -> str:
     rows = [("", "CHANCE", *(plain(model, 100) for model in scores), "DRAWN")]
     for name, share in drawn.attributes.items():
         rows.append((name, f"{share.chance:.3f}", *(_format_share(score.attributes[name]) for score in every)))
+    rows += [
+        (name, "", *(_format_share(each.edits[name]) for each in every if each.edits)) for name in drawn.edits or ()
+    ]
     rows.append(("distance", "", *(f"{score.frechet:.3f}" for score in every)))
     rows.append(("detail", "", *(f"{score.detail:.3f}" for score in every)))
     rows.append(("seconds", "", *("" if score.seconds is None else f"{score.seconds:.2f}" for score in every)))

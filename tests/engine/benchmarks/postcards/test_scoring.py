@@ -9,7 +9,7 @@ from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes
 from mezzotint.benchmarks.postcards.judge import build_judge
 from mezzotint.benchmarks.postcards.measures import wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import Scorer, eval_cases, score_drawn
+from mezzotint.benchmarks.postcards.scoring import Scorer, edit_cases, eval_cases, score_drawn
 from mezzotint.benchmarks.postcards.world import is_held_out
 from mezzotint.errors import UsageError
 
@@ -57,6 +57,17 @@ def test_shares_count_what_the_judge_saw(knowing):
     assert (score.seconds, score.images) == (2.0, 3)
 
 
+def test_edits_count_the_edited_attribute_and_all(knowing):
+    judge, asked = knowing
+    scorer = Scorer(judge)
+    for case in edit_cases(5):  # one of each attribute
+        asked.append(case)
+        scorer.add(case, paint(case.scene))
+    edits = scorer.score().edits
+    assert {name: share.accuracy for name, share in edits.items()} == {"edited": 0.8, "all": 0.0}  # not the colour
+    assert case.edit.after == case.scene
+
+
 @pytest.mark.parametrize("size", [128, 64, 256])
 def test_the_drawn_images_themselves_are_at_no_distance_and_as_detailed(judge, size):
     scorer = Scorer(judge)
@@ -78,7 +89,7 @@ def test_blurred_images_are_further_off_and_less_detailed(judge):
 
 
 def test_other_drawings_of_the_scenes_are_other_images_of_much_the_same(judge):
-    score = score_drawn(judge, 4)
+    score = score_drawn(judge, eval_cases(4))
     assert score.frechet > 0
     assert math.isclose(score.detail, 1, abs_tol=0.2)
     assert score.images == 4

@@ -11,7 +11,7 @@ from mezzotint import paths
 from mezzotint.benchmarks.postcards.captions import VALUES
 from mezzotint.benchmarks.postcards.judge import build_judge, save_judge
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import eval_cases
+from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import Decoding, ModelRef, Sampling, Step, Timings
@@ -74,6 +74,18 @@ def test_every_bundled_model_that_works_alone_is_asked_every_question(bench):
     assert done.engine.closed
 
 
+def test_edits_are_asked_of_drawings(bench, tmp_path):
+    done = bench("--edits", "-m", "starter-dit", "--keep", str(tmp_path / "kept"))
+    assert done.code == 0, done.err
+    cases = list(edit_cases(2))
+    assert [request.prompt for request in done.engine.requests] == [case.prompt for case in cases]
+    for request, case in zip(done.engine.requests, cases, strict=True):
+        (reference,) = request.images
+        assert (reference.role, Image.open(reference.path).size) == ("reference", (256, 256))
+        assert list(Image.open(reference.path).getdata()) == list(paint(case.edit.before, 256).getdata())
+    assert {"edited", "all"} <= {line.split()[0] for line in done.out.splitlines()}
+
+
 def test_the_table(bench):
     done = bench()
     header, *rows = done.out.splitlines()
@@ -92,7 +104,7 @@ def test_the_json(bench):
     assert set(done.json) == {"models", "judge"}
     assert set(done.json["models"]) == {"mine"}
     score = done.json["models"]["mine"]
-    assert set(score) == {"attributes", "frechet", "detail", "seconds", "images"}
+    assert set(score) == {"attributes", "frechet", "detail", "seconds", "images", "edits"}
     assert list(score["attributes"]) == list(VALUES)
     for share in score["attributes"].values():
         assert share["low"] <= share["accuracy"] <= share["high"]

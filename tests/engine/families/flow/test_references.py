@@ -49,7 +49,8 @@ def test_kontext_s_sizes_are_those_that_its_pipeline_prefers():
 
 @pytest.mark.parametrize(("size", "expected"), [((640, 640), (128, 128)), ((100, 200), (80, 176))])
 def test_a_model_of_small_images_is_shown_small_ones(size, expected):
-    assert Flux1().reference_size(*size, 128 * 128) == expected
+    width, height = size
+    assert Flux1().reference_size(width, height, 128 * 128) == expected
     assert Flux1().fit_reference(noise(*size), 128 * 128).size == expected
 
 
