@@ -184,6 +184,20 @@ def _create_settings(stage: Stage) -> QWidget:
     return stage.window
 
 
+def _edit(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    create, before = stage.program.create, stage.saved
+    create.edit_image(_first_path(stage))
+    create.chosen.change(count=1, second_pass=False)
+    create.prompts.set_prompt("make it night")
+    _open_sections(stage, "references")
+    create.generate()
+    stage.until_saved(before + 1)
+    stage.wait("the image", lambda: stage.window.create_page.result.view.has_image())
+    QTest.qWait(100)
+    return stage.window
+
+
 def _open_sections(stage: Stage, *names: str) -> None:
     for name, section in stage.window.create_page.sections.sections().items():
         section.set_open(name in names)
@@ -373,6 +387,7 @@ SCENES = {
     "gallery-empty": Scene(bring=_empty_page(GALLERY), kept=False, empty=True),
     "create": Scene(bring=_create),
     "create-settings": Scene(bring=_create_settings),
+    "edit": Scene(bring=_edit),
     "gallery": Scene(bring=_gallery),
     "models": Scene(bring=_models),
     "batch-look": Scene(bring=_batch_look, empty=True),

@@ -71,9 +71,9 @@ class ModelChoices(QObject):
         return next(iter(bundled or usable), None)
 
     def editing(self) -> ModelInfo | None:
-        """The first usable model that takes reference images."""
-        usable = (one for one in self._models if self.problem_of(one) is None)
-        return next((one for one in usable if one.references), None)
+        """The first usable model that takes reference images; a bundled one only if there is no other."""
+        usable = [one for one in self._models if one.references and self.problem_of(one) is None]
+        return next(iter(sorted(usable, key=lambda one: one.source == "bundled")), None)
 
     def refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
         """Return the usable refiners of the same family with a similar native image size."""

@@ -50,6 +50,15 @@ def test_a_bundled_model_is_begun_with_and_hidden_ones_are_not_there(choices):
     assert choices.default() is None
 
 
+def test_images_are_edited_with_a_bundled_model_only_if_there_is_no_other(choices):
+    assert choices.editing() is None
+    bundled = replace(model_info("starter"), source="bundled", references=1)
+    choices.use((bundled, replace(model_info("klein"), source="folder", references=4)))
+    assert choices.editing().id == "klein"
+    choices.use((bundled,))
+    assert choices.editing().id == "starter"
+
+
 def test_models_are_found_by_the_name_that_others_give_them(choices):
     assert choices.named("C:\\x\\BASE.safetensors").id == "base"
     assert choices.named("broken") is None
