@@ -2,6 +2,7 @@
 
 import pytest
 import skip_rules
+from fake_card.install import fake_card
 
 pytest_plugins = ["pytester"]
 
@@ -126,3 +127,8 @@ def test_a_display_is_a_matter_of_variables_on_linux(monkeypatch, variables, exp
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert skip_rules.has_display() is expected
+
+
+def test_a_simulated_card_is_no_cuda_device():
+    with fake_card():
+        assert not skip_rules.has_cuda.__wrapped__()

@@ -106,10 +106,10 @@ def has_display() -> bool:
 
 @functools.cache
 def has_cuda() -> bool:
-    """Whether torch can use a CUDA device; only called for tests that need one, since it imports torch."""
+    """Whether torch can use a real, not a simulated, CUDA device; only for tests that need one, since it imports torch."""
     import torch
 
-    return torch.cuda.is_available()
+    return torch.version.cuda is not None and torch.cuda.is_available()
 
 
 def _is_gpu(item: pytest.Item) -> bool:
