@@ -22,7 +22,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages import pipeline
+from mezzotint.stages.images.latent_mask import LatentMask
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -188,13 +188,13 @@ def test_base_and_refiner_both_keep_what_stays(
     engine, request_for, tiny_sdxl_folder, tiny_refiner_folder, image, mask, monkeypatch
 ):
     handed_over = []
-    entering = pipeline.LatentMask.entering
+    entering = LatentMask.entering
 
     def watched(self, schedule, latents):
         handed_over.append((latents, entering(self, schedule, latents)))
         return handed_over[-1][1]
 
-    monkeypatch.setattr(pipeline.LatentMask, "entering", watched)
+    monkeypatch.setattr(LatentMask, "entering", watched)
     request = request_for(
         tiny_sdxl_folder,
         image(),

@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Step,
 )
 from mezzotint.stages import pipeline
+from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.images.pending_decode import undecoded
 from mezzotint.stages.models import model_cache
 
@@ -52,7 +53,7 @@ def test_under_a_limit_and_after_a_shortage_it_is_the_same_image(
 def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_folder, image, mask, monkeypatch):
     request = request_for(tiny_sdxl_folder, image(), mask(), sampler="dpmpp_2m_sde", strength=1.0)
     whole = run(engine, request)
-    after, failed = pipeline.LatentMask.after, []
+    after, failed = LatentMask.after, []
 
     def short(self, schedule, latents, index):
         if index not in failed:
@@ -60,7 +61,7 @@ def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_fo
             raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
         return after(self, schedule, latents, index)
 
-    monkeypatch.setattr(pipeline.LatentMask, "after", short)
+    monkeypatch.setattr(LatentMask, "after", short)
     assert run(engine, request).images[0].sha256 == whole.images[0].sha256
     assert failed == [0, 1, 2, 3]
 

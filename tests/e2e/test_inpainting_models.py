@@ -138,11 +138,16 @@ def test_a_second_pass_sees_the_image_too(engine, folders, tiny_sdxl_folder, req
     assert run(engine, asked).images[0].sha256 == result.images[0].sha256
 
 
-def test_together_they_are_what_each_is_alone(engine, folders, request_for, tmp_path):
-    one = request_for(folders["sd15"], steps=2)
-    asked = tuple(replace(one, prompt=words, seed=seed) for seed, words in enumerate(("a dog", "a red cat"), 1))
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("masked", [True, False])
+@FAMILIES
+def test_together_they_are_what_each_is_alone(engine, folders, request_for, image, mask, family, masked):
+    asked = []
+    for seed, (words, box) in enumerate((("a dog", HOLE), ("a red cat", (3, 5, 31, 37))), 1):
+        shown = (image(f"{seed}.png", seed=seed), mask(box, name=f"mask-{seed}.png")) if masked else ()
+        asked.append(replace(request_for(folders[family], *shown, steps=2), prompt=words, seed=seed))
     alone = [pixels(run(engine, each).images[0]).astype(int) for each in asked]
-    made = engine.generate_many(GenerateManyRequest(requests=asked), lambda _: None, lambda: False)
+    made = engine.generate_many(GenerateManyRequest(requests=tuple(asked)), lambda _: None, lambda: False)
     for outcome, expected in zip(made.outcomes, alone, strict=True):
         assert outcome.result.together == 2
         np.testing.assert_allclose(pixels(outcome.result.images[0]).astype(int), expected, rtol=0, atol=2)

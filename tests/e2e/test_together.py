@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from inpaint_requests import build_request, save_mask, save_noise
 from PIL import Image
 
 from mezzotint.catalog.catalog import Catalog
@@ -28,6 +29,7 @@ from mezzotint.protocol import (
     Sampling,
     Saved,
     Stage,
+    Transition,
 )
 
 pytestmark = pytest.mark.usefixtures("every_device")
@@ -104,6 +106,37 @@ def test_a_limit_that_has_room_for_one_alone_has_them_made_one_by_one(engine, re
         assert result.memory.peak_vram_bytes <= least
     for request, result in zip(requests, tight, strict=True):
         assert apart(engine, result, request, tmp_path) <= 2
+
+
+@pytest.mark.slow
+def test_stages_and_masks_of_several_stay_within_a_limit_and_stream_no_more_than_one(
+    engine, tiny_sdxl_folder, tmp_path
+):
+    more = Stage(sampling=Sampling(steps=3))  # larger than the first, so it decides
+    way = Transition(scale=2.0, strength=0.7, space="pixel")
+    requests = []
+    for seed in range(4):
+        images = (
+            save_noise(tmp_path, f"{seed}.png", seed=seed),
+            save_mask(tmp_path, (seed, 8, 48, 40), name=f"m{seed}.png"),
+        )
+        request = build_request(tmp_path, tiny_sdxl_folder, *images, stages=[more], transitions=[way])
+        requests.append(replace(request, prompt=WORDS[seed], seed=seed))
+    sizes = []
+    for limit in (40 * MIB, 64 * MIB, 1536 * MIB):
+        limited = [replace(request, vram_limit_bytes=limit) for request in requests]
+        single = engine.generate(limited[0], lambda _: None, lambda: False)
+        several = together(engine, limited)
+        sizes.append(max(result.together for result in several))
+        for phase in several[0].memory.phases:
+            assert phase.measured_bytes <= limit
+            if phase.name.startswith("stage"):
+                assert phase.measured_bytes <= phase.predicted_bytes * 1.02  # latents are not planned
+        for part, of_one in zip(several[0].plan.components, single.plan.components, strict=True):
+            assert part.resident_blocks >= of_one.resident_blocks and part.host == of_one.host
+        assert several[0].recoveries == single.recoveries == ()
+        assert apart(engine, several[-1], limited[-1], tmp_path) <= 2
+    assert sizes[0] < sizes[1] < sizes[2] == 4
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from mezzotint.families.noise_levels import denoised
 from mezzotint.families.text.conditionings import half_of
 from mezzotint.protocol import IsCancelled
 from mezzotint.stages.images.latent_mask import LatentMask
-from mezzotint.stages.sampler_state import Generators, SamplerState
+from mezzotint.stages.sampler_state import SamplerState
 from mezzotint.stages.schedule import StageSchedule
 
 T = TypeVar("T")
@@ -38,6 +38,11 @@ class Denoised:
     latents: torch.Tensor  # (n, c, h, w), including any remaining noise
     clean: torch.Tensor  # the last estimate of the clean latents; the latents themselves if no noise remains
 
+    def of_each(self) -> "list[Denoised]":
+        """The result for each image."""
+        pairs = zip(torch.split(self.latents, 1), torch.split(self.clean, 1), strict=True)
+        return [Denoised(latents=latents, clean=clean) for latents, clean in pairs]
+
 
 def denoise(
     family: Family,
@@ -45,7 +50,7 @@ def denoise(
     schedule: StageSchedule,
     conditioning: Conditioning,
     latents: torch.Tensor,
-    generators: Generators,
+    generators: list[torch.Generator],
     *,
     estimates: bool,
     on_step: OnStep,
@@ -115,7 +120,7 @@ def _step(
     schedule: StageSchedule,
     conditioning: Conditioning,
     latents: torch.Tensor,
-    generators: Generators,
+    generators: list[torch.Generator],
     index: int,
     *,
     estimates: bool,
@@ -140,6 +145,6 @@ def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG00
     return make()
 
 
-def _step_arguments(scheduler: Scheduler, generators: Generators) -> dict[str, Any]:
+def _step_arguments(scheduler: Scheduler, generators: list[torch.Generator]) -> dict[str, Any]:
     known = inspect.signature(scheduler.step).parameters
     return {name: value for name, value in {"eta": 0.0, "generator": generators}.items() if name in known}

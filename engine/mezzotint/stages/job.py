@@ -33,6 +33,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.clock import Clock
+from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.images.references import read_references
@@ -92,8 +93,12 @@ class Job:
         self._warn(setup)
         with self._loaded(job, loras, session) as work:
             saver = Saver(request=request, setup=setup, size=inputs.size(setup.stages[-1]))
-            work.pipeline.encode(self._embeddings, references)
-            images = tuple(self._make_image(work, saver, record, inputs, index) for index in range(request.count))
+            conditionings = [
+                work.pipeline.conditioning(index, stage, self._embeddings, references)
+                for index, stage in enumerate(setup.stages)
+            ]
+            spec = ImageSpec(seed=saver.first_seed, conditionings=conditionings, inputs=inputs)
+            images = tuple(self._make_image(work, saver, record, spec, index) for index in range(request.count))
         return result_of(
             work,
             self._memory_report(work),
@@ -300,18 +305,18 @@ class Job:
         self._on_event(Notice(code=code, message=message))
 
     def _make_image(
-        self, work: LoadedJob, saver: Saver, record: JobRecord, inputs: InputImages, index: int
+        self, work: LoadedJob, saver: Saver, record: JobRecord, first: ImageSpec, index: int
     ) -> GeneratedImage:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} images")
         pipeline, begun_with = work.pipeline, work.session.used
-        latents = pipeline.make(index, saver.first_seed + index, inputs)
+        (latents,) = pipeline.make(index, [replace(first, seed=first.seed + index)])
         undecoded = saver.begin(index, pipeline.resolved(), replace(record, attention=begun_with))
         with self._kept(latents, undecoded):
-            image = self._finish(work, undecoded, inputs, latents, self._request, index)
+            image = self._finish(work, undecoded, first.inputs, latents, self._request, index)
         from mezzotint.stages.images.first_stage import shown_first_stage
 
-        shown = shown_first_stage(pipeline, inputs, index, self._request.count)
+        shown = shown_first_stage(pipeline, first.inputs, index, self._request.count)
         if shown is not None:
             self._on_event(shown)
         return image

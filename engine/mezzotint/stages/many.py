@@ -1,17 +1,21 @@
 """Run several requests: compatible ones as batches, the others alone."""
 
 from collections.abc import Hashable, Sequence
+from typing import cast
 
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, UsageError
 from mezzotint.images.naming import check_output
 from mezzotint.protocol import (
     SCHEMA_VERSION,
+    Event,
     GenerateManyRequest,
     GenerateManyResult,
     GenerateRequest,
     IsCancelled,
     ManyOutcome,
+    OfRequest,
     OnEvent,
+    Told,
 )
 from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.group import Group
@@ -44,7 +48,7 @@ class Many:
                 self._run_alone(place, self._requests[place])
         for members in self._groups(keys):
             self._raise_if_cancelled()
-            if len(members) > 1:
+            if sum(member.request.count for member in members) > 1:
                 self._run_batch(members)
             else:
                 self._run_alone(members[0].place, members[0].request)
@@ -86,10 +90,13 @@ class Many:
 
     def _run_alone(self, place: int, request: GenerateRequest) -> None:
         self._raise_if_cancelled()
-        events = RequestEvents(self._on_event, [place])
+
+        def on_event(event: Event) -> None:
+            self._on_event(OfRequest(request=place, event=cast(Told, event)))
+
         try:
             with translate_errors():
-                result = Job(request, self._resources, events, self._cancelled).run()
+                result = Job(request, self._resources, on_event, self._cancelled).run()
         except (Cancelled, DeviceLost):
             raise
         except MezzotintError as error:

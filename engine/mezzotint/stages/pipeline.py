@@ -36,19 +36,17 @@ from mezzotint.quantization.branched import merged_branches
 from mezzotint.quantization.products.products import nf4_layers
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
+from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.decode import to_image, to_latents
-from mezzotint.stages.images.input_images import InputImages
-from mezzotint.stages.images.latent_mask import LatentMask
-from mezzotint.stages.images.masked_image import MaskedImage
 from mezzotint.stages.images.preview import Previewer, as_text
 from mezzotint.stages.images.references import preprocess_references
+from mezzotint.stages.images.stage_start import StageStart
 from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.placement import Placement
 from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.resolving import resolved_stage
-from mezzotint.stages.sampler_state import Generators
 from mezzotint.stages.schedule import StageSchedule, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, apply_transition
@@ -95,10 +93,9 @@ class Pipeline:
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
-        self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
-        self._schedules: list[StageSchedule] = []  # of the current image
+        self._schedules: list[StageSchedule] = []  # of the current batch
         self._first_stage: torch.Tensor | None = None  # its final clean latents, if they are to be shown
 
     @property
@@ -113,8 +110,8 @@ class Pipeline:
 
     @property
     def at_once(self) -> int:
-        """Images per forward pass after a memory shortage; 0: the whole batch."""
-        return max(model.at_once for model in self._models)
+        """The fewest images per forward pass of any stage after a memory shortage; 0: the whole batch in each."""
+        return min((model.at_once for model in self._models if model.at_once), default=0)
 
     @property
     def guidance_passes(self) -> GuidancePasses:
@@ -162,69 +159,53 @@ class Pipeline:
                 for model in self._models:
                     model.attention = None
 
-    def encode(self, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...]) -> None:
-        """Encode the prompts and reference images of every stage."""
-        self._conditionings = self.conditionings(self._setup.stages, embeddings, references)
+    def conditioning(
+        self, index: int, stage: StageSetup, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
+    ) -> Conditioning:
+        """Conditioning for a stage like the cascade's stage `index`; known prompts come from the cache."""
+        model, images = self._models[index], references if stage.references else ()
 
-    def conditionings(
-        self, stages: Sequence[StageSetup], embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
-    ) -> list[Conditioning]:
-        """Conditioning for stages like this cascade's; known prompts come from the cache."""
-        found = []
+        def encode(inputs: PromptInputs) -> Conditioning:
+            with self._placement.phase("encode", model, text_encoders(model)) as working:
+                return working.retry_stateless(partial(stage.family.encode, model, inputs))
+
         with self._clock.phase("encode"):
-            for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
-                self._raise_if_cancelled()
-                self._on_event(Encoding(stage=index, stages=len(stages)))
-                self._loras.apply(index, model)
+            self._raise_if_cancelled()
+            self._on_event(Encoding(stage=index, stages=len(self._setup.stages)))
+            self._loras.apply(index, model)
+            made = encoded(model, prompt_inputs(stage, embeddings, images), self._loras.used(index), encode)
+            fitted = preprocess_references(stage.family, stage.found.detected, images)
+            latents = [self._to_latents(model, image, None) for image in fitted]
+            return replace(with_references(made, latents), sampling=stage.sampling)
 
-                def encode(inputs: PromptInputs, stage: StageSetup = stage, model: LoadedModel = model) -> Conditioning:
-                    with self._placement.phase("encode", model, text_encoders(model)) as working:
-                        return working.retry_stateless(partial(stage.family.encode, model, inputs))
+    def make(self, index: int, images: Sequence[ImageSpec]) -> list[torch.Tensor]:
+        """Latents `(1, c, h, w)` of images that are denoised together; each is determined by its own spec.
 
-                images = references if stage.references else ()
-                made = encoded(model, prompt_inputs(stage, embeddings, images), self._loras.used(index), encode)
-                fitted = preprocess_references(stage.family, stage.found.detected, images)
-                latents = [self._to_latents(model, image, None) for image in fitted]
-                found.append(replace(with_references(made, latents), sampling=stage.sampling))
-        return found
-
-    def make_together(
-        self, seeds: Sequence[int], inputs: Sequence[InputImages], conditionings: Sequence[Conditioning]
-    ) -> list[torch.Tensor]:
-        """Latents `(1, c, h, w)` of several images of one stage and shape, each from its own seed and prompts."""
-        generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
-        self._schedules = plan_schedules(self._setup, self._models[0].device)
-        self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
-        with self._clock.stage(0):
-            first, masked_images = [], []
-            for one, generator in zip(inputs, generators, strict=True):
-                first.append(self._starts.latents(self._schedules[0], one.init, generator))
-                extra = self._starts.masked_image(0, None, generator)
-                masked_images += [] if extra is None else [extra]
-            masked = MaskedImage.together(masked_images) if masked_images else None
-            return list(torch.split(self._denoise(0, 0, torch.cat(first), generators, None, masked).latents, 1))
-
-    def make(self, index: int, seed: int, inputs: InputImages) -> torch.Tensor:
-        """Latents `(1, c, h, w)` of one image, determined by its seed."""
-        generator = torch.Generator("cpu").manual_seed(seed)
-        # Samplers keep state: each image gets fresh ones.
+        `index`: in events, of the first of them. Between stages each image is processed by itself, so the VAE never
+        processes more than one.
+        """
+        generators = [torch.Generator("cpu").manual_seed(image.seed) for image in images]
+        # Samplers keep state: each batch gets fresh ones.
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         with self._clock.stage(0):
-            latent_mask, first = self._starts.begin(self._schedules[0], inputs, generator)
-            done = self._denoise(
-                index, 0, first, generator, latent_mask, self._starts.masked_image(0, inputs.canvas, generator)
-            )
+            pairs = zip(images, generators, strict=True)
+            starts = [self._starts.first(self._schedules[0], image.inputs, generator) for image, generator in pairs]
+            done = self._denoise(index, 0, images, starts, generators)
         shows = self._request.previews and len(self._setup.stages) > 1
         self._first_stage = done.clean.cpu() if shows else None
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
-                latents = self._apply_transition(stage, done, generator)
-                if inputs.canvas is not None:
-                    latent_mask = self._starts.latent_mask(stage, inputs.canvas, latent_mask, generator)
-                    latents = latent_mask.entering(self._schedules[stage], latents)
-                masked_image = self._starts.masked_image(stage, inputs.canvas, generator)
-                done = self._denoise(index, stage, latents, generator, latent_mask, masked_image)
-        return done.latents
+                each = zip(images, starts, done.of_each(), generators, strict=True)
+                starts = [self._enter(stage, *one) for one in each]
+                done = self._denoise(index, stage, images, starts, generators)
+        return list(torch.split(done.latents, 1))
+
+    def _enter(
+        self, stage: int, image: ImageSpec, before: StageStart, done: Denoised, generator: torch.Generator
+    ) -> StageStart:
+        """What a later stage starts from, for one image."""
+        latents = self._apply_transition(stage, done, generator)
+        return self._starts.later(stage, self._schedules[stage], latents, image.inputs, before, generator)
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
         """Decode latents to an image."""
@@ -294,12 +275,11 @@ class Pipeline:
 
     def _denoise(
         self,
-        image: int,
+        index: int,
         stage: int,
-        latents: torch.Tensor,
-        generators: Generators,
-        latent_mask: LatentMask | None,
-        masked_image: MaskedImage | None,
+        images: Sequence[ImageSpec],
+        starts: Sequence[StageStart],
+        generators: list[torch.Generator],
     ) -> Denoised:
         """Run a stage's steps; a network that sees the masked image as input needs no latent mask."""
         schedule, model, family = self._schedules[stage], self._models[stage], self._setup.stages[stage].family
@@ -316,10 +296,10 @@ class Pipeline:
                 self._prefetch_after(stage)
             jpeg = None if clean is None else self._previewers[stage].jpeg(clean)
             if jpeg is not None and folder is not None:
-                write_preview(jpeg, Path(folder), image=image, stage=stage, step=step)
+                write_preview(jpeg, Path(folder), image=index, stage=stage, step=step)
             self._on_event(
                 Step(
-                    image=image,
+                    image=index,
                     images=self._request.count,
                     stage=stage,
                     stages=len(self._setup.stages),
@@ -334,25 +314,26 @@ class Pipeline:
         phase = self._placement.phase(name, model, [family.denoiser_component])
         network = model.networks[family.denoiser_component]
         captured = self._capturing(model, family.denoiser_component)
-        conditioning = self._conditionings[stage]
-        if masked_image is not None:
-            conditioning = masked_image.add_to(conditioning, model.dtype)
+        start = StageStart.together(starts)
+        conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
+        if start.masked_image is not None:
+            conditioning = start.masked_image.add_to(conditioning, model.dtype)
         with phase as working, self._accumulation(), self._compiled(network), captured:
             working.guided = conditioning.guided
-            working.batch_size = latents.shape[0]
+            working.batch_size = len(images)
             return denoise(
                 family,
                 model,
                 schedule,
                 conditioning,
-                latents,
+                start.latents,
                 generators,
                 estimates=estimates,
                 on_step=on_step,
                 cancelled=self._cancelled,
                 retry=working.retry,
                 cache_text=self._compiler is None,
-                latent_mask=latent_mask if masked_image is None else None,
+                latent_mask=start.latent_mask if start.masked_image is None else None,
                 on_retry=(lambda: None) if self.captures is None else self.captures.forget,
             )
 

@@ -100,6 +100,6 @@ def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> Gener
         fast=job.fast,
         merged_layers=pipeline.merged_layers,
         cuda_graphs=None if pipeline.captures is None else pipeline.captures.used,
-        inpaint=None if output.inputs.canvas is None else output.inputs.canvas.used,
+        inpaint=output.inputs.inpaint,
         together=output.together,
     )

@@ -1,27 +1,21 @@
 """Snapshot of the state that a step changes, so that a repeated step gives the same result."""
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from mezzotint.families.family import Scheduler
 
-Generators: TypeAlias = torch.Generator | list[torch.Generator]  # one per image
-
-
-def all_of(generators: Generators) -> list[torch.Generator]:
-    """Return the generators as a list."""
-    return generators if isinstance(generators, list) else [generators]
-
 
 class SamplerState:
-    """A snapshot of a scheduler and generators.
+    """A snapshot of a scheduler and the generators of the images.
 
     Schedulers replace tensors and never write into them, so lists are copied and tensors are not.
     """
 
-    def __init__(self, scheduler: Scheduler, generators: Generators) -> None:
-        self._scheduler, self._generators = scheduler, all_of(generators)
+    def __init__(self, scheduler: Scheduler, generators: Sequence[torch.Generator]) -> None:
+        self._scheduler, self._generators = scheduler, list(generators)
         self._values = {name: _copied(value) for name, value in vars(scheduler).items()}
         self._noise = [generator.get_state() for generator in self._generators]
 

@@ -1,5 +1,6 @@
 """Resolve every value of a request before anything is loaded: models found, sizes fitted, samplers chosen."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -64,6 +65,7 @@ class CascadeSetup:
     stages: tuple[StageSetup, ...]
     transitions: tuple[ResolvedTransition, ...]
     images: RequestImages
+    input_pixels: int = 0  # of the init image once outpainted
 
     @property
     def strength(self) -> float | None:
@@ -95,7 +97,8 @@ def set_up(
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
     images = _with_strength(images, request, stages[0].sources)
-    return CascadeSetup(stages=tuple(stages), transitions=transitions, images=images)
+    pixels = 0 if image is None or images.init is None else math.prod(images.outpainted(image))
+    return CascadeSetup(stages=tuple(stages), transitions=transitions, images=images, input_pixels=pixels)
 
 
 def _with_strength(images: RequestImages, request: GenerateRequest, sources: ModelSources) -> RequestImages:

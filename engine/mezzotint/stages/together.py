@@ -11,8 +11,8 @@ MAX_BATCH_SIZE = 8  # maximum batch size: more gains nothing on CPUs and hardly 
 def batch_key(request: GenerateRequest) -> Hashable | None:
     """Key that is equal for requests that may be denoised together; None: always generated alone.
 
-    Prompts, seeds, init and reference image files, and output paths may differ. Tensor shapes are known only later:
-    requests with equal keys whose shapes then differ are generated one by one.
+    Prompts, seeds, image files of any role, and output paths may differ. Tensor shapes are known only later: requests
+    with equal keys whose shapes then differ are generated one by one.
     """
     if _is_alone(request):
         return None
@@ -34,11 +34,8 @@ def same_batch(a: GenerateRequest, b: GenerateRequest) -> bool:
 
 
 def _is_alone(request: GenerateRequest) -> bool:
-    """Whether the request needs more than one plain denoising stage, or reports intermediate images."""
-    several = request.count != 1 or len(request.cascade.stages) != 1
-    in_parts = request.inpaint is not None or any(image.role == "mask" for image in request.images)
-    watched = request.previews or request.output.preview_folder is not None
-    return several or in_parts or watched or request.compile  # blocks are compiled for the shapes of one image
+    """Whether the request reports intermediate images, or compiles blocks, which it does for the shapes of one."""
+    return request.previews or request.output.preview_folder is not None or request.compile
 
 
 def _without_words(request: GenerateRequest) -> Cascade:

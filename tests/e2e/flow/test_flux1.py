@@ -5,14 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, same
+from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, request_of, same
 from inpaint_requests import HOLE, save_mask, save_noise
+from many_requests import check_as_alone, results, run_many
 from PIL import Image
 from tiny_flux1 import write_tiny_flux
 
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
 from mezzotint.families.flow.packing import packed
 from mezzotint.families.flux1.family import Flux1
-from mezzotint.protocol import Inpaint
+from mezzotint.protocol import Inpaint, Output
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -74,6 +77,24 @@ def test_fill(tmp_path):
     )
     mine = ours(fill, tmp_path, images=(image, mask), inpaint=Inpaint(feather=0), steps=4)
     same(made.images[0].crop(HOLE), np.array(Image.fromarray(mine).crop(HOLE)))
+
+
+def test_fills_are_denoised_together(tmp_path):
+    fill, engine = write_tiny_flux(tmp_path / "FLUX.1-Fill-dev", variant="fill"), Engine(Catalog.standard())
+    requests = [
+        request_of(
+            fill,
+            tmp_path,
+            images=(save_noise(tmp_path, f"{seed}.png", seed=seed), save_mask(tmp_path, box, name=f"mask-{seed}.png")),
+            output=Output(path=f"{tmp_path}/out/"),
+            seed=seed,
+            steps=2,
+        )
+        for seed, box in enumerate((HOLE, (3, 5, 31, 37)))
+    ]
+    made = results(run_many(engine, requests))
+    assert [result.together for result in made] == [2, 2]
+    check_as_alone(engine, requests, made, tmp_path)
 
 
 def test_of_an_image(folder, tmp_path, every_device):

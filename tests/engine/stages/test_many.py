@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
+from many_requests import alone, apart, images, run_many
 from PIL import Image
 
 from mezzotint import paths
@@ -16,7 +16,6 @@ from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,
-    GenerateManyRequest,
     GenerateRequest,
     ImageInput,
     ModelRef,
@@ -56,36 +55,11 @@ def request_for(tmp_path):
     return build
 
 
-def run(engine, requests, events=None, cancelled=lambda: False):
-    told = events if events is not None else []
-    return engine.generate_many(GenerateManyRequest(requests=tuple(requests)), told.append, cancelled).outcomes
-
-
-def alone(engine, request):
-    result = engine.generate(request, lambda _: None, lambda: False)
-    return result.images[0]
-
-
-def pixels(image) -> np.ndarray:
-    return np.array(Image.open(image.path)).astype(int)
-
-
-def apart(one, other) -> int:
-    """The largest difference of two images, of 255."""
-    return int(np.abs(pixels(one) - pixels(other)).max())
-
-
-def images(outcomes):
-    for outcome in outcomes:
-        assert outcome.failure is None, outcome.failure
-    return [outcome.result.images[0] for outcome in outcomes]
-
-
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_each_is_the_one_made_alone(engine, request_for, tiny_sdxl_folder, sampler):
     requests = [request_for(tiny_sdxl_folder, number, sampling={"sampler": sampler}) for number in range(3)]
-    outcomes = run(engine, requests)
+    outcomes = run_many(engine, requests)
     assert [outcome.result.together for outcome in outcomes] == [3, 3, 3]
     for request, image in zip(requests, images(outcomes), strict=True):
         assert Path(image.path) == Path(request.output.path)
@@ -96,7 +70,7 @@ def test_each_is_the_one_made_alone(engine, request_for, tiny_sdxl_folder, sampl
 def test_one_at_a_time_is_the_same_byte_for_byte(engine, request_for, tiny_pixart_folder):
     for number in range(2):
         request = request_for(tiny_pixart_folder, number)
-        (image,) = images(run(engine, [request]))
+        (image,) = images(run_many(engine, [request]))
         assert image.sha256 == alone(engine, request).sha256
 
 
@@ -107,7 +81,7 @@ def test_what_is_not_alike_is_made_alone_in_the_same_call(engine, request_for, t
         request_for(tiny_pixart_folder, 2, sampling={"guidance_scale": 2.0}),
         request_for(tiny_pixart_folder, 3, negative_prompt="rain"),
     ]
-    outcomes = run(engine, requests)
+    outcomes = run_many(engine, requests)
     assert [image.seed for image in images(outcomes)] == [7, 8, 9, 10]
     assert [outcome.result.together for outcome in outcomes] == [2, 1, 1, 2]
     for request, outcome in zip(requests, outcomes, strict=True):
@@ -118,7 +92,7 @@ def test_what_is_not_alike_is_made_alone_in_the_same_call(engine, request_for, t
 def test_longer_words_are_made_by_themselves(engine, request_for, tiny_sdxl_folder):
     long = ", ".join(["a red house by the sea"] * 30)  # more than one chunk of CLIP's
     requests = [request_for(tiny_sdxl_folder, 0), request_for(tiny_sdxl_folder, 1, prompt=long)]
-    outcomes = run(engine, requests)
+    outcomes = run_many(engine, requests)
     assert [outcome.result.together for outcome in outcomes] == [1, 1]
     for request, image in zip(requests, images(outcomes), strict=True):
         assert image.sha256 == alone(engine, request).sha256
@@ -133,7 +107,7 @@ def test_images_of_one_size_are_gone_on_from_together(engine, request_for, tiny_
         request = request_for(tiny_sdxl_folder, number, images=(ImageInput(path=str(path)),), strength=0.5)
         free = replace(request.cascade.stages[0], width=None, height=None)
         requests.append(replace(request, cascade=Cascade(stages=(free,))))
-    outcomes = run(engine, requests)
+    outcomes = run_many(engine, requests)
     assert [outcome.result.together for outcome in outcomes] == [2, 2, 1]
     for request, image in zip(requests, images(outcomes), strict=True):
         assert apart(image, alone(engine, request)) <= 2
@@ -141,7 +115,7 @@ def test_images_of_one_size_are_gone_on_from_together(engine, request_for, tiny_
 
 def test_the_file_makes_the_image_again(engine, request_for, tiny_pixart_folder, tmp_path):
     requests = [request_for(tiny_pixart_folder, number, seed=None) for number in range(2)]
-    outcomes = run(engine, requests)
+    outcomes = run_many(engine, requests)
     assert outcomes[0].result.seed != outcomes[1].result.seed
     for request, outcome, image in zip(requests, outcomes, images(outcomes), strict=True):
         record = read_metadata(Path(image.path)).request
@@ -165,7 +139,7 @@ def test_one_that_is_wrong_fails_by_itself(engine, request_for, tiny_pixart_fold
     ]
     wrong_size = request_for(tiny_pixart_folder, 5)
     stage = replace(wrong_size.cascade.stages[0], width=63)
-    outcomes = run(engine, [*made, replace(wrong_size, cascade=Cascade(stages=(stage,)))])
+    outcomes = run_many(engine, [*made, replace(wrong_size, cascade=Cascade(stages=(stage,)))])
     kinds = [outcome.failure.kind if outcome.failure else None for outcome in outcomes]
     assert kinds == [None, "image_refused", "image_refused", "image_refused", None, "usage"]
     assert not wanted.exists()
@@ -174,7 +148,7 @@ def test_one_that_is_wrong_fails_by_itself(engine, request_for, tiny_pixart_fold
 
 def test_steps_are_told_for_each_and_images_one_by_one(engine, request_for, tiny_pixart_folder):
     events = []
-    run(engine, [request_for(tiny_pixart_folder, number) for number in range(2)], events)
+    run_many(engine, [request_for(tiny_pixart_folder, number) for number in range(2)], events)
     assert all(isinstance(event, OfRequest) for event in events)
     steps = [(event.request, event.event.step) for event in events if isinstance(event.event, Step)]
     assert steps == [(0, 1), (1, 1), (0, 2), (1, 2)]
@@ -187,7 +161,7 @@ def test_what_is_told_of_one_is_not_told_of_others(engine, request_for, tiny_sdx
         request_for(tiny_sdxl_folder, 0, sampling={"guidance_scale": 1.0}),
         request_for(tiny_sdxl_folder, 1, sampling={"guidance_scale": 1.0}, negative_prompt="rain"),
     ]
-    first, second = run(engine, requests)
+    first, second = run_many(engine, requests)
     assert (first.result.together, first.result.notices) == (2, ())
     assert len(second.result.notices) == 1 and "negative prompt is ignored" in second.result.notices[0]
 
@@ -197,7 +171,7 @@ def test_cancelling_ends_all_and_what_is_saved_stays(engine, request_for, tiny_p
     events = []
     requests = [request_for(tiny_pixart_folder, number) for number in range(3)]
     with pytest.raises(Cancelled):
-        run(engine, requests, events, lambda: any(isinstance(event.event, last) for event in events))
+        run_many(engine, requests, events, lambda: any(isinstance(event.event, last) for event in events))
     saved = [event.event.image.path for event in events if isinstance(event.event, Saved)]
     assert len(saved) == (1 if last is Saved else 0)
     assert sorted(map(str, (tmp_path / "out").glob("*"))) == saved
@@ -224,7 +198,7 @@ def test_when_a_batch_fails_each_is_tried_by_itself(engine, request_for, tiny_sd
     alone(engine, requests[1])
     worst = float(seen[0].abs().max())
     monkeypatch.setattr(Sdxl, "predict", fails)
-    outcomes = run(engine, [replace(one, output=replace(one.output, overwrite=True)) for one in requests])
+    outcomes = run_many(engine, [replace(one, output=replace(one.output, overwrite=True)) for one in requests])
     assert [outcome.failure is None for outcome in outcomes] == [True, False, True]
     assert outcomes[1].failure.message == "not a number"
     assert outcomes[0].result.together == 1
@@ -245,7 +219,7 @@ def test_short_of_memory_fewer_are_made_at_a_time(engine, request_for, tiny_sdxl
     forward = UNet2DConditionModel.forward
     monkeypatch.setattr(UNet2DConditionModel, "forward", short)
     requests = [request_for(tiny_sdxl_folder, number) for number in range(5)]
-    outcomes = run(engine, requests, events)
+    outcomes = run_many(engine, requests, events)
     assert asked == [5, 5, 3, 2, 2, 1, 2, 2, 1]  # after the first time caches are let go, then it is halved
     notices = [event.event for event in events if isinstance(event.event, Notice)]
     assert {notice.code for notice in notices} == {"memory_short"}
@@ -259,7 +233,7 @@ def test_short_of_memory_fewer_are_made_at_a_time(engine, request_for, tiny_sdxl
 @pytest.mark.parametrize("count", [0, 65])
 def test_how_many_there_may_be(engine, request_for, tiny_sdxl_folder, count):
     with pytest.raises(UsageError, match="allowed are 1 to 64"):
-        run(engine, [request_for(tiny_sdxl_folder)] * count)
+        run_many(engine, [request_for(tiny_sdxl_folder)] * count)
 
 
 def test_one_that_cannot_be_named_fails_by_itself(engine, request_for, tiny_pixart_folder, monkeypatch):
@@ -271,7 +245,7 @@ def test_one_that_cannot_be_named_fails_by_itself(engine, request_for, tiny_pixa
         return begin(self, index, *rest)
 
     monkeypatch.setattr(Saver, "begin", refuses)
-    outcomes = run(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
+    outcomes = run_many(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
     assert [outcome.failure.kind if outcome.failure else None for outcome in outcomes] == [None, "storage", None]
     assert [outcome.result.together for outcome in outcomes if outcome.result] == [3, 3]
 
@@ -288,6 +262,6 @@ def test_what_is_left_to_decode_is_on_disk_and_goes_when_it_is_saved(
 
     before = len(undecoded(paths.undecoded_folder()))
     monkeypatch.setattr(Pipeline, "decode", looks)
-    run(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
+    run_many(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
     assert [each - before for each in waiting] == [3, 2, 1]
     assert len(undecoded(paths.undecoded_folder())) == before

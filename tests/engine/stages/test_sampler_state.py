@@ -31,7 +31,7 @@ def schedule(sampler, *, again_at=None):
         return scheduler.step(torch.tanh(scaled), timestep, latents, **extra, return_dict=False)[0]
 
     for index, timestep in enumerate(scheduler.timesteps):
-        state = SamplerState(scheduler, generator)
+        state = SamplerState(scheduler, [generator])
         if index == again_at:
             for _ in range(2):
                 step(latents.flip(-1), timestep)

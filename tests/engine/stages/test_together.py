@@ -18,6 +18,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages.together import batch_key, same_batch
 
+MASK, REFERENCE = ImageInput(path="m.png", role="mask"), ImageInput(path="r.png", role="reference")
 PLAIN = GenerateRequest(prompt="a red house", images=(ImageInput(path="a.png", sha256="1"),))
 STAGE = Stage(model=ModelRef(id="a"))
 
@@ -30,6 +31,8 @@ FREE = {
 }
 TOGETHER_APART = {
     "cascade": Cascade(stages=(STAGE,)),
+    "inpaint": Inpaint(),
+    "count": 2,
     "strength": 0.3,
     "device": "cpu",
     "dtype": "float16",
@@ -46,7 +49,7 @@ TOGETHER_APART = {
     "fast": True,
     "cuda_graphs": "on",
 }
-ALONE = {"inpaint": Inpaint(), "count": 2, "previews": True, "compile": True}
+ALONE = {"previews": True, "compile": True, "output": Output(preview_folder="shown")}
 
 
 def test_every_field_is_thought_of():
@@ -73,11 +76,24 @@ def test_what_is_made_alone(field):
     assert batch_key(other) is None and not same_batch(other, other)
 
 
-def test_cascades_masks_and_watched_ones_are_made_alone():
+@pytest.mark.parametrize("image", [MASK, REFERENCE])
+def test_images_of_any_role_may_differ_and_their_roles_may_not(image):
+    one = replace(PLAIN, images=(*PLAIN.images, image))
+    assert same_batch(one, replace(one, images=(*PLAIN.images, replace(image, path="other.png"))))
+    assert not same_batch(one, PLAIN) and not same_batch(one, replace(one, images=(*one.images, image)))
+
+
+def test_stages_are_those_of_all_and_may_have_words_of_their_own():
     two = Cascade(stages=(STAGE, Stage(width=128)), transitions=(Transition(strength=0.5),))
-    mask = ImageInput(path="m.png", role="mask")
-    for change in ({"cascade": two}, {"images": (*PLAIN.images, mask)}, {"output": Output(preview_folder="shown")}):
-        assert batch_key(replace(PLAIN, **change)) is None
+    one, other, stronger = (
+        replace(PLAIN, cascade=cascade)
+        for cascade in (
+            two,
+            replace(two, stages=(STAGE, Stage(width=128, prompt="a boat"))),
+            replace(two, transitions=(Transition(strength=0.6),)),
+        )
+    )
+    assert same_batch(one, other) and not same_batch(one, stronger) and not same_batch(one, PLAIN)
 
 
 def test_words_of_a_stage_may_differ_and_its_settings_may_not():

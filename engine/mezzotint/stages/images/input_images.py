@@ -1,7 +1,7 @@
 """The input images of a job, read and compared with their recorded hashes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PIL import Image
@@ -10,7 +10,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import ImageRefused
 from mezzotint.images.masks import read_mask
 from mezzotint.images.reading import open_image, read_image
-from mezzotint.protocol import FileUsed, ImageInput, IsCancelled
+from mezzotint.protocol import FileUsed, ImageInput, InpaintUsed, IsCancelled
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.request_images import RequestImages, Size
 from mezzotint.stages.setup import StageSetup
@@ -28,11 +28,16 @@ class InputImages:
 
     init: Image.Image | None = None  # "RGB", at the file's size
     canvas: InpaintCanvas | None = None  # if only a part of it is inpainted
+    inpaint: InpaintUsed | None = None  # the same part, described
     used: tuple[FileUsed, ...] = ()  # in the order of the request
 
     def size(self, last: StageSetup) -> Size:
         """Size of the images that a last stage produces."""
         return (last.width, last.height) if self.canvas is None else self.canvas.size
+
+    def without_pixels(self) -> "InputImages":
+        """What a result says of the images, once their pixels are no longer needed."""
+        return replace(self, init=None, canvas=None)
 
     def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the output of the last stage with the preserved parts."""
@@ -59,7 +64,8 @@ def read_inputs(
         return InputImages(init=init, used=used)
     asked.check_growth(init.size)
     mask = None if asked.mask is None else read_mask(asked.mask, init.size)
-    return InputImages(init=init, canvas=InpaintCanvas(init, mask, asked.inpaint, sizes[0], sizes[-1]), used=used)
+    canvas = InpaintCanvas(init, mask, asked.inpaint, sizes[0], sizes[-1])
+    return InputImages(init=init, canvas=canvas, inpaint=canvas.used, used=used)
 
 
 def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:

@@ -1,7 +1,7 @@
 """The preserved part of an image during inpainting, in latent space."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,16 @@ from mezzotint.stages.schedule import StageSchedule, draw_noise, noised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatentMask:
-    """An image's latents, the noise added to them, and how far each latent is inpainted.
+    """The latents of n images, the noise added to them, and how far each latent is inpainted.
 
     The noise is the same in all steps, so the preserved part is one image under decreasing noise, as in a run from it.
     At feathered edges latents are preserved for part of the steps (arXiv 2306.00950): the outlines there come from the
     original, the inpainted part continues them, and late steps blend the two.
     """
 
-    clean: torch.Tensor  # (1, c, h, w)
-    noise: torch.Tensor  # (1, c, h, w)
-    share: torch.Tensor  # (1, 1, h, w), share of steps that inpaint a latent: 0 preserves it, 1 inpaints from the first
+    clean: torch.Tensor  # (n, c, h, w)
+    noise: torch.Tensor  # (n, c, h, w)
+    share: torch.Tensor  # (n, 1, h, w), share of steps that inpaint a latent: 0 preserves it, 1 inpaints from the first
     gradual: bool = True  # False: latents with any share are free in all steps
 
     @classmethod
@@ -34,6 +34,16 @@ class LatentMask:
         clean = encode(crop.image).contiguous()  # as in diffusers: rounding in convolutions depends on the layout
         noise = draw_noise(tuple(clean.shape), generator, clean.device)
         return cls(clean=clean, noise=noise, share=shares(crop, factor).to(clean.device))
+
+    @classmethod
+    def together(cls, masks: "Sequence[LatentMask]") -> "LatentMask":
+        """Concatenate the masks of several images in one stage."""
+        return replace(
+            masks[0],
+            clean=torch.cat([one.clean for one in masks]),
+            noise=torch.cat([one.noise for one in masks]),
+            share=torch.cat([one.share for one in masks]),
+        )
 
     def first(self, schedule: StageSchedule, generator: torch.Generator, *, from_noise: bool) -> torch.Tensor:
         """The first latents of a schedule; `from_noise` starts fully inpainted latents from noise of unit variance.

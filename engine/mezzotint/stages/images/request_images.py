@@ -44,6 +44,10 @@ class RequestImages:
         """Whether the first stage must have the size of the outpainted image."""
         return self.grows and self.inpaint is not None and self.inpaint.area == "whole"
 
+    def outpainted(self, image: Size) -> Size:
+        """The size of the init image once outpainted."""
+        return image if self.inpaint is None else grown_size(image, self.inpaint)
+
     def natural_size(self, image: Size, default: Size, multiple: int) -> Size:
         """The first stage's size if none is requested; `image` is the size of `sizing`."""
         if self.init is None:
@@ -52,7 +56,7 @@ class RequestImages:
             return default
         if not self.sizes_follow or self.inpaint is None:
             return size_for_image(image, default, multiple)
-        width, height = (max(SMALLEST, side) for side in grown_size(image, self.inpaint))
+        width, height = (max(SMALLEST, side) for side in self.outpainted(image))
         return math.ceil(width / multiple) * multiple, math.ceil(height / multiple) * multiple
 
     def check_size(self, natural: Size, asked: Size) -> None:
@@ -67,7 +71,7 @@ class RequestImages:
         """Raise UsageError if the outpainted image would be too large, before memory is allocated for it."""
         if self.inpaint is None or not self.grows:
             return
-        width, height = grown_size(image, self.inpaint)
+        width, height = self.outpainted(image)
         if width * height > MAX_PIXELS:
             raise UsageError(
                 f"the outpainted image would be {width}x{height}, {width * height / 1e6:.0f} million pixels; "

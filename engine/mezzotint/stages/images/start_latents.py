@@ -12,6 +12,7 @@ from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
+from mezzotint.stages.images.stage_start import StageStart
 from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise
 from mezzotint.stages.setup import CascadeSetup
 
@@ -20,12 +21,35 @@ ToLatents = Callable[..., torch.Tensor]
 
 
 class StartLatents:
-    """Prepares the latents for the images of one job."""
+    """Prepares what the stages of one job start from, image by image."""
 
     def __init__(self, setup: CascadeSetup, models: Sequence[LoadedModel], to_latents: ToLatents) -> None:
         self._setup, self._models, self._to_latents = setup, models, to_latents
 
-    def begin(
+    def first(self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator) -> StageStart:
+        """What the first stage starts from, for one image."""
+        latent_mask, latents = self._begin(schedule, inputs, generator)
+        masked_image = self._masked_image(0, inputs.canvas, generator)
+        return StageStart(latents=latents, latent_mask=latent_mask, masked_image=masked_image)
+
+    def later(
+        self,
+        index: int,
+        schedule: StageSchedule,
+        latents: torch.Tensor,
+        inputs: InputImages,
+        before: StageStart,
+        generator: torch.Generator,
+    ) -> StageStart:
+        """What a later stage starts from, for one image: `latents` `(1, c, h, w)` from the previous stage's result."""
+        latent_mask = None
+        if inputs.canvas is not None:
+            latent_mask = self._latent_mask(index, inputs.canvas, before.latent_mask, generator)
+            latents = latent_mask.entering(schedule, latents)
+        masked_image = self._masked_image(index, inputs.canvas, generator)
+        return StageStart(latents=latents, latent_mask=latent_mask, masked_image=masked_image)
+
+    def _begin(
         self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator
     ) -> tuple[LatentMask | None, torch.Tensor]:
         """The latent mask and the first stage's initial latents `(1, c, h, w)`.
@@ -33,13 +57,13 @@ class StartLatents:
         A network with the masked image as extra input starts from pure noise if it runs all of its steps.
         """
         if inputs.canvas is None:
-            return None, self.latents(schedule, inputs.init, generator)
+            return None, self._latents(schedule, inputs.init, generator)
         if self._setup.stages[0].sources.takes_mask and self._setup.strength == 1:
-            return None, self.latents(schedule, None, generator)
-        mask, inpaint = self.latent_mask(0, inputs.canvas, None, generator), self._setup.images.inpaint
+            return None, self._latents(schedule, None, generator)
+        mask, inpaint = self._latent_mask(0, inputs.canvas, None, generator), self._setup.images.inpaint
         return mask, mask.first(schedule, generator, from_noise=inpaint is not None and inpaint.fill == "noise")
 
-    def latents(self, schedule: StageSchedule, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
+    def _latents(self, schedule: StageSchedule, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
         """The first stage's initial latents `(1, c, h, w)`, from an image or pure noise."""
         stage, model = self._setup.stages[0], self._models[0]
         if init is not None:
@@ -52,7 +76,7 @@ class StartLatents:
         shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
         return initial_noise(schedule, shape, generator, model.device)
 
-    def latent_mask(
+    def _latent_mask(
         self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
     ) -> LatentMask:
         """The latent mask of a stage: the previous stage's, or encoded again if the latents differ."""
@@ -69,7 +93,7 @@ class StartLatents:
         mask = LatentMask.of(crop, encode, generator, stage.sources.vae_factor)
         return replace(mask, gradual=False) if index else mask  # edges were blended in the first stage
 
-    def masked_image(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
+    def _masked_image(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
         """Extra inputs of an inpainting network; None if the stage's denoiser is not one."""
         stage, model = self._setup.stages[index], self._models[index]
         if not stage.sources.takes_mask:
