@@ -106,7 +106,7 @@ def has_display() -> bool:
 
 @functools.cache
 def has_cuda() -> bool:
-    """Whether torch can use a real, not a simulated, CUDA device; only for tests that need one, since it imports torch."""
+    """Whether torch can use a real, not a simulated, CUDA device; only for tests that need one: it imports torch."""
     import torch
 
     return torch.version.cuda is not None and torch.cuda.is_available()
