@@ -24,17 +24,23 @@ def loras(tiny_pixart_folder, tmp_path_factory):
 
     networks = {"transformer": PixArtTransformer2DModel.from_pretrained(tiny_pixart_folder / "transformer")}
     folder = tmp_path_factory.mktemp("loras")
-    patterns = {"ink": r"attn[12]\.|ff\.net|pos_embed\.proj", "fog": r"attn2\.|adaln_single\.linear"}
+    found = {
+        "ink": random_lora(networks, r"attn[12]\.|ff\.net|pos_embed\.proj"),
+        "fog": random_lora(networks, r"attn2\.|adaln_single\.linear"),
+        "oil": random_lora(networks, r"attn[12]\.|ff\.net|pos_embed\.proj", seed=3, dora="outputs"),
+        "wax": random_lora(networks, r"attn1\.|ff\.net", seed=4, dora="inputs"),
+    }
     return {
         name: LoraRef(path=str(write_lora(folder / f"{name}.safetensors", kohya_tensors(added))), weight=0.7)
-        for name, added in ((name, random_lora(networks, pattern)) for name, pattern in patterns.items())
+        for name, added in found.items()
     }
 
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, loras, dtype, monkeypatch):
-    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, dtype=dtype, loras=(loras["ink"],))
+@pytest.mark.parametrize("names", [("ink",), ("oil", "wax")], ids="-".join)
+def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, loras, dtype, names, monkeypatch):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, dtype=dtype, loras=tuple(loras[name] for name in names))
     plain, original, streamed = run(job), model_cache._arrange, []
 
     def settle(residency, model, part):
@@ -50,6 +56,7 @@ def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, lora
 def test_on_a_card_jobs_change_them_in_place_and_leave_none(tiny_pixart_folder, tmp_path, loras, monkeypatch):
     job, entered = request_of(tiny_pixart_folder, tmp_path=tmp_path), []
     chosen = [(loras["ink"],), (loras["ink"], replace(loras["fog"], weight=-0.4)), (loras["fog"],), ()]
+    chosen += [(loras["oil"],), (replace(loras["oil"], weight=0.3), loras["wax"], loras["fog"])]
     plain = [pixels(run(replace(job, device="cpu", loras=each))) for each in chosen]
     original = StreamedNetwork._bind
 
@@ -74,3 +81,17 @@ def test_on_a_card_jobs_change_them_in_place_and_leave_none(tiny_pixart_folder, 
 def test_beside_quantized_weights_they_are_not_merged(tiny_pixart_folder, tmp_path, loras):
     quantized = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization="int8", loras=(loras["fog"],))
     assert run(quantized).merged_layers == 1  # adaln_single.linear, which is never quantized
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("scheme", ["int8", "int4"])
+def test_doras_beside_quantized_weights_on_a_card(tiny_pixart_folder, tmp_path, loras, scheme):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization=scheme)
+    chosen = [(loras["fog"],), (loras["oil"],), (replace(loras["oil"], weight=0.3), loras["wax"], loras["fog"]), ()]
+    plain = [pixels(run(replace(job, device="cpu", loras=each))) for each in chosen]
+    with fake_card(2**31):
+        engine = Engine(Catalog.standard())
+        for each, wanted in zip(chosen, plain, strict=True):  # weights stay on the card, with the LoRAs of the last job
+            assert pixels(run(replace(job, device="cuda:0", loras=each), engine=engine)) == wanted
+        engine.close()
+    assert len({str(each) for each in plain}) == len(plain)

@@ -166,3 +166,13 @@ def test_two_with_weights(engine, sdxl, tiny_sdxl_folder, tmp_path):
     refs = tuple(LoraRef(path=str(path), weight=weight) for path, weight in zip(paths, (0.8, -0.5), strict=True))
     theirs, plain = merged(sdxl, (first, 0.8), (second, -0.5))
     assert_same(theirs, ours(engine, tiny_sdxl_folder, tmp_path, *refs), plain)
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize(("naming", "sides"), [("kohya", "outputs"), ("kohya", "inputs"), ("diffusers", "outputs")])
+def test_a_dora(engine, sdxl, tiny_sdxl_folder, tmp_path, naming, sides):
+    added = random_lora(networks_of(sdxl), SDXL_LAYERS, alpha=3.0 if naming == "diffusers" else 2.0, dora=sides)
+    tensors = dotted_tensors(added) if naming == "diffusers" else kohya_tensors(added, original=True)
+    path = write_lora(tmp_path / "a.safetensors", tensors)
+    theirs, plain = merged(sdxl, (added, 0.6))
+    assert_same(theirs, ours(engine, tiny_sdxl_folder, tmp_path, LoraRef(path=str(path), weight=0.6)), plain)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tiny_sdxl import unet_name
 
@@ -14,7 +14,10 @@ DOTTED = {"diffusers": (".lora_A", ".lora_B"), "old": (".lora.down", ".lora.up")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """The LoRA of one layer: down `(r, k)` or `(r, c, kh, kw)`, up, and mid if the kernel is factored out."""
+    """The LoRA of one layer: down `(r, k)` or `(r, c, kh, kw)`, up, and mid if the kernel is factored out.
+
+    `magnitude`, of a DoRA: `(n, 1, ...)` for outputs or `(1, c, ...)` for inputs.
+    """
 
     component: str
     name: str
@@ -22,19 +25,31 @@ class Added:
     up: Any
     alpha: float
     mid: Any = None
+    magnitude: Any = None
 
-    def difference(self) -> Any:
-        """Return the delta of a merged weight, from first principles, in float64."""
+    def difference(self, weight: Any = None) -> Any:
+        """Return the delta of a merged weight, from first principles, in float64; that of a DoRA depends on it."""
         import torch
 
         down, up = self.down.double(), self.up.double().flatten(1)
         if self.mid is not None:
             down = torch.einsum("ijkl,jr->irkl", self.mid.double(), down.flatten(1))
-        return torch.einsum("nr,r...->n...", up, down) * (self.alpha / down.shape[0])
+        update = torch.einsum("nr,r...->n...", up, down) * (self.alpha / down.shape[0])
+        if self.magnitude is None:
+            return update
+        changed, weight = weight.double() + update, weight.double()
+        return changed * (self.magnitude.double() / _norms(changed, self.magnitude.shape)) - weight
 
 
 def random_lora(
-    networks: dict[str, Any], pattern: str, *, rank: int = 3, alpha: float = 2.0, size: float = 0.3, seed: int = 1
+    networks: dict[str, Any],
+    pattern: str,
+    *,
+    rank: int = 3,
+    alpha: float = 2.0,
+    size: float = 0.3,
+    seed: int = 1,
+    dora: Literal["outputs", "inputs"] | None = None,
 ) -> list[Added]:
     """Return factors for the linear layers and convolutions whose full name, like `unet.conv_in`, matches `pattern`."""
     import torch
@@ -47,7 +62,12 @@ def random_lora(
                 shape, window = layer.weight.shape, (1,) * (layer.weight.ndim - 2)
                 down = torch.randn(rank, *shape[1:], generator=generator) * size
                 up = torch.randn(shape[0], rank, *window, generator=generator) * size
-                found.append(Added(component=component, name=name, down=down, up=up, alpha=alpha))
+                magnitude = None
+                if dora is not None:
+                    sides = (shape[0], 1, *window) if dora == "outputs" else (1, shape[1], *window)
+                    magnitude = _norms(layer.weight, sides) * (0.5 + torch.rand(sides, generator=generator))
+                added = Added(component=component, name=name, down=down, up=up, alpha=alpha, magnitude=magnitude)
+                found.append(added)
     assert found, pattern
     return found
 
@@ -68,6 +88,8 @@ def kohya_tensors(added: Iterable[Added], *, original: bool = False) -> dict[str
         tensors[f"{stem}.alpha"] = torch.tensor(one.alpha)
         if one.mid is not None:
             tensors[f"{stem}.lora_mid.weight"] = one.mid
+        if one.magnitude is not None:
+            tensors[f"{stem}.dora_scale"] = one.magnitude
     return tensors
 
 
@@ -82,6 +104,11 @@ def dotted_tensors(added: Iterable[Added], naming: str = "diffusers") -> dict[st
         tensors |= {f"{stem}{down}.weight": one.down, f"{stem}{up}.weight": one.up}
         if naming == "down":
             tensors[f"{stem}.alpha"] = torch.tensor(one.alpha)
+        if one.magnitude is not None:  # as peft stores them
+            is_linear = one.magnitude.ndim == 2
+            tensors[f"{stem}.lora_magnitude_vector"] = (
+                one.magnitude[:, 0] if is_linear else one.magnitude.transpose(0, 1)
+            )
     return tensors
 
 
@@ -100,4 +127,12 @@ def merge(networks: dict[str, Any], added: Iterable[Added], weight: float = 1.0)
     with torch.no_grad():
         for one in added:
             parameter = networks[one.component].get_submodule(one.name).weight
-            parameter.copy_(parameter.double() + weight * one.difference())
+            parameter.copy_(parameter.double() + weight * one.difference(parameter))
+
+
+def _norms(weight: Any, like: tuple[int, ...]) -> Any:
+    """Norms of the parts of a weight that have one number each in a tensor of that shape."""
+    import torch
+
+    sides = [side for side, length in enumerate(like) if length == 1]
+    return torch.linalg.vector_norm(weight.detach(), dim=sides, keepdim=True)

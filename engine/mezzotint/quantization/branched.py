@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLayer, QuantizedLinear
+from mezzotint.quantization.dora import Delta, Dora, has_kronecker, rescaling
+from mezzotint.quantization.layers import Beside, QuantizedConv2d, QuantizedLayer, QuantizedLinear
 from mezzotint.quantization.linear import Branch, join_branches
-from mezzotint.quantization.lycoris import Delta, Hadamard, Kronecker
+from mezzotint.quantization.lycoris import Hadamard, Kronecker
 
 _MERGE_CHUNK = 2**20  # elements merged at a time, to bound temporary memory
 
@@ -89,16 +90,21 @@ def same_branches(a: Sequence[Delta], b: Sequence[Delta]) -> bool:
 def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
     """Fill target with weight `(n, ...)` plus its branches.
 
-    Summed in at least float32, one branch after the other, and rounded once; target may be the weight itself.
+    Summed in at least float32, one branch after the other, and rounded once; target may be the weight itself. DoRAs
+    rescale the weight as it was, without other branches.
     """
     dtype = torch.promote_types(weight.dtype, torch.float32)
     exact = [each.map_factors(lambda factor: factor.to(dtype)) for each in branches]
     step = max(1, _MERGE_CHUNK // max(1, weight[0].numel()))
     for start in range(0, weight.shape[0], step):
         rows = slice(start, start + step)
-        total = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
+        base = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
+        total = base.clone() if any(isinstance(each, Dora) for each in exact) else base
         for each in exact:
-            each.add_rows(total, rows)
+            if isinstance(each, Dora):
+                each.add_rows(total, rows, base)
+            else:
+                each.add_rows(total, rows)
         target[rows].copy_(total.view_as(weight[rows]))
 
 
@@ -114,17 +120,21 @@ def _merged(
     return layer
 
 
-def _joined_for_quantized(branches: Sequence[Delta]) -> tuple[Branch | Kronecker, ...]:
-    """Branches as a quantized layer computes them: all low-rank ones joined, followed by the Kronecker ones."""
-    low_rank = join_branches(
-        [
-            each.as_branch() if isinstance(each, Hadamard) else each
-            for each in branches
-            if not isinstance(each, Kronecker)
-        ]
-    )
-    kroneckers = tuple(each for each in branches if isinstance(each, Kronecker))
-    return kroneckers if low_rank is None else (low_rank, *kroneckers)
+def _joined_for_quantized(branches: Sequence[Delta]) -> tuple[Beside, ...]:
+    """Branches as a quantized layer computes them: low-rank ones joined, Kronecker ones, and scaling of its weight."""
+    kroneckers = [each for each in branches if isinstance(each, Kronecker | Dora) and has_kronecker(each)]
+    low_rank = join_branches([branch for each in branches if (branch := _as_branch(each)) is not None])
+    scaled = rescaling([each for each in branches if isinstance(each, Dora)])
+    return tuple(each for each in (low_rank, *kroneckers, scaled) if each is not None)
+
+
+def _as_branch(delta: Delta) -> Branch | None:
+    """The low-rank branch that it is, apart from scaling of the weight; None for a Kronecker product."""
+    if isinstance(delta, Dora):
+        return delta.scaled_update()
+    if isinstance(delta, Hadamard):
+        return delta.as_branch()
+    return delta if isinstance(delta, Branch) else None
 
 
 def _put(network: nn.Module, name: str, layer: nn.Module) -> None:

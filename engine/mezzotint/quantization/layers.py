@@ -1,16 +1,19 @@
 """Quantized replacements for torch's linear and convolution layers."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.quantization.convolution import convolved
+from mezzotint.quantization.dora import Dora, Rescaling
 from mezzotint.quantization.formats import Format, Int8, LowRank4
-from mezzotint.quantization.linear import Branch, Kernels, QuantizedWeight, linear
+from mezzotint.quantization.linear import Branch, Kernels, QuantizedWeight, join_branches, linear, with_branch
 from mezzotint.quantization.lycoris import Kronecker
 
+Beside: TypeAlias = Branch | Kronecker | Dora | Rescaling  # of DoRAs, those with Kronecker products
 _PREFIX = "quantized_"
 
 
@@ -28,7 +31,7 @@ class QuantizedLayer(nn.Module):
         super().__init__()
         self.format = format_
         self.shape = torch.Size(shape)
-        self.branches: tuple[Branch | Kronecker, ...] = ()
+        self.branches: tuple[Beside, ...] = ()
         for name, tensor in format_.part_specs(shape).items():
             empty = torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
             self.register_buffer(_PREFIX + name, empty)
@@ -68,8 +71,12 @@ class QuantizedLinear(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x `(..., k)` to `(..., n)`."""
-        low_rank, kroneckers = _split(self.branches)
-        y = linear(x, self.weight, self.bias, low_rank, self.products)
+        low_rank, kroneckers, scaled = _split(self.branches)
+        if scaled is None:
+            y = linear(x, self.weight, self.bias, low_rank, self.products)
+        else:
+            y = scaled.product(x, lambda x: linear(x, self.weight, kernels=self.products), 1)
+            y = with_branch(y if self.bias is None else y + self.bias, x, join_branches(low_rank))
         for each in kroneckers:
             y = y + each.apply(x)
         return y
@@ -85,15 +92,23 @@ class QuantizedConv2d(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve x `(b, c, h, w)`."""
-        weight = self.weight.dequantized(x.dtype)
-        y = functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-        low_rank, kroneckers = _split(self.branches)
+        low_rank, kroneckers, scaled = _split(self.branches)
+        if scaled is None:
+            y = self._product(x, self.bias)
+        else:
+            y = scaled.product(x, self._product, 3)
+            y = y if self.bias is None else y + self.bias.view(-1, 1, 1)
         y = convolved(y, x, low_rank, self)
         for each in kroneckers:
             y = y + each.convolved(x, self)
         return y
 
+    def _product(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        weight = self.weight.dequantized(x.dtype)
+        return functional.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
-def _split(branches: Sequence[Branch | Kronecker]) -> tuple[list[Branch], list[Kronecker]]:
+
+def _split(branches: Sequence[Beside]) -> tuple[list[Branch], list[Kronecker | Dora], Rescaling | None]:
     low_rank = [each for each in branches if isinstance(each, Branch)]
-    return low_rank, [each for each in branches if isinstance(each, Kronecker)]
+    kroneckers = [each for each in branches if isinstance(each, Kronecker | Dora)]
+    return low_rank, kroneckers, next((each for each in branches if isinstance(each, Rescaling)), None)

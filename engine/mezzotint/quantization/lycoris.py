@@ -108,4 +108,4 @@ class Kronecker:
         return y if self.rows is None else y.index_select(dim, self.rows)
 
 
-Delta: TypeAlias = Branch | Hadamard | Kronecker
+Update: TypeAlias = Branch | Hadamard | Kronecker

@@ -248,7 +248,7 @@ class Job:
         previews = self._request.previews or self._request.output.preview_folder is not None
         needed = components_needed(job.setup, previews=previews)
         load_models(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, notify=self._notice)
-        loras.fit_to(models, self._notice, self._cancelled)
+        loras.fit_to(models, self._notice, self._cancelled, self._model_cache.sources)
         for model in models:
             model.vae_tile = model.vae_tile if self._request.vae_tile is None else self._request.vae_tile
         recovery = Recovery(strict=self._request.strict, notify=self._notice)

@@ -4,8 +4,10 @@ Beside a quantized weight, several LoRAs are joined into one pair of factors whe
 when the layer is called. Original weights are never overwritten: without LoRAs the model is as before, bit for bit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import torch
@@ -13,16 +15,18 @@ from torch import Tensor, nn
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.errors import ModelRefused, StorageError
-from mezzotint.families.loading.original_names import Rows, swapped
+from mezzotint.errors import Cancelled, ModelRefused, StorageError
+from mezzotint.families.lora.base_weights import Sources, in_network
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
+from mezzotint.families.lora.gains import gains
 from mezzotint.families.lora.keys import Part
 from mezzotint.families.lora.lycoris import added_by, is_lycoris
-from mezzotint.families.lora.matching import Fit, Target
+from mezzotint.families.lora.matching import Fit, Target, rows_for
 from mezzotint.quantization.branched import set_branches
+from mezzotint.quantization.dora import Delta, Dora
 from mezzotint.quantization.layers import QuantizedLayer
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.lycoris import Delta, Hadamard
+from mezzotint.quantization.lycoris import Hadamard, Update
 
 _Branches = Mapping[str, Mapping[str, Delta]]  # by component and layer
 
@@ -47,16 +51,17 @@ class Adapters:
         self._held: dict[Stamp, _Branches] = {}
         self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: unknown, as after an interrupted change
 
-    def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool]) -> None:
+    def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool], sources: Sources = in_network) -> None:
         """Load the factors of these LoRAs and drop all others; those already in memory are not read again.
 
-        Raises ModelRefused if a file's values are not finite, or overflow the network's dtype.
+        `sources`: where the weights are that DoRAs rescale. Raises ModelRefused if a file's values are not finite, or
+        overflow the network's dtype.
         """
         wanted = {lora.file.stamp: lora for lora in loras}
         self._held = {stamp: branches for stamp, branches in self._held.items() if stamp in wanted}
         for stamp, lora in wanted.items():
             if stamp not in self._held:
-                self._held[stamp] = self._read(lora, cancelled)
+                self._held[stamp] = self._read(lora, cancelled, sources)
 
     def apply(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
         """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
@@ -87,7 +92,7 @@ class Adapters:
         self.forget()
         self.apply(self._latest)
 
-    def _read(self, lora: FittingLora, cancelled: Callable[[], bool]) -> _Branches:
+    def _read(self, lora: FittingLora, cancelled: Callable[[], bool], sources: Sources) -> _Branches:
         path, specs = lora.file.path, lora.file.header.tensors
         wanted = {name for layer, _ in lora.fit.pairs for name in layer.names.values()}
         tensors = dict(read_tensors([path], on_bytes=_uncounted, cancelled=cancelled, names=wanted))
@@ -97,15 +102,31 @@ class Adapters:
             if not bool(torch.isfinite(tensor).all()):
                 raise _damaged(path, f"'{plain(name, 80)}' holds numbers that are not finite")
         branches: dict[str, dict[str, Delta]] = {}
-        for layer, target in lora.fit.pairs:
-            delta = self._placed(_delta(lora.file, layer, target, tensors), target)
-            if delta is None:
+        for layer, target, delta in self._deltas(lora, tensors, sources, cancelled):
+            placed = self._placed(delta, target)
+            if placed is None:
                 raise ModelRefused(
                     f"{plain(path, 300)}: '{plain(layer.layer, 80)}' is too large for the network's numbers; "
                     "try --dtype float32"
                 )
-            branches.setdefault(target.component, {})[target.name] = delta
+            branches.setdefault(target.component, {})[target.name] = placed
         return branches
+
+    def _deltas(
+        self, lora: FittingLora, tensors: Mapping[str, Tensor], sources: Sources, cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[LoraLayer, Target, Delta]]:
+        """What all layers add to their targets."""
+        for layer, pairs in groupby(lora.fit.pairs, key=itemgetter(0)):
+            updates = [(target, _update(lora.file, layer, target, tensors)) for _, target in pairs]
+            if layer.magnitude is None:
+                yield from ((layer, *each) for each in updates)
+                continue
+            if cancelled():
+                raise Cancelled
+            magnitudes = tensors[layer.magnitude]
+            found = gains(lora.file.path, layer, magnitudes, updates, self._networks, sources, self._device)
+            for (target, update), gain in zip(updates, found, strict=True):
+                yield layer, target, Dora(update=update, gain=gain)
 
     def _placed(self, delta: Delta, target: Target) -> Delta | None:
         """Move it to where it is used: in the network's dtype beside a quantized weight, else as exact as in the file.
@@ -115,23 +136,25 @@ class Adapters:
         network = self._networks[target.component]
         like = next(each for each in network.parameters() if each.is_floating_point())
         beside = isinstance(network.get_submodule(target.name), QuantizedLayer)
-        if beside and isinstance(delta, Hadamard):  # multiplied before it is rounded
-            delta = delta.map_factors(Tensor.float).as_branch()
-        rounded = delta.map_factors(lambda factor: factor.to(like.dtype))
-        if not all(bool(torch.isfinite(factor).all()) for factor in rounded.factors):
+        update = delta.update if isinstance(delta, Dora) else delta
+        if beside and isinstance(update, Hadamard):  # multiplied before it is rounded
+            update = update.map_factors(Tensor.float).as_branch()
+        rounded = update.map_factors(lambda factor: factor.to(like.dtype))
+        gains = (delta.gain.to(like.dtype),) if isinstance(delta, Dora) else ()  # which stay exact
+        if not all(bool(torch.isfinite(factor).all()) for factor in (*rounded.factors, *gains)):
             return None
-        used = rounded if beside else delta
+        update = rounded if beside else update
+        used = replace(delta, update=update) if isinstance(delta, Dora) else update
         return used.map_factors(lambda factor: factor.to(self._device or like.device).contiguous())
 
 
-def _delta(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Delta:
+def _update(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Update:
     """What a layer adds to its target weight, in the shape of that weight."""
     parts = {part: tensors[name] for part, name in layer.names.items()}
     scale = _scale(file, layer, tensors)
     delta = added_by(parts, target.shape[2:], scale) if is_lycoris(parts) else _branch(layer, target, parts, scale)
-    if isinstance(target.form, Rows):
-        return delta.select_rows(target.form.take)
-    return delta.select_rows(swapped) if target.form == "swapped" else delta
+    select = rows_for(target)
+    return delta if select is None else delta.select_rows(select)
 
 
 def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:

@@ -1,7 +1,7 @@
-"""LoRA alphas that peft and diffusers store as JSON in the metadata instead of as tensors."""
+"""LoRA alphas, and which LoRAs are DoRAs, that peft and diffusers store as JSON in the metadata instead of tensors."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +38,9 @@ class WrittenAlphas:
 
 
 def written_alphas(header: Header) -> dict[Place, WrittenAlphas]:
-    """Alphas by network; raises ModelRefused if the metadata is invalid, or asks for something unsupported."""
-    if _ENTRY not in header.metadata:
-        return {}
-    data = parse_json_object(header.metadata[_ENTRY].encode("utf-8", "replace"), header.path)
+    """Alphas by network; raises ModelRefused if the metadata is invalid."""
     alphas: dict[Place, WrittenAlphas] = {}
-    for network, where in _PLACES.items():
-        own = {key.removeprefix(f"{network}."): value for key, value in data.items() if key.startswith(f"{network}.")}
-        if own.get("use_dora"):
-            raise ModelRefused(f"{plain(header.path, 300)}: a DoRA, which cannot be applied here; get a plain LoRA")
+    for where, own in _written(header):
         if "lora_alpha" in own:
             pattern = own.get("alpha_pattern")
             layers = pattern if isinstance(pattern, dict) else {}
@@ -56,6 +50,20 @@ def written_alphas(header: Header) -> dict[Place, WrittenAlphas]:
                 by_root=own.get("use_rslora") is True,
             )
     return alphas
+
+
+def written_doras(header: Header) -> set[Place]:
+    """The networks whose LoRA is a DoRA, according to the metadata."""
+    return {where for where, own in _written(header) if own.get("use_dora")}
+
+
+def _written(header: Header) -> Iterator[tuple[Place, dict[str, object]]]:
+    """The settings of each network."""
+    text = header.metadata.get(_ENTRY)
+    data = {} if text is None else parse_json_object(text.encode("utf-8", "replace"), header.path)
+    for network, where in _PLACES.items():
+        start = f"{network}."
+        yield where, {key.removeprefix(start): value for key, value in data.items() if key.startswith(start)}
 
 
 def _number(path: Path, value: object) -> float:

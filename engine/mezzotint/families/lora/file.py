@@ -1,6 +1,6 @@
 """A LoRA file: its layers by name and shape, validated before any tensor is read (LoRA, arXiv 2106.09685).
 
-LoHa and LoKr files are of the same kind (LyCORIS, arXiv 2309.14859).
+LoHa and LoKr files are of the same kind (LyCORIS, arXiv 2309.14859), and so are DoRAs of all three (arXiv 2402.09353).
 """
 
 import math
@@ -14,7 +14,8 @@ from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import reason
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.foreign import kind_of_file
-from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas
+from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas, written_doras
+from mezzotint.families.lora.dora import MAGNITUDES, first_incomplete, input_magnitudes
 from mezzotint.families.lora.keys import Part, Place, parse_key
 from mezzotint.families.lora.kinds import Base, base_of, refused_kind
 from mezzotint.families.lora.lycoris import is_lycoris, shape_of
@@ -23,6 +24,7 @@ LARGEST_FILE = 8 * 2**30  # bytes; for the largest models at rank 256, files are
 LARGEST_RANK = 4096
 _DTYPES = ("F16", "BF16", "F32", "F64")
 _ALPHA_DTYPES = (*_DTYPES, "I64", "I32")
+_NO_FACTORS: tuple[Part, ...] = ("alpha", *MAGNITUDES)
 
 
 Stamp = tuple[str, int, int]  # path, size, mtime: differs if the file is replaced
@@ -33,6 +35,7 @@ class LoraLayer:
     """What is added to one layer: tensors by part, and the shape `(n, k)` or `(n, c, kh, kw)` of the target weight.
 
     `rank`: divisor of alpha; 0 if nothing is scaled. `is_flat`: k includes the kernel window of a convolution.
+    `inputs`: the number of a DoRA's magnitudes if they are of the weight's inputs; 0 if of its outputs, or no DoRA.
     """
 
     place: Place
@@ -41,9 +44,17 @@ class LoraLayer:
     shape: tuple[int, ...]
     names: Mapping[Part, str]
     is_flat: bool = False
+    inputs: int = 0
+
+    @property
+    def magnitude(self) -> str | None:
+        """Name of the tensor of a DoRA's magnitudes; None if the layer is no DoRA."""
+        return next((self.names[part] for part in MAGNITUDES if part in self.names), None)
 
     def fits(self, shape: Sequence[int]) -> bool:
         """Whether it fits a weight of that shape; linear layers and 1x1 convolutions are stored alike."""
+        if self.inputs not in (0, shape[1]):
+            return False
         if self.is_flat:
             return self.shape == (shape[0], math.prod(shape[1:]))
         return _without_window(self.shape) == _without_window(tuple(shape))
@@ -74,6 +85,11 @@ def open_lora(path: Path) -> LoraFile:
     if not parts:
         raise _refused(path, f"no LoRA but {kind_of_file(header.tensors)}; give a LoRA in safetensors")
     layers = tuple(_layer(header, place, layer, names) for (place, layer), names in parts.items())
+    lacking = first_incomplete(layers, written_doras(header))
+    if lacking is not None:
+        raise _refused(
+            path, f"a DoRA, but '{plain(lacking, 80)}' has no magnitudes beside it; it is damaged, download it again"
+        )
     widths = {layer.layer: layer.shape[1] for layer in layers if layer.place == "denoiser"}
     return LoraFile(
         path=path,
@@ -127,8 +143,8 @@ def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) 
     specs = {part: header.tensors[name] for part, name in names.items()}
     for part, spec in specs.items():
         _check_spec(header.path, names[part], part, spec)
-    shapes: dict[Part, tuple[int, ...]] = {part: spec.shape for part, spec in specs.items() if part != "alpha"}
-    first = plain(names[next(iter(shapes))], 80)
+    shapes: dict[Part, tuple[int, ...]] = {part: spec.shape for part, spec in specs.items() if part not in _NO_FACTORS}
+    first = plain(names[next(iter(shapes or names))], 80)
     if len({part.partition("_")[0] if is_lycoris([part]) else "lora" for part in shapes}) > 1:
         raise _refused(header.path, f"'{first}' has factors of another kind beside it; it may hold two LoRAs")
     is_lycoris_layer = is_lycoris(shapes)
@@ -139,10 +155,14 @@ def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) 
     except ValueError:
         written = " x ".join(map(str, shapes.values()))
         raise _refused(header.path, f"the factors of '{first}' do not fit together: {written}") from None
+    try:
+        inputs = input_magnitudes({part: specs[part].shape for part in MAGNITUDES if part in specs}, shape)
+    except ValueError as error:
+        raise _refused(header.path, f"the magnitudes of the DoRA beside '{first}' do not fit: {error}") from None
     if rank > LARGEST_RANK:
         raise _refused(header.path, f"'{first}' has the rank {rank}; a LoRA has a rank up to {LARGEST_RANK}")
     is_flat = is_lycoris_layer and len(shape) == 2
-    return LoraLayer(place=place, layer=layer, rank=rank, shape=shape, names=names, is_flat=is_flat)
+    return LoraLayer(place=place, layer=layer, rank=rank, shape=shape, names=names, is_flat=is_flat, inputs=inputs)
 
 
 def _lora_shape(shapes: Mapping[Part, tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
@@ -165,8 +185,10 @@ def _check_spec(path: Path, name: str, part: Part, spec: TensorSpec) -> None:
         return
     if spec.dtype not in _DTYPES:
         raise _refused(path, f"'{plain(name, 80)}' is {spec.dtype}; a LoRA is of {', '.join(_DTYPES)}")
-    if len(spec.shape) not in (2, 4) or 0 in spec.shape:
-        raise _refused(path, f"'{plain(name, 80)}' has the shape {spec.shape}; it has 2 or 4 sides")
+    is_flat = len(spec.shape) == 1 and part in MAGNITUDES
+    if not (is_flat or len(spec.shape) in (2, 4)) or 0 in spec.shape:
+        wanted = "1, 2 or 4" if part in MAGNITUDES else "2 or 4"
+        raise _refused(path, f"'{plain(name, 80)}' has the shape {spec.shape}; it has {wanted} sides")
 
 
 def _without_window(shape: tuple[int, ...]) -> tuple[int, ...]:

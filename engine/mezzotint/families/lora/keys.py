@@ -14,7 +14,8 @@ Place = Literal["denoiser", "text_encoder", "text_encoder_2", "text_encoder_3"]
 LoraPart = Literal["down", "up", "mid"]
 LohaPart = Literal["hada_w1_a", "hada_w1_b", "hada_t1", "hada_w2_a", "hada_w2_b", "hada_t2"]
 LokrPart = Literal["lokr_w1", "lokr_w1_a", "lokr_w1_b", "lokr_w2", "lokr_w2_a", "lokr_w2_b", "lokr_t2"]
-Part = LoraPart | LohaPart | LokrPart | Literal["alpha"]
+DoraPart = Literal["magnitude", "dora_scale"]  # of each output in peft's files; of each output or input in LyCORIS's
+Part = LoraPart | LohaPart | LokrPart | DoraPart | Literal["alpha"]
 
 _PARTS: dict[str, Part] = {
     **{part: part for kind in (LoraPart, LohaPart, LokrPart) for part in get_args(kind)},
@@ -25,6 +26,10 @@ _FACTOR = re.compile(
     r"(?P<layer>.+?)[._]lora(?:_linear_layer)?[._](?P<part>down|up|mid|A|B)(?:\.default(?:_\d+)?)?\.weight"
 )
 _LYCORIS = re.compile(r"(?P<layer>.+?)\.(?P<part>hada_(?:w[12]_[ab]|t[12])|lokr_(?:w[12](?:_[ab])?|t2))(?:\.default)?")
+_MAGNITUDE = re.compile(
+    r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?"
+    r"(?:\.(?P<part>dora_scale)|\.lora_magnitude_vector(?:\.default(?:_\d+)?)?(?:\.weight)?)"
+)
 _ALPHA = re.compile(r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?\.alpha")
 _KOHYA = re.compile(r"(?:lora_(unet|transformer|te1|te2|te3|te)|lycoris)_(.+)")
 _WRAPPED = re.compile(r"(?:base_model\.model\.)+")
@@ -59,6 +64,8 @@ def parse_key(name: str) -> Key | None:
     part: Part = "alpha"
     if found is not None:
         part = _PARTS[found["part"]]
+    elif (found := _MAGNITUDE.fullmatch(name)) is not None:
+        part = "dora_scale" if found["part"] else "magnitude"
     else:
         found = _ALPHA.fullmatch(name)
     if found is None:

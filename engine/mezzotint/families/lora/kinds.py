@@ -7,7 +7,6 @@ from dataclasses import dataclass
 _MERGE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
 # Patterns of tensor names, and the kind of file that has them.
 _REFUSED: tuple[tuple[str, str], ...] = (
-    (r"\.(dora_scale|lora_magnitude_vector)(\.|$)", "a DoRA"),
     (r"\.(oft_|boft_)", "an OFT"),
     (r"\.(a1|a2|b1|b2)\.weight$", "a GLoRA"),
     (r"\.on_input$", "an (IA)3"),

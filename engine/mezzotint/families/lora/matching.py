@@ -1,14 +1,14 @@
 """Matches a LoRA to the layers of a model, and decides whether it is for that model at all."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from torch import nn
+from torch import Tensor, nn
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.families.flow.original import OriginalNetwork
-from mezzotint.families.loading.original_names import Form, Rows
+from mezzotint.families.loading.original_names import Form, Rows, swapped
 from mezzotint.families.lora.file import LoraFile, LoraLayer
 from mezzotint.families.lora.keys import Place, flat, from_original
 from mezzotint.quantization.branched import branchable_layers, weight_shape
@@ -38,6 +38,13 @@ class Fit:
     pairs: tuple[tuple[LoraLayer, Target], ...]
     missing: tuple[LoraLayer, ...]
     misshapen: tuple[tuple[LoraLayer, Target], ...]
+
+
+def rows_for(target: Target) -> Callable[[Tensor], Tensor] | None:
+    """What selects the rows for a target from those of a LoRA's weight; None if they are the same."""
+    if isinstance(target.form, Rows):
+        return target.form.take
+    return swapped if target.form == "swapped" else None
 
 
 class LayerIndex:

@@ -1,7 +1,8 @@
 """The LoRAs of a job: which stage's model gets which, and which were used."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ from mezzotint.stages.setup import CascadeSetup, StageSetup
 if TYPE_CHECKING:
     from mezzotint.families.lora.adapters import FittingLora
     from mezzotint.families.lora.matching import Fit, LayerIndex
+    from mezzotint.memory.host import Source
 
 Notify = Callable[[str, str], None]  # a notice's code and message
+FindSources = Callable[[LoadedModel, str], "Mapping[str, Source]"]  # of the weights of a model's component
 _Chosen = tuple[LoraRef, "FittingLora"]
 
 
@@ -45,7 +48,9 @@ class JobLoras:
                 self._opened[ref.path] = _open(ref.path, setup, cancelled)
             _compare(ref, self._opened[ref.path].used)
 
-    def fit_to(self, models: Sequence[LoadedModel], notify: Notify, cancelled: IsCancelled) -> None:
+    def fit_to(
+        self, models: Sequence[LoadedModel], notify: Notify, cancelled: IsCancelled, sources: FindSources
+    ) -> None:
         """Read the LoRAs that fit; raises ModelRefused for one that fits no stage, or not the one it was given for."""
         if not self._opened:
             self._chosen = [[] for _ in models]
@@ -65,7 +70,7 @@ class JobLoras:
                         raise _misfit(ref, why)
             self._chosen.append(chosen)
         self._report(refusals, notify)
-        _read_all(models, self._chosen, cancelled)
+        _read_all(models, self._chosen, cancelled, sources)
 
     def apply(self, stage: int, model: LoadedModel) -> None:
         """Apply the stage's LoRAs to its model, and no others."""
@@ -137,7 +142,12 @@ def _index(stage: StageSetup, model: LoadedModel) -> "LayerIndex":
     return LayerIndex(model.networks, family.denoiser_component, original)
 
 
-def _read_all(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], cancelled: IsCancelled) -> None:
+def _read_all(
+    models: Sequence[LoadedModel],
+    chosen: Sequence[Sequence[_Chosen]],
+    cancelled: IsCancelled,
+    sources: FindSources,
+) -> None:
     """Read the LoRAs of all stages that share a model together, so that none is dropped between two stages."""
     from mezzotint.families.lora.adapters import Adapters
 
@@ -148,7 +158,7 @@ def _read_all(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]]
         if of_model and model.loras is None:
             model.loras = Adapters(model.networks, model.device, at_rest=model.home is None)
         if model.loras is not None:
-            model.loras.hold(of_model, cancelled)
+            model.loras.hold(of_model, cancelled, partial(sources, model))
 
 
 def _left_out(file: LoraFile, found: "Fit") -> str:

@@ -1,6 +1,6 @@
 """What an engine keeps between jobs: models in RAM, and their networks on the device."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ import torch
 from mezzotint.families.family import LoadedModel, ModelSources
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.device import open_device
+from mezzotint.memory.host import Source
 from mezzotint.memory.pinning import CudaLocker
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, PlannedComponent
@@ -79,6 +80,12 @@ class ModelCache:
         return Placement(
             models, recovery=recovery, residency=residency, plan=job_plan.plan, free_other_models=free_others
         )
+
+    def sources(self, model: LoadedModel, component: str) -> Mapping[str, Source]:
+        """The sources of a network's weights by name, except for weights that always stay in it."""
+        if self._residency is not None and (key := network_key(model, component)) in self._residency:
+            return {weight.name: weight.source for weight in self._residency[key].weights}
+        return model.on_disk.get(component, {})
 
     def _free_others(self, models: Sequence[LoadedModel]) -> None:
         self._forget(self._warm.trim(0, models))

@@ -7,7 +7,7 @@ import pytest
 
 from mezzotint.checkpoints.header import Header
 from mezzotint.errors import ModelRefused
-from mezzotint.families.lora.alphas import written_alphas
+from mezzotint.families.lora.alphas import written_alphas, written_doras
 
 
 def written(**entries):
@@ -48,9 +48,10 @@ def test_an_alpha_that_is_no_number_is_refused(alpha):
         written(unet__lora_alpha=1, unet__alpha_pattern={"x": alpha})
 
 
-def test_a_dora_is_refused_by_name():
-    with pytest.raises(ModelRefused, match="a DoRA"):
-        written(unet__lora_alpha=1, unet__use_dora=True)
+def test_doras_are_told_by_network():
+    text = '{"unet.use_dora": true, "text_encoder.use_dora": false, "transformer.lora_alpha": 1}'
+    header = Header(path=Path("a"), tensors={}, metadata={"lora_adapter_metadata": text}, bytes=0)
+    assert written_doras(header) == {"denoiser"}
 
 
 def test_text_that_is_no_json_is_refused():

@@ -60,8 +60,6 @@ def test_what_has_no_known_meaning_is_listed(tmp_path):
 
 
 REFUSED = {
-    "DoRA": (proper() | {f"{LAYER}.dora_scale": torch.ones(1280, 1)}, "a DoRA"),
-    "DoRA of peft": (proper() | {"unet.x.lora_magnitude_vector": torch.ones(4)}, "a DoRA"),
     "OFT": ({f"{LAYER}.oft_blocks": torch.ones(2, 2)}, "an OFT"),
     "GLoRA": ({f"{LAYER}.a1.weight": torch.ones(2, 2)}, "a GLoRA"),
     "IA3": ({f"{LAYER}.on_input": torch.ones(1)}, r"an \(IA\)3"),
