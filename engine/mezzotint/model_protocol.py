@@ -25,8 +25,27 @@ class ModelPart:
     name: str
     bytes: int
     layers: dict[str, int]  # number of layers by weight precision: int8, int4, float16
-    file: str = ""  # its own file, where the model is a transformer's file; empty: in the model's files
+    file: str = ""  # a file of its own; empty: in the model's files
     chosen: bool = False  # by the user, not automatically
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartFiles:
+    """A component of a model that can be read from a file of its own, and the files for it."""
+
+    component: str  # vae, text_encoder
+    file: str  # in use; empty: in the model's own files, or none
+    chosen: bool  # by the user, not automatically
+    fitting: tuple[str, ...]  # all files found that fit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartChoice:
+    """Request to choose the file of a model's component."""
+
+    model: str
+    component: str
+    file: str | None  # None: chosen automatically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,19 @@ _MORE = (
         help="load the denoiser (U-Net or transformer) from this safetensors or GGUF file, everything else from the "
         "model",
     ),
+    Option(
+        name="vae",
+        takes=Path(),
+        group="image",
+        help="read the model's VAE from this safetensors file; only of the base model, not of a refiner",
+    ),
+    Option(
+        name="text-encoder",
+        takes=Listed(Path()),
+        group="image",
+        help="read a text encoder of the model from this safetensors or GGUF file; only of the base model (may be "
+        "repeated)",
+    ),
     Option(name="size", takes=PixelSize(), group="image", help="pixels, such as 1024x768", default="the model's"),
     Option(name="init", takes=Path(), group="image", help="init image, for image to image"),
     Option(
@@ -197,6 +210,8 @@ def _of_cascade(cascade: Cascade) -> dict[str, Any]:
     found: dict[str, Any] = {
         "model": None if first.model is None else first.model.id,
         "weights": first.weights,
+        "vae": None if first.model is None else first.model.vae,
+        "text_encoder": () if first.model is None else first.model.text_encoders,
         "size": None if first.width is None or first.height is None else (first.width, first.height),
     }
     found |= _values_of(first.sampling)

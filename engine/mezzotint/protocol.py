@@ -26,6 +26,8 @@ from mezzotint.model_protocol import EngineInfo as EngineInfo
 from mezzotint.model_protocol import ModelDefaults as ModelDefaults
 from mezzotint.model_protocol import ModelInfo as ModelInfo
 from mezzotint.model_protocol import ModelPart as ModelPart
+from mezzotint.model_protocol import PartChoice as PartChoice
+from mezzotint.model_protocol import PartFiles as PartFiles
 from mezzotint.request_protocol import Attention as Attention
 from mezzotint.request_protocol import Cascade as Cascade
 from mezzotint.request_protocol import DecodeRequest as DecodeRequest

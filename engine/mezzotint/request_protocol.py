@@ -4,7 +4,8 @@
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mezzotint.memory_protocol import CudaGraphs, MemoryPolicy, Quantization
@@ -78,6 +79,18 @@ class ModelRef:
 
     id: str
     sha256: str | None = None  # hash over the sha256 of its weight files; if given, other files cause a notice
+    vae: str | None = None  # file with another VAE; None: as chosen for the model, or found
+    text_encoders: tuple[str, ...] = ()  # files with other text encoders, each in place of the one that it fits
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The files that replace components of the model."""
+        return ((self.vae,) if self.vae is not None else ()) + self.text_encoders
+
+    def with_parts(self, change: Callable[[str], str]) -> "ModelRef":
+        """Same with the path of each such file changed."""
+        vae = None if self.vae is None else change(self.vae)
+        return replace(self, vae=vae, text_encoders=tuple(map(change, self.text_encoders)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

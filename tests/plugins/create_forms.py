@@ -45,6 +45,8 @@ SETTINGS = st.builds(
     prediction_type=optional(st.sampled_from(["epsilon", "v_prediction", "flow_prediction"])),
     zero_terminal_snr=optional(st.booleans()),
     weights=optional(NAMES),
+    vae=optional(NAMES),
+    text_encoders=st.lists(NAMES, max_size=2).map(tuple),
     dtype=optional(st.sampled_from(["float32", "bfloat16", "float16"])),
     vae_tile=optional(st.integers(0, 8192)),
     strict=st.booleans(),
@@ -104,4 +106,4 @@ FORMS = st.builds(
     inpaint=optional(INPAINTS),
     window=WINDOWS,
     output=optional(NAMES),
-)
+).map(lambda form: form if form.model else replace(form, settings=replace(form.settings, vae=None, text_encoders=())))

@@ -1560,6 +1560,10 @@
         <translation>Textual-Inversion-Dateien, im Prompt über ihre Namen verwendet</translation>
     </message>
     <message>
+        <source>VAE {value}</source>
+        <translation>VAE {value}</translation>
+    </message>
+    <message>
         <source>Weight precision and memory use</source>
         <translation>Genauigkeit der Gewichte und Speicherbedarf</translation>
     </message>
@@ -1574,6 +1578,10 @@
     <message>
         <source>strict</source>
         <translation>strikt</translation>
+    </message>
+    <message>
+        <source>text encoders {value}</source>
+        <translation>Textencoder {value}</translation>
     </message>
     <message>
         <source>zero terminal SNR {value}</source>
@@ -4017,6 +4025,25 @@ und {n} weitere</translation>
     <message>
         <source>{folder} is not an absolute path: enter a full path, starting at the root or drive letter.</source>
         <translation>{folder} ist kein absoluter Pfad: einen vollständigen Pfad eingeben, der mit dem Wurzelverzeichnis oder Laufwerksbuchstaben beginnt.</translation>
+    </message>
+</context>
+<context>
+    <name>PartFilesForm</name>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>Automatic: {file}</source>
+        <translation>Automatisch: {file}</translation>
+    </message>
+    <message>
+        <source>File of {component}</source>
+        <translation>Datei für {component}</translation>
+    </message>
+    <message>
+        <source>The file that this component is read from</source>
+        <translation>Die Datei, aus der diese Komponente gelesen wird</translation>
     </message>
 </context>
 <context>

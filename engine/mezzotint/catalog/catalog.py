@@ -11,23 +11,23 @@ from pathlib import Path
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.other_programs import part_folders
-from mezzotint.catalog.parts import with_parts
+from mezzotint.catalog.parts import fitting_files, part_of_kind, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
-from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint, open_checkpoint
+from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
 from mezzotint.families.detected import Detected
 from mezzotint.families.detection import detect
-from mezzotint.families.known import family_of
 from mezzotint.families.loading.precision import parts_of, scheme_of
+from mezzotint.families.model_sources import sources_of
 from mezzotint.families.own_sampler import own_sampler
-from mezzotint.protocol import ModelInfo, ModelPart, ModelRef
+from mezzotint.protocol import ModelInfo, ModelPart, ModelRef, PartFiles
 
 DEFAULT_MODEL = "starter-dit"
 
@@ -47,6 +47,7 @@ class _WhereParts:
 
     folders: tuple[Path, ...]
     chosen: Mapping[str, tuple[Path, ...]]
+    ref: ModelRef | None = None  # with the files for one call, which precede those
 
 
 class Catalog:
@@ -109,27 +110,45 @@ class Catalog:
         candidates, _ = self._candidates()
         identity = _match(ref.id, candidates)
         if identity is not None:
-            return _open(identity, candidates[identity], self._where_parts())
+            return _open(identity, candidates[identity], self._where_parts(ref))
         path = _path_of(ref.id)
         if path is not None:
-            return _open_as(str(path), path, "path", self._where_parts())
+            return _open_as(str(path), path, "path", self._where_parts(ref))
         raise UnknownModel(_unknown(ref.id, at_home(Path(ref.id)), candidates))
 
     def inspect(self, ref: ModelRef) -> ModelInfo:
         """Like `find`, but returns the info including the model's components; reads only headers."""
         found = self.find(ref)
-        sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
+        sources = sources_of(found.checkpoint, found.detected)
         parts = tuple(_with_file(part, found.checkpoint) for part in parts_of(sources))
         return replace(found.info, parts=parts)
+
+    def part_files(self, ref: ModelRef) -> tuple[PartFiles, ...]:
+        """The components that can be read from other files, also of a model that lacks one of them."""
+        path, where = self.where(ref)[1], self._where_parts()
+        opened = open_checkpoint(path)
+        whole = opened
+        with suppress(ModelRefused, StorageError):
+            whole = _with_parts(path, opened, detect(opened), where)
+        fitting = {**dict.fromkeys(whole.chosen, ()), **fitting_files(opened, where.folders)}
+        return tuple(
+            PartFiles(
+                component=name,
+                file=str(whole.parts.get(name, "")),
+                chosen=name in whole.chosen,
+                fitting=tuple(map(str, files)),
+            )
+            for name, files in fitting.items()
+        )
 
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh install."""
         return ModelRef(id=DEFAULT_MODEL)
 
-    def _where_parts(self) -> "_WhereParts":
+    def _where_parts(self, ref: ModelRef | None = None) -> "_WhereParts":
         places = self._places
         folders = tuple(folder for path in places.named for folder in part_folders(path))
-        return _WhereParts(folders=folders, chosen=places.parts)
+        return _WhereParts(folders=folders, chosen=places.parts, ref=ref)
 
     def _candidates(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
@@ -141,7 +160,7 @@ class Catalog:
 
 
 def _with_file(part: ModelPart, checkpoint: Checkpoint) -> ModelPart:
-    if not isinstance(checkpoint, FileCheckpoint) or part.name not in checkpoint.parts:
+    if part.name not in checkpoint.parts:
         return part
     return replace(part, file=str(checkpoint.parts[part.name]), chosen=part.name in checkpoint.chosen)
 
@@ -215,7 +234,7 @@ def _outside_candidate(path: Path) -> Candidate:
 def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> FoundModel:
     checkpoint = open_checkpoint(path)
     detected = detect(checkpoint)
-    checkpoint = with_parts(checkpoint, detected, where.folders, where.chosen.get(os.path.realpath(path), ()))
+    checkpoint = _with_parts(path, checkpoint, detected, where)
     sampler, schedule = own_sampler(checkpoint, detected)
     info = ModelInfo(
         id=identity,
@@ -232,6 +251,15 @@ def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> F
         guidance=detected.guidance,
     )
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected)
+
+
+def _with_parts(path: Path, checkpoint: Checkpoint, detected: Detected, where: _WhereParts) -> Checkpoint:
+    chosen = list(where.chosen.get(os.path.realpath(path), ()))
+    if where.ref is not None:
+        if where.ref.vae is not None:
+            chosen.append(part_of_kind("vae", Path(where.ref.vae), checkpoint)[1])
+        chosen += [part_of_kind("text_encoder", Path(file), checkpoint)[1] for file in where.ref.text_encoders]
+    return with_parts(checkpoint, detected, where.folders, chosen)
 
 
 def _match(wanted: str, candidates: dict[str, Candidate]) -> str | None:

@@ -1,4 +1,4 @@
-"""Find the text encoder and VAE for a transformer in a file of its own, as in ComfyUI's folders."""
+"""Find the text encoder and VAE for a transformer in a file of its own, as in ComfyUI's folders; check chosen files."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,13 +6,13 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from mezzotint.catalog.place import Place
+from mezzotint.catalog.place import Place, at_home
 from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.checkpoints.weight_file import weight_header
-from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.families.detected import Detected
 from mezzotint.families.detection import detect
 from mezzotint.families.family import ComponentSource, Family
@@ -20,6 +20,7 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flow.files import fits, part_needed, part_of_file, usual_name
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.known import family_of
+from mezzotint.families.replaced_vae import VAE, OwnVae, is_vae_alone, own_vae
 
 TRANSFORMER_FOLDERS = ("diffusion_models", "unet")  # ComfyUI's names
 PART_FOLDERS = ("text_encoders", "clip", "vae")
@@ -32,13 +33,13 @@ def with_parts(
     """Add the component files that fit a transformer's file, from its own folder, ComfyUI's next to it, and `folders`.
 
     `chosen` files come before those. Raises ModelRefused, with the usual file name, for a missing component, and for
-    a chosen file that does not fit.
+    a chosen file that does not fit. Of other models, only the VAE can be chosen, and nothing is looked for.
     """
     family = family_of(detected.family)
     denoiser = _denoiser(family, checkpoint)
-    if denoiser is None or not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
-        return checkpoint
     own = dict(chosen_part(path, checkpoint) for path in chosen)
+    if denoiser is None or not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
+        return replace(checkpoint, parts=own, chosen=frozenset(own))
     files = list(_files((*_folders_near(checkpoint.path), *folders)))
     parts = {
         needed.component: found
@@ -50,14 +51,39 @@ def with_parts(
     return whole
 
 
+def fitting_files(checkpoint: Checkpoint, folders: Sequence[Path] = ()) -> dict[str, tuple[Path, ...]]:
+    """The files found that fit, for each component that can be read from another file; see `with_parts`."""
+    family = family_of(detect(checkpoint).family)
+    denoiser = _denoiser(family, checkpoint)
+    files = list(_files((*_folders_near(checkpoint.path), *folders)))
+    if denoiser is None or not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
+        own = _own_vae(checkpoint)
+        found = tuple(path for path in files if path != checkpoint.path and _replaces(path, own))
+        return {VAE: found} if found else {}
+    return {
+        needed.component: tuple(
+            path
+            for path in files
+            if path != checkpoint.path and (part := _part(path, needed)) is not None and fits(needed, part, denoiser)
+        )
+        for needed in family.needs
+    }
+
+
 def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
-    """The component of a transformer's file that a file is for; raises ModelRefused if it does not fit."""
+    """The component that a file is for: of a transformer's file any, of other models the VAE.
+
+    Raises ModelRefused if it does not fit.
+    """
     family = family_of(detect(checkpoint).family)
     denoiser = _denoiser(family, checkpoint)
     if denoiser is None or not isinstance(family, FlowFamily):
+        reason = _own_vae(checkpoint).mismatch(path)
+        if reason is None:
+            return VAE, path
         raise ModelRefused(
-            f"{plain(checkpoint.path, 300)}: other text encoders and VAEs can be chosen for transformers in files of "
-            "their own, and this model is none"
+            f"{plain(path, 300)} is no VAE for {plain(checkpoint.path, 300)}: {reason}; other text encoders can be "
+            "chosen only for transformers in files of their own"
         )
     header = weight_header(path)
     for needed in family.needs:
@@ -71,10 +97,29 @@ def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
     )
 
 
+def part_of_kind(kind: str, path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
+    """The component that a file is for, and its absolute path; raises UsageError for one of another kind."""
+    component, found = chosen_part(at_home(path).absolute(), checkpoint)
+    if not component.startswith(kind):
+        raise UsageError(f"{plain(found, 300)} is for this model's {component}, not for its {kind}")
+    return component, found
+
+
 def _denoiser(family: Family, checkpoint: Checkpoint) -> ComponentSource | None:
     if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
         return None
     return part_of_file(family.denoiser_component, family.original, checkpoint.header)
+
+
+def _own_vae(checkpoint: Checkpoint) -> OwnVae:
+    detected = detect(checkpoint)
+    return own_vae(family_of(detected.family).sources(replace(checkpoint, parts={}, chosen=frozenset()), detected))
+
+
+def _replaces(path: Path, own: OwnVae) -> bool:
+    with suppress(ModelRefused, StorageError):
+        return is_vae_alone(path) and own.mismatch(path) is None
+    return False
 
 
 def _found(
@@ -106,9 +151,8 @@ def _part(path: Path, needed: PartNeeded) -> ComponentSource | None:
 def _folders_near(path: Path) -> Iterator[Path]:
     """A file's folder, and the component folders of the models tree that contains it."""
     yield path.parent
-    models = next(
-        (folder.parent for folder in path.parents if folder.name in (*TRANSFORMER_FOLDERS, "checkpoints")), None
-    )
+    kinds = (*TRANSFORMER_FOLDERS, "checkpoints", "diffusers")
+    models = next((folder.parent for folder in path.parents if folder.name in kinds), None)
     if models is not None:
         yield from (models / name for name in PART_FOLDERS)
 

@@ -5,7 +5,7 @@ it is on its own allowlist, and reads only safetensors weights.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mezzotint.checkpoints.allowed_classes import CODE_KEYS, PIPELINES, Allowed
@@ -45,6 +45,8 @@ class FolderCheckpoint:
     bytes: int  # of the weights
     settings: Mapping[str, object]  # of mezzotint.json
     options: Mapping[str, object]  # of the pipeline, such as force_zeros_for_empty_prompt
+    parts: Mapping[str, Path] = field(default_factory=dict)  # by component: files that replace its weights
+    chosen: frozenset[str] = frozenset()  # components whose file the user chose
 
 
 def open_folder(path: Path) -> FolderCheckpoint:

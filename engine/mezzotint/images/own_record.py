@@ -76,7 +76,8 @@ def remote_path(request: GenerateRequest) -> str | None:
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]
     paths += [stage.weights for stage in request.cascade.stages if stage.weights is not None]
-    paths += [stage.model.id for stage in request.cascade.stages if stage.model is not None]
+    models = [stage.model for stage in request.cascade.stages if stage.model is not None]
+    paths += [path for model in models for path in (model.id, *model.parts)]
     return next((path for path in paths if path.replace("\\", "/").startswith("//")), None)
 
 

@@ -162,4 +162,5 @@ def same_model(asked: ModelRef | None, made: ModelRef | None) -> bool:
     """Compare by name: a model that was requested by path has an id once it is found."""
     if asked is None or made is None:
         return True
-    return Path(asked.id).name == Path(made.id).name
+    names = [[Path(path).name for path in (model.id, *model.parts)] for model in (asked, made)]
+    return names[0] == names[1]

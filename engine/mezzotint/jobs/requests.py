@@ -58,6 +58,7 @@ def _absolute_stage(stage: Stage) -> Stage:
 def _absolute_model(model: ModelRef) -> ModelRef:
     """Make a model path absolute; a catalog id stays, even if a folder has its name: the engine tries ids first."""
     looks_like_path = model.id.startswith(".") or Path(model.id).suffix in (".safetensors", ".gguf", ".ckpt")
+    model = model.with_parts(_absolute)
     return replace(model, id=_absolute(model.id)) if looks_like_path and _exists(model.id) else model
 
 

@@ -14,7 +14,7 @@ from mezzotint.library_protocol import (
     QuantizeRequest,
     Verified,
 )
-from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent
+from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent, PartChoice, PartFiles
 from mezzotint.rpc.server import Method
 
 MakeCatalog = Callable[[], Catalog]
@@ -35,6 +35,8 @@ def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> di
         "get": Method(params=GetRequest, run=of.get, job=True),
         "quantize": Method(params=QuantizeRequest, run=of.quantize, job=True),
         "verify": Method(params=ModelRef, run=of.verify, job=True),
+        "part_files": Method(params=ModelRef, run=of.part_files),
+        "choose_part": Method(params=PartChoice, run=of.choose_part),
     }
 
 
@@ -99,3 +101,12 @@ class _ModelMethods:
         from mezzotint.library.verify import verify
 
         return verify(ref, self._make_catalog(), tell, cancelled)
+
+    def part_files(self, ref: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[PartFiles, ...]:
+        return self._make_catalog().part_files(ref)
+
+    def choose_part(self, choice: PartChoice, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[PartFiles, ...]:
+        from mezzotint.library.parts import choose_part
+
+        choose_part(self._make_catalog(), choice)
+        return self._make_catalog().part_files(ModelRef(id=choice.model))

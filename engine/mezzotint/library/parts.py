@@ -6,14 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.catalog.parts import chosen_part
-from mezzotint.catalog.place import at_home
+from mezzotint.catalog.parts import chosen_part, part_of_kind
 from mezzotint.catalog.places import read_settings
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.library.places import store_parts
-from mezzotint.protocol import ModelRef
+from mezzotint.protocol import ModelRef, PartChoice
 
 AUTOMATIC = "auto"
 
@@ -28,7 +27,20 @@ def choose_parts(catalog: Catalog, identity: str, vae: str | None, text_encoders
     for kind, files in (("vae", () if vae is None else (vae,)), ("text_encoder", text_encoders)):
         if AUTOMATIC in files:
             kept = {component: file for component, file in kept.items() if not component.startswith(kind)}
-        kept |= dict(_checked(path, kind, file) for file in files if file != AUTOMATIC)
+        kept |= dict(part_of_kind(kind, Path(file), open_checkpoint(path)) for file in files if file != AUTOMATIC)
+    store_parts(os.path.realpath(path), [str(file) for file in kept.values()])
+
+
+def choose_part(catalog: Catalog, choice: PartChoice) -> None:
+    """Store the file that a model uses for one component. Raises as `choose_parts` does."""
+    path = catalog.where(ModelRef(id=choice.model))[1]
+    kept = _chosen_before(path)
+    kept.pop(choice.component, None)
+    if choice.file is not None:
+        component, file = part_of_kind(choice.component, Path(choice.file), open_checkpoint(path))
+        if component != choice.component:
+            raise UsageError(f"{plain(file, 300)} is for this model's {component}, not for its {choice.component}")
+        kept[component] = file
     store_parts(os.path.realpath(path), [str(file) for file in kept.values()])
 
 
@@ -40,10 +52,3 @@ def _chosen_before(path: Path) -> dict[str, Path]:
             component, _ = chosen_part(file, open_checkpoint(path))
             kept[component] = file
     return kept
-
-
-def _checked(path: Path, kind: str, file: str) -> tuple[str, Path]:
-    component, found = chosen_part(at_home(Path(file)).absolute(), open_checkpoint(path))
-    if not component.startswith(kind):
-        raise UsageError(f"{plain(found, 300)} is for this model's {component}, not for its {kind}")
-    return component, found

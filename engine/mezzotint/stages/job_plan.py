@@ -202,7 +202,10 @@ def _task(
 
 def stage_identity(stage: StageSetup) -> str:
     """Identifies a model together with the weights it has in a stage."""
-    return stage.found.info.id if stage.weights is None else f"{stage.found.info.id} with {stage.weights.name}"
+    checkpoint = stage.found.checkpoint
+    weights = [] if stage.weights is None else [stage.weights.name]
+    parts = ["/".join(checkpoint.parts[name].parts[-2:]) for name in sorted(checkpoint.chosen)]
+    return " with ".join((stage.found.info.id, *weights, *parts))
 
 
 def _check(found: Plan) -> None:

@@ -105,7 +105,7 @@ def _footprints(models: tuple[str, ...], make_catalog: "MakeCatalog") -> list[Mo
 def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
     from mezzotint import paths
     from mezzotint.families.footprints import footprint_of
-    from mezzotint.families.known import family_of
+    from mezzotint.families.model_sources import sources_of
 
     try:
         model = catalog.find(ModelRef(id=name))
@@ -113,5 +113,5 @@ def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
         raise UnknownModel(
             f"{error}; models that can be planned without a download: {', '.join(shipped_names())}"
         ) from None
-    sources = family_of(model.detected.family).sources(model.checkpoint, model.detected)
+    sources = sources_of(model.checkpoint, model.detected)
     return footprint_of(sources, model_id=model.info.id, cache=paths.cache_folder() / "footprints")

@@ -13,6 +13,7 @@ from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.sources import with_weights
 from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.families.model_sources import sources_of
 from mezzotint.families.samplers import FlowSteps, ResolvedScheduler, own_prediction, resolve_scheduler
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
@@ -44,6 +45,7 @@ RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
 class StageSetup:
     """One stage with every value resolved except its position on the schedule."""
 
+    asked: ModelRef
     found: FoundModel
     family: Family
     sources: ModelSources
@@ -87,11 +89,12 @@ def set_up(
     for index, stage in enumerate(request.cascade.stages):
         transition = request.cascade.transitions[index - 1] if index else None
         before = stages[-1] if stages else None
-        found = before.found if stage.model is None and before else find(stage.model or default_model)
+        asked = before.asked if stage.model is None and before else stage.model or default_model
+        found = before.found if stage.model is None and before else find(asked)
         given = None if image is None or index else (images, image)
         if before is None:
             check_references(found, len(references))
-        stages.append(_set_up_stage(request, stage, transition, before, found, given, references))
+        stages.append(_set_up_stage(request, stage, transition, before, asked, found, given, references))
     transitions = tuple(
         _resolve_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
@@ -170,13 +173,14 @@ def _set_up_stage(
     stage: Stage,
     transition: Transition | None,
     before: StageSetup | None,
+    asked: ModelRef,
     found: FoundModel,
     given: tuple[RequestImages, Size] | None,
     references: Sequence[Size],
 ) -> StageSetup:
     detected = found.detected
     family = family_of(detected.family)
-    sources = family.sources(found.checkpoint, detected)
+    sources = sources_of(found.checkpoint, detected)
     weights = _weights(stage, before)
     if weights is not None:
         sources = with_weights(sources, family.denoiser_component, weights)
@@ -196,6 +200,7 @@ def _set_up_stage(
     flow = family.flow_steps(sources, width, height, steps if sampling.steps is None else sampling.steps)
     scheduler = _scheduler(sampling, sources, flow)
     return StageSetup(
+        asked=asked,
         found=found,
         family=family,
         sources=sources,

@@ -40,6 +40,7 @@ def test_an_image_does_not_call_other_computers(make_record: MakeRecord, path: s
         {"loras": (LoraRef(path=path),)},
         {"cascade": Cascade(stages=(Stage(), Stage(loras=(LoraRef(path=path),))))},
         {"cascade": Cascade(stages=(Stage(), stage))},
+        {"cascade": Cascade(stages=(Stage(model=ModelRef(id="flux", text_encoders=(path,))),))},
     ):
         with pytest.raises(UnreadableError, match="another computer"):
             metadata_of_record(record_to_json(make_record(**changes)))

@@ -14,7 +14,7 @@ from queue_programs import WritingEngine
 from mezzotint.images.encoding import encode_image
 from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.record import ImageRecord
-from mezzotint.jobs.found_images import found_images
+from mezzotint.jobs.found_images import found_images, same_model
 from mezzotint.jobs.tasks import Task
 from mezzotint.protocol import Cascade, GeneratedImage, GenerateRequest, ModelRef, Output, Sampling, Stage
 
@@ -205,3 +205,10 @@ def test_the_queue_takes_them_over(store, tmp_path):
     WritingEngine().write(task.request, 0)
     assert store.recover(lambda _: False).done == (task.id,)
     assert store.row(1).first_image == f"{tmp_path}/5.png"
+
+
+def test_a_model_with_another_vae_is_another():
+    made = ModelRef(id="flux", sha256="ab", vae="/data/v.safetensors")
+    assert same_model(ModelRef(id="/models/flux", vae="v.safetensors"), made)
+    assert not same_model(ModelRef(id="flux"), made)
+    assert not same_model(ModelRef(id="flux", vae="w.safetensors"), made)

@@ -96,7 +96,11 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     (tmp_path / "m.safetensors").touch()
     (tmp_path / "sdxl-base").mkdir()
     stages = (
-        Stage(model=ModelRef(id="m.safetensors"), weights="w.gguf", loras=(LoraRef(path="l"),)),
+        Stage(
+            model=ModelRef(id="m.safetensors", vae="v", text_encoders=("t",)),
+            weights="w.gguf",
+            loras=(LoraRef(path="l"),),
+        ),
         Stage(model=ModelRef(id="sdxl-base")),  # an id, though there is a folder of that name
         Stage(model=ModelRef(id="gone.safetensors")),
     )
@@ -114,6 +118,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     assert resolved.loras[0].path == str(Path("/abs/l").absolute())
     first, second, third = resolved.cascade.stages
     assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
+    assert first.model.parts == (f"{here}v", f"{here}t")
     assert (second.model.id, third.model.id) == ("sdxl-base", "gone.safetensors")
 
 

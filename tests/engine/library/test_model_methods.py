@@ -10,6 +10,7 @@ from model_files import sdxl_file
 from mezzotint import paths
 from mezzotint.catalog import Catalog
 from mezzotint.codec import decode, encode
+from mezzotint.errors import ModelRefused
 from mezzotint.library.model_methods import model_methods
 from mezzotint.library.params import PathParams
 from mezzotint.library_protocol import (
@@ -21,7 +22,7 @@ from mezzotint.library_protocol import (
     QuantizeRequest,
     Verified,
 )
-from mezzotint.protocol import ModelInfo, ModelRef
+from mezzotint.protocol import ModelInfo, ModelRef, PartChoice
 
 JOBS = {"get", "quantize", "verify"}
 
@@ -50,6 +51,8 @@ def test_the_names_and_what_each_takes():
         "get": GetRequest,
         "quantize": QuantizeRequest,
         "verify": ModelRef,
+        "part_files": ModelRef,
+        "choose_part": PartChoice,
     }
     assert {name for name, method in methods.items() if method.job} == JOBS
 
@@ -117,3 +120,10 @@ def test_nothing_heavy_is_loaded():
     assert done.returncode == 0, done.stderr
     assert done.stderr.split() == ["Cancelled", "DownloadFailed"]
     assert json.loads(done.stdout) == []
+
+
+def test_a_whole_model_has_no_files_to_choose(ask):
+    assert ask("part_files", ModelRef(id="starter-dit")) == ()
+    unet = paths.assets_folder() / "starter" / "xl" / "unet" / "diffusion_pytorch_model.safetensors"
+    with pytest.raises(ModelRefused, match=r"is no VAE for .*: .* is absent, in the model's VAE it has"):
+        ask("choose_part", PartChoice(model="starter-dit", component="vae", file=str(unet)))

@@ -14,8 +14,8 @@ from mezzotint.catalog.places import config_file
 from mezzotint.cli import main
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families import tokenizers
-from mezzotint.library.parts import choose_parts
-from mezzotint.protocol import ModelRef
+from mezzotint.library.parts import choose_part, choose_parts
+from mezzotint.protocol import ModelRef, PartChoice, PartFiles
 
 
 @pytest.fixture
@@ -86,3 +86,46 @@ def test_models_set_shows_the_files(model, vae, capsys):
     assert shown["vae"]["file"] == str(vae) and shown["vae"]["chosen"]
     assert main(["models", "inspect", str(model)]) == 0
     assert "(chosen)" in capsys.readouterr().out
+
+
+def _files_of(model):
+    return {part.component: part for part in Catalog.standard().part_files(ModelRef(id=str(model)))}
+
+
+def _choice(model, component, file):
+    return PartChoice(model=str(model), component=component, file=None if file is None else str(file))
+
+
+def test_the_files_that_fit_each_component_are_listed(tmp_path, files, model, vae):
+    more = write(tmp_path / "models" / "vae" / "more.safetensors", files[_name(files, "vae/")])
+    write(tmp_path / "models" / "vae" / "broken.safetensors", {"nothing": files[_name(files, "vae/")].popitem()[1]})
+    assert _files_of(model) == {
+        "text_encoder": PartFiles(
+            component="text_encoder",
+            file=str(tmp_path / "models" / _name(files, "text_encoders/")),
+            chosen=False,
+            fitting=(str(tmp_path / "models" / _name(files, "text_encoders/")),),
+        ),
+        "vae": PartFiles(
+            component="vae",
+            file=str(tmp_path / "models" / "vae" / "ae.safetensors"),
+            chosen=False,
+            fitting=(str(tmp_path / "models" / "vae" / "ae.safetensors"), str(more)),
+        ),
+    }
+
+
+def test_one_component_is_chosen_and_automatic_again(tmp_path, files, model, vae):
+    encoder = write(tmp_path / "apart" / "words.safetensors", files[_name(files, "text_encoders/")])
+    choose_part(Catalog.standard(), _choice(model, "vae", vae))
+    choose_part(Catalog.standard(), _choice(model, "text_encoder", encoder))
+    assert (_files_of(model)["vae"].file, _files_of(model)["vae"].chosen) == (str(vae), True)
+    choose_part(Catalog.standard(), _choice(model, "vae", None))
+    assert not _files_of(model)["vae"].chosen and _files_of(model)["text_encoder"].file == str(encoder)
+    with pytest.raises(UsageError, match="is for this model's vae, not for its text_encoder"):
+        choose_part(Catalog.standard(), _choice(model, "text_encoder", vae))
+
+
+def test_the_components_of_a_model_that_lacks_one_are_listed(tmp_path, files, model):
+    (tmp_path / "models" / "vae" / "ae.safetensors").unlink()
+    assert (_files_of(model)["vae"].file, _files_of(model)["vae"].fitting) == ("", ())

@@ -20,8 +20,8 @@ from mezzotint_app.viewmodel.create.state import DEFAULT_STRENGTH
 
 translate = QCoreApplication.translate
 
-_PATHS = ("init", "mask", "weights")  # settings that are paths
-_LISTS_OF_PATHS = ("embedding", "lora", "reference")
+_PATHS = ("init", "mask", "weights", "vae")  # settings that are paths
+_LISTS_OF_PATHS = ("embedding", "lora", "reference", "text-encoder")
 _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication
 
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
-from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage, Transition
+from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
 from mezzotint.sampling_protocol import shared_with_refiner
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
@@ -82,7 +82,15 @@ def read_metadata(
 
 def _of_stage(stage: Stage) -> CreateSettings:
     sampling = {name: getattr(stage.sampling, name) for name in declared(Sampling)}
-    return CreateSettings(width=stage.width, height=stage.height, weights=stage.weights, **sampling)
+    model = stage.model or ModelRef(id="")
+    return CreateSettings(
+        width=stage.width,
+        height=stage.height,
+        weights=stage.weights,
+        vae=model.vae,
+        text_encoders=model.text_encoders,
+        **sampling,
+    )
 
 
 def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str]) -> CreateSettings:

@@ -72,7 +72,7 @@ def request_of(form: Form) -> GenerateRequest:
 def cascade_of(model: str, settings: CreateSettings) -> Cascade:
     """Return the base stage, then the hires pass, then the refiner."""
     first = Stage(
-        model=ModelRef(id=model) if model else None,
+        model=ModelRef(id=model, vae=settings.vae, text_encoders=settings.text_encoders) if model else None,
         width=settings.width,
         height=settings.height,
         sampling=_sampling(settings),

@@ -57,6 +57,8 @@ class CreateSettings(Sampling):
     cuda_graphs: CudaGraphs | None = None
     # Without a control of their own; they come with an image's settings, and are shown as kept from there.
     weights: str | None = None
+    vae: str | None = None
+    text_encoders: tuple[str, ...] = ()
     dtype: Dtype | None = None
     vae_tile: int | None = None
     strict: bool = False
@@ -64,7 +66,7 @@ class CreateSettings(Sampling):
 
 _SAMPLING = declared(Sampling)
 _WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label)
-KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "dtype", "vae_tile", "strict")
+KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
 _NUMBERS = (
     *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),

@@ -7,7 +7,17 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
-from mezzotint.protocol import Event, ModelInfo, ModelRef, Plan, PlanRequest, Progress, Quantization
+from mezzotint.protocol import (
+    Event,
+    ModelInfo,
+    ModelRef,
+    PartChoice,
+    PartFiles,
+    Plan,
+    PlanRequest,
+    Progress,
+    Quantization,
+)
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings
 
@@ -33,6 +43,7 @@ class ModelLibrary(QObject):
     changed = Signal()  # models, places or notices
     memory_plan_changed = Signal(str)  # model id whose memory plan has arrived
     details_changed = Signal(str)
+    part_files_changed = Signal(str)  # model id
     job_changed = Signal(int)
     message = Signal(str)  # error message
     added = Signal(str)  # id of a model that was downloaded or converted
@@ -59,6 +70,7 @@ class ModelLibrary(QObject):
         self.listed = False  # whether the list has been received
         self.unlisted = ""  # why the last request for the list failed
         self._details: dict[str, ModelInfo] = {}
+        self._part_files: dict[str, tuple[PartFiles, ...]] = {}
         self._memory_plans: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
         self._begun: dict[int, Callable[[], int]] = {}  # restarts each job
@@ -93,6 +105,38 @@ class ModelLibrary(QObject):
                 failed=lambda failure: self._not_inspected(identity, failure),
             )
         return self._details.get(identity)
+
+    def part_files(self, identity: str) -> tuple[PartFiles, ...] | None:
+        """Return the model's components that can be read from other files, requesting them if not yet known."""
+        if identity not in self._part_files and self._first("part_files", identity):
+            self._librarian.ask(
+                "part_files",
+                ModelRef(id=identity),
+                answer=tuple[PartFiles, ...],
+                then=lambda files: self._have_part_files(identity, files),
+                failed=lambda _: self._asked.discard(("part_files", identity)),  # the list says what is wrong with it
+            )
+        return self._part_files.get(identity)
+
+    def choose_part(self, identity: str, component: str, file: str | None) -> None:
+        """Use another file for a component; None: the one that is found automatically."""
+
+        def done(files: Iterable[PartFiles]) -> None:
+            self._memory_plans.pop(identity, None)
+            self._have_part_files(identity, files)
+            self.refresh()
+
+        def failed(failure: Failure) -> None:
+            self._emit_failure(failure)
+            self.part_files_changed.emit(identity)  # shows the file that is still in use
+
+        self._librarian.ask(
+            "choose_part",
+            PartChoice(model=identity, component=component, file=file),
+            answer=tuple[PartFiles, ...],
+            then=done,
+            failed=failed,
+        )
 
     def memory_plan(self, identity: str) -> Plan | Failure | None:
         """Return the model's memory plan for this machine, requesting it if not yet known (then None)."""
@@ -195,6 +239,7 @@ class ModelLibrary(QObject):
         self.loading, self.listed, self.unlisted = False, True, ""
         self.models = tuple(models)
         self._details.clear()
+        self._part_files.clear()
         self.changed.emit()
         if self._again:
             self._again = False
@@ -221,6 +266,11 @@ class ModelLibrary(QObject):
         new = (question, identity) not in self._asked
         self._asked.add((question, identity))
         return new
+
+    def _have_part_files(self, identity: str, files: Iterable[PartFiles]) -> None:
+        self._asked.discard(("part_files", identity))
+        self._part_files[identity] = tuple(files)
+        self.part_files_changed.emit(identity)
 
     def _not_inspected(self, identity: str, failure: Failure) -> None:
         self._asked.discard(("inspect", identity))

@@ -160,12 +160,14 @@ class CreateSections(QWidget):
             "prediction_type": self.tr("prediction type {value}"),
             "zero_terminal_snr": self.tr("zero terminal SNR {value}"),
             "weights": self.tr("{value} weights"),
+            "vae": self.tr("VAE {value}"),
+            "text_encoders": self.tr("text encoders {value}"),
             "dtype": self.tr("{value} precision"),
             "vae_tile": self.tr("{value}-pixel tiles"),
             "strict": self.tr("strict"),
         }
         kept = [
-            names[name].format(value=getattr(settings, name))
+            names[name].format(value=_shown(getattr(settings, name)))
             for name in KEPT_FROM_IMAGES
             if self._model.chosen.is_set(name)
         ]
@@ -187,3 +189,7 @@ class CreateSections(QWidget):
             "lora": self.tr("{count} in use").format(count=used) if used else "",
             "memory": self.memory.summary(),
         }
+
+
+def _shown(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -9,6 +9,7 @@ from mezzotint_app.processes.service import Failure
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label, sentence
+from mezzotint_app.windows.models.part_files_form import PartFilesForm
 
 
 class ModelDetails(QFrame):
@@ -30,6 +31,7 @@ class ModelDetails(QFrame):
         self._text.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self._text.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._text.setHorizontalSpacing(12)
+        self.part_files = PartFilesForm(library)
         self._build()
         library.details_changed.connect(self._changed)
         library.memory_plan_changed.connect(self._changed)
@@ -50,6 +52,7 @@ class ModelDetails(QFrame):
             self._text.removeRow(0)
         if model is not None:
             self._fill(model)
+        self.part_files.show_model(None if model is None else model.id)
 
     # ---- setup
 
@@ -61,6 +64,7 @@ class ModelDetails(QFrame):
         inside.setContentsMargins(0, 0, 8, 0)
         inside.setSpacing(8)
         inside.addLayout(self._text)
+        inside.addWidget(self.part_files)
         inside.addSpacing(8)
         for button in self._buttons:
             inside.addWidget(button)

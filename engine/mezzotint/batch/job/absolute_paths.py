@@ -40,6 +40,7 @@ def _stage(stage: Stage, base: Path) -> Stage:
 
 
 def _model(model: ModelRef, base: Path) -> ModelRef:
+    model = model.with_parts(lambda path: absolute(path, base))
     return replace(model, id=absolute_model(model.id, base))
 
 

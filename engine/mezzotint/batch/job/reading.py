@@ -32,7 +32,7 @@ from mezzotint.protocol import GenerateRequest
 from mezzotint.request_protocol import MAX_PROMPT
 
 MOST_BYTES = 64 << 20
-_NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "lora", "outpaint")
+_NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "lora", "outpaint", "text-encoder")
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
 
 Table = Mapping[str, object]

@@ -97,6 +97,8 @@ def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: Mode
     is_main = is_first or stage.model is None or stage.model == main
     if options.model is not None and is_main:
         stage = replace(stage, model=ModelRef(id=options.model) if is_first or stage.model is not None else None)
+    if is_main:
+        stage = replace(stage, model=_with_parts(options, stage.model, is_first))
     if options.size is not None:
         width, height = options.size if is_first else (None, None)  # later sizes follow from the transitions' scales
         stage = replace(stage, width=width, height=height)
@@ -109,6 +111,18 @@ def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: Mode
     if is_main and (options.weights, options.model) != (None, None):
         stage = replace(stage, weights=options.weights)  # recorded weights belong to another model
     return replace(stage, sampling=_sampling(options, stage.sampling, is_main))
+
+
+def _with_parts(options: Options, model: ModelRef | None, is_first: bool) -> ModelRef | None:
+    """The model with the VAE and text encoders of the options; the files recorded in an image have changed then."""
+    if options.vae is None and not options.text_encoder:
+        return model
+    if model is None and is_first:
+        raise UsageError("--vae and --text-encoder require a model: name it with --model")
+    if model is None:
+        return None  # the previous stage's
+    text_encoders = options.text_encoder or model.text_encoders
+    return replace(model, sha256=None, vae=_said(options.vae, model.vae), text_encoders=text_encoders)
 
 
 def _sampling(options: Options, sampling: Sampling, is_main: bool) -> Sampling:

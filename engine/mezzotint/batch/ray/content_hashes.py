@@ -69,6 +69,7 @@ class ContentHashes:
         for index, stage in enumerate(request.cascade.stages):
             if stage.model is not None or not index:
                 yield "model", self._default if stage.model is None else stage.model.id
+            yield from (("file", path) for path in (stage.model.parts if stage.model is not None else ()))
             if stage.weights is not None:
                 yield "file", stage.weights
             yield from (("file", lora.path) for lora in stage.loras or ())
@@ -82,13 +83,13 @@ def standard_hashes(catalog: "Catalog") -> ContentHashes:
 
 
 def _hash_of(catalog: "Catalog", kind: Kind, name: str) -> str:
-    from mezzotint.families.known import family_of
+    from mezzotint.families.model_sources import sources_of
 
     cache = cache_folder() / "fingerprints.json"
     if kind == "file":
         return fingerprint(Path(name).expanduser(), cache).sha256
     found = catalog.find(ModelRef(id=name))
-    sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
+    sources = sources_of(found.checkpoint, found.detected)
     files = dict.fromkeys(path for source in sources.components.values() for path in source.files)
     hashes = [fingerprint(path, cache).sha256 for path in files]
     return hashlib.sha256("\n".join(hashes).encode("ascii")).hexdigest()

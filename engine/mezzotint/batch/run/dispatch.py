@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from mezzotint.batch.tasks.tasks import BatchTask
-from mezzotint.protocol import GenerateRequest
+from mezzotint.protocol import GenerateRequest, Stage
 from mezzotint.stages.together import batch_key
 
 BatchSizeOf = Callable[[GenerateRequest], int]  # the batch size for tasks like this one
@@ -13,13 +13,14 @@ BatchSizeOf = Callable[[GenerateRequest], int]  # the batch size for tasks like 
 
 def affinity(request: GenerateRequest) -> Hashable:
     """Return a key shared by tasks that can run one after the other without preparing again."""
-    stages = tuple(
-        (None if stage.model is None else stage.model.id, stage.weights, stage.width, stage.height, stage.until)
-        for stage in request.cascade.stages
-    )
+    stages = tuple((_weights(stage), stage.width, stage.height, stage.until) for stage in request.cascade.stages)
     loras = tuple((lora.path, lora.weight) for lora in request.loras)
     roles = tuple(image.role for image in request.images)
     return (request.device, request.dtype, request.quantization, stages, loras, roles)
+
+
+def _weights(stage: Stage) -> Hashable:
+    return (None if stage.model is None else (stage.model.id, stage.model.parts), stage.weights)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""`mezzotint models set`: choose the text encoders and the VAE of a model whose transformer has a file of its own."""
+"""`mezzotint models set`: choose the VAE of a model, and the text encoders of a transformer in a file of its own."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -13,7 +13,10 @@ _EXAMPLES = """\
   mezzotint models set flux1-dev --vae ~/ComfyUI/models/vae/ae.safetensors
   mezzotint models set flux1-dev --text-encoder clip_l.safetensors --text-encoder t5xxl_fp16.safetensors
   mezzotint models set flux1-dev --vae auto
+  mezzotint models set sdxl-base --vae sdxl-vae-fp16-fix.safetensors
 
+Text encoders can be chosen for a transformer in a file of its own; a VAE for every model, if it has the same shapes as
+the model's own.
 What is not named stays as it is. `mezzotint models inspect` shows the files in use.
 """
 

@@ -8,7 +8,7 @@ from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.families.family import ComponentSource, ModelSources
-from mezzotint.families.loading.original_names import UNET, Placement, layout_of, place
+from mezzotint.families.loading.original_names import UNET, VAE, Placement, layout_of, place
 
 Names = Mapping[str, Collection[str]]  # of the parameters of each component
 
@@ -38,14 +38,15 @@ def route(sources: ModelSources, components: Sequence[str], names: Names) -> dic
 def _route_replaced(files: Sequence[Path], component: str, names: Names) -> dict[str, tuple[Placement, ...]]:
     """Route a single network in a file with diffusers or original names, with or without their prefix."""
     tensors = [name for path in files for name in weight_specs(path)]
-    layout = layout_of([UNET + name.removeprefix(UNET) for name in tensors])
+    prefix = VAE if component == "vae" else UNET
+    layout = layout_of([prefix + name.removeprefix(prefix) for name in tensors])
     routed: dict[str, tuple[Placement, ...]] = {}
     for tensor in tensors:
         known = [alias for alias in _aliases(tensor) if alias in names[component]]
         if known:
             routed[tensor] = (Placement(component=component, name=known[0], form="whole"),)
             continue
-        placed = [_known(part, names[component]) for part in place(UNET + tensor.removeprefix(UNET), layout)]
+        placed = [_known(part, names[component]) for part in place(prefix + tensor.removeprefix(prefix), layout)]
         whole = tuple(part for part in placed if part is not None and part.component == component)
         if whole:
             routed[tensor] = whole
@@ -89,6 +90,11 @@ def _aliases(name: str) -> Iterator[str]:
     yield from (name.removeprefix(prefix) for prefix in _LANGUAGE_MODELS)
     yield f"language_model.{name.removeprefix('model.')}"  # beside a vision tower
     yield name.removeprefix(_PREFIX)
+    yield newer_name(name)
+
+
+def newer_name(name: str) -> str:
+    """The name of a parameter in today's diffusers, whichever version named it."""
     for old, new in _OLD_ATTENTION.items():
-        if old in name:
-            yield name.replace(old, new)
+        name = name.replace(old, new)
+    return name

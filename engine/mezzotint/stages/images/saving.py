@@ -9,6 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from mezzotint import __version__
+from mezzotint.catalog.place import at_home
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.record import ImageRecord
@@ -21,7 +22,6 @@ from mezzotint.protocol import (
     GeneratedImage,
     GenerateRequest,
     LoraRef,
-    ModelRef,
     ModelUsed,
     Output,
     Quantization,
@@ -176,7 +176,11 @@ def _resolved_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, .
 def _resolved_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
     return replace(
         stage,
-        model=ModelRef(id=done.model.id, sha256=files_sha256(done.model)),
+        model=replace(
+            setup.asked.with_parts(lambda path: str(at_home(Path(path)).resolve())),
+            id=done.model.id,
+            sha256=files_sha256(done.model),
+        ),
         width=setup.width,
         height=setup.height,
         sampling=sampling_of(setup.sampling),

@@ -35,6 +35,8 @@ def test_the_cascade_is_the_command_lines(form):
         prediction_type=said.prediction_type,
         zero_terminal_snr=said.zero_terminal_snr,
         weights=said.weights,
+        vae=said.vae,
+        text_encoder=said.text_encoders,
         refiner=said.refiner,
         refiner_at=said.refiner_at,
         hires=(said.second_scale or HIRES_SCALE) if said.second_pass else None,

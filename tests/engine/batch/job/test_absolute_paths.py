@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mezzotint.batch.job.absolute_paths import absolute
+from mezzotint.batch.job.absolute_paths import absolute, with_absolute_paths
 from mezzotint.errors import UsageError
 from mezzotint.images.naming import from_home
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 
 
 def test_a_path_is_from_its_folder_or_from_the_home(tmp_path, monkeypatch):
@@ -26,3 +27,10 @@ def test_the_home_of_nobody_is_told(read, monkeypatch):
     monkeypatch.setattr(Path, "expanduser", expanduser)  # Windows makes one up
     with pytest.raises(UsageError, match=r"the home folder in ~nobody.x is unknown: write the full path"):
         read("~nobody/x")
+
+
+def test_components_of_a_model_are_from_the_folder(tmp_path):
+    model = ModelRef(id="flux", vae="v.safetensors", text_encoders=("t.gguf",))
+    request = GenerateRequest(prompt="x", cascade=Cascade(stages=(Stage(model=model),)))
+    (stage,) = with_absolute_paths(request, tmp_path).cascade.stages
+    assert stage.model.parts == (str(tmp_path / "v.safetensors"), str(tmp_path / "t.gguf"))

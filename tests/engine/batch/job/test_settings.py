@@ -6,7 +6,7 @@ import pytest
 
 from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import UsageError
-from mezzotint.options import Options
+from mezzotint.options import Options, options_of
 from mezzotint.protocol import (
     Cascade,
     GenerateRequest,
@@ -213,3 +213,29 @@ def test_loras_said_anew_take_the_place_of_all_that_were_recorded():
 def test_a_second_pass_has_the_loras_of_the_first():
     request = request_of(Options(prompt="a", hires=1.5, refiner="r", lora=(LoraRef(path="l"),)))
     assert len(request.cascade.stages) == 3 and {stage.loras for stage in request.cascade.stages} == {None}
+
+
+def test_other_components_are_of_the_base_alone():
+    whole = ModelRef(id="base", vae="v.safetensors", text_encoders=("t.safetensors", "c.safetensors"))
+    files = {"vae": "v.safetensors", "text_encoder": ("t.safetensors", "c.safetensors")}
+    assert [stage.model for stage in cascade(**files, refiner="fine").stages] == [whole, ModelRef(id="fine")]
+    assert [stage.model for stage in cascade(**files, hires=1.5).stages] == [whole, whole]
+    with pytest.raises(UsageError, match="--vae and --text-encoder require a model: name it with --model"):
+        request_of(Options(prompt="a barn", vae="v.safetensors"))
+
+
+def test_other_components_than_those_of_an_earlier_image():
+    made = ModelRef(id="base", sha256="0" * 64, vae="old.safetensors", text_encoders=("t.safetensors",))
+    base = GenerateRequest(prompt="a barn", cascade=Cascade(stages=(replace(BASE, model=made),)))
+    kept, changed, other = (
+        request_of(options, base).cascade.stages[0].model
+        for options in (Options(seed=1), Options(vae="new.safetensors"), Options(model="another"))
+    )
+    assert kept == made
+    assert changed == replace(made, sha256=None, vae="new.safetensors")
+    assert other == ModelRef(id="another")
+
+
+def test_components_are_read_back_as_options():
+    request = request_of(SAID.replace(vae="v.safetensors", text_encoder=("t.safetensors",)))
+    assert request_of(options_of(request)) == request

@@ -24,13 +24,14 @@ def test_all_that_decides_an_image_is_needed_once(tmp_path):
         asked.append((kind, name))
         return name
 
-    first = Stage(weights="w.gguf", loras=(LoraRef(path="own"),))
+    first = Stage(model=ModelRef(id="starter", vae="v"), weights="w.gguf", loras=(LoraRef(path="own"),))
     one = request(tmp_path, first, Stage(), Stage(model=ModelRef(id="big")), loras=(LoraRef(path="all"),))
     other = request(tmp_path, Stage(model=ModelRef(id="big")), embeddings=("words",))
     hashes = ContentHashes(hashed, "starter")
     needs = hashes.required([one, other])
     expected = [
         ("model", "starter"),
+        ("file", "v"),
         ("file", "w.gguf"),
         ("file", "own"),
         ("model", "big"),

@@ -138,3 +138,5 @@ def test_affinity_is_of_what_has_to_be_prepared():
     one = task(1, "out").request
     assert affinity(one) == affinity(replace(one, seed=9, prompt="other words"))
     assert affinity(one) != affinity(replace(one, device="cpu"))
+    cascades = [Cascade(stages=(Stage(model=ModelRef(id="flux", vae=vae)),)) for vae in (None, "v", "w")]
+    assert len({affinity(replace(one, cascade=cascade)) for cascade in cascades}) == 3
