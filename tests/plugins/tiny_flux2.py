@@ -1,5 +1,6 @@
 """Small random FLUX.2 Klein models for tests."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,14 @@ def autoencoder(**others: Any) -> Any:
 
 def original_transformer(folder: Path) -> dict[str, Any]:
     """Return a folder's transformer with its original key names."""
+    return original_names(weights(folder, "transformer"))
+
+
+def original_names(transformer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a transformer's tensors with its original key names."""
     import torch
 
-    whole = dict(weights(folder, "transformer"))
+    whole = dict(transformer)
     for stream, parts in {"img": ("to_q", "to_k", "to_v"), "txt": ("add_q_proj", "add_k_proj", "add_v_proj")}.items():
         names = tuple(f".attn.{part}." for part in parts)
         whole = joined(whole, (names[0], names[1], names[2]), f".{stream}_attn.qkv.")

@@ -1,5 +1,6 @@
 """Memory footprint of a model, from known graphs or traced once; with bytes as stored if its files are quantized."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from math import prod
@@ -15,7 +16,7 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.routing import route
-from mezzotint.families.loading.stored_layers import find_layers
+from mezzotint.families.loading.stored_layers import can_dequantize, find_layers
 from mezzotint.families.pixart.family import MAX_TOKENS
 from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, ModelFootprint
 from mezzotint.memory.footprints.graph_hash import graph_hash
@@ -31,6 +32,7 @@ _ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transform
 # Text encoders that take padded prompts with a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"
+_EMBEDDING = re.compile(r"(?:^|\.)(?:embed_tokens|shared)\.weight$")  # of tokens: looked up, not multiplied
 _FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2", *(name for name, _, _ in TYPES.values())}
 
 
@@ -171,8 +173,9 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
     for name, size in _sizes(tensors, layers):
         if name in mine:
             placed = [each.name for each in routed.get(name, ()) if each.component == part.name]
-            if any(is_kept(part.class_name, each.removesuffix(_WEIGHT)) for each in placed or [name]):
-                size = 2 * prod(tensors[name].shape)  # dequantized as it is loaded
+            layer = layers.get(name.removesuffix(_WEIGHT))
+            if layer is not None and _is_dequantized(part.class_name, layer, placed or [name]):
+                size = 2 * prod(layer.shape)
             for each in placed:
                 inside[blocks.block_of(each)] += size // len(placed)
             outside += 0 if placed else size
@@ -181,6 +184,12 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
         blocks=tuple(BlockFootprint(name=name, bytes={"none": size}) for name, size in inside.items()),
         outside={"none": outside},
     )
+
+
+def _is_dequantized(class_name: str, layer: "StoredLayer", names: Sequence[str]) -> bool:
+    """Whether a layer that is quantized in its file has 16 bits in memory."""
+    kept = any(is_kept(class_name, name.removesuffix(_WEIGHT)) or _EMBEDDING.search(name) for name in names)
+    return kept and can_dequantize(layer.format)
 
 
 class _Inside(Collection[str]):

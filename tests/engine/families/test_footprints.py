@@ -8,6 +8,7 @@ from planned_machines import component_of
 
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.conversion.model import Conversion, convert
+from mezzotint.families import footprints
 from mezzotint.families.detection import detect
 from mezzotint.families.footprints import footprint_of, graph_of
 from mezzotint.families.known import family_of
@@ -15,6 +16,11 @@ from mezzotint.families.loading.sources import with_weights
 from mezzotint.memory.footprints import component as component_footprint
 from mezzotint.memory.footprints.shipped import shipped
 from mezzotint.paths import assets_folder
+from mezzotint.quantization.block_floats import Nvfp4
+from mezzotint.quantization.formats import Nf4
+from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.layouts.comfyui import ComfyUiLayout
+from mezzotint.quantization.layouts.stored import StoredLayer
 from mezzotint.quantization.policy import Choice
 
 STARTERS = {"starter-dit": "dit", "starter-xl": "xl", "starter-xl-refiner": "xl-refiner"}
@@ -166,3 +172,18 @@ def test_what_a_configuration_leaves_out_is_as_its_class_has_it(tiny_sdxl_folder
     unet = replace(sources.components["unet"], config=few)
     less = replace(sources, components={**sources.components, "unet": unet})
     assert graph_of(less, "unet") == graph_of(sources, "unet")
+
+
+@pytest.mark.parametrize(
+    ("class_name", "name", "format_", "expected"),
+    [
+        ("T5EncoderModel", "shared.weight", Fp8(), True),
+        ("Qwen3Model", "model.embed_tokens.weight", Fp8(), True),
+        ("Qwen3Model", "model.layers.0.mlp.up_proj.weight", Fp8(), False),
+        ("Flux2Transformer2DModel", "time_in.in_layer.weight", Nvfp4(), True),
+        ("Flux2Transformer2DModel", "time_in.in_layer.weight", Nf4(double=True), False),
+    ],
+)
+def test_embeddings_and_kept_layers_have_16_bits_unless_their_format_stays(class_name, name, format_, expected):
+    layer = StoredLayer(name="", format=format_, shape=(64, 64), names={}, decoder=ComfyUiLayout())
+    assert footprints._is_dequantized(class_name, layer, [name]) is expected

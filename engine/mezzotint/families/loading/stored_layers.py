@@ -31,6 +31,38 @@ class WholeLayer:
     bytes: int  # in the file
 
 
+def whole_layer(layer: "StoredLayer", parts: "Tensors") -> WholeLayer:
+    """The layer that tensors of its files make; raises ModelRefused if they are inconsistent."""
+    from mezzotint.quantization.layouts.stored import decode_layer
+
+    size, tensors = sum(part.nbytes for part in parts.values()), decode_layer(layer, parts)
+    name = layer.name + _WEIGHT
+    return WholeLayer(weight_name=name, format=layer.format, shape=layer.shape, tensors=tensors, bytes=size)
+
+
+def in_form(whole: WholeLayer, form: "Form") -> WholeLayer:
+    """A layer in that form if it is of rows, else as it is; raises ModelRefused like `rows_of`."""
+    from mezzotint.families.loading.original_names import Rows
+
+    return rows_of(whole, form) if form == "swapped" or isinstance(form, Rows) else whole
+
+
+def can_dequantize(format_: "Format") -> bool:
+    """Whether a layer of this format is dequantized where a network needs its weight in full precision."""
+    from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+    from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.gguf_blocks import GgufBlocks
+
+    return isinstance(format_, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks)
+
+
+def dequantized(whole: WholeLayer, dtype: "torch.dtype") -> "torch.Tensor":
+    """The weight of a layer in full precision."""
+    import torch
+
+    return whole.format.dequantize(whole.tensors, torch.Size(whole.shape), dtype)
+
+
 def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     """A layer's rows in that form: some, or swapped halves; raises ModelRefused if the format couples rows."""
     from mezzotint.errors import ModelRefused
@@ -96,8 +128,6 @@ class StoredLayers:
 
     def take(self, name: str, tensor: "torch.Tensor") -> WholeLayer | None:
         """Store a tensor; returns its layer once that is complete."""
-        from mezzotint.quantization.layouts.stored import decode_layer
-
         layer = self._layer_of.get(name)
         if layer is None:
             return None
@@ -105,11 +135,8 @@ class StoredLayers:
         parts[name] = tensor
         if len(parts) < len(set(layer.names.values())):
             return None
-        size = sum(part.nbytes for part in parts.values())
-        tensors = decode_layer(layer, parts)
         self._waiting[layer.name] = {}
-        name = layer.name + _WEIGHT
-        return WholeLayer(weight_name=name, format=layer.format, shape=layer.shape, tensors=tensors, bytes=size)
+        return whole_layer(layer, parts)
 
 
 def logical_header(header: Header) -> Header:

@@ -10,12 +10,10 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.loading.original_names import Placement, Rows
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
-from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
+from mezzotint.families.loading.stored_layers import WholeLayer, can_dequantize, dequantized, in_form
 from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.memory.host import Source
-from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Tensors
-from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.gguf_blocks import GgufBlocks
 from mezzotint.quantization.layers import buffer_name
 from mezzotint.quantization.policy import Choice, formats_for, is_kept
@@ -87,17 +85,22 @@ class WeightLoader:
         self.on_disk[name] = source
         self._filled[name] = torch.empty(source.layout.shape, dtype=source.layout.dtype, device="meta")
 
-    def put_quantized_on_disk(
-        self, layer: str, format_: Format, shape: tuple[int, ...], sources: Mapping[str, Source]
-    ) -> bool:
-        """Same for a quantized layer; False if the network has no such layer, or the file has it in another form."""
-        wanted = self._layers.get(layer)
-        fits = (
-            wanted == shape and format_.shape_problem(shape) is None and set(sources) == set(format_.part_specs(shape))
-        )
-        if not fits or is_kept(self.source.class_name, layer):
+    def is_dequantized(self, weight: str, whole: WholeLayer) -> bool:
+        """Whether a layer that is quantized in its file cannot stay so: an embedding, or what networks look into."""
+        layer = weight.removesuffix(_WEIGHT)
+        shape = self._layers.get(layer)
+        loose = shape is None or is_kept(self.source.class_name, layer)
+        if isinstance(whole.format, GgufBlocks):
+            loose |= whole.shape != shape or whole.format.shape_problem(whole.shape) is not None
+        return loose and can_dequantize(whole.format)
+
+    def put_quantized_on_disk(self, weight: str, kept: WholeLayer, sources: Mapping[str, Source]) -> bool:
+        """Same for tensors of a quantized layer that are not in `kept`; False if the network has no such layer."""
+        layer = weight.removesuffix(_WEIGHT)
+        if self._layers.get(layer) != kept.shape or kept.format.shape_problem(kept.shape) is not None:
             return False
-        self._formats[layer] = format_
+        self._formats[layer] = kept.format
+        self._keep(layer, kept.tensors)
         for name, source in sources.items():
             self.put_on_disk(buffer_name(layer, name), source)
         return True
@@ -105,16 +108,12 @@ class WeightLoader:
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Add a layer that is quantized in its file; raises ModelRefused if the network has no such layer."""
         if placed.form == "swapped" or isinstance(placed.form, Rows):
-            whole, placed = rows_of(whole, placed.form), replace(placed, form="whole")
+            whole, placed = in_form(whole, placed.form), replace(placed, form="whole")
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
-        loose = shape is None or is_kept(self.source.class_name, layer)  # an embedding, or what networks look into
-        if isinstance(whole.format, GgufBlocks):
-            loose |= (
-                placed.form != "whole" or whole.shape != shape or whole.format.shape_problem(whole.shape) is not None
-            )
-        if loose and isinstance(whole.format, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks):
-            self.put(placed, whole.format.dequantize(whole.tensors, torch.Size(whole.shape), self.dtype), file)
+        other_form = isinstance(whole.format, GgufBlocks) and placed.form != "whole"
+        if other_form or self.is_dequantized(placed.name, whole):
+            self.put(placed, dequantized(whole, self.dtype), file)
             return
         if shape is None or placed.form != "whole" or whole.format.shape_problem(shape) is not None:
             raise ModelRefused(f"{file}: {placed.name} is quantized, which cannot be for that layer")

@@ -101,7 +101,8 @@ def _block_layer(layer: str, format_: Format, description: Mapping[str, object],
     """Parse a layer with block scales; raises ModelRefused if it is invalid."""
     if flag(layer, description, "convrot"):
         raise invalid_description(layer, "convrot", description["convrot"], f"{format_.scheme} without rotation")
-    names = {"weight": f"{layer}.weight", "tiled_scale": f"{layer}.weight_scale"}
+    part = "weight_scale" if isinstance(format_, Nvfp4) else "weight_exponent"
+    names = {"weight": f"{layer}.weight", part: f"{layer}.weight_scale"}
     weight, scale = (spec_of(layer, name, tensors) for name in names.values())
     packed, block, scales = (2, NV_BLOCK, ("F8_E4M3",)) if isinstance(format_, Nvfp4) else (1, MX_BLOCK, _BYTES)
     dtype = "U8" if packed == 2 else "F8_E4M3"
@@ -120,7 +121,7 @@ def _block_layer(layer: str, format_: Format, description: Mapping[str, object],
 
 def _decoded_mxfp8(layer: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     rows, columns = parts["weight"].shape
-    exponent = untiled(parts["tiled_scale"].view(torch.uint8), rows, columns // MX_BLOCK)
+    exponent = untiled(parts["weight_exponent"].view(torch.uint8), rows, columns // MX_BLOCK)
     if bool((exponent == _NOT_A_NUMBER).any()):
         raise invalid_description(layer, "block exponent", _NOT_A_NUMBER, "0 to 254")
     return {"weight": parts["weight"], "weight_exponent": exponent}
@@ -128,7 +129,7 @@ def _decoded_mxfp8(layer: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 def _decoded_nvfp4(parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     rows, pairs = parts["weight"].shape
-    scale = untiled(parts["tiled_scale"], rows, 2 * pairs // NV_BLOCK)
+    scale = untiled(parts["weight_scale"], rows, 2 * pairs // NV_BLOCK)
     whole = parts["weight_scale_2"].float().reshape(1)
     return {"weight": parts["weight"], "weight_scale": scale, "weight_scale_2": whole}
 

@@ -102,7 +102,10 @@ def _checked(
 
 
 def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the format's tensors from the file's; raises ModelRefused if they are inconsistent."""
+    """Return the format's tensors from the file's; raises ModelRefused if they are inconsistent.
+
+    The weight may be a tensor without data, on the meta device, whose numbers are not checked then.
+    """
     named = {ours: parts[name] for ours, name in layer.names.items()}
     tensors = layer.decoder.decode(layer.name, layer.format, named)
     for name, wanted in layer.format.part_specs(layer.shape).items():
@@ -112,7 +115,7 @@ def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, T
                 f"the quantized layer {plain(layer.name, 200)}: its {name} is {found.dtype} {tuple(found.shape)}, "
                 f"expected {wanted.dtype} {wanted.shape}; the file is damaged"
             )
-        if found.is_floating_point() and not _finite(found):
+        if found.is_floating_point() and not found.is_meta and not _finite(found):
             raise ModelRefused(f"the quantized layer {plain(layer.name, 200)}: its {name} contains NaN or infinity")
     return tensors
 

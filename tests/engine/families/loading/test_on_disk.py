@@ -1,36 +1,24 @@
 """Weights that stay in their files: a network that reads them in passing computes the same, and holds nothing."""
 
 import shutil
-from pathlib import Path
 
 import pytest
-import tiny_flux2
 import torch
-from original_files import write_gguf, write_split
+from model_on_disk import all_states, check_same, load_of
 from safetensors.torch import load_file, save_file
-from tiny_flow import qwen_tokenizer
 
-from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.conversion.model import Conversion, convert
 from mezzotint.errors import MezzotintError, ModelRefused
-from mezzotint.families import tokenizers
 from mezzotint.families.detection import detect
-from mezzotint.families.family import LoadedModel
-from mezzotint.families.footprints import footprint_of
 from mezzotint.families.known import family_of
 from mezzotint.families.loading import on_disk
-from mezzotint.families.loading.networks import load_components
 from mezzotint.families.loading.quantized_cache import QuantizedCache
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.device import open_device
 from mezzotint.memory.residency import Residency
-from mezzotint.protocol import ModelRef
-from mezzotint.quantization.gguf_blocks import GgufBlocks
 from mezzotint.quantization.policy import Choice
-from mezzotint.quantization.swap import quantized_layers
 
-CPU = torch.device("cpu")
 WEIGHTS = "diffusion_pytorch_model.safetensors"
 
 
@@ -42,42 +30,6 @@ def _small_tensors_too(monkeypatch):
 def load(path, *, from_disk=(), choices=None, cache=None):
     checkpoint = open_checkpoint(path)
     return load_of(checkpoint, detect(checkpoint), from_disk=from_disk, choices=choices, cache=cache)
-
-
-def load_found(found, *, from_disk=()):
-    return load_of(found.checkpoint, found.detected, from_disk=from_disk)
-
-
-def load_of(checkpoint, detected, *, from_disk=(), choices=None, cache=None):
-    sources = family_of(detected.family).sources(checkpoint, detected)
-    model = LoadedModel(
-        sources=sources, device=CPU, dtype=torch.float32, from_disk=frozenset(from_disk), quantization=choices or {}
-    )
-    counted = []
-    names = [name for name, part in sources.components.items() if part.files]
-    load_components(model, names, on_bytes=lambda _, n: counted.append(n), cancelled=lambda: False, cache=cache)
-    assert sum(counted) <= sum(part.bytes for part in sources.components.values())
-    return model
-
-
-def all_states(network):
-    return dict([*network.named_parameters(remove_duplicate=False), *network.named_buffers(remove_duplicate=False)])
-
-
-def check_same(plain, streamed, component):
-    """Every weight, as it is on the device, is the one that was loaded as a whole."""
-    network, sources = streamed.networks[component], streamed.on_disk[component]
-    assert sources and all(all_states(network)[name].is_meta for name in sources)
-    residency = Residency(open_device(CPU, reading=False))
-    residency.add("network", network, blocks_of(network), resident=1000, slots=1, disk=sources)
-    wanted = all_states(plain.networks[component])
-    with residency.phase(["network"]):
-        found = all_states(network)
-        assert found.keys() == wanted.keys()
-        for name, tensor in wanted.items():
-            assert torch.equal(found[name], tensor) and found[name].dtype == tensor.dtype, name
-    residency.clear()
-    assert all(all_states(network)[name].is_meta for name in sources)
 
 
 @pytest.mark.slow_after(1)
@@ -167,42 +119,8 @@ def test_a_file_that_shrinks_meanwhile_is_told(tiny_sdxl_folder, tmp_path):
     streamed = load(folder, from_disk={"unet"})
     with open(folder / "unet" / WEIGHTS, "r+b") as file:
         file.truncate(1000)
-    residency = Residency(open_device(CPU, reading=False))
+    residency = Residency(open_device(torch.device("cpu"), reading=False))
     network = streamed.networks["unet"]
     residency.add("network", network, blocks_of(network), resident=0, slots=2, disk=streamed.on_disk["unet"])
     with pytest.raises(MezzotintError, match="shorter|changed"), residency.phase(["network"]):
         pass
-
-
-@pytest.fixture
-def packed_klein(tmp_path, monkeypatch):
-    """A tiny FLUX.2 Klein as ComfyUI's split files, the transformer as a GGUF."""
-    monkeypatch.setattr(tokenizers, "qwen_tokenizer", qwen_tokenizer)
-    files = tiny_flux2.split_files(tiny_flux2.write_tiny_klein(tmp_path / "folder"))
-    name = next(iter(files))
-    transformer = files.pop(name)
-    write_split(tmp_path / "models", files)
-    path = tmp_path / "models" / Path(name).with_suffix(".gguf")
-    write_gguf(path, transformer, "Q8_0")
-    return Catalog.standard().find(ModelRef(id=str(path)))
-
-
-def test_layers_packed_in_a_gguf_stay_packed_in_memory_and_on_disk(packed_klein):
-    plain = load_found(packed_klein)
-    layers = dict(quantized_layers(plain.networks["transformer"]))
-    assert layers and all(isinstance(layer.format, GgufBlocks) for layer in layers.values())
-    streamed = load_found(packed_klein, from_disk={"transformer"})
-    packed = {name for name in streamed.on_disk["transformer"] if name.endswith("quantized_weight")}
-    assert packed, "layers that are one with others in the file are in memory, the rest stay in it"
-    check_same(plain, streamed, "transformer")
-
-
-def test_plans_count_the_bytes_of_blocks(packed_klein):
-    family = family_of(packed_klein.detected.family)
-    sources = family.sources(packed_klein.checkpoint, packed_klein.detected)
-    footprint = footprint_of(sources, model_id="packed")
-    transformer = next(part for part in footprint.components if part.name == "transformer")
-    network = load_found(packed_klein).networks["transformer"]
-    stored = sum(tensor.nbytes for name, tensor in all_states(network).items() if "quantized_" in name)
-    others = sum(2 * tensor.numel() for name, tensor in all_states(network).items() if "quantized_" not in name)
-    assert transformer.bytes("none") == pytest.approx(stored + others, rel=0.02)
