@@ -6,7 +6,7 @@ import pytest
 from card_jobs import pixels, request_of, run
 from every_device import WaitsOfSteps
 from fake_card.install import fake_card
-from lora_files import kohya_tensors, random_lora, write_lora
+from lora_files import kohya_tensors, oft_tensors, random_lora, write_lora
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
@@ -30,15 +30,18 @@ def loras(tiny_pixart_folder, tmp_path_factory):
         "oil": random_lora(networks, r"attn[12]\.|ff\.net|pos_embed\.proj", seed=3, dora="outputs"),
         "wax": random_lora(networks, r"attn1\.|ff\.net", seed=4, dora="inputs"),
     }
+    files = {name: kohya_tensors(added) for name, added in found.items()}
+    files["tin"] = oft_tensors(networks, r"attn[12]\.|ff\.net|pos_embed\.proj", "outputs")
+    files["zinc"] = oft_tensors(networks, r"attn1\.|ff\.net|pos_embed\.proj", "inputs", seed=4)
     return {
-        name: LoraRef(path=str(write_lora(folder / f"{name}.safetensors", kohya_tensors(added))), weight=0.7)
-        for name, added in found.items()
+        name: LoraRef(path=str(write_lora(folder / f"{name}.safetensors", tensors)), weight=0.7)
+        for name, tensors in files.items()
     }
 
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-@pytest.mark.parametrize("names", [("ink",), ("oil", "wax")], ids="-".join)
+@pytest.mark.parametrize("names", [("ink",), ("oil", "wax", "tin", "zinc")], ids="-".join)
 def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, loras, dtype, names, monkeypatch):
     job = request_of(tiny_pixart_folder, tmp_path=tmp_path, dtype=dtype, loras=tuple(loras[name] for name in names))
     plain, original, streamed = run(job), model_cache._arrange, []
@@ -57,6 +60,7 @@ def test_on_a_card_jobs_change_them_in_place_and_leave_none(tiny_pixart_folder, 
     job, entered = request_of(tiny_pixart_folder, tmp_path=tmp_path), []
     chosen = [(loras["ink"],), (loras["ink"], replace(loras["fog"], weight=-0.4)), (loras["fog"],), ()]
     chosen += [(loras["oil"],), (replace(loras["oil"], weight=0.3), loras["wax"], loras["fog"])]
+    chosen += [(loras["tin"],), (loras["tin"], loras["wax"], replace(loras["zinc"], weight=-0.4))]
     plain = [pixels(run(replace(job, device="cpu", loras=each))) for each in chosen]
     original = StreamedNetwork._bind
 
@@ -85,9 +89,10 @@ def test_beside_quantized_weights_they_are_not_merged(tiny_pixart_folder, tmp_pa
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", ["int8", "int4"])
-def test_doras_beside_quantized_weights_on_a_card(tiny_pixart_folder, tmp_path, loras, scheme):
+def test_doras_and_ofts_beside_quantized_weights_on_a_card(tiny_pixart_folder, tmp_path, loras, scheme):
     job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization=scheme)
     chosen = [(loras["fog"],), (loras["oil"],), (replace(loras["oil"], weight=0.3), loras["wax"], loras["fog"]), ()]
+    chosen += [(loras["tin"],), (loras["zinc"], replace(loras["tin"], weight=0.3), loras["oil"])]
     plain = [pixels(run(replace(job, device="cpu", loras=each))) for each in chosen]
     with fake_card(2**31):
         engine = Engine(Catalog.standard())

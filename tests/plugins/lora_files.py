@@ -112,6 +112,22 @@ def dotted_tensors(added: Iterable[Added], naming: str = "diffusers") -> dict[st
     return tensors
 
 
+def oft_tensors(networks: dict[str, Any], pattern: str, side: Literal["outputs", "inputs"], seed: int = 1) -> Any:
+    """Return random OFT blocks for the same layers: those of outputs as by LyCORIS, of inputs as by peft."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    tensors = {}
+    for one in random_lora(networks, pattern, rank=1):
+        if side == "outputs":
+            blocks = torch.randn(len(one.up) // 4, 4, 4, generator=generator)
+            tensors[f"{KOHYA[one.component]}_{one.name.replace('.', '_')}.oft_blocks"] = blocks * 0.2
+        else:
+            upper = torch.randn(one.down[0].numel() // 4, 6, generator=generator)
+            tensors[f"{one.component}.{one.name}.oft_R.weight"] = upper * 0.2
+    return tensors
+
+
 def write_lora(path: Path, tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> Path:
     """Write the file and return its path."""
     from safetensors.torch import save_file

@@ -8,7 +8,7 @@ from mezzotint.checkpoints.plain_text import plain
 _SD15 = "a Stable Diffusion 1 model"
 # The first pattern that matches any tensor name decides, so specific patterns come before general ones.
 _FILES: tuple[tuple[str, str], ...] = (
-    (r"(^|\.)(lora_(down|up|A|B)|hada_w1_a|lokr_w[12]|oft_blocks)(\.|_|$)|^lora_(unet|te)", "a LoRA"),
+    (r"(^|\.)(lora_(down|up|A|B)|hada_w1_a|lokr_w[12]|oft_(blocks|diag|R))(\.|_|$)|^(lora|oft)_(unet|te)", "a LoRA"),
     (r"(^|\.)(input_hint_block|controlnet_cond_embedding|controlnet_blocks)\.|^control_model\.", "a ControlNet"),
     (r"^(ip_adapter|image_proj)\.", "an IP-Adapter"),
     (r"(^|\.)motion_modules\.", "an AnimateDiff motion module"),

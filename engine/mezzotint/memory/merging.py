@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from mezzotint.memory.weights import Weight
 from mezzotint.quantization.branched import merge, merged_branches, same_branches
-from mezzotint.quantization.dora import Delta
+from mezzotint.quantization.transform import Delta
 
 Targets = Sequence[tuple[Weight, Tensor]]  # weights and their tensors on the device
 

@@ -5,6 +5,7 @@ same hooks. Branches are merged into a copy; removing them restores torch's laye
 network is restored bit for bit.
 """
 
+import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -12,10 +13,12 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from mezzotint.quantization.dora import Delta, Dora, has_kronecker, rescaling
+from mezzotint.quantization.dora import Dora, has_kronecker
 from mezzotint.quantization.layers import Beside, QuantizedConv2d, QuantizedLayer, QuantizedLinear
 from mezzotint.quantization.linear import Branch, join_branches
 from mezzotint.quantization.lycoris import Hadamard, Kronecker
+from mezzotint.quantization.oft import Rotation
+from mezzotint.quantization.transform import Delta, FromBase, transform
 
 _MERGE_CHUNK = 2**20  # elements merged at a time, to bound temporary memory
 
@@ -66,7 +69,7 @@ def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *,
     for name, layer in list(branchable_layers(network)):
         wanted = tuple(branches.get(name, ()))
         if isinstance(layer, QuantizedLayer):
-            layer.branches = _joined_for_quantized(wanted)
+            layer.branches = _joined_for_quantized(wanted, convolution=isinstance(layer, QuantizedConv2d))
         elif not same_branches(wanted, getattr(layer, "branches", ())):
             plain = layer.plain[0] if isinstance(layer, MergedLinear | MergedConv2d) else layer
             _put(network, name, _merged(plain, wanted, merge_now=merge_now) if wanted else plain)
@@ -91,21 +94,27 @@ def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
     """Fill target with weight `(n, ...)` plus its branches.
 
     Summed in at least float32, one branch after the other, and rounded once; target may be the weight itself. DoRAs
-    rescale the weight as it was, without other branches.
+    and OFTs change the weight as it was, without other branches.
     """
     dtype = torch.promote_types(weight.dtype, torch.float32)
     exact = [each.map_factors(lambda factor: factor.to(dtype)) for each in branches]
-    step = max(1, _MERGE_CHUNK // max(1, weight[0].numel()))
+    step = _step(weight, branches)
     for start in range(0, weight.shape[0], step):
         rows = slice(start, start + step)
         base = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
-        total = base.clone() if any(isinstance(each, Dora) for each in exact) else base
+        total = base.clone() if any(isinstance(each, FromBase) for each in exact) else base
         for each in exact:
-            if isinstance(each, Dora):
+            if isinstance(each, FromBase):
                 each.add_rows(total, rows, base)
             else:
                 each.add_rows(total, rows)
         target[rows].copy_(total.view_as(weight[rows]))
+
+
+def _step(weight: Tensor, branches: Sequence[Delta]) -> int:
+    """Number of rows to merge at a time: whole groups of rows that become mixtures of one another."""
+    group = math.lcm(*(each.joined_rows for each in branches if isinstance(each, Rotation)))
+    return max(1, _MERGE_CHUNK // max(1, weight[0].numel()) // group) * group
 
 
 def _merged(
@@ -120,16 +129,16 @@ def _merged(
     return layer
 
 
-def _joined_for_quantized(branches: Sequence[Delta]) -> tuple[Beside, ...]:
-    """Branches as a quantized layer computes them: low-rank ones joined, Kronecker ones, and scaling of its weight."""
+def _joined_for_quantized(branches: Sequence[Delta], *, convolution: bool) -> tuple[Beside, ...]:
+    """Branches as a quantized layer computes them: low-rank ones joined, Kronecker ones, and the weight's transform."""
     kroneckers = [each for each in branches if isinstance(each, Kronecker | Dora) and has_kronecker(each)]
     low_rank = join_branches([branch for each in branches if (branch := _as_branch(each)) is not None])
-    scaled = rescaling([each for each in branches if isinstance(each, Dora)])
-    return tuple(each for each in (low_rank, *kroneckers, scaled) if each is not None)
+    around = transform([each for each in branches if isinstance(each, FromBase)], convolution=convolution)
+    return tuple(each for each in (low_rank, *kroneckers, around) if each is not None)
 
 
 def _as_branch(delta: Delta) -> Branch | None:
-    """The low-rank branch that it is, apart from scaling of the weight; None for a Kronecker product."""
+    """The low-rank branch that it is, apart from the weight's transform; None if it is none."""
     if isinstance(delta, Dora):
         return delta.scaled_update()
     if isinstance(delta, Hadamard):

@@ -5,9 +5,8 @@ is W' = m / norm * (W + D). A strength s gives W + s (W' - W); of several, each 
 are added.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -83,43 +82,9 @@ class Dora:
         return product(x) * gain if self.is_by_row else product(x * gain)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rescaling:
-    """What several DoRAs do to a base weight W: `rows` `(n)` and `columns` `(c)` times W are added to it."""
-
-    rows: Tensor | None
-    columns: Tensor | None
-
-    def product(self, x: Tensor, base: Callable[[Tensor], Tensor], sides: int) -> Tensor:
-        """The rescaled weight's product, by the base weight's; `sides` of x: 1 for `(..., k)`, 3 for `(i, c, h, w)`."""
-        rows, columns = (
-            None if factors is None else factors.to(x.dtype).view(-1, *(1,) * (sides - 1))
-            for factors in (self.rows, self.columns)
-        )
-        if columns is None:
-            y = base(x)
-            return y if rows is None else torch.addcmul(y, y, rows)
-        if rows is None:
-            return base(torch.addcmul(x, x, columns))
-        y = base(x)
-        return torch.addcmul(y, y, rows) + base(x * columns)
-
-
-Delta: TypeAlias = Update | Dora
-
-
-def has_kronecker(delta: Delta) -> bool:
+def has_kronecker(delta: Update | Dora) -> bool:
     """Whether its update is a Kronecker product, which is no branch."""
     return isinstance(delta.update if isinstance(delta, Dora) else delta, Kronecker)
-
-
-def rescaling(doras: Sequence[Dora]) -> Rescaling | None:
-    """What these DoRAs do to their base weight; None if there are none."""
-    rows, columns = (
-        [(each.gain.flatten() - 1) * each.scale for each in doras if each.is_by_row is by_row]
-        for by_row in (True, False)
-    )
-    return Rescaling(rows=_sum(rows), columns=_sum(columns)) if doras else None
 
 
 def row_squares(weight: Tensor, update: Update, device: torch.device | None = None) -> Tensor:
@@ -156,7 +121,3 @@ def _by_input(rows: Tensor, inputs: int) -> Tensor:
 def _scaled(factor: Tensor, gain: Tensor) -> Tensor:
     """A factor with its rows or inputs scaled, in its own dtype."""
     return (factor.float() * gain.view(*gain.shape, *(1,) * (factor.ndim - 2))).to(factor.dtype)
-
-
-def _sum(parts: Sequence[Tensor]) -> Tensor | None:
-    return torch.stack(list(parts)).sum(0) if parts else None

@@ -8,12 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.quantization.convolution import convolved
-from mezzotint.quantization.dora import Dora, Rescaling
+from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.formats import Format, Int8, LowRank4
 from mezzotint.quantization.linear import Branch, Kernels, QuantizedWeight, join_branches, linear, with_branch
 from mezzotint.quantization.lycoris import Kronecker
+from mezzotint.quantization.transform import Transform
 
-Beside: TypeAlias = Branch | Kronecker | Dora | Rescaling  # of DoRAs, those with Kronecker products
+Beside: TypeAlias = Branch | Kronecker | Dora | Transform  # of DoRAs, those with Kronecker products
 _PREFIX = "quantized_"
 
 
@@ -71,11 +72,11 @@ class QuantizedLinear(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x `(..., k)` to `(..., n)`."""
-        low_rank, kroneckers, scaled = _split(self.branches)
-        if scaled is None:
+        low_rank, kroneckers, transform = _split(self.branches)
+        if transform is None:
             y = linear(x, self.weight, self.bias, low_rank, self.products)
         else:
-            y = scaled.product(x, lambda x: linear(x, self.weight, kernels=self.products), 1)
+            y = transform.product(x, lambda x: linear(x, self.weight, kernels=self.products))
             y = with_branch(y if self.bias is None else y + self.bias, x, join_branches(low_rank))
         for each in kroneckers:
             y = y + each.apply(x)
@@ -92,23 +93,23 @@ class QuantizedConv2d(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve x `(b, c, h, w)`."""
-        low_rank, kroneckers, scaled = _split(self.branches)
-        if scaled is None:
-            y = self._product(x, self.bias)
+        low_rank, kroneckers, transform = _split(self.branches)
+        weight = self.weight.dequantized(x.dtype)
+        if transform is None:
+            y = self._convolve(x, weight, self.bias)
         else:
-            y = scaled.product(x, self._product, 3)
+            y = transform.convolved(x, weight, self._convolve)
             y = y if self.bias is None else y + self.bias.view(-1, 1, 1)
         y = convolved(y, x, low_rank, self)
         for each in kroneckers:
             y = y + each.convolved(x, self)
         return y
 
-    def _product(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
-        weight = self.weight.dequantized(x.dtype)
+    def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return functional.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
 
-def _split(branches: Sequence[Beside]) -> tuple[list[Branch], list[Kronecker | Dora], Rescaling | None]:
+def _split(branches: Sequence[Beside]) -> tuple[list[Branch], list[Kronecker | Dora], Transform | None]:
     low_rank = [each for each in branches if isinstance(each, Branch)]
     kroneckers = [each for each in branches if isinstance(each, Kronecker | Dora)]
-    return low_rank, kroneckers, next((each for each in branches if isinstance(each, Rescaling)), None)
+    return low_rank, kroneckers, next((each for each in branches if isinstance(each, Transform)), None)

@@ -22,11 +22,14 @@ from mezzotint.families.lora.gains import gains
 from mezzotint.families.lora.keys import Part
 from mezzotint.families.lora.lycoris import added_by, is_lycoris
 from mezzotint.families.lora.matching import Fit, Target, rows_for
+from mezzotint.families.lora.rotations import rotations
 from mezzotint.quantization.branched import set_branches
-from mezzotint.quantization.dora import Delta, Dora
+from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.layers import QuantizedLayer
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.lycoris import Hadamard, Update
+from mezzotint.quantization.oft import Rotation
+from mezzotint.quantization.transform import Delta
 
 _Branches = Mapping[str, Mapping[str, Delta]]  # by component and layer
 
@@ -117,12 +120,17 @@ class Adapters:
     ) -> Iterator[tuple[LoraLayer, Target, Delta]]:
         """What all layers add to their targets."""
         for layer, pairs in groupby(lora.fit.pairs, key=itemgetter(0)):
+            if cancelled():
+                raise Cancelled
+            if layer.rotated is not None:
+                targets = [target for _, target in pairs]
+                turned = rotations(lora.file.path, layer, _parts(layer, tensors), targets)
+                yield from ((layer, *each) for each in zip(targets, turned, strict=True))
+                continue
             updates = [(target, _update(lora.file, layer, target, tensors)) for _, target in pairs]
             if layer.magnitude is None:
                 yield from ((layer, *each) for each in updates)
                 continue
-            if cancelled():
-                raise Cancelled
             magnitudes = tensors[layer.magnitude]
             found = gains(lora.file.path, layer, magnitudes, updates, self._networks, sources, self._device)
             for (target, update), gain in zip(updates, found, strict=True):
@@ -144,17 +152,21 @@ class Adapters:
         if not all(bool(torch.isfinite(factor).all()) for factor in (*rounded.factors, *gains)):
             return None
         update = rounded if beside else update
-        used = replace(delta, update=update) if isinstance(delta, Dora) else update
+        used = replace(delta, update=update) if isinstance(delta, Dora) and not isinstance(update, Rotation) else update
         return used.map_factors(lambda factor: factor.to(self._device or like.device).contiguous())
 
 
 def _update(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Update:
     """What a layer adds to its target weight, in the shape of that weight."""
-    parts = {part: tensors[name] for part, name in layer.names.items()}
+    parts = _parts(layer, tensors)
     scale = _scale(file, layer, tensors)
     delta = added_by(parts, target.shape[2:], scale) if is_lycoris(parts) else _branch(layer, target, parts, scale)
     select = rows_for(target)
     return delta if select is None else delta.select_rows(select)
+
+
+def _parts(layer: LoraLayer, tensors: Mapping[str, Tensor]) -> dict[Part, Tensor]:
+    return {part: tensors[name] for part, name in layer.names.items()}
 
 
 def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:

@@ -1,6 +1,7 @@
 """A LoRA file: its layers by name and shape, validated before any tensor is read (LoRA, arXiv 2106.09685).
 
-LoHa and LoKr files are of the same kind (LyCORIS, arXiv 2309.14859), and so are DoRAs of all three (arXiv 2402.09353).
+LoHa and LoKr files are of the same kind (LyCORIS, arXiv 2309.14859), and so are DoRAs of all three (arXiv 2402.09353)
+and OFTs (arXiv 2306.07280).
 """
 
 import math
@@ -17,14 +18,21 @@ from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas, written_doras
 from mezzotint.families.lora.dora import MAGNITUDES, first_incomplete, input_magnitudes
 from mezzotint.families.lora.keys import Part, Place, parse_key
-from mezzotint.families.lora.kinds import Base, base_of, refused_kind
+from mezzotint.families.lora.kinds import ADVICE, Base, base_of, refused_kind
 from mezzotint.families.lora.lycoris import is_lycoris, shape_of
+from mezzotint.families.lora.oft import LARGEST_BLOCK, Rotated, is_oft, rotated_by
 
 LARGEST_FILE = 8 * 2**30  # bytes; for the largest models at rank 256, files are under 4 GiB
 LARGEST_RANK = 4096
 _DTYPES = ("F16", "BF16", "F32", "F64")
 _ALPHA_DTYPES = (*_DTYPES, "I64", "I32")
 _NO_FACTORS: tuple[Part, ...] = ("alpha", *MAGNITUDES)
+_ONE_NUMBER: tuple[Part, ...] = ("alpha", "scaled_oft")
+_SIDES: dict[Part, tuple[int, ...]] = {
+    **dict.fromkeys((*MAGNITUDES, "rescale"), (1, 2, 4)),
+    **dict.fromkeys(("oft_blocks", "oft_diag"), (3,)),
+    "oft_R": (2,),
+}
 
 
 Stamp = tuple[str, int, int]  # path, size, mtime: differs if the file is replaced
@@ -36,6 +44,7 @@ class LoraLayer:
 
     `rank`: divisor of alpha; 0 if nothing is scaled. `is_flat`: k includes the kernel window of a convolution.
     `inputs`: the number of a DoRA's magnitudes if they are of the weight's inputs; 0 if of its outputs, or no DoRA.
+    `rotated`: of an OFT; its shape has 0 where it is unknown.
     """
 
     place: Place
@@ -45,14 +54,22 @@ class LoraLayer:
     names: Mapping[Part, str]
     is_flat: bool = False
     inputs: int = 0
+    rotated: Rotated | None = None
 
     @property
     def magnitude(self) -> str | None:
         """Name of the tensor of a DoRA's magnitudes; None if the layer is no DoRA."""
         return next((self.names[part] for part in MAGNITUDES if part in self.names), None)
 
+    @property
+    def meant_for(self) -> str:
+        """The weight that it fits, in words."""
+        return f"a weight of shape {self.shape}" if self.rotated is None else self.rotated.meant_for
+
     def fits(self, shape: Sequence[int]) -> bool:
         """Whether it fits a weight of that shape; linear layers and 1x1 convolutions are stored alike."""
+        if self.rotated is not None:
+            return self.rotated.fits(shape)
         if self.inputs not in (0, shape[1]):
             return False
         if self.is_flat:
@@ -145,16 +162,23 @@ def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) 
         _check_spec(header.path, names[part], part, spec)
     shapes: dict[Part, tuple[int, ...]] = {part: spec.shape for part, spec in specs.items() if part not in _NO_FACTORS}
     first = plain(names[next(iter(shapes or names))], 80)
-    if len({part.partition("_")[0] if is_lycoris([part]) else "lora" for part in shapes}) > 1:
+    if len({_kind(part) for part in shapes}) > 1:
         raise _refused(header.path, f"'{first}' has factors of another kind beside it; it may hold two LoRAs")
+    rotated = None
     is_lycoris_layer = is_lycoris(shapes)
     try:
-        rank, shape = shape_of(shapes) if is_lycoris_layer else _lora_shape(shapes)
+        if is_oft(shapes):
+            rotated = rotated_by(shapes)
+            rank, shape = 0, rotated.shape
+        else:
+            rank, shape = shape_of(shapes) if is_lycoris_layer else _lora_shape(shapes)
     except KeyError as missing:
         raise _refused(header.path, f"'{first}' has no {missing} beside it") from None
     except ValueError:
         written = " x ".join(map(str, shapes.values()))
         raise _refused(header.path, f"the factors of '{first}' do not fit together: {written}") from None
+    if rotated is not None:
+        _check_rotated(header.path, rotated, first, names)
     try:
         inputs = input_magnitudes({part: specs[part].shape for part in MAGNITUDES if part in specs}, shape)
     except ValueError as error:
@@ -162,7 +186,20 @@ def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) 
     if rank > LARGEST_RANK:
         raise _refused(header.path, f"'{first}' has the rank {rank}; a LoRA has a rank up to {LARGEST_RANK}")
     is_flat = is_lycoris_layer and len(shape) == 2
-    return LoraLayer(place=place, layer=layer, rank=rank, shape=shape, names=names, is_flat=is_flat, inputs=inputs)
+    return LoraLayer(
+        place=place, layer=layer, rank=rank, shape=shape, names=names, is_flat=is_flat, inputs=inputs, rotated=rotated
+    )
+
+
+def _kind(part: Part) -> str:
+    return part.partition("_")[0] if is_lycoris([part]) else "oft" if is_oft([part]) else "lora"
+
+
+def _check_rotated(path: Path, rotated: Rotated, first: str, names: Mapping[Part, str]) -> None:
+    if any(part in names for part in MAGNITUDES):
+        raise _refused(path, f"'{first}' is an OFT with a DoRA's magnitudes, which cannot be applied here: {ADVICE}")
+    if rotated.size > LARGEST_BLOCK:
+        raise _refused(path, f"'{first}' has blocks of {rotated.size}; an OFT has blocks of up to {LARGEST_BLOCK}")
 
 
 def _lora_shape(shapes: Mapping[Part, tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
@@ -179,15 +216,17 @@ def _lora_shape(shapes: Mapping[Part, tuple[int, ...]]) -> tuple[int, tuple[int,
 
 
 def _check_spec(path: Path, name: str, part: Part, spec: TensorSpec) -> None:
-    if part == "alpha":
+    if part in _ONE_NUMBER:
         if spec.dtype not in _ALPHA_DTYPES or sum(spec.shape) > max(1, len(spec.shape)) or 0 in spec.shape:
             raise _refused(path, f"'{plain(name, 80)}' is {spec.dtype} of shape {spec.shape}; an alpha is one number")
         return
     if spec.dtype not in _DTYPES:
         raise _refused(path, f"'{plain(name, 80)}' is {spec.dtype}; a LoRA is of {', '.join(_DTYPES)}")
-    is_flat = len(spec.shape) == 1 and part in MAGNITUDES
-    if not (is_flat or len(spec.shape) in (2, 4)) or 0 in spec.shape:
-        wanted = "1, 2 or 4" if part in MAGNITUDES else "2 or 4"
+    sides = _SIDES.get(part, (2, 4))
+    if part == "oft_blocks" and len(spec.shape) == 4:
+        raise _refused(path, f"a BOFT ({plain(name, 80)}), which cannot be applied here: {ADVICE}")
+    if len(spec.shape) not in sides or 0 in spec.shape:
+        wanted = " or ".join(map(str, sides)).replace(" or ", ", ", len(sides) - 2)
         raise _refused(path, f"'{plain(name, 80)}' has the shape {spec.shape}; it has {wanted} sides")
 
 

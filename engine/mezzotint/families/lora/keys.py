@@ -15,10 +15,11 @@ LoraPart = Literal["down", "up", "mid"]
 LohaPart = Literal["hada_w1_a", "hada_w1_b", "hada_t1", "hada_w2_a", "hada_w2_b", "hada_t2"]
 LokrPart = Literal["lokr_w1", "lokr_w1_a", "lokr_w1_b", "lokr_w2", "lokr_w2_a", "lokr_w2_b", "lokr_t2"]
 DoraPart = Literal["magnitude", "dora_scale"]  # of each output in peft's files; of each output or input in LyCORIS's
-Part = LoraPart | LohaPart | LokrPart | DoraPart | Literal["alpha"]
+OftPart = Literal["oft_blocks", "oft_diag", "rescale", "oft_R", "scaled_oft"]
+Part = LoraPart | LohaPart | LokrPart | DoraPart | OftPart | Literal["alpha"]
 
 _PARTS: dict[str, Part] = {
-    **{part: part for kind in (LoraPart, LohaPart, LokrPart) for part in get_args(kind)},
+    **{part: part for kind in (LoraPart, LohaPart, LokrPart, OftPart) for part in get_args(kind)},
     "A": "down",
     "B": "up",
 }
@@ -26,12 +27,16 @@ _FACTOR = re.compile(
     r"(?P<layer>.+?)[._]lora(?:_linear_layer)?[._](?P<part>down|up|mid|A|B)(?:\.default(?:_\d+)?)?\.weight"
 )
 _LYCORIS = re.compile(r"(?P<layer>.+?)\.(?P<part>hada_(?:w[12]_[ab]|t[12])|lokr_(?:w[12](?:_[ab])?|t2))(?:\.default)?")
+_OFT = re.compile(
+    r"(?P<layer>.+?)(?:\.oft_R(?:\.default)?(?=\.scaled_oft))?"
+    r"\.(?P<part>oft_blocks|oft_diag|rescale|oft_R|scaled_oft)(?:\.default(?:_\d+)?)?(?:\.weight)?"
+)
 _MAGNITUDE = re.compile(
     r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?"
     r"(?:\.(?P<part>dora_scale)|\.lora_magnitude_vector(?:\.default(?:_\d+)?)?(?:\.weight)?)"
 )
 _ALPHA = re.compile(r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?\.alpha")
-_KOHYA = re.compile(r"(?:lora_(unet|transformer|te1|te2|te3|te)|lycoris)_(.+)")
+_KOHYA = re.compile(r"(?:lora_(unet|transformer|te1|te2|te3|te)|lycoris|oft_unet)_(.+)")
 _WRAPPED = re.compile(r"(?:base_model\.model\.)+")
 _PLACES: dict[str, Place] = {
     "unet": "denoiser",
@@ -60,7 +65,7 @@ class Key:
 
 def parse_key(name: str) -> Key | None:
     """Parse the name of a tensor; None if unknown."""
-    found = _FACTOR.fullmatch(name) or _LYCORIS.fullmatch(name)
+    found = _FACTOR.fullmatch(name) or _LYCORIS.fullmatch(name) or _OFT.fullmatch(name)
     part: Part = "alpha"
     if found is not None:
         part = _PARTS[found["part"]]

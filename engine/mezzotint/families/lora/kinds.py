@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_MERGE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
+ADVICE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
 # Patterns of tensor names, and the kind of file that has them.
 _REFUSED: tuple[tuple[str, str], ...] = (
-    (r"\.(oft_|boft_)", "an OFT"),
+    (r"\.boft_", "a BOFT"),
+    (r"\.oft_blocks\.\d", "an OFT of kohya's scripts for FLUX, in parts"),
+    (r"\.oft_r(\.|$)", "an OFT of a version of peft before 0.14"),
+    (r"\.oft_embedding_R", "an OFT of embeddings"),
     (r"\.(a1|a2|b1|b2)\.weight$", "a GLoRA"),
     (r"\.on_input$", "an (IA)3"),
     (r"(^|\.)vera_", "a VeRA"),
@@ -60,7 +63,7 @@ def refused_kind(names: Iterable[str]) -> str | None:
         expression = re.compile(pattern)
         found = next((name for name in known if expression.search(name)), None)
         if found is not None:
-            return f"{kind} ({found[:80]}), which cannot be applied here: {_MERGE}"
+            return f"{kind} ({found[:80]}), which cannot be applied here: {ADVICE}"
     return None
 
 

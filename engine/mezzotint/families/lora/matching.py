@@ -99,7 +99,7 @@ def why_not(file: LoraFile, found: Fit, model: str) -> str | None:
     if found.misshapen:
         layer, target = found.misshapen[0]
         return (
-            f"the LoRA {meant}: its '{plain(layer.layer, 80)}' is for a weight of shape {layer.shape}, "
+            f"the LoRA {meant}: its '{plain(layer.layer, 80)}' is for {layer.meant_for}, "
             f"{plain(model, 100)} has {target.shape}"
         )
     has = len(file.layers) - len(found.missing)

@@ -60,7 +60,6 @@ def test_what_has_no_known_meaning_is_listed(tmp_path):
 
 
 REFUSED = {
-    "OFT": ({f"{LAYER}.oft_blocks": torch.ones(2, 2)}, "an OFT"),
     "GLoRA": ({f"{LAYER}.a1.weight": torch.ones(2, 2)}, "a GLoRA"),
     "IA3": ({f"{LAYER}.on_input": torch.ones(1)}, r"an \(IA\)3"),
     "VeRA": ({"base_model.vera_A": torch.ones(2, 2)}, "a VeRA"),

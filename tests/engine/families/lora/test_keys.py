@@ -12,6 +12,13 @@ OUT = "down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_out_0"
 ENCODER = "encoder_layers_0_self_attn"
 
 NAMES = [
+    ("oft_unet_" + QUERY + ".oft_blocks", "denoiser", QUERY, "oft_blocks"),
+    ("lora_unet_" + QUERY + ".oft_diag", "denoiser", QUERY, "oft_diag"),
+    ("lora_unet_" + QUERY + ".rescale", "denoiser", QUERY, "rescale"),
+    ("base_model.model.proj_out.oft_R.weight", "denoiser", "proj_out", "oft_R"),
+    ("base_model.model.proj_out.oft_R.default.weight", "denoiser", "proj_out", "oft_R"),
+    ("transformer.proj_out.oft_R.scaled_oft", "denoiser", "proj_out", "scaled_oft"),
+    ("lora_te1_text_model_" + ENCODER + "_q_proj.oft_R.weight", "text_encoder", ENCODER + "_q_proj", "oft_R"),
     ("lora_unet_" + QUERY + ".lora_down.weight", "denoiser", QUERY, "down"),
     ("lora_unet_" + QUERY + ".alpha", "denoiser", QUERY, "alpha"),
     ("lora_unet_conv_in.lora_mid.weight", "denoiser", "conv_in", "mid"),
