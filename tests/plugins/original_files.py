@@ -1,6 +1,6 @@
 """Small flow models as files with their original key names: split as for ComfyUI, or all in one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,13 @@ def write(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = Non
     return path
 
 
-def write_gguf(path: Path, tensors: Tensors, kind: str = "F16", architecture: str = "") -> dict[str, Any]:
-    """Write a GGUF file with the matrices of blocks packed as `kind`; return the dequantized tensors."""
+def write_gguf(
+    path: Path, tensors: Tensors, kind: str = "F16", architecture: str = "", more: Callable[[Any], None] | None = None
+) -> dict[str, Any]:
+    """Write a GGUF file with the matrices of blocks packed as `kind`; return the dequantized tensors.
+
+    `more` is given the writer, and may add metadata.
+    """
     import torch
     from gguf import GGMLQuantizationType, GGUFWriter
     from gguf.quants import dequantize, quantize
@@ -143,11 +148,20 @@ def write_gguf(path: Path, tensors: Tensors, kind: str = "F16", architecture: st
         else:
             writer.add_tensor(name, array.reshape(-1) if array.shape[0] == 1 else array)
             plain[name] = tensor
+    if more is not None:
+        more(writer)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     return plain
+
+
+_GEMMA_NORMS = {
+    "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
+    "post_attention_layernorm": "post_attention_norm",
+}
 
 
 def llama_names(tensors: Tensors) -> dict[str, Any]:
@@ -173,9 +187,16 @@ def llama_names(tensors: Tensors) -> dict[str, Any]:
         **{f"self_attn.{part}_norm": f"attn_{part}_norm" for part in "qk"},
         **{f"mlp.{part}_proj": f"ffn_{part}" for part in ("gate", "up", "down")},
     }
+    if any("pre_feedforward_layernorm" in name for name in tensors):
+        renames |= _GEMMA_NORMS
     for theirs, llama in renames.items():
         tensors = {name.replace(theirs, llama): each for name, each in tensors.items()}
     return dict(tensors)
+
+
+def raised_norms(tensors: Tensors, by: int) -> dict[str, Any]:
+    """Return the tensors of a language model with `by` added to its norms: llama.cpp stores Gemma's with 1 added."""
+    return {name: each + by if name.endswith("norm.weight") else each for name, each in tensors.items()}
 
 
 def write_split(models: Path, files: Mapping[str, Tensors]) -> Path:

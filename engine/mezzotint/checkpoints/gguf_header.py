@@ -6,7 +6,7 @@ contents, so the header is parsed here; it never takes more memory than the file
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -84,11 +84,26 @@ def read_gguf_header(path: Path) -> GgufHeader:
             raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
 
 
+def read_gguf_lists(path: Path, names: Collection[str], most: int) -> dict[str, list[str] | list[float]]:
+    """Those of the named lists that the metadata has, of at most `most` elements; raises like `read_gguf_header`."""
+    found, seen = {}, set[str]()
+    with open_regular(path) as file:
+        try:
+            cursor = _Cursor(path, file, os.fstat(file.fileno()).st_size)
+            _, keys = _counts(path, cursor)
+            for _ in range(keys):
+                key = cursor.name(seen)
+                if key in names:
+                    found[key] = cursor.elements(most)
+                else:
+                    cursor.value()
+        except OSError as error:
+            raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    return found
+
+
 def _read(path: Path, cursor: "_Cursor", total: int) -> GgufHeader:
-    _check_version(path, cursor)
-    count, keys = cursor.number("Q"), cursor.number("Q")
-    if count > MAX_TENSORS or keys > MAX_KEYS:
-        raise _refused(path, f"{count} tensors and {keys} keys; at most {MAX_TENSORS} and {MAX_KEYS} are read")
+    count, keys = _counts(path, cursor)
     metadata: dict[str, Value] = {}
     seen: set[str] = set()
     for _ in range(keys):
@@ -105,6 +120,15 @@ def _read(path: Path, cursor: "_Cursor", total: int) -> GgufHeader:
     ordered = dict(sorted(tensors.items(), key=lambda item: item[1].start))
     _check_places(path, ordered, total)
     return GgufHeader(path=path, tensors=ordered, metadata=metadata, bytes=total)
+
+
+def _counts(path: Path, cursor: "_Cursor") -> tuple[int, int]:
+    """Numbers of tensors and of keys, after the version."""
+    _check_version(path, cursor)
+    count, keys = cursor.number("Q"), cursor.number("Q")
+    if count > MAX_TENSORS or keys > MAX_KEYS:
+        raise _refused(path, f"{count} tensors and {keys} keys; at most {MAX_TENSORS} and {MAX_KEYS} are read")
+    return count, keys
 
 
 def _check_version(path: Path, cursor: "_Cursor") -> None:
@@ -210,6 +234,18 @@ class _Cursor:
         if kind == _TEXT:
             return self._kept_text()
         return self._list() if kind == _LIST else self._unpacked(self._form(kind))
+
+    def elements(self, most: int) -> list[str] | list[float]:
+        """Read the value of a key that is a list, in full."""
+        if self.number("I") != _LIST:
+            raise _refused(self._path, "a single value where its header should have a list")
+        kind, count = self.number("I"), self.number("Q")
+        if count > most:
+            raise _refused(self._path, f"a list of {count} elements in its header; at most {most} are read")
+        if kind == _TEXT:
+            return [self._text(self.number("Q")) for _ in range(count)]
+        form = self._form(kind)
+        return list(struct.unpack(f"<{count}{form}", self.take(count * struct.calcsize(form))))
 
     def _list(self) -> Value | None:
         kind, count = self.number("I"), self.number("Q")

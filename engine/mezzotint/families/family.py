@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.checkpoints.stored_bytes import StoredBytes
 from mezzotint.families.autoencoder_space import LatentLayout, latent_layout
 from mezzotint.families.detected import Detected
 from mezzotint.families.samplers import FlowSteps
@@ -48,6 +49,7 @@ class ComponentSource:
     files: tuple[Path, ...]  # of weights; empty for a tokenizer
     bytes: int  # of weights
     replaced: bool = False  # its weights come from a separate file, in any naming
+    pieces: StoredBytes | None = None  # the sentencepiece model of a tokenizer that is not bundled
     original: "Original | None" = None  # tensor naming in files that are not in diffusers format
 
 

@@ -21,6 +21,7 @@ from mezzotint.families.tokenizers import (
     qwen_vocabulary,
     t5_pieces,
 )
+from mezzotint.families.tokenizers.gemma import UNKNOWN, Pieces, read_pieces
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken
@@ -55,7 +56,7 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
     try:
         if source.folder is None:
             return _bundled(source)
-        if source.class_name.startswith("Qwen2"):
+        if source.class_name.startswith(("Qwen2", "Gemma")):
             return _from_tokenizer_json(source)
         if source.class_name.startswith("CLIP"):
             return _clip(source.folder, source.config)
@@ -71,14 +72,15 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
         raise ModelRefused(f"{plain(source.folder, 300)}: the tokenizer cannot be read: {reason}") from error
 
 
-def file_stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
+def file_stamps(source: ComponentSource) -> tuple[tuple[str, int, int], ...]:
     """Return name, mtime and size of the tokenizer's files; while these are unchanged, so is the tokenizer."""
+    paths = [] if source.folder is None else [source.folder / name for name in FILES]
+    paths += [] if source.pieces is None else [source.pieces.path]
     found = []
-    for name in FILES if folder is not None else ():
-        path = Path(str(folder), name)
+    for path in paths:
         if is_file(path):
             status = path.stat()
-            found.append((name, status.st_mtime_ns, status.st_size))
+            found.append((path.name, status.st_mtime_ns, status.st_size))
     return tuple(found)
 
 
@@ -86,6 +88,8 @@ def file_stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
 
 
 def _bundled(source: ComponentSource) -> TextTokenizer:
+    if source.pieces is not None:
+        return _gemma(read_pieces(source.pieces, int(str(source.config["vocab_size"]))))
     if source.class_name.startswith("T5"):
         return _bundled_t5()
     return _bundled_qwen() if source.class_name.startswith("Qwen2") else _bundled_clip(source.config)
@@ -110,6 +114,23 @@ def _bundled_qwen() -> TextTokenizer:
     )
     tokenizer.add_special_tokens([*QWEN_SPECIAL])
     tokenizer.add_tokens([*QWEN_MARKS])
+    return tokenizer
+
+
+def _gemma(pieces: Pieces) -> TextTokenizer:
+    """Build Gemma's tokenizer, in which a space belongs to the word before it."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    tokenizer = Tokenizer(
+        models.BPE(
+            vocab=dict(pieces.ids), merges=list(pieces.merges), unk_token=UNKNOWN, fuse_unk=True, byte_fallback=True
+        )
+    )
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", behavior="merged_with_previous")
+    tokenizer.add_tokens(
+        [_token({"content": text, "normalized": False}, special=special) for text, special in pieces.added]
+    )
     return tokenizer
 
 

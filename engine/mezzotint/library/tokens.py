@@ -62,7 +62,7 @@ class TokenCounter:
         family = family_of(known.sources.family)
         if isinstance(family, FlowFamily):
             most_of = partial(family.read_tokens, known.sources)
-            return _plain_counts(prompt, family.spec.template, most_of, known, more)
+            return _plain_counts(family.as_read(prompt), family.spec.template, most_of, known, more)
         return _clip_counts(prompt, known, more)
 
     def forget(self) -> None:
@@ -88,7 +88,7 @@ def _parts(sources: ModelSources) -> list[ComponentSource]:
 
 
 def _stamps_of(sources: ModelSources) -> _Stamps:
-    return tuple(file_stamps(part.folder) for part in _parts(sources))
+    return tuple(file_stamps(part) for part in _parts(sources))
 
 
 def _valid(prompt: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skip_rules import skip_module_without
 
-from mezzotint.checkpoints.gguf_header import MAX_HEADER, MAX_NAME, MAX_VALUE, TYPES, read_gguf_header
+from mezzotint.checkpoints.gguf_header import MAX_HEADER, MAX_NAME, MAX_VALUE, TYPES, read_gguf_header, read_gguf_lists
 from mezzotint.errors import ModelRefused, StorageError
 
 skip_module_without("gguf")
@@ -64,6 +64,35 @@ def real(tmp_path):
     writer.write_tensors_to_file()
     writer.close()
     return tmp_path / "real.gguf"
+
+
+def test_lists_are_read_in_full_where_they_are_asked_for(real):
+    assert read_gguf_lists(real, ("words", "numbers", "others"), 120) == {
+        "words": ["a", "bc", "déf"] * 40,
+        "numbers": list(range(50)),
+    }
+    with pytest.raises(ModelRefused, match="a list of 120 elements in its header; at most 119 are read"):
+        read_gguf_lists(real, ("words",), 119)
+    with pytest.raises(ModelRefused, match="a single value where its header should have a list"):
+        read_gguf_lists(real, ("some.number",), 119)
+    with pytest.raises(StorageError):
+        read_gguf_lists(real.with_name("none.gguf"), ("words",), 119)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (struct.pack("<IQ", TEXT, 99) + text("a"), "ends inside its header"),
+        (struct.pack("<IQ", TEXT, 1) + text(b"\xff"), "not UTF-8"),
+        (struct.pack("<IQ", I32, 99), "ends inside its header"),
+        (struct.pack("<IQ", 77, 1), "the unknown type 77"),
+        (struct.pack("<IQ", LIST, 1), "the unknown type 9"),
+    ],
+)
+def test_damaged_lists_are_refused(tmp_path, value, message):
+    path = written(tmp_path, gguf(keys=(key("words", LIST, value),), data=b""))
+    with pytest.raises(ModelRefused, match=message):
+        read_gguf_lists(path, ("words",), 1000)
 
 
 def test_it_is_what_the_package_itself_reads(real):

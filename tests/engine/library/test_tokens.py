@@ -5,9 +5,11 @@ import shutil
 
 import pytest
 import sentencepiece
+import tiny_sana
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
+from original_files import write_split
 
 from mezzotint.catalog import Catalog
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
@@ -15,6 +17,7 @@ from mezzotint.families.family import ComponentSource
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import _tokenizer
 from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.families.sana.instruction import INSTRUCTION
 from mezzotint.families.text.clip_encode import ClipEncoder, _chunks, token_count
 from mezzotint.families.text.clip_prompt import CHUNK_CAPACITY, PROMPT_LIMIT
 from mezzotint.library.tokenizer_files import read_tokenizer
@@ -93,6 +96,22 @@ def test_t5_counts_are_those_of_the_engine(t5_model):
         assert len(seen) - 1 == count.tokens - count.cut
         assert (count.encoder, count.limit, count.chunks) == ("text_encoder", limit - 1, 1)
         assert not count.honours_weights
+
+    check()
+
+
+@pytest.mark.parametrize("form", ["folder", "files"])
+def test_gemma_counts_are_those_of_the_engine(tmp_path, form):
+    folder = tiny_sana.write_tiny_sana(tmp_path / "folder", **tiny_sana.PUBLISHED_HEADS)
+    model = folder if form == "folder" else write_split(tmp_path / "models", tiny_sana.split_files(folder))
+    engine, counting = _tokenizer(parts_of(model)[1]["tokenizer"]), counter()
+
+    @given(prompts)
+    def check(prompt):
+        (one,) = counting.count(TokenRequest(model=str(model), prompt=prompt))
+        around = len(engine(INSTRUCTION, add_special_tokens=False).input_ids)
+        read = engine(INSTRUCTION + without_lora_tags(prompt).lower().strip(), add_special_tokens=False).input_ids
+        assert one.tokens == len(read) - around
 
     check()
 

@@ -73,6 +73,7 @@ class FlowFamily(ABC):
     original: "OriginalNetwork | None" = None  # the transformer in single files; None: folders only
     needs: "tuple[PartNeeded, ...]" = ()  # the other components of a model in single files
     bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, for single files
+    stored_tokenizers: Mapping[str, str] = MappingProxyType({})  # those that come with their text encoder's file
     pad_tokens: Mapping[str, str] = MappingProxyType({})  # of CLIP tokenizers
 
     def detect(self, checkpoint: Checkpoint) -> Detected:
@@ -190,6 +191,10 @@ class FlowFamily(ABC):
             },
             lengths=tuple(row.length for row in rows if row.length is not None),
         )
+
+    def as_read(self, prompt: str) -> str:
+        """The prompt as the text encoders read it."""
+        return prompt
 
     def read(self, model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
         """Token ids and mask `(1, max_tokens)` of a prompt in its template, on the text encoder's device."""

@@ -13,6 +13,7 @@ from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import ComponentSource, ModelSources, Original
 from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.tokenizers.gemma import find_pieces
 
 if TYPE_CHECKING:
     from mezzotint.families.flow.original import OriginalNetwork
@@ -29,6 +30,7 @@ class FiledFamily(Protocol):
     needs: "tuple[PartNeeded, ...]"
     bundled_tokenizers: Mapping[str, str]
     pad_tokens: Mapping[str, str]
+    stored_tokenizers: Mapping[str, str]
 
 
 def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
@@ -43,18 +45,10 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
         part = _needed(needed, checkpoint, denoiser)
         if part is not None:
             components[needed.component] = part
-    for name, class_name in family.bundled_tokenizers.items():
-        if name.replace("tokenizer", "text_encoder") not in components:
-            continue
-        components[name] = ComponentSource(
-            name=name,
-            library="transformers",
-            class_name=class_name,
-            config={"pad_token": family.pad_tokens[name]} if name in family.pad_tokens else {},
-            folder=None,
-            files=(),
-            bytes=0,
-        )
+    for name, class_name in {**family.bundled_tokenizers, **family.stored_tokenizers}.items():
+        encoder = components.get(name.replace("tokenizer", "text_encoder"))
+        if encoder is not None:
+            components[name] = _tokenizer(family, name, class_name, encoder)
     return ModelSources(
         family=family.spec.name,
         detected=detected,
@@ -62,6 +56,22 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
         components=components,
         scheduler=family.spec.scheduler[detected.variant],
         settings={},
+    )
+
+
+def _tokenizer(family: FiledFamily, name: str, class_name: str, encoder: ComponentSource) -> ComponentSource:
+    """The tokenizer of a text encoder: bundled, or stored with it; raises ModelRefused if it should be and is not."""
+    config = {"pad_token": family.pad_tokens[name]} if name in family.pad_tokens else {}
+    stored = name in family.stored_tokenizers
+    return ComponentSource(
+        name=name,
+        library="transformers",
+        class_name=class_name,
+        config={"vocab_size": encoder.config["vocab_size"]} if stored else config,
+        folder=None,
+        files=(),
+        bytes=0,
+        pieces=find_pieces(weight_header(encoder.files[0])) if stored else None,
     )
 
 

@@ -232,7 +232,8 @@ def _tokenizer(source: ComponentSource) -> Tokenizer:
     try:
         key = _contents(source)
     except OSError as error:
-        raise ModelRefused(f"{source.folder}: the tokenizer cannot be read: {error}") from error
+        place = source.folder if source.pieces is None else source.pieces.path
+        raise ModelRefused(f"{place}: the tokenizer cannot be read: {error}") from error
     tokenizer = _tokenizers.pop(key, None) or _read_tokenizer(source)
     _tokenizers[key] = tokenizer
     while len(_tokenizers) > _MOST_TOKENIZERS:
@@ -243,6 +244,8 @@ def _tokenizer(source: ComponentSource) -> Tokenizer:
 def _contents(source: ComponentSource) -> str:
     """Hash of a tokenizer's class and files, wherever these are; huge files are not read."""
     state = hashlib.sha256(repr((source.class_name, source.config.get("pad_token"))).encode())
+    if source.pieces is not None:
+        state.update(repr((source.pieces, source.pieces.stamp)).encode())
     for path in sorted(source.folder.iterdir()) if source.folder is not None else ():
         if not path.is_file():
             continue
@@ -260,7 +263,10 @@ def _read_tokenizer(source: ComponentSource) -> Tokenizer:
     import transformers
 
     from mezzotint.families import tokenizers
+    from mezzotint.families.tokenizers.gemma import gemma_tokenizer
 
+    if source.pieces is not None:
+        return gemma_tokenizer(source.pieces, int(str(source.config["vocab_size"])))
     if source.folder is None and source.class_name.startswith("Qwen2"):
         return tokenizers.qwen_tokenizer()
     if source.folder is None and source.class_name.startswith("T5"):

@@ -53,7 +53,7 @@ class Reshaped:
         return tensor.reshape(self.shape) if fits else tensor
 
 
-Form: TypeAlias = Literal["whole", "swapped", "transposed", "matrix"] | Rows | Reshaped
+Form: TypeAlias = Literal["whole", "swapped", "transposed", "matrix", "raised"] | Rows | Reshaped
 THIRDS = (Rows(0, 1, 3), Rows(1, 1, 3), Rows(2, 1, 3))  # queries, keys and values
 
 _UNET_ENDS = {
@@ -126,6 +126,8 @@ class Placement:
                 return self.form.of(tensor)
             case "transposed":
                 return tensor.T.contiguous()
+            case "raised":  # a scale that files store with one added
+                return tensor - 1
             case "matrix":  # a 1x1 convolution that is now a linear layer
                 return tensor.flatten(1) if tensor.ndim > 1 else tensor
         return tensor
