@@ -26,8 +26,8 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
     """
     with open_image(path) as image, refused_if_broken(path):
         image.load()
-        light = _lightness(upright(image))
-    _check_shape(path, light.size, size)
+        light = lightness(upright(image))
+    check_shape(path, light.size, size)
     lightest = light.getextrema()[1]
     if light.size != size:
         light = light.resize(size, Image.Resampling.BILINEAR)
@@ -40,15 +40,16 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
     return mask
 
 
-def _lightness(image: Image.Image) -> Image.Image:
+def lightness(image: Image.Image) -> Image.Image:
+    """The lightness "L" of an image of any mode; transparent pixels are black."""
     if image.has_transparency_data:
         rgba = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", rgba.size, "black"), rgba).convert("L")
     return to_rgb(image).convert("L")
 
 
-def _check_shape(path: Path, mask: tuple[int, int], image: tuple[int, int]) -> None:
-    """Check that both have one aspect ratio, give or take a pixel of the smaller one for rounding."""
+def check_shape(path: Path, mask: tuple[int, int], image: tuple[int, int]) -> None:
+    """Check that both have one aspect ratio, give or take a pixel of the smaller one. Raises UsageError."""
     scales = [side / of for side, of in zip(mask, image, strict=True)]
     off = max(1.0, *scales)
     apart = abs(scales[0] - scales[1])

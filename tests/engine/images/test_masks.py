@@ -87,8 +87,8 @@ def test_another_size_of_the_same_shape_is_resized(saved):
 @given(st.integers(50, 4000), st.integers(50, 4000), st.floats(0.1, 0.98), st.sampled_from([round, math.floor]))
 def test_a_copy_that_was_resized_fits_whatever_was_rounded(width, height, scale, rounded):
     copy = (rounded(width * scale), rounded(height * scale))
-    masks._check_shape(Path("smaller.png"), copy, (width, height))
-    masks._check_shape(Path("larger.png"), (width, height), copy)
+    masks.check_shape(Path("smaller.png"), copy, (width, height))
+    masks.check_shape(Path("larger.png"), (width, height), copy)
 
 
 @pytest.mark.parametrize("size", [(32, 48), (48, 48), (48, 40), (480, 300), (24, 20)])

@@ -1,0 +1,1 @@
+"""Training of LoRAs on a folder of images."""
