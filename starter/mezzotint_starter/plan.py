@@ -27,8 +27,8 @@ class Plan:
     judge_steps: int = 900
     edits: int = 8192
     large_edits: int = 2048
-    flow_steps: int = 10000
-    flow_large_steps: int = 3000
+    flow_steps: int = 8000
+    flow_large_steps: int = 7000
     examined: int = EXAMINED
     measured: int = 64
     sheet_minutes: float = 6.0
