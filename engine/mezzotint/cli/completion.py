@@ -16,7 +16,7 @@ _EXAMPLES = """\
   mezzotint completion zsh > ~/.zfunc/_mezzotint                     # a folder of $fpath
   mezzotint completion fish > ~/.config/fish/completions/mezzotint.fish
 """
-_FILES = {"FILE", "IMAGE", "PATH", "MODEL"}
+_FILES = {"FILE", "FILE[:WEIGHT]", "IMAGE", "PATH", "MODEL", "TUNED", "BASE"}
 _FOLDERS = {"DIR"}
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "queue": "queue.queue",
     "decode": "decode",
     "models": "models.models",
+    "lora": "lora.lora",
     "inspect": "inspect",
     "plan": "plan",
     "quantize": "quantize",

@@ -34,6 +34,7 @@ class OriginalNetwork:
     forms_of: Callable[[Config], Mapping[str, Form]] | None = None  # further forms, by configuration
     dropped: tuple[str, ...] = ()  # prefixes of unused names
     placed: Callable[[str], Parameters] | None = None  # replaces renames, joined and forms if patterns do not suffice
+    layers: tuple[str, ...] = ()  # original names of its linear layers, with * for a block's number, to write LoRAs
     prefixes: tuple[str, ...] = ("",)  # patterns, for files shared with other networks
 
     def of(self, config: Config) -> "OriginalNetwork":
@@ -55,6 +56,18 @@ class OriginalNetwork:
         forms = {pattern.replace(r"\.", "_"): form for pattern, form in self.forms.items()}
         placed = formed(renamed(f"{layer}_", renames, joined), forms)
         return tuple((name.rstrip("_"), form) for name, form in placed)
+
+    def original_layers(self, layers: Collection[str]) -> dict[str, Parameters]:
+        """The original layers that these layers of the network are in, each with all of its layers."""
+        numbers = [int(number) for layer in layers for number in re.findall(r"\.(\d+)\.", layer)]
+        blocks = [str(block) for block in range(max(numbers, default=0) + 1)]
+        found = {}
+        for pattern in self.layers:
+            for original in [pattern.replace("*", block) for block in blocks] if "*" in pattern else [pattern]:
+                placed = tuple((name.removesuffix(".weight"), form) for name, form in self.place(f"{original}.weight"))
+                if any(name in layers for name, _ in placed):
+                    found[original] = placed
+        return found
 
     def prefix_in(self, names: Collection[str]) -> str | None:
         """Prefix of its tensor names in a file; None if the file does not contain it."""

@@ -35,6 +35,26 @@ _JOINED = {
     ".img_attn.qkv.": thirds(".attn.to_q.", ".attn.to_k.", ".attn.to_v."),
     ".txt_attn.qkv.": thirds(".attn.add_q_proj.", ".attn.add_k_proj.", ".attn.add_v_proj."),
 }
+_LAYERS = (
+    "img_in",
+    "txt_in",
+    "time_in.in_layer",
+    "time_in.out_layer",
+    "guidance_in.in_layer",
+    "guidance_in.out_layer",
+    "double_stream_modulation_img.lin",
+    "double_stream_modulation_txt.lin",
+    "single_stream_modulation.lin",
+    "final_layer.linear",
+    "final_layer.adaLN_modulation.1",
+    *(
+        f"double_blocks.*.{stream}_{part}"
+        for stream in ("img", "txt")
+        for part in ("attn.qkv", "attn.proj", "mlp.0", "mlp.2")
+    ),
+    "single_blocks.*.linear1",
+    "single_blocks.*.linear2",
+)
 GUIDANCE = "guidance_embeds"
 
 
@@ -71,4 +91,5 @@ TRANSFORMER = OriginalNetwork(
     renames=_RENAMES,
     joined=_JOINED,
     forms={r"^norm_out\.linear\.": "swapped"},  # with shift and scale in the other order
+    layers=_LAYERS,
 )

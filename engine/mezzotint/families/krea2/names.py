@@ -27,6 +27,25 @@ _RENAMES = (
     (r"\.postnorm\.scale$", ".norm2.weight"),
     (r"\.mod\.lin$", ".scale_shift_table"),
 )
+_BLOCK = (
+    *(f"attn.{part}" for part in ("wq", "wk", "wv", "wo", "gate")),
+    *(f"mlp.{part}" for part in ("gate", "up", "down")),
+)
+_LAYERS = (
+    "first",
+    "tmlp.0",
+    "tmlp.2",
+    "tproj.1",
+    "txtmlp.1",
+    "txtmlp.3",
+    "txtfusion.projector",
+    "last.linear",
+    *(
+        f"{block}.*.{part}"
+        for block in ("blocks", "txtfusion.layerwise_blocks", "txtfusion.refiner_blocks")
+        for part in _BLOCK
+    ),
+)
 
 
 def _config(shapes: Shapes) -> Mapping[str, object]:
@@ -66,4 +85,5 @@ TRANSFORMER = OriginalNetwork(
     config=_config,
     renames=_RENAMES,
     forms={r"^transformer_blocks\.\d+\.scale_shift_table$": Reshaped((6, -1))},
+    layers=_LAYERS,
 )

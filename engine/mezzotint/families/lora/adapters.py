@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.read import read_tensors
-from mezzotint.errors import Cancelled, ModelRefused, StorageError
+from mezzotint.errors import Cancelled, ModelRefused
 from mezzotint.families.lora.base_weights import Sources, in_network
+from mezzotint.families.lora.factors import read_layers, scale_of, whole_down
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.gains import gains
 from mezzotint.families.lora.keys import Part
@@ -96,14 +95,8 @@ class Adapters:
         self.apply(self._latest)
 
     def _read(self, lora: FittingLora, cancelled: Callable[[], bool], sources: Sources) -> _Branches:
-        path, specs = lora.file.path, lora.file.header.tensors
-        wanted = {name for layer, _ in lora.fit.pairs for name in layer.names.values()}
-        tensors = dict(read_tensors([path], on_bytes=_uncounted, cancelled=cancelled, names=wanted))
-        if {name: specs[name].shape for name in wanted} != {name: tuple(each.shape) for name, each in tensors.items()}:
-            raise StorageError(f"{plain(path, 300)} changed while it was read; try again")
-        for name, tensor in tensors.items():
-            if not bool(torch.isfinite(tensor).all()):
-                raise _damaged(path, f"'{plain(name, 80)}' holds numbers that are not finite")
+        path = lora.file.path
+        tensors = read_layers(lora.file, (layer for layer, _ in lora.fit.pairs), cancelled)
         branches: dict[str, dict[str, Delta]] = {}
         for layer, target, delta in self._deltas(lora, tensors, sources, cancelled):
             placed = self._placed(delta, target)
@@ -159,7 +152,7 @@ class Adapters:
 def _update(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Update:
     """What a layer adds to its target weight, in the shape of that weight."""
     parts = _parts(layer, tensors)
-    scale = _scale(file, layer, tensors)
+    scale = scale_of(file, layer, tensors)
     delta = added_by(parts, target.shape[2:], scale) if is_lycoris(parts) else _branch(layer, target, parts, scale)
     select = rows_for(target)
     return delta if select is None else delta.select_rows(select)
@@ -170,27 +163,7 @@ def _parts(layer: LoraLayer, tensors: Mapping[str, Tensor]) -> dict[Part, Tensor
 
 
 def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:
-    down, up = parts["down"], parts["up"]
-    if "mid" in parts:  # separate factor for the kernel window, of a CP decomposition (LyCORIS, arXiv 2309.14859)
-        down = torch.einsum("orhw,rc->ochw", parts["mid"].float(), down.flatten(1).float())
-    is_convolution = len(target.shape) == 4
-    down = down.reshape(layer.rank, *target.shape[1:])
+    is_convolution, up = len(target.shape) == 4, parts["up"]
+    down = whole_down(parts).reshape(layer.rank, *target.shape[1:])
     up = up.reshape(-1, layer.rank, 1, 1) if is_convolution else up.reshape(-1, layer.rank)
     return Branch(down=down, up=up, scale=scale)
-
-
-def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> float:
-    if not layer.rank:  # a LoKr of two full matrices
-        return 1.0
-    if "alpha" in layer.names:
-        return float(tensors[layer.names["alpha"]].double().item()) / layer.rank
-    written = file.alphas.get(layer.place)
-    return 1.0 if written is None else written.scale(layer.layer, layer.rank)
-
-
-def _uncounted(_: int) -> None:
-    """Ignore progress, since LoRAs are read quickly."""
-
-
-def _damaged(path: Path, what: str) -> ModelRefused:
-    return ModelRefused(f"{plain(path, 300)}: {what}; it is damaged, download it again")

@@ -29,23 +29,37 @@ class Base:
     families: tuple[str, ...] = ()  # that it may belong to; empty if not supported
 
 
-_TWO_STREAMS = ("flux", "flux2-klein", "chroma", "sd3", "qwen-image")  # have the same layer names: shapes decide
+_TWO_STREAMS = (  # have the same layer names: shapes decide
+    "flux",
+    "flux2-klein",
+    "chroma",
+    "sd3",
+    "qwen-image",
+    "qwen-image-edit",
+)
 _BY_NAME: tuple[tuple[str, Base], ...] = (
     (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", families=_TWO_STREAMS)),
+    (
+        r"transformer_blocks_\d+_(img|txt)_(mlp|mod)",
+        Base(words="Qwen-Image", families=("qwen-image", "qwen-image-edit")),
+    ),
     (
         r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)",
         Base(words="Stable Diffusion 3", families=_TWO_STREAMS),
     ),
     (
-        r"transformer_blocks_\d+_(img|txt)_(mlp|mod)",
-        Base(words="Qwen-Image", families=("qwen-image", "qwen-image-edit")),
+        r"caption_norm|transformer_blocks_\d+_ff_conv_|blocks_\d+_(cross_attn_(q|kv)_linear|mlp_\w+_conv)",
+        Base(words="Sana", families=("sana",)),
     ),
     (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan")),
     (
         r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_",
         Base(words="Z-Image", families=("z-image",)),
     ),
-    (r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_", Base(words="PixArt", families=("pixart",))),
+    (
+        r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_",
+        Base(words="PixArt or Sana", families=("pixart", "sana")),
+    ),
 )
 _UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")
 _BY_TEXT_WIDTH = {

@@ -12,6 +12,7 @@ from torch import nn
 
 from mezzotint.errors import Cancelled, ModelRefused, StorageError
 from mezzotint.families.lora import adapters as adapters_module
+from mezzotint.families.lora import factors as factors_module
 from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
@@ -110,13 +111,13 @@ def test_without_an_alpha_it_is_the_rank_or_what_the_metadata_says(networks, tmp
 def test_what_is_held_is_not_read_again(networks, lora, monkeypatch):
     (a, _), (b, _) = lora("a"), lora("b", seed=2)
     read = []
-    original = adapters_module.read_tensors
+    original = factors_module.read_tensors
 
     def counted(files, **how):
         read.extend(path.stem for path in files)
         return original(files, **how)
 
-    monkeypatch.setattr(adapters_module, "read_tensors", counted)
+    monkeypatch.setattr(factors_module, "read_tensors", counted)
     adapters = Adapters(networks)
     for weighted in ([(a, 1.0)], [(a, 0.5)], [(a, 0.5), (b, 1.0)], [(b, 0.2)], [(b, 0.3)], [(a, 1.0)]):
         put(adapters, *weighted)

@@ -23,7 +23,10 @@ UNET = "down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
         ({"transformer_blocks_0_img_mlp_net_2": 3072}, "Qwen-Image", "qwen-image-edit"),
         ({"blocks_0_cross_attn_q": 5120}, "Wan", None),
         ({"layers_0_attention_to_q": 3840}, "Z-Image", "z-image"),
-        ({"transformer_blocks_0_attn1_to_q": 1152}, "PixArt", "pixart"),
+        ({"transformer_blocks_0_attn1_to_q": 1152}, "PixArt or Sana", "pixart"),
+        ({"transformer_blocks_0_attn1_to_q": 1152}, "PixArt or Sana", "sana"),
+        ({"blocks_0_cross_attn_kv_linear": 2240}, "Sana", "sana"),
+        ({"transformer_blocks_0_attn_add_k_proj": 3072}, "Stable Diffusion 3", "qwen-image-edit"),
     ],
 )
 def test_it_is_told_by_names_and_widths(widths, words, family):

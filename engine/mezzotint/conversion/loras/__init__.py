@@ -1,0 +1,1 @@
+"""LoRA files merged, resized and extracted from checkpoints."""

@@ -1,0 +1,116 @@
+"""The factors of a LoRA's layers, in memory and read from a file (LoRA, arXiv 2106.09685)."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.families.lora.file import LoraFile, LoraLayer
+from mezzotint.families.lora.keys import Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LoraFactors:
+    """What a LoRA adds to a layer's weight: `alpha / r` times up down.
+
+    down `(r, k)` or, of a convolution, `(r, c, kh, kw)`; up `(n, r)` or `(n, r, 1, 1)`.
+    """
+
+    down: Tensor
+    up: Tensor
+    alpha: float
+
+    @property
+    def rank(self) -> int:
+        """r."""
+        return len(self.down)
+
+    @property
+    def scale(self) -> float:
+        """What the product of the factors is multiplied by."""
+        return self.alpha / self.rank
+
+    def folded(self) -> "LoraFactors":
+        """The same update with alpha equal to the rank: the scale is in the factors, half in each.
+
+        Exact if the scale is a power of two; neither factor leaves the range of 16-bit numbers sooner than need be.
+        """
+        if self.scale == 1:
+            return self
+        root = 2.0 ** round(math.log2(abs(self.scale)) / 2) if self.scale else 1.0
+        down, up = self.down.float() * root, self.up.float() * (self.scale / root)
+        return LoraFactors(down=down, up=up, alpha=float(self.rank))
+
+
+def check_plain(file: LoraFile) -> None:
+    """Raise ModelRefused if a layer is no plain LoRA, which has two factors, or three with a window of its own."""
+    for layer in file.layers:
+        if "down" not in layer.names or layer.magnitude is not None:
+            raise ModelRefused(
+                f"{plain(file.path, 300)}: '{plain(layer.layer, 80)}' is {kind_of(layer)}; only plain LoRAs, of two "
+                "factors for each layer, can be rewritten"
+            )
+
+
+def read_factors(file: LoraFile, layer: LoraLayer, cancelled: Callable[[], bool]) -> LoraFactors:
+    """Read a layer of a plain LoRA. Raises ModelRefused if numbers are not finite."""
+    tensors = read_layers(file, [layer], cancelled)
+    parts = {part: tensors[name] for part, name in layer.names.items()}
+    alpha = scale_of(file, layer, tensors) * layer.rank
+    return LoraFactors(down=whole_down(parts), up=parts["up"], alpha=alpha)
+
+
+def read_layers(file: LoraFile, layers: Iterable[LoraLayer], cancelled: Callable[[], bool]) -> dict[str, Tensor]:
+    """The tensors of some layers, by name.
+
+    Raises ModelRefused if numbers are not finite, StorageError if the file has changed since it was opened.
+    """
+    path, specs = file.path, file.header.tensors
+    wanted = {name for layer in layers for name in layer.names.values()}
+    tensors = dict(read_tensors([path], on_bytes=_uncounted, cancelled=cancelled, names=wanted))
+    if {name: specs[name].shape for name in wanted} != {name: tuple(each.shape) for name, each in tensors.items()}:
+        raise StorageError(f"{plain(path, 300)} changed while it was read; try again")
+    for name, tensor in tensors.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise ModelRefused(
+                f"{plain(path, 300)}: '{plain(name, 80)}' holds numbers that are not finite; it is damaged, download "
+                "it again"
+            )
+    return tensors
+
+
+def scale_of(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> float:
+    """What the product of a layer's factors is multiplied by: alpha over the rank, unless the metadata differs."""
+    if not layer.rank:  # a LoKr of two full matrices
+        return 1.0
+    if "alpha" in layer.names:
+        return float(tensors[layer.names["alpha"]].double().item()) / layer.rank
+    written = file.alphas.get(layer.place)
+    return 1.0 if written is None else written.scale(layer.layer, layer.rank)
+
+
+def whole_down(parts: Mapping[Part, Tensor]) -> Tensor:
+    """Down with the kernel window, which is a factor of its own in a CP decomposition (LyCORIS, arXiv 2309.14859)."""
+    if "mid" not in parts:
+        return parts["down"]
+    return torch.einsum("orhw,rc->ochw", parts["mid"].float(), parts["down"].flatten(1).float())
+
+
+def kind_of(layer: LoraLayer) -> str:
+    """What the layer is: "a LoRA", "a DoRA", ..."""
+    if layer.magnitude is not None:
+        return "a DoRA"
+    if layer.rotated is not None:
+        return "an OFT"
+    if "down" in layer.names:
+        return "a LoRA"
+    return "a LoHa" if any(part.startswith("hada_") for part in layer.names) else "a LoKr"
+
+
+def _uncounted(_: int) -> None:
+    """Ignore progress, since LoRAs are read quickly."""
