@@ -387,7 +387,7 @@ SCENES = {
     "gallery-empty": Scene(bring=_empty_page(GALLERY), kept=False, empty=True),
     "create": Scene(bring=_create),
     "create-settings": Scene(bring=_create_settings),
-    "edit": Scene(bring=_edit),
+    "edit": Scene(bring=_edit, kept=False),
     "gallery": Scene(bring=_gallery),
     "models": Scene(bring=_models),
     "batch-look": Scene(bring=_batch_look, empty=True),

@@ -30,7 +30,18 @@ from mezzotint.paths import cache_folder, state_folder
 from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
 
 NAMES = (
-    *("models", "notices", "inspect", "tokens", "metadata", "examine", "thumbnail", "pixels"),
+    *(
+        "models",
+        "notices",
+        "inspect",
+        "part_files",
+        "choose_part",
+        "tokens",
+        "metadata",
+        "examine",
+        "thumbnail",
+        "pixels",
+    ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),

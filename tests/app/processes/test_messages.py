@@ -168,7 +168,7 @@ def test_a_call_is_one_line_that_says_it_all(prompt, call):
         "jsonrpc": "2.0",
         "id": call,
         "method": "generate",
-        "params": {"id": prompt, "sha256": None},
+        "params": {"id": prompt, "sha256": None, "vae": None, "text_encoders": []},
     }
 
 
