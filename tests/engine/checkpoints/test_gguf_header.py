@@ -262,6 +262,8 @@ def test_what_is_no_file(tmp_path):
 def test_a_disk_that_fails_is_told(tmp_path, failing_disk):
     with pytest.raises(StorageError, match=r"model\.gguf cannot be read: Input/output error"):
         read_gguf_header(written(tmp_path, gguf(entry("a"))))
+    with pytest.raises(StorageError, match=r"model\.gguf cannot be read: Input/output error"):
+        read_gguf_lists(tmp_path / "model.gguf", ("words",), 1000)
 
 
 def test_a_file_that_becomes_shorter_is_refused(tmp_path, shrinking_files):
