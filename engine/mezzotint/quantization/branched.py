@@ -130,11 +130,17 @@ def _merged(
 
 
 def _joined_for_quantized(branches: Sequence[Delta], *, convolution: bool) -> tuple[Beside, ...]:
-    """Branches as a quantized layer computes them: low-rank ones joined, Kronecker ones, and the weight's transform."""
+    """Branches as a quantized layer computes them: low-rank ones, Kronecker ones, and the weight's transform.
+
+    Low-rank ones are joined here, unless they are being trained: then their factors change, and join in each product.
+    """
     kroneckers = [each for each in branches if isinstance(each, Kronecker | Dora) and has_kronecker(each)]
-    low_rank = join_branches([branch for each in branches if (branch := _as_branch(each)) is not None])
+    low_rank = [branch for each in branches if (branch := _as_branch(each)) is not None]
+    if not any(factor.requires_grad for each in low_rank for factor in each.factors):
+        joined = join_branches(low_rank)
+        low_rank = [] if joined is None else [joined]
     around = transform([each for each in branches if isinstance(each, FromBase)], convolution=convolution)
-    return tuple(each for each in (low_rank, *kroneckers, around) if each is not None)
+    return (*low_rank, *kroneckers, *([] if around is None else [around]))
 
 
 def _as_branch(delta: Delta) -> Branch | None:

@@ -7,10 +7,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mezzotint.quantization.convolution import convolved
+from mezzotint.quantization.convolution import convolved, input_gradient
 from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.formats import Format, Int8, LowRank4
-from mezzotint.quantization.linear import Branch, Kernels, QuantizedWeight, join_branches, linear, with_branch
+from mezzotint.quantization.linear import (
+    Branch,
+    Kernels,
+    QuantizedWeight,
+    differentiable,
+    join_branches,
+    linear,
+    wants_gradients,
+    with_branch,
+)
 from mezzotint.quantization.lycoris import Kronecker
 from mezzotint.quantization.transform import Transform
 
@@ -96,14 +105,27 @@ class QuantizedConv2d(QuantizedLayer):
         low_rank, kroneckers, transform = _split(self.branches)
         weight = self.weight.dequantized(x.dtype)
         if transform is None:
-            y = self._convolve(x, weight, self.bias)
+            y = self._base(x, weight, self.bias)
         else:
-            y = transform.convolved(x, weight, self._convolve)
+            y = transform.convolved(x, weight, self._base, self._convolve)
             y = y if self.bias is None else y + self.bias.view(-1, 1, 1)
         y = convolved(y, x, low_rank, self)
         for each in kroneckers:
             y = y + each.convolved(x, self)
         return y
+
+    def _base(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Convolve with the dequantized weight; not even that is saved for the backward pass."""
+        if not wants_gradients(x, bias, None):
+            return self._convolve(x, weight, bias)
+        quantized, shape = self.weight, x.shape
+        y = differentiable(
+            x,
+            quantized,
+            lambda x: self._convolve(x, weight.to(x.dtype)),
+            lambda gradient: input_gradient(gradient, quantized.dequantized(gradient.dtype), shape, self),
+        )
+        return y if bias is None else y + bias.view(-1, 1, 1)
 
     def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return functional.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, self.groups)

@@ -1,8 +1,13 @@
-"""The linear operation: a weight, quantized or not, with low-rank branches on the unquantized input."""
+"""The linear operation: a weight, quantized or not, with low-rank branches on the unquantized input.
+
+Gradients pass through frozen quantized weights: the backward pass dequantizes again, so nothing is saved for it (QLoRA,
+arXiv 2305.14314). Where x is quantized too, its gradient is that of the dequantized weight, as if rounding x changed
+nothing (straight-through estimator, arXiv 1308.3432).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -22,6 +27,13 @@ class QuantizedWeight:
     def dequantized(self, dtype: torch.dtype) -> Tensor:
         """Return the dequantized weight."""
         return self.format.dequantize(self.tensors, self.shape, dtype)
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """How often each tensor was overwritten: 0 of inference tensors, none in compiled code, which checks it."""
+        if torch.compiler.is_compiling():
+            return ()
+        return tuple(0 if each.is_inference() else each._version for each in self.tensors.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,6 +85,14 @@ def linear(
     """
     branch = join_branches(branches)
     if isinstance(weight, QuantizedWeight):
+        if wants_gradients(x, bias, branch):
+            y = differentiable(
+                x,
+                weight,
+                lambda x: linear(x, weight, kernels=kernels),
+                lambda gradient: gradient @ weight.dequantized(gradient.dtype),
+            )
+            return with_branch(y if bias is None else y + bias, x, branch)
         if kernels is not None:
             made = kernels.product(x, weight, bias, branch)
             if made is not None:
@@ -84,6 +104,43 @@ def linear(
     return with_branch(y, x, branch)
 
 
+def differentiable(
+    x: Tensor, weight: QuantizedWeight, product: Callable[[Tensor], Tensor], transposed: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Return `product(x)`, which is linear in x; its gradient is `transposed` of the result's.
+
+    Nothing is saved for the backward pass, which raises RuntimeError if the weight was overwritten in the meantime.
+    Under autocast, everything is computed in its dtype.
+    """
+    kind = x.device.type
+    if not torch.is_autocast_enabled(kind):
+        return _FromWeight.apply(x, weight, product, transposed)  # type: ignore[no-any-return, no-untyped-call]
+    x = x.to(torch.get_autocast_dtype(kind))
+    with torch.autocast(kind, enabled=False):
+        return _FromWeight.apply(x, weight, product, transposed)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _FromWeight(torch.autograd.Function):
+    """A product whose gradient is computed from the weight's own tensors."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        x: Tensor,
+        weight: QuantizedWeight,
+        product: Callable[[Tensor], Tensor],
+        transposed: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        ctx.weight, ctx.transposed, ctx.versions = weight, transposed, weight.versions
+        return product(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        if any(before != now for before, now in zip(ctx.versions, ctx.weight.versions, strict=False)):
+            raise RuntimeError("a quantized weight was overwritten between the forward and the backward pass")
+        return ctx.transposed(gradient), None, None, None
+
+
 def with_branch(y: Tensor, x: Tensor, branch: Branch | None) -> Tensor:
     """Add a joined branch's product of x `(..., k)` to y `(..., n)`."""
     if branch is None:
@@ -93,8 +150,10 @@ def with_branch(y: Tensor, x: Tensor, branch: Branch | None) -> Tensor:
 
 def wants_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> bool:
     """Whether any of the tensors requires gradients."""
-    learning = (x, bias, *(() if branch is None else (branch.down, branch.up)))
-    return torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning)
+    if not torch.is_grad_enabled():
+        return False
+    learning = (x, bias, *(() if branch is None else branch.factors))
+    return any(each is not None and each.requires_grad for each in learning)
 
 
 def join_branches(branches: Sequence[Branch]) -> Branch | None:

@@ -17,6 +17,7 @@ from mezzotint.quantization.oft import Rotation
 
 FromBase: TypeAlias = Dora | Rotation  # differences that depend on the base weight
 Delta: TypeAlias = Update | FromBase
+Convolve: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # x and a weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,9 @@ class Transform:
         """The transformed weight's product with x `(..., k)`, by the base weight's."""
         return self._around(x, base, -1)
 
-    def convolved(self, x: Tensor, weight: Tensor, convolve: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """Convolve x `(i, c, h, w)` by `convolve` with the transformed weight."""
-        y = self._around(x, lambda x: convolve(x, weight), 1)
+    def convolved(self, x: Tensor, weight: Tensor, base: Convolve, convolve: Convolve) -> Tensor:
+        """Convolve x `(i, c, h, w)` with the transformed weight: by `base` with the weight itself."""
+        y = self._around(x, lambda x: base(x, weight), 1)
         if not self.windows:
             return y
         return y + convolve(x, reduce(torch.add, (each.change_of_weight(weight) for each in self.windows)))

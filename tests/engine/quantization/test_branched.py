@@ -181,3 +181,18 @@ def test_a_quantized_convolution_too():
     )
     set_branches(network, {})
     assert torch.equal(network(x), plain)
+
+
+def test_what_is_trained_beside_a_quantized_layer_is_used_as_it_is_now():
+    network = nn.Sequential(QuantizedLinear(Nf4(), (8, 16), None))
+    network[0].set_tensors(Nf4().quantize(random(8, 16)))
+    branches = [linear_branch(8, 16, seed=seed).map_factors(torch.Tensor.requires_grad_) for seed in (1, 2)]
+    set_branches(network, {"0": branches})
+    x = random(3, 16)
+    for _ in range(2):
+        network(x).sum().backward()
+        with torch.no_grad():
+            for each in branches:
+                each.up.sub_(each.up.grad)
+    wanted = functional.linear(x, network[0].weight.dequantized(torch.float32) + difference(*branches))
+    torch.testing.assert_close(network(x), wanted)

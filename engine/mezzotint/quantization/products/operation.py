@@ -18,7 +18,7 @@ from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.gguf_blocks import KINDS, GgufBlocks
-from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients, with_branch
+from mezzotint.quantization.linear import Branch, QuantizedWeight, with_branch
 
 _ARGUMENTS = (
     "Tensor x, Tensor[] weight, int[] shape, str kind, int[] settings, Tensor? bias, Tensor? down, Tensor? up, "
@@ -75,10 +75,8 @@ def prepare_input(x: Tensor, preparation: Preparation) -> Tensor:
 
 def compiled_product(
     x: Tensor, weight: QuantizedWeight, bias: Tensor | None, branch: Branch | None, preparation: Preparation
-) -> Tensor | None:
-    """Call the custom op, as compiled code does; None if gradients are required, which it does not support."""
-    if wants_gradients(x, bias, branch):
-        return None
+) -> Tensor:
+    """Call the custom op, as compiled code does; it has no gradients."""
     tensors = [weight.tensors[name] for name in weight.format.part_specs(weight.shape)]
     kind, settings = _encode_format(weight.format)
     down, up = (None, None) if branch is None else (branch.down, branch.up)

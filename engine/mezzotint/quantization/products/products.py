@@ -12,7 +12,7 @@ from mezzotint.dispatch.library import Preparation
 from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.operation import compiled_product, use_in_compiled_code
 from mezzotint.quantization.shared_quantization import share_quantized_inputs
 
@@ -74,7 +74,9 @@ class ProductSession:
         branch: Branch | None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor | None:
-        """Same as `Multiply`; None if torch must compute it."""
+        """Same as `Multiply`; None if torch must compute it, or if gradients are required."""
+        if wants_gradients(x, bias, branch):
+            return None
         if torch.compiler.is_compiling():
             return compiled_product(x, weight, bias, branch, preparation)
         kind = self.nf4 if isinstance(weight.format, Nf4) else self.integers

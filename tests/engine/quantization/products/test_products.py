@@ -1,6 +1,8 @@
 """What multiplies in a job: kernels where they can, torch elsewhere, counted and told."""
 
 import pytest
+import torch
+from diffusers.models.attention import FeedForward
 from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 from torch import nn
@@ -12,6 +14,7 @@ from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.products.self_test import CASES
+from mezzotint.quantization.swap import quantized_layers, swap_in
 
 SELF_TEST = len(CASES["kernels"])  # products
 
@@ -122,3 +125,30 @@ def test_a_device_without_kernels_is_torch_s(notices):
 def test_without_such_layers_the_library_is_never_opened(notices):
     backends = fake_product_backends(error=AssertionError("opened"))
     assert session_of(backends, notices, network(Nf4()), nn.Linear(8, 8)).integers.used is None
+
+
+@pytest.mark.parametrize("format_", [Int8(dynamic=True, group=64), LowRank4(rank=16)], ids=str)
+def test_in_training_the_kernels_multiply_and_torch_computes_gradients(notices, format_):
+    library, model = FakeProducts(), network(format_)
+    model[0].branches = (Branch(down=seeded(4, 128).requires_grad_(), up=seeded(128, 4).requires_grad_()),)
+    inputs = [x().requires_grad_(), *model[0].branches[0].factors]
+    plain = torch.autograd.grad(model(inputs[0]).float().sum(), inputs)
+    session = session_of(fake_product_backends(library), notices, model)
+    with session.multiplying():
+        found = torch.autograd.grad(model(inputs[0]).float().sum(), inputs)
+    assert all(one.equal(other) for one, other in zip(found, plain, strict=True))
+    assert (len(library.multiplied), session.fallbacks, notices) == (SELF_TEST + 1, (), [])
+
+
+def test_in_training_torch_computes_activations(notices):
+    library, model = FakeProducts(), FeedForward(64, activation_fn="geglu").half().requires_grad_(requires_grad=False)
+    weights = {name: model.get_submodule(name).weight.float() for name in ("net.0.proj", "net.2")}
+    swap_in(model, dict.fromkeys(weights, Int8(dynamic=True, group=64)))
+    for name, each in quantized_layers(model):
+        each.set_tensors(each.format.quantize(weights[name]))
+    inputs, session = x(k=64).requires_grad_(), session_of(fake_product_backends(library), notices, model)
+    (plain,) = torch.autograd.grad(model(inputs).float().sum(), inputs)
+    with session.multiplying():
+        (found,) = torch.autograd.grad(model(inputs).float().sum(), inputs)
+    assert relative(found, plain) < 0.01
+    assert (len(library.multiplied), session.fallbacks, notices) == (SELF_TEST + 2, (), [])
