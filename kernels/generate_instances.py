@@ -1,4 +1,4 @@
-"""Generate csrc/attention/instances/*.cu, one file per head size and dtype, from the table below.
+"""Generate the files of instances in csrc/attention, one per head size and dtype, from the tables below.
 
 python kernels/generate_instances.py          rewrite the files
 python kernels/generate_instances.py --check  only check that they are up to date
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "csrc" / "attention" / "instances"
+BACKWARD_FOLDER = FOLDER.parent / "backward" / "instances"
 HEAD = "// Written by generate_instances.py: change the table there.\n"
 ELEMENTS = ("float16", "bfloat16")
 
@@ -90,6 +91,56 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackwardShape:
+    """Tile configuration of a backward kernel; csrc/attention/backward/traits.h explains each number."""
+
+    m_tiles: int = 1
+    warps: int
+    tile_n: int
+    stages: int = 2
+    part_dim: int | None = None
+
+    def of(self, element: str, head_dim: int) -> str:
+        """Return the C++ expression for the instance."""
+        shape = f"Shape<{self.m_tiles}, {self.warps}, {self.tile_n}, {self.stages}>"
+        part = "" if self.part_dim is None else f", {self.part_dim}"
+        return f"instance<{element}, {head_dim}, {shape}{part}>()"
+
+
+# 128 keys of eight warps where gradients fit the registers, and 64 of four, which is less shared memory: on GPUs with
+# 99 kB, and with Turing's 64 kB, where head sizes beyond 256 do not fit.
+LARGE = BackwardShape(warps=8, tile_n=64)
+LARGE_32 = BackwardShape(warps=8, tile_n=32)
+SMALL = BackwardShape(warps=4, tile_n=64)
+SMALL_32 = BackwardShape(warps=4, tile_n=32)
+BACKWARD_SHAPES: dict[int, tuple[BackwardShape, ...]] = {
+    32: (LARGE, SMALL),
+    40: (LARGE, SMALL),
+    64: (LARGE, SMALL),
+    72: (LARGE, SMALL),
+    80: (LARGE, SMALL_32),
+    88: (LARGE_32, SMALL_32),
+    96: (LARGE_32, SMALL_32),
+    112: (LARGE_32, SMALL_32),
+    128: (LARGE_32, BackwardShape(warps=8, tile_n=32, stages=1), BackwardShape(warps=4, tile_n=32, stages=1)),
+    160: (BackwardShape(warps=8, tile_n=16), BackwardShape(warps=4, tile_n=16)),
+    256: (
+        BackwardShape(warps=4, tile_n=32, part_dim=128),
+        BackwardShape(warps=4, tile_n=16, part_dim=128),
+        BackwardShape(warps=2, tile_n=16, stages=1, part_dim=128),
+    ),
+    384: (
+        BackwardShape(warps=4, tile_n=32, stages=1, part_dim=128),
+        BackwardShape(warps=2, tile_n=16, part_dim=128),
+    ),
+    512: (
+        BackwardShape(warps=4, tile_n=16, stages=1, part_dim=128),
+        BackwardShape(warps=2, tile_n=16, stages=1, part_dim=128),
+    ),
+}
+
+
 def files() -> Iterator[tuple[str, str]]:
     """Yield the name and text of each file."""
     names = []
@@ -101,39 +152,59 @@ def files() -> Iterator[tuple[str, str]]:
     yield "all.cpp", _all(names)
 
 
-def _instances(name: str, lines: str) -> str:
+def backward_files() -> Iterator[tuple[str, str]]:
+    """Yield the name and text of each file of backward instances."""
+    names = []
+    for head_dim, shapes in BACKWARD_SHAPES.items():
+        for element in ELEMENTS:
+            names.append(f"backward_{element}_{head_dim}")
+            lines = ",\n".join(f"    {shape.of(element, head_dim)}" for shape in shapes)
+            yield f"{names[-1]}.cu", _instances(names[-1], lines, "mezzotint::backward_pass")
+    yield "all.cpp", _all(names, "mezzotint::backward_pass")
+
+
+def _instances(name: str, lines: str, namespace: str = "mezzotint") -> str:
     return (
-        f'{HEAD}#include "../compiled.h"\n\nnamespace mezzotint {{\n\n'
+        f'{HEAD}#include "../compiled.h"\n\nnamespace {namespace} {{\n\n'
         f"static const Instance k_{name}[] = {{\n{lines},\n}};\n\n"
         f"InstanceList list_{name}() {{ return {{k_{name}, sizeof k_{name} / sizeof *k_{name}}}; }}\n\n"
-        "}  // namespace mezzotint\n"
+        f"}}  // namespace {namespace}\n"
     )
 
 
-def _all(names: list[str]) -> str:
+def _all(names: list[str], namespace: str = "mezzotint") -> str:
     declared = "\n".join(f"InstanceList list_{name}();" for name in names)
     entries = "\n".join(f"        case {number}: return list_{name}();" for number, name in enumerate(names))
     return (
-        f'{HEAD}#include "../instance.h"\n\nnamespace mezzotint {{\n\n{declared}\n\n'
+        f'{HEAD}#include "../instance.h"\n\nnamespace {namespace} {{\n\n{declared}\n\n'
         f"int instance_lists() {{ return {len(names)}; }}\n\n"
         f"InstanceList instance_list(int number) {{\n    switch (number) {{\n{entries}\n    }}\n"
-        "    return {nullptr, 0};\n}\n\n}  // namespace mezzotint\n"
+        f"    return {{nullptr, 0}};\n}}\n\n}}  // namespace {namespace}\n"
     )
 
 
 def main(arguments: list[str]) -> int:
     """Write or check the files; return 1 if a check finds a difference."""
-    wanted = dict(files())
-    found = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.c*")}
+    folders = ((FOLDER, dict(files())), (BACKWARD_FOLDER, dict(backward_files())))
     if "--check" in arguments:
-        return int(found != wanted)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+        return int(any(_found(folder) != wanted for folder, wanted in folders))
+    for folder, wanted in folders:
+        _write(folder, wanted)
+    return 0
+
+
+def _found(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text("utf-8") for path in folder.glob("*.c*")}
+
+
+def _write(folder: Path, wanted: dict[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    found = _found(folder)
     for name in found.keys() - wanted.keys():
-        (FOLDER / name).unlink()
+        (folder / name).unlink()
     for name, text in wanted.items():
         if found.get(name) != text:
-            (FOLDER / name).write_text(text, "utf-8")
-    return 0
+            (folder / name).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,19 @@
 """Mezzotint's CUDA kernels, in one library with a C ABI; independent of torch."""
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
+from mezzotint_kernels.abi import (
+    AttentionArgs,
+    AttentionBackwardArgs,
+    AttentionFlags,
+    Dtype,
+    LinearArgs,
+    Preparation,
+    QuantizeArgs,
+)
 from mezzotint_kernels.attention import (
     AttentionCalls,
     AttentionPlan,
+    attention_backward,
+    attention_backward_plan,
     attention_calls,
     attention_forward,
     attention_plan,
@@ -15,6 +25,7 @@ from mezzotint_kernels.quantize import quantize_rows
 
 __all__ = [
     "AttentionArgs",
+    "AttentionBackwardArgs",
     "AttentionCalls",
     "AttentionFlags",
     "AttentionPlan",
@@ -29,6 +40,8 @@ __all__ = [
     "Preparation",
     "QuantizeArgs",
     "Unsupported",
+    "attention_backward",
+    "attention_backward_plan",
     "attention_calls",
     "attention_forward",
     "attention_plan",

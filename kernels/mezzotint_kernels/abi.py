@@ -1,4 +1,4 @@
-"""ctypes declarations of the structs and constants of csrc/api.h."""
+"""ctypes declarations of the structs and constants of csrc/api.h and csrc/backward_api.h."""
 
 import ctypes
 from collections.abc import Sequence
@@ -37,10 +37,11 @@ class Dtype(IntEnum):
 
 
 class AttentionFlags(IntFlag):
-    """The bits of `AttentionArgs.flags`."""
+    """The bits of `AttentionArgs.flags` and `AttentionBackwardArgs.flags`."""
 
     CAUSAL = 1 << 0
-    INT8_SCORES = 1 << 1
+    INT8_SCORES = 1 << 1  # forward only
+    UNORDERED = 1 << 2  # backward only
 
 
 class Preparation(IntEnum):
@@ -123,6 +124,80 @@ class AttentionArgs(_Versioned):
         ("bias_dtype", ctypes.c_uint32),
         ("scale", ctypes.c_float),
         ("bias_stride", _Four),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+    )
+
+
+class AttentionBackwardArgs(_Versioned):
+    """MztAttentionBackwardArgs: addresses as integers (0 or None for null), strides in elements."""
+
+    dtype: int
+    flags: int
+    batch: int
+    heads: int
+    kv_heads: int
+    nq: int
+    nk: int
+    head_dim: int
+    q: int | None
+    k: int | None
+    v: int | None
+    out: int | None
+    out_gradient: int | None
+    lse: int | None
+    lse_gradient: int | None
+    dq: int | None
+    dk: int | None
+    dv: int | None
+    q_stride: Sequence[int]
+    k_stride: Sequence[int]
+    v_stride: Sequence[int]
+    out_stride: Sequence[int]
+    out_gradient_stride: Sequence[int]
+    dq_stride: Sequence[int]
+    dk_stride: Sequence[int]
+    dv_stride: Sequence[int]
+    key_lengths: int | None
+    key_mask: int | None
+    key_mask_stride: int
+    scale: float
+    workspace: int | None
+    workspace_bytes: int
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("dtype", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("batch", ctypes.c_int64),
+        ("heads", ctypes.c_int64),
+        ("kv_heads", ctypes.c_int64),
+        ("nq", ctypes.c_int64),
+        ("nk", ctypes.c_int64),
+        ("head_dim", ctypes.c_int64),
+        ("q", ctypes.c_void_p),
+        ("k", ctypes.c_void_p),
+        ("v", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("out_gradient", ctypes.c_void_p),
+        ("lse", ctypes.c_void_p),
+        ("lse_gradient", ctypes.c_void_p),
+        ("dq", ctypes.c_void_p),
+        ("dk", ctypes.c_void_p),
+        ("dv", ctypes.c_void_p),
+        ("q_stride", _Three),
+        ("k_stride", _Three),
+        ("v_stride", _Three),
+        ("out_stride", _Three),
+        ("out_gradient_stride", _Three),
+        ("dq_stride", _Three),
+        ("dk_stride", _Three),
+        ("dv_stride", _Three),
+        ("key_lengths", ctypes.c_void_p),
+        ("key_mask", ctypes.c_void_p),
+        ("key_mask_stride", ctypes.c_int64),
+        ("scale", ctypes.c_float),
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
     )

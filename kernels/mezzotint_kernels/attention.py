@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
+from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, AttentionPlanStruct
 from mezzotint_kernels.library import library
 
 CALLS_FILE = "attention_calls.pyd" if sys.platform == "win32" else "attention_calls.abi3.so"
@@ -34,6 +34,10 @@ def attention_plan(args: AttentionArgs, device: int) -> AttentionPlan:
     """
     opened, plan = library(), AttentionPlanStruct()
     opened.check(opened.attention_plan(ctypes.byref(args), device, ctypes.byref(plan)))
+    return _plan(plan)
+
+
+def _plan(plan: AttentionPlanStruct) -> AttentionPlan:
     return AttentionPlan(
         supported=bool(plan.supported),
         kernel=plan.kernel,
@@ -49,6 +53,24 @@ def attention_forward(args: AttentionArgs, device: int, stream: int) -> None:
     """
     opened = library()
     status = opened.attention_forward(ctypes.byref(args), device, stream)
+    if status:
+        opened.check(status)
+
+
+def attention_backward_plan(args: AttentionBackwardArgs, device: int) -> AttentionPlan:
+    """Like `attention_plan`, for the backward pass; its workspace depends on the device."""
+    opened, plan = library(), AttentionPlanStruct()
+    opened.check(opened.backward_plan(ctypes.byref(args), device, ctypes.byref(plan)))
+    return _plan(plan)
+
+
+def attention_backward(args: AttentionBackwardArgs, device: int, stream: int) -> None:
+    """Launch the backward pass like `attention_forward`; with the same arguments it gives the same bits each time.
+
+    With `AttentionFlags.UNORDERED` it does not, and needs less workspace.
+    """
+    opened = library()
+    status = opened.backward(ctypes.byref(args), device, stream)
     if status:
         opened.check(status)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from mezzotint_kernels.abi import (
     ABI_VERSION,
     AttentionArgs,
+    AttentionBackwardArgs,
     AttentionPlanStruct,
     DeviceStruct,
     LinearArgs,
@@ -32,7 +33,7 @@ _ERRORS: dict[int, type[KernelsError]] = {
 
 
 class Library:
-    """The opened library; its functions have the signatures of csrc/api.h."""
+    """The opened library; its functions have the signatures of csrc/api.h and csrc/backward_api.h."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,11 +48,14 @@ class Library:
             raise KernelsUnavailable(
                 f"{path} has ABI version {self.abi}, and this package needs {ABI_VERSION}: run make kernels"
             )
-        self._declare(handle)
+        try:
+            self._declare(handle)
+        except AttributeError as error:
+            raise KernelsUnavailable(f"{path} is older than this package: {error}: run make kernels") from error
 
     def _declare(self, handle: ctypes.CDLL) -> None:
         number, status = ctypes.POINTER(ctypes.c_int32), ctypes.c_int
-        args = ctypes.POINTER(AttentionArgs)
+        args, backward = ctypes.POINTER(AttentionArgs), ctypes.POINTER(AttentionBackwardArgs)
         for name in ("mzt_version", "mzt_architectures", "mzt_last_error"):
             getattr(handle, name).restype = ctypes.c_char_p
         for name, result, arguments in (
@@ -59,6 +63,8 @@ class Library:
             ("mzt_device", status, (ctypes.c_int32, ctypes.POINTER(DeviceStruct))),
             ("mzt_attention_plan", status, (args, ctypes.c_int32, ctypes.POINTER(AttentionPlanStruct))),
             ("mzt_attention_forward", status, (args, ctypes.c_int32, ctypes.c_void_p)),
+            ("mzt_attention_backward_plan", status, (backward, ctypes.c_int32, ctypes.POINTER(AttentionPlanStruct))),
+            ("mzt_attention_backward", status, (backward, ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_quantize", status, (ctypes.POINTER(QuantizeArgs), ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_linear", status, (ctypes.POINTER(LinearArgs), ctypes.c_int32, ctypes.c_void_p)),
         ):
@@ -66,6 +72,7 @@ class Library:
             function.restype, function.argtypes = result, arguments
         self.driver, self.device = handle.mzt_driver, handle.mzt_device
         self.attention_plan, self.attention_forward = handle.mzt_attention_plan, handle.mzt_attention_forward
+        self.backward_plan, self.backward = handle.mzt_attention_backward_plan, handle.mzt_attention_backward
         self.quantize, self.linear = handle.mzt_quantize, handle.mzt_linear
         self._last_error = handle.mzt_last_error
         self.version = str(handle.mzt_version().decode())

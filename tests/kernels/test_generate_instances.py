@@ -22,6 +22,7 @@ def test_they_are_what_the_script_would_write(script):
 
 def test_a_change_is_noticed_and_writing_again_undoes_it(script, monkeypatch, tmp_path):
     monkeypatch.setattr(script, "FOLDER", tmp_path / "instances")
+    monkeypatch.setattr(script, "BACKWARD_FOLDER", tmp_path / "backward")
     assert script.main(["--check"]) == 1
     assert script.main([]) == 0
     assert script.main(["--check"]) == 0
@@ -32,6 +33,13 @@ def test_a_change_is_noticed_and_writing_again_undoes_it(script, monkeypatch, tm
     assert script.main([]) == 0
     assert script.main(["--check"]) == 0
     assert not (tmp_path / "instances" / "old.cu").exists()
+
+
+def test_backward_has_the_head_sizes_of_the_forward(script):
+    assert script.BACKWARD_SHAPES.keys() == script.SHAPES.keys()
+    assert {name for name, _ in script.backward_files()} == {
+        name if name == "all.cpp" else f"backward_{name}" for name, _ in script.files()
+    }
 
 
 def test_the_head_sizes_of_image_models_are_there_in_both_formats(script):

@@ -1,6 +1,6 @@
 """Valid attention arguments, for tests in which no kernel dereferences the pointers."""
 
-from mezzotint_kernels.abi import AttentionArgs, Dtype
+from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, Dtype
 
 
 def attention_args(**changes: object) -> AttentionArgs:
@@ -36,3 +36,14 @@ def packed_attention_args(**changes: object) -> AttentionArgs:
         **dict.fromkeys(("k_stride", "v_stride"), (sized.kv_heads * sized.nk * d, sized.nk * d, d)),
     }
     return attention_args(**strides | changes)
+
+
+def backward_args(**changes: object) -> AttentionBackwardArgs:
+    """Arguments of the backward pass with the tensors of `attention_args`; `changes` override fields."""
+    forward = attention_args()
+    names = {name for name, *_ in AttentionBackwardArgs._fields_} - {"size", "abi"}
+    values = {name: getattr(forward, name) for name, *_ in AttentionArgs._fields_ if name in names}
+    queries, keys = forward.q_stride, forward.k_stride
+    values |= {"lse": 0x50000, "out_gradient": 0x60000, "dq": 0x70000, "dk": 0x80000, "dv": 0x90000}
+    values |= {"out_gradient_stride": queries, "dq_stride": queries, "dk_stride": keys, "dv_stride": keys}
+    return AttentionBackwardArgs(**values | changes)

@@ -24,6 +24,8 @@ INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
 LEFT_OUT = frozenset(
     {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
+    | {f"backward/backward_float16_{size}" for size in (32, 40, 64, 80, 88, 96, 112, 128, 160, 256, 384)}
+    | {f"backward/backward_bfloat16_{size}" for size in (32, 72, 80, 88, 96, 112, 160, 256, 384, 512)}
 )
 
 
@@ -63,7 +65,7 @@ def copy_sources(folder: Path, instances: Iterable[str] = (), keep: Callable[[st
     wanted = set(instances)
     for part in ("csrc", "emulator"):
         shutil.copytree(KERNELS / part, folder / part)
-    for made in (folder / "csrc").glob("*/instances"):
+    for made in (folder / "csrc").glob("**/instances"):
         listing = (made / "all.cpp").read_text("utf-8")
         for path in made.glob("*.cu"):
             if _instance_name(path) in wanted:

@@ -40,6 +40,23 @@ class Int8Params(ctypes.Structure):
     )
 
 
+class BackwardParams(ctypes.Structure):
+    """attention/backward/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        q__k__v__out__out_gradient__lse__lse_gradient__dq__dk__dv=_POINTER,
+        q_stride__k_stride__v_stride__out_stride=_LONG * 3,
+        out_gradient_stride__dq_stride__dk_stride__dv_stride=_LONG * 3,
+        heads__kv_heads__group__nq__nk__head_dim__padded_rows__key_tiles__splits__slices=_INT,
+        causal__ordered=_BOOL,
+        scale__factor=ctypes.c_float,
+        key_lengths__key_mask=_POINTER,
+        key_mask_stride=_LONG,
+        rows__sums=_POINTER,
+        sum_size=_LONG,
+    )
+
+
 class LinearParams(ctypes.Structure):
     """gemm/params.h."""
 
@@ -77,6 +94,7 @@ class QuantizeParams(ctypes.Structure):
 
 # The word in a kernel's name that determines its parameter struct.
 _OF_KERNEL: dict[str, type[ctypes.Structure]] = {
+    "BackwardParams": BackwardParams,
     "ForwardParams": ForwardParams,
     "Int8Params": Int8Params,
     "LinearParams": LinearParams,

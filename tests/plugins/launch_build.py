@@ -30,7 +30,10 @@ SANITIZED = "-Xcompiler=-fsanitize=undefined,-fno-sanitize-recover=all"  # undef
 FLAGS = ("-std=c++17", "-O1", "-Xcompiler=-fPIC,-fvisibility=hidden", SANITIZED, "-Werror=all-warnings", *CODE)
 DEFINED = ("-DMZT_BUILDING", '-DMZT_VERSION="0.1.0"', f'-DMZT_ARCHITECTURES="{WORDS}"')
 # Covers every way of launching: all kinds, slices, extra shared memory, weights of 8 and 4 bits.
-SOME = ("attention/bfloat16_64", "attention/bfloat16_512", "gemm/float16_int4", "gemm/bfloat16_int8")
+SOME = (
+    *("attention/bfloat16_64", "attention/bfloat16_512", "backward/backward_bfloat16_64"),
+    *("backward/backward_bfloat16_512", "gemm/float16_int4", "gemm/bfloat16_int8"),
+)
 
 
 def some_sources(folder: Path) -> Path:

@@ -10,7 +10,14 @@ from typing import ClassVar
 
 from kernel_params import Fields, read_params
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct, LinearArgs, QuantizeArgs, Status
+from mezzotint_kernels.abi import (
+    AttentionArgs,
+    AttentionBackwardArgs,
+    AttentionPlanStruct,
+    LinearArgs,
+    QuantizeArgs,
+    Status,
+)
 from mezzotint_kernels.library import Library
 
 _INT = ctypes.c_int32
@@ -55,6 +62,15 @@ class _Stub(ctypes.Structure):
         *(("driver_version", _INT), ("cards", _INT), ("card", _Card * 4), ("failure", _Failure)),
         *((name, _INT) for name in ("kernels", "calls", "launches")),
         *(("call", _Call * 256), ("launch", _Launch * 32)),
+    ]
+
+
+class BackwardPlanInfo(ctypes.Structure):
+    """The launches of a backward pass that the library would make (stub_plans.cpp)."""
+
+    _fields_: ClassVar[Fields] = [
+        *((name, _INT) for name in ("splits", "part_dim", "tile_m", "threads", "shared_bytes")),
+        *((name, ctypes.c_char * 400) for name in ("prepare", "kernel", "finish")),
     ]
 
 
@@ -188,6 +204,23 @@ class StubCuda:
     def attention(self, args: AttentionArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
         """Launch attention; return the status and the message."""
         return self._said(self.library.attention_forward(ctypes.byref(args), device, stream))
+
+    def backward(self, args: AttentionBackwardArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
+        """Launch attention's backward pass."""
+        return self._said(self.library.backward(ctypes.byref(args), device, stream))
+
+    def backward_plan(self, args: AttentionBackwardArgs, device: int = 0) -> AttentionPlanStruct:
+        """Return the library's plan of a backward pass."""
+        plan = AttentionPlanStruct()
+        self.library.check(self.library.backward_plan(ctypes.byref(args), device, ctypes.byref(plan)))
+        return plan
+
+    def backward_launches(self, args: AttentionBackwardArgs, card: Card) -> BackwardPlanInfo:
+        """Return what the library chooses on a card."""
+        found = BackwardPlanInfo()
+        facts = (card.architecture, card.multiprocessors, card.shared_bytes)
+        assert self._handle.mzt_stub_backward(ctypes.byref(args), *facts, ctypes.byref(found))
+        return found
 
     def linear(self, args: LinearArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
         """Launch a linear layer."""

@@ -2,23 +2,26 @@
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from mezzotint.attention.arguments import check_arguments
+from mezzotint.attention.kernel_tensors import (
+    CAUSAL,
+    DTYPES,
+    INT8_SCORES,
+    Kind,
+    check_layout,
+    kinds_of,
+    strides_of,
+)
 from mezzotint.attention.layout import empty_output, output_strides
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, AttentionLibrary, Unsupported
 
-_DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
-_CAUSAL, _INT8_SCORES = 1, 2  # flags of kernels/csrc/api.h
-_ALIGNMENT = 16  # bytes, required of every row
 _MOST_KINDS = 4096  # limit of the cache, which is cleared when it is full
-
-Kind: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class CompiledAttention:
         self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, int8: bool, with_lse: bool
     ) -> _Prepared:
         scale = q.shape[-1] ** -0.5 if scale is None else scale
-        kind = (scale, masks.causal, int8, with_lse, *_kinds(q, k, v, masks.bias, masks.key_mask, masks.key_lengths))
+        kind = (scale, masks.causal, int8, with_lse, *kinds_of(q, k, v, masks.bias, masks.key_mask, masks.key_lengths))
         prepared = self._prepared.get(kind)
         if prepared is None:
             check_arguments(q, k, v, masks, scale)
@@ -102,7 +105,7 @@ class CompiledAttention:
         arguments = self._library.new_arguments()
         q, k, v, masks = call.q, call.k, call.v, call.masks
         try:
-            _check_layout(self.device_type, q, k, v, masks)
+            check_layout(self.device_type, q, k, v, masks)
             _describe(arguments, call)
             if q.numel() == 0 or k.shape[2] == 0:
                 return _Prepared(arguments)
@@ -138,65 +141,21 @@ def _outputs(q: Tensor, with_lse: bool) -> tuple[Tensor, Tensor | None]:
     return empty_output(q), q.new_empty(q.shape[:3], dtype=torch.float32) if with_lse else None
 
 
-def _kinds(*tensors: Tensor | None) -> list[object]:
-    """Cache key of the tensors: everything except their addresses (only the alignment counts) and contents."""
-    found: list[object] = []
-    for tensor in tensors:
-        if tensor is None:
-            found.append(None)
-        else:
-            found += (tensor.dtype, tensor.device, tensor.shape, tensor.stride())
-            found.append(tensor.data_ptr() % _ALIGNMENT)
-    return found
-
-
-def _check_layout(device_type: str, q: Tensor, k: Tensor, v: Tensor, masks: Masks) -> None:
-    if q.device.type != device_type:
-        raise Unsupported(f"q is on {q.device}; the kernels run on {device_type}")
-    if q.dtype not in (torch.float16, torch.bfloat16):
-        raise Unsupported(f"q is {q.dtype}; the kernels take torch.float16 and torch.bfloat16")
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        _check_rows(name, tensor)
-    key_mask, key_lengths = masks.key_mask, masks.key_lengths
-    if key_mask is not None and key_mask.shape[1] > 1 and key_mask.stride(1) != 1:
-        raise Unsupported(f"key_mask has strides {key_mask.stride()}; the kernels need 1 from key to key")
-    if key_lengths is not None and key_lengths.shape[0] > 1 and key_lengths.stride(0) != 1:
-        raise Unsupported(f"key_lengths has a stride of {key_lengths.stride(0)}; the kernels need 1")
-
-
-def _check_rows(name: str, tensor: Tensor) -> None:
-    if tensor.shape[3] > 1 and tensor.stride(3) != 1:
-        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need 1 along the head")
-    step = _ALIGNMENT // tensor.element_size()
-    if any(stride % step for stride in _strides(tensor)):
-        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need multiples of {step}")
-    past = tensor.data_ptr() % _ALIGNMENT
-    if past:
-        raise Unsupported(f"{name} is misaligned by {past} bytes; the kernels need an alignment of {_ALIGNMENT}")
-
-
-def _strides(tensor: Tensor) -> tuple[int, int, int]:
-    """Strides of batch, head and token; 0 for dimensions of size 1."""
-    sizes, strides = tensor.shape, tensor.stride()
-    first, second, third = (stride if size > 1 else 0 for size, stride in zip(sizes[:3], strides[:3], strict=True))
-    return first, second, third
-
-
 def _describe(arguments: Arguments, call: _Call) -> None:
     """Fill in all arguments except the pointers."""
     q, k, bias, key_mask = call.q, call.k, call.masks.bias, call.masks.key_mask
     arguments.scale = call.scale
-    arguments.flags = (_CAUSAL if call.masks.causal else 0) | (_INT8_SCORES if call.int8 else 0)
-    arguments.dtype = _DTYPES[q.dtype]
+    arguments.flags = (CAUSAL if call.masks.causal else 0) | (INT8_SCORES if call.int8 else 0)
+    arguments.dtype = DTYPES[q.dtype]
     arguments.batch, arguments.heads, arguments.nq, arguments.head_dim = q.shape
     arguments.kv_heads, arguments.nk = k.shape[1:3]
     for name, tensor in (("q", q), ("k", k), ("v", call.v)):
-        getattr(arguments, f"{name}_stride")[:] = _strides(tensor)
+        getattr(arguments, f"{name}_stride")[:] = strides_of(tensor)
     arguments.out_stride[:] = output_strides(q)[:3]
     if key_mask is not None:
         arguments.key_mask_stride = key_mask.stride(0) if key_mask.shape[0] > 1 else 0
     if bias is not None:
-        arguments.bias_dtype = _DTYPES[bias.dtype]
+        arguments.bias_dtype = DTYPES[bias.dtype]
         each = zip(bias.shape, bias.stride(), strict=True)
         arguments.bias_stride[:] = [stride if size > 1 else 0 for size, stride in each]
 

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from mezzotint.attention.arguments import check_arguments
+from mezzotint.attention.backward import gradients
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled_backward import Attended
 from mezzotint.attention.layout import empty_output, output_strides
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
@@ -108,15 +110,21 @@ def _in_layout_of(q: Tensor, out: Tensor) -> Tensor:
     return out if out.stride() == output_strides(q) else empty_output(q).copy_(out)
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:  # noqa: ANN401, ARG001  torch's names
-    ctx.save_for_backward(*inputs[:6])
-    ctx.causal, ctx.scale = inputs[6:8]
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:  # noqa: ANN401  torch's names
+    outputs = output if isinstance(output, tuple) else ()
+    ctx.save_for_backward(*inputs[:6], *outputs)
+    ctx.causal, ctx.scale, ctx.implementation = inputs[6:9]
 
 
 def _gradients(ctx: Any, out: Tensor, lse: Tensor | None = None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-    q, k, v, bias, key_mask, key_lengths = ctx.saved_tensors
+    q, k, v, bias, key_mask, key_lengths, *outputs = ctx.saved_tensors
     masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=ctx.causal)
-    return (*attention_gradients(out, lse, q, k, v, masks, ctx.scale), None, None, None, None, None)
+    if outputs and ctx.implementation == "flash":
+        of = Attended(q=q, k=k, v=v, masks=masks, scale=ctx.scale, out=outputs[0], lse=outputs[1])
+        found = gradients(of, out, lse)
+    else:
+        found = attention_gradients(out, lse, q, k, v, masks, ctx.scale)
+    return (*found, None, None, None, None, None)
 
 
 def _declare() -> torch.library.Library:
@@ -146,9 +154,11 @@ def attention(
 ) -> Tensor:
     """softmax(q k^T * scale + bias) v through torch's dispatcher, for compiled code.
 
-    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; scale defaults to 1 / sqrt(d). Returns `(b, h, nq, d)`.
+    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; scale defaults to 1 / sqrt(d). Returns `(b, h, nq, d)`. If gradients
+    are wanted of `flash`, the LSE is kept for the backward kernels.
     """
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    return torch.ops.mezzotint.attention(  # type: ignore[no-any-return]
-        q, k, v, masks.bias, masks.key_mask, masks.key_lengths, masks.causal, scale, implementation
-    )
+    arguments = q, k, v, masks.bias, masks.key_mask, masks.key_lengths, masks.causal, scale, implementation
+    if implementation == "flash" and torch.is_grad_enabled() and any(each.requires_grad for each in (q, k, v)):
+        return torch.ops.mezzotint.attention_with_lse(*arguments)[0]  # type: ignore[no-any-return]
+    return torch.ops.mezzotint.attention(*arguments)  # type: ignore[no-any-return]

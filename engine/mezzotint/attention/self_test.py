@@ -6,11 +6,13 @@ import torch
 from torch import Tensor
 
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.masks import NO_MASKS, Masks
-from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 
 _INT8_ERROR = 0.05  # relative RMS of the output; normally distributed q and k in 8 bits cause a tenth of it
+_GRADIENT_ERROR = 2.0  # relative RMS of gradients, in steps of the dtype; roundings cause a third of one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,7 @@ class Case:
     nk: int
     head_dim: int
     padded: bool = False
+    grouped: bool = False  # all heads share one of keys, and masking is causal
 
 
 CASES = (
@@ -34,6 +37,8 @@ CASES = (
     Case(name="a transformer's joint attention", batch=1, heads=2, nq=589, nk=589, head_dim=128),
     Case(name="an autoencoder's attention", batch=1, heads=1, nq=1024, nk=1024, head_dim=512),
 )
+
+GROUPED = Case(name="a text encoder's grouped attention", batch=1, heads=4, nq=512, nk=512, head_dim=128, grouped=True)
 
 
 def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch.dtype, *, int8: bool) -> SelfTest:
@@ -48,6 +53,28 @@ def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch
         return deviation(out, float((out - exact).abs().max()), _allowed(exact, dtype), "the reference")
 
     return run_cases(CASES, problem_of)
+
+
+def run_backward_self_test(kernels: CompiledBackward, device: torch.device, dtype: torch.dtype) -> SelfTest:
+    """Likewise for the gradients of every case, and of one with a group of heads and causal masking."""
+
+    def problem_of(case: Case, seed: int) -> str | None:
+        q, k, v, masks = inputs(case, seed, device, dtype)
+        gradient = torch.randn(q.shape, generator=torch.Generator().manual_seed(seed)).to(device, dtype)
+        if case.grouped:
+            k, v, masks = k[:, :1], v[:, :1], Masks(causal=True)
+        scale = q.shape[3] ** -0.5
+        out, lse = attention_reference(q, k, v, masks, scale)
+        found = kernels(
+            Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse), gradient, torch.zeros_like(lse)
+        )
+        exact = attention_gradients(gradient.float(), None, q.float(), k.float(), v.float(), masks, scale)[:3]
+        pairs = list(zip(found, exact, strict=True))
+        error = max(float((ours.float() - right).norm() / right.norm()) for ours, right in pairs)
+        whole = torch.cat([each.flatten() for each in found])
+        return deviation(whole, error, _GRADIENT_ERROR * torch.finfo(dtype).eps, "the reference")
+
+    return run_cases((*CASES, GROUPED), problem_of)
 
 
 def _allowed(exact: Tensor, dtype: torch.dtype) -> float:

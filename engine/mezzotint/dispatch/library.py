@@ -77,6 +77,23 @@ class AttentionLibrary(Protocol):
         """A caller with less overhead for the kinds of calls that it knows; None if there is none."""
 
 
+class BackwardLibrary(Protocol):
+    """The library's functions for attention's backward pass; tests pass a fake."""
+
+    @property
+    def device_type(self) -> str:
+        """Torch's name for the type of devices that it runs on."""
+
+    def new_backward_arguments(self) -> Arguments:
+        """A zeroed argument structure with its size and version filled in."""
+
+    def plan_backward(self, arguments: Arguments, device: int) -> KernelPlan:
+        """The kernel for these arguments; raises Unsupported if there is none."""
+
+    def launch_backward(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue the kernels on a stream of the current device."""
+
+
 class ProductLibrary(Protocol):
     """The library's functions for products with quantized weights; tests pass a fake."""
 
@@ -98,23 +115,26 @@ class ProductLibrary(Protocol):
 
 
 class InstalledKernels:
-    """The package `mezzotint_kernels` as an AttentionLibrary and a ProductLibrary; translates its errors into ours."""
+    """The package `mezzotint_kernels` as all of these libraries; translates its errors into ours."""
 
     device_type = "cuda"
 
     def __init__(self, package: ModuleType) -> None:
         self._package = package
-        self.new_arguments = package.AttentionArgs
+        self.new_arguments, self.new_backward_arguments = package.AttentionArgs, package.AttentionBackwardArgs
         self.new_quantize_arguments, self.new_linear_arguments = package.QuantizeArgs, package.LinearArgs
         self.launch, self._plan = self._translated(package.attention_forward), self._translated(package.attention_plan)
+        self.launch_backward = self._translated(package.attention_backward)
+        self._plan_backward = self._translated(package.attention_backward_plan)
         self.quantize, self.multiply = map(self._translated, (package.quantize_rows, package.linear_forward))
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
         """The kernel for these arguments; raises Unsupported if there is none."""
-        plan = self._plan(arguments, device)
-        if not plan.supported:
-            raise Unsupported(plan.text)
-        return KernelPlan(name=plan.text, workspace_bytes=plan.workspace_bytes)
+        return _supported(self._plan(arguments, device))
+
+    def plan_backward(self, arguments: Arguments, device: int) -> KernelPlan:
+        """The backward kernel for these arguments; raises Unsupported if there is none."""
+        return _supported(self._plan_backward(arguments, device))
 
     def attention_calls(self) -> Calls | None:
         """A caller with less overhead for the kinds of calls that it knows; None if there is none."""
@@ -139,6 +159,12 @@ class InstalledKernels:
             (package.InvalidArgument, ValueError),
         )
         return next((ours(str(error)) for theirs, ours in pairs if isinstance(error, theirs)), LaunchFailed(str(error)))
+
+
+def _supported(plan: Any) -> KernelPlan:  # noqa: ANN401  mezzotint_kernels.AttentionPlan
+    if not plan.supported:
+        raise Unsupported(plan.text)
+    return KernelPlan(name=plan.text, workspace_bytes=plan.workspace_bytes)
 
 
 def installed_package() -> ModuleType | None:

@@ -16,14 +16,7 @@ constexpr int64_t kAlignment = 16;       // bytes; alignment of tensors and stri
 constexpr int64_t kLargest = 1000000000;
 constexpr const char* kAxes[] = {"batch", "head", "token"};
 
-// A tensor of (batch, heads, tokens, head_dim), with its strides.
-struct Tensor {
-    const char* name;
-    const void* pointer;
-    const int64_t* strides;
-    int64_t sizes[3];
-    bool written;
-};
+using Tensor = AttentionTensor;
 
 struct Tensors {
     Tensor each[4];
@@ -102,30 +95,6 @@ MztStatus check_sizes(const MztAttentionArgs& a) {
     return MZT_OK;
 }
 
-MztStatus check_tensor(const Tensor& tensor, int64_t head_dim, Purpose purpose) {
-    if (!has_elements(tensor)) return MZT_OK;
-    if (purpose == Purpose::launch && !tensor.pointer) {
-        return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to device memory", tensor.name);
-    }
-    for (int i = 0; i < 3; ++i) {
-        if (tensor.sizes[i] > 1 && tensor.strides[i] < 0) {
-            return fail(MZT_INVALID_ARGUMENT, "%s_stride[%d] (%s) is %" PRId64 ": give 0 or more", tensor.name, i,
-                        kAxes[i], tensor.strides[i]);
-        }
-    }
-    if (overflows(tensor.sizes, tensor.strides, 3, head_dim, 4)) {
-        return fail(MZT_INVALID_ARGUMENT, "%s_stride is (%" PRId64 ", %" PRId64 ", %" PRId64
-                    "): its last element's offset does not fit into 64 bits", tensor.name, tensor.strides[0],
-                    tensor.strides[1], tensor.strides[2]);
-    }
-    if (tensor.written && overlaps(tensor, head_dim)) {
-        return fail(MZT_INVALID_ARGUMENT, "%s_stride is (%" PRId64 ", %" PRId64 ", %" PRId64
-                    "): elements overlap; give memory of its own to each", tensor.name, tensor.strides[0],
-                    tensor.strides[1], tensor.strides[2]);
-    }
-    return MZT_OK;
-}
-
 MztStatus check_masks(const MztAttentionArgs& a) {
     if (!is_aligned(a.lse, sizeof(float))) {
         return fail(MZT_INVALID_ARGUMENT, "lse is %p: give an address that is a multiple of 4 bytes", (void*)a.lse);
@@ -164,6 +133,41 @@ MztStatus check_bias(const MztAttentionArgs& a) {
     return MZT_OK;
 }
 
+}  // namespace
+
+MztStatus check_version(const void* structure, uint32_t size, const char* what) {
+    if (!structure) return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to the struct", what);
+    uint32_t seen[2];  // its size and version, whatever it actually is
+    std::memcpy(seen, structure, sizeof seen);
+    if (seen[0] == size && seen[1] == MZT_ABI_VERSION) return MZT_OK;
+    return fail(MZT_ABI_MISMATCH, "%s has %u bytes of version %u, and this library (%s) takes %u bytes of version %u: "
+                "install a matching pair", what, seen[0], seen[1], mzt_version(), size, MZT_ABI_VERSION);
+}
+
+MztStatus check_tensor(const Tensor& tensor, int64_t head_dim, Purpose purpose) {
+    if (!has_elements(tensor)) return MZT_OK;
+    if (purpose == Purpose::launch && !tensor.pointer) {
+        return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to device memory", tensor.name);
+    }
+    for (int i = 0; i < 3; ++i) {
+        if (tensor.sizes[i] > 1 && tensor.strides[i] < 0) {
+            return fail(MZT_INVALID_ARGUMENT, "%s_stride[%d] (%s) is %" PRId64 ": give 0 or more", tensor.name, i,
+                        kAxes[i], tensor.strides[i]);
+        }
+    }
+    if (overflows(tensor.sizes, tensor.strides, 3, head_dim, 4)) {
+        return fail(MZT_INVALID_ARGUMENT, "%s_stride is (%" PRId64 ", %" PRId64 ", %" PRId64
+                    "): its last element's offset does not fit into 64 bits", tensor.name, tensor.strides[0],
+                    tensor.strides[1], tensor.strides[2]);
+    }
+    if (tensor.written && overlaps(tensor, head_dim)) {
+        return fail(MZT_INVALID_ARGUMENT, "%s_stride is (%" PRId64 ", %" PRId64 ", %" PRId64
+                    "): elements overlap; give memory of its own to each", tensor.name, tensor.strides[0],
+                    tensor.strides[1], tensor.strides[2]);
+    }
+    return MZT_OK;
+}
+
 // The kernels read and write 16 bytes at a time.
 MztStatus check_alignment(const Tensor& tensor, int64_t element_bytes) {
     if (!is_aligned(tensor.pointer, kAlignment)) {
@@ -179,17 +183,6 @@ MztStatus check_alignment(const Tensor& tensor, int64_t element_bytes) {
         }
     }
     return MZT_OK;
-}
-
-}  // namespace
-
-MztStatus check_version(const void* structure, uint32_t size, const char* what) {
-    if (!structure) return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to the struct", what);
-    uint32_t seen[2];  // its size and version, whatever it actually is
-    std::memcpy(seen, structure, sizeof seen);
-    if (seen[0] == size && seen[1] == MZT_ABI_VERSION) return MZT_OK;
-    return fail(MZT_ABI_MISMATCH, "%s has %u bytes of version %u, and this library (%s) takes %u bytes of version %u: "
-                "install a matching pair", what, seen[0], seen[1], mzt_version(), size, MZT_ABI_VERSION);
 }
 
 MztStatus find_mistake(const MztAttentionArgs& args, Purpose purpose) {

@@ -10,6 +10,19 @@ enum class Purpose {
     launch
 };
 
+// A tensor of (batch, heads, tokens, head_dim), with its strides.
+struct AttentionTensor {
+    const char* name;
+    const void* pointer;
+    const int64_t* strides;
+    int64_t sizes[3];
+    bool written;
+};
+
+// Find a mistake in a tensor, and whether its rows are aligned as the kernels need them.
+MztStatus check_tensor(const AttentionTensor& tensor, int64_t head_dim, Purpose purpose);
+MztStatus check_alignment(const AttentionTensor& tensor, int64_t element_bytes);
+
 // Check for a struct of exactly this version; null and other versions are reported. `what` names the argument.
 MztStatus check_version(const void* structure, uint32_t size, const char* what);
 

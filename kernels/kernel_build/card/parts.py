@@ -28,6 +28,7 @@ PARTS = (
     Part(name="tests-quantize", kind="tests", words=(f"{_KERNELS}/test_quantize_gpu.py",), limits=_TESTS),
     Part(name="tests-linear", kind="tests", words=(f"{_KERNELS}/test_gemm_gpu.py",), limits=_TESTS),
     Part(name="tests-attention", kind="tests", words=(f"{_KERNELS}/test_attention_gpu.py",), limits=_TESTS),
+    Part(name="tests-backward", kind="tests", words=(f"{_KERNELS}/test_attention_backward_gpu.py",), limits=_TESTS),
     Part(
         name="tests-engine",
         kind="tests",

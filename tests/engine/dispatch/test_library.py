@@ -30,7 +30,8 @@ def package(info=SOUND, error=None, supported=True):
             raise error
         return SimpleNamespace(supported=supported, text="flash_d64", workspace_bytes=7)
 
-    functions = ("attention_plan", "attention_forward", "quantize_rows", "linear_forward")
+    functions = ("attention_plan", "attention_forward", "attention_backward_plan", "attention_backward")
+    functions += ("quantize_rows", "linear_forward")
     names = {name: getattr(mezzotint_kernels, name) for name in mezzotint_kernels.__all__}
     return SimpleNamespace(**(names | dict.fromkeys(functions, call) | {"info": lambda: info}), calls=calls)
 
@@ -44,6 +45,19 @@ def test_a_plan_and_a_launch():
     assert (plan.name, plan.workspace_bytes) == ("flash_d64", 7)
     library.launch(arguments, 1, 7)
     assert given.calls == [(arguments, 0), (arguments, 1, 7)]
+
+
+def test_a_plan_and_a_launch_of_the_backward_pass():
+    given = package()
+    library = open_installed(lambda: given)
+    arguments = library.new_backward_arguments()
+    assert isinstance(arguments, mezzotint_kernels.AttentionBackwardArgs)
+    plan = library.plan_backward(arguments, 0)
+    assert (plan.name, plan.workspace_bytes) == ("flash_d64", 7)
+    library.launch_backward(arguments, 1, 7)
+    assert given.calls == [(arguments, 0), (arguments, 1, 7)]
+    with pytest.raises(Unsupported, match="flash_d64"):
+        InstalledKernels(package(supported=False)).plan_backward("arguments", 0)
 
 
 def test_products_reach_the_package():

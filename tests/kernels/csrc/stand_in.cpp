@@ -4,6 +4,7 @@
 
 #include "api/cuda_runtime.h"
 #include "attention/attention.h"
+#include "attention/backward/backward.h"
 #include "gemm/gemm.h"
 #include "quantize/quantize.h"
 
@@ -70,6 +71,23 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
 }
 
 int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan, void* stream) {
+    ++state.launches;
+    state.kernel = plan.kernel;
+    state.nq = args.nq;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+BackwardPlan plan_backward(const MztAttentionBackwardArgs& args, const DeviceFacts& device) {
+    ++state.plans;
+    state.architecture = device.architecture;
+    BackwardPlan plan{state.supported != 0, 7, 1, state.workspace_bytes, ""};
+    std::snprintf(plan.text, sizeof plan.text, state.supported ? "paper backward d%lld" : "head_dim is %lld",
+                  static_cast<long long>(args.head_dim));
+    return plan;
+}
+
+int launch_backward(const MztAttentionBackwardArgs& args, const BackwardPlan& plan, void* stream) {
     ++state.launches;
     state.kernel = plan.kernel;
     state.nq = args.nq;

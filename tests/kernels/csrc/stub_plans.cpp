@@ -1,6 +1,8 @@
 // What the library plans, for tests that compare it with what was launched.
 #include <cstdio>
 
+#include "attention/backward/choose.h"
+#include "attention/backward/passes.h"
 #include "attention/choose.h"
 #include "attention/int8/passes.h"
 #include "attention/int8/workspace.h"
@@ -17,9 +19,30 @@ struct StubPlan {
     char kernel[400];
 };
 
-static void name_kernel(StubPlan& plan, const void* entry) {
+struct StubBackwardPlan {
+    int32_t splits, part_dim, tile_m, threads, shared_bytes;
+    char prepare[400], kernel[400], finish[400];
+};
+
+static void name_entry(char (&name)[400], const void* entry) {
     const stub::Kernel* kernel = stub::find_kernel(entry);
-    std::snprintf(plan.kernel, sizeof plan.kernel, "%s", kernel ? kernel->name.c_str() : "");
+    std::snprintf(name, sizeof name, "%s", kernel ? kernel->name.c_str() : "");
+}
+
+static void name_kernel(StubPlan& plan, const void* entry) { name_entry(plan.kernel, entry); }
+
+// The backward pass's plan on a device of that architecture; 0 when there is none.
+MZT_API int32_t mzt_stub_backward(const MztAttentionBackwardArgs* args, int32_t architecture, int32_t multiprocessors,
+                                  int32_t shared_bytes, StubBackwardPlan* plan) {
+    const BackwardPlan chosen = plan_backward(*args, {architecture, multiprocessors, shared_bytes});
+    const backward_pass::Instance* found = chosen.supported ? backward_pass::instance_of(chosen.kernel) : nullptr;
+    if (!found) return 0;
+    *plan = {chosen.splits, found->part_dim, found->tile_m, found->threads, found->shared_bytes, "", "", ""};
+    const backward_pass::Passes passes = backward_pass::passes_of(found->dtype);
+    name_entry(plan->prepare, passes.prepare);
+    name_entry(plan->kernel, found->entry);
+    name_entry(plan->finish, passes.finish);
+    return 1;
 }
 
 // 0 when there is no instance of that number.

@@ -1,4 +1,4 @@
-"""The structs of abi.py against those that a C compiler lays out from csrc/api.h."""
+"""The structs of abi.py against those that a C compiler lays out from csrc/api.h and csrc/backward_api.h."""
 
 import ctypes
 import re
@@ -12,6 +12,7 @@ pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 
 STRUCTS = {
     "MztAttentionArgs": abi.AttentionArgs,
+    "MztAttentionBackwardArgs": abi.AttentionBackwardArgs,
     "MztAttentionPlan": abi.AttentionPlanStruct,
     "MztQuantizeArgs": abi.QuantizeArgs,
     "MztLinearArgs": abi.LinearArgs,
@@ -27,17 +28,23 @@ ENUMS = {
 
 @pytest.fixture(scope="module")
 def header(root):
-    return (root / "kernels/csrc/api.h").read_text("utf-8")
+    return "".join((root / "kernels/csrc" / name).read_text("utf-8") for name in ("api.h", "backward_api.h"))
 
 
 @pytest.fixture(scope="module")
 def compiled(root, tmp_path_factory):
-    """Run a C program that prints lines of words, as the compiler sees api.h."""
+    """Run a C program that prints lines of words, as the compiler sees the headers."""
     folder = tmp_path_factory.mktemp("layout")
 
     def run(statements):
         source = folder / "layout.c"
-        lines = ["#include <stddef.h>", "#include <stdio.h>", '#include "api.h"', "int main(void) {", *statements]
+        lines = [
+            "#include <stddef.h>",
+            "#include <stdio.h>",
+            '#include "backward_api.h"',
+            "int main(void) {",
+            *statements,
+        ]
         source.write_text("\n".join([*lines, "return 0; }"]))
         flags = ["-std=c99", "-pedantic", "-Wall", "-Werror", f"-I{root / 'kernels/csrc'}"]
         subprocess.run(["gcc", *flags, "-o", folder / "layout", source], check=True)

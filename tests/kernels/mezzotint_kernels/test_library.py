@@ -69,6 +69,7 @@ def test_what_is_no_library_is_told(tmp_path):
     [
         ("int other(void) { return 1; }", "is no library of Mezzotint's kernels"),
         ("unsigned mzt_abi_version(void) { return 2; }", "has ABI version 2, and this package needs 1"),
+        ("unsigned mzt_abi_version(void) { return 1; }", "is older than this package.*run make kernels"),
     ],
 )
 def test_another_library_or_version_is_told(tmp_path, code, words):

@@ -1,0 +1,54 @@
+"""Gradients of attention: by the backward kernels where they are installed and pass their test, else in plain torch."""
+
+import functools
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.compiled_backward import Attended, CompiledBackward
+from mezzotint.attention.reference import attention_gradients
+from mezzotint.dispatch.library import LaunchFailed, Unsupported, open_installed
+from mezzotint.dispatch.registry import KernelBackend
+from mezzotint.dispatch.self_test import SelfTest
+from mezzotint.gpu import runs_kernels
+
+_SHORT = ("float16", "bfloat16")
+
+
+@functools.cache
+def backward_backend() -> KernelBackend[CompiledBackward]:
+    """Return the installed backward kernels, which are tested once per device and dtype."""
+    return KernelBackend(
+        open_kernels=lambda: CompiledBackward(open_installed()),
+        test=_self_test,
+        wrong_device=lambda device: None if runs_kernels(device, "cuda") else f"the device is {device}",
+        wrong_dtype=lambda dtype: None if dtype in _SHORT else f"the dtype is {dtype}",
+    )
+
+
+def gradients_by_kernels(
+    of: Attended, gradient: Tensor, lse_gradient: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor] | None:
+    """Gradients of q, k and v by the kernels; None if they cannot be used here."""
+    dtype = str(of.q.dtype).removeprefix("torch.")
+    kernels, problem = backward_backend().usable(str(of.q.device), dtype)
+    if kernels is None or problem is not None:
+        return None
+    try:
+        return kernels(of, gradient, lse_gradient)
+    except (Unsupported, LaunchFailed):
+        return None
+
+
+def gradients(of: Attended, gradient: Tensor, lse_gradient: Tensor | None) -> tuple[Tensor | None, ...]:
+    """Gradients of q, k, v and bias, from those of output and LSE; plain torch does what the kernels do not."""
+    found = gradients_by_kernels(of, gradient, lse_gradient)
+    if found is not None:
+        return (*found, None)
+    return attention_gradients(gradient, lse_gradient, of.q, of.k, of.v, of.masks, of.scale)
+
+
+def _self_test(kernels: CompiledBackward, device: torch.device, dtype: torch.dtype) -> SelfTest:
+    from mezzotint.attention.self_test import run_backward_self_test
+
+    return run_backward_self_test(kernels, device, dtype)

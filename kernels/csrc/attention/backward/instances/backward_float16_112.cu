@@ -1,0 +1,13 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint::backward_pass {
+
+static const Instance k_backward_float16_112[] = {
+    instance<float16, 112, Shape<1, 8, 32, 2>>(),
+    instance<float16, 112, Shape<1, 4, 32, 2>>(),
+};
+
+InstanceList list_backward_float16_112() { return {k_backward_float16_112, sizeof k_backward_float16_112 / sizeof *k_backward_float16_112}; }
+
+}  // namespace mezzotint::backward_pass

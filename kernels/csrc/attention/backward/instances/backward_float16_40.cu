@@ -1,0 +1,13 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint::backward_pass {
+
+static const Instance k_backward_float16_40[] = {
+    instance<float16, 40, Shape<1, 8, 64, 2>>(),
+    instance<float16, 40, Shape<1, 4, 64, 2>>(),
+};
+
+InstanceList list_backward_float16_40() { return {k_backward_float16_40, sizeof k_backward_float16_40 / sizeof *k_backward_float16_40}; }
+
+}  // namespace mezzotint::backward_pass
