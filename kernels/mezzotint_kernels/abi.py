@@ -67,6 +67,24 @@ class _Versioned(ctypes.Structure):
         self.abi = ABI_VERSION
 
 
+_ATTENTION: Fields = (  # both passes begin with these
+    ("size", ctypes.c_uint32),
+    ("abi", ctypes.c_uint32),
+    ("dtype", ctypes.c_uint32),
+    ("flags", ctypes.c_uint32),
+    ("batch", ctypes.c_int64),
+    ("heads", ctypes.c_int64),
+    ("kv_heads", ctypes.c_int64),
+    ("nq", ctypes.c_int64),
+    ("nk", ctypes.c_int64),
+    ("head_dim", ctypes.c_int64),
+    ("q", ctypes.c_void_p),
+    ("k", ctypes.c_void_p),
+    ("v", ctypes.c_void_p),
+    ("out", ctypes.c_void_p),
+)
+
+
 class AttentionArgs(_Versioned):
     """MztAttentionArgs: addresses as integers (0 or None for null), strides in elements."""
 
@@ -98,20 +116,7 @@ class AttentionArgs(_Versioned):
     workspace_bytes: int
 
     _fields_: ClassVar[Fields] = (
-        ("size", ctypes.c_uint32),
-        ("abi", ctypes.c_uint32),
-        ("dtype", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("batch", ctypes.c_int64),
-        ("heads", ctypes.c_int64),
-        ("kv_heads", ctypes.c_int64),
-        ("nq", ctypes.c_int64),
-        ("nk", ctypes.c_int64),
-        ("head_dim", ctypes.c_int64),
-        ("q", ctypes.c_void_p),
-        ("k", ctypes.c_void_p),
-        ("v", ctypes.c_void_p),
-        ("out", ctypes.c_void_p),
+        *_ATTENTION,
         ("lse", ctypes.c_void_p),
         ("q_stride", _Three),
         ("k_stride", _Three),
@@ -166,20 +171,7 @@ class AttentionBackwardArgs(_Versioned):
     workspace_bytes: int
 
     _fields_: ClassVar[Fields] = (
-        ("size", ctypes.c_uint32),
-        ("abi", ctypes.c_uint32),
-        ("dtype", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("batch", ctypes.c_int64),
-        ("heads", ctypes.c_int64),
-        ("kv_heads", ctypes.c_int64),
-        ("nq", ctypes.c_int64),
-        ("nk", ctypes.c_int64),
-        ("head_dim", ctypes.c_int64),
-        ("q", ctypes.c_void_p),
-        ("k", ctypes.c_void_p),
-        ("v", ctypes.c_void_p),
-        ("out", ctypes.c_void_p),
+        *_ATTENTION,
         ("out_gradient", ctypes.c_void_p),
         ("lse", ctypes.c_void_p),
         ("lse_gradient", ctypes.c_void_p),

@@ -1,6 +1,9 @@
 """The kernels' instances on the emulator, by number, like `kernel_build.card.forced` on a GPU."""
 
 import ctypes
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from emulated_kernels import Emulator, _Report
 from emulated_linear import LinearEmulator
@@ -11,6 +14,8 @@ from kernel_build.card.forced import instance_of
 from mezzotint.dispatch.library import KernelPlan, Unsupported
 from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
 from mezzotint_kernels.errors import KernelsError
+
+T = TypeVar("T")
 
 COMPILED = {"bfloat16_64", "bfloat16_int8", "bfloat16_int4"}
 CARD = (80, 108, 163 * 1024)  # the device that is planned for
@@ -85,3 +90,14 @@ def emulated_products():
     """Return the linear library and its instances."""
     path = build_some()
     return EmulatedProducts(path), EmulatedInstances(path)
+
+
+def in_turn(able: Mapping[T, Sequence[int]]) -> dict[T, int]:
+    """Choose for each problem one of the instances that can do it, so that all have their turn, the rare ones first."""
+    wanted = Counter(number for numbers in able.values() for number in numbers)
+    used: Counter[int] = Counter()
+    chosen = {}
+    for problem, numbers in able.items():
+        chosen[problem] = min(numbers, key=lambda number: (used[number], wanted[number]))
+        used[chosen[problem]] += 1
+    return chosen

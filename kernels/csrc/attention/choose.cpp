@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "../choice.h"
 #include "int8/workspace.h"
 
 namespace mezzotint {
@@ -62,18 +63,9 @@ const char* name_of(Kind kind) {
     return kind == Kind::int8 ? "int8" : kind == Kind::short_keys ? "short keys" : "forward";
 }
 
-const char* name_of(MztDtype dtype) { return dtype == MZT_FLOAT16 ? "float16" : "bfloat16"; }
-
 }  // namespace
 
-const Instance* instance_of(uint32_t number) {
-    for (int list = 0; list < instance_lists(); ++list) {
-        const InstanceList instances = instance_list(list);
-        if (number < static_cast<uint32_t>(instances.count)) return instances.first + number;
-        number -= instances.count;
-    }
-    return nullptr;
-}
+const Instance* instance_of(uint32_t number) { return find_instance(instance_lists(), instance_list, number); }
 
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (instance.shared_bytes > device.shared_bytes) return false;
@@ -132,14 +124,7 @@ double cost_of(const Instance& instance, const MztAttentionArgs& args, const Dev
 
 namespace {
 
-struct Choice {
-    const Instance* best = nullptr;
-    uint32_t number = 0;
-    double cost = 0;
-    bool too_large = false;  // an instance would fit if the grid were not too large
-};
-
-void consider(Choice& choice, const Instance& instance, uint32_t number, const MztAttentionArgs& args,
+void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztAttentionArgs& args,
               const DeviceFacts& device, const Swept* swept) {
     if (!serves(instance, args) || !runs_on(instance, device)) return;
     if (!fits_grid(instance, args)) {
@@ -147,30 +132,22 @@ void consider(Choice& choice, const Instance& instance, uint32_t number, const M
         return;
     }
     const double cost = swept && names(*swept, instance) ? 0 : cost_of(instance, args, device);
-    if (choice.best && cost >= choice.cost) return;
-    choice.best = &instance;
-    choice.number = number;
-    choice.cost = cost;
+    choice.offer(instance, number, cost);
 }
 
-// Called at every launch, so it scans the lists once, without lookups by number.
-Choice choose(const MztAttentionArgs& args, const DeviceFacts& device) {
-    Choice choice;
+Choice<Instance> choose(const MztAttentionArgs& args, const DeviceFacts& device) {
+    Choice<Instance> choice;
     const Swept* swept = find_swept(args, device);
-    uint32_t number = 0;
-    for (int list = 0; list < instance_lists(); ++list) {
-        const InstanceList instances = instance_list(list);
-        for (int each = 0; each < instances.count; ++each) {
-            consider(choice, instances.first[each], number++, args, device, swept);
-        }
-    }
+    visit_instances(instance_lists(), instance_list, [&](const Instance& instance, uint32_t number) {
+        consider(choice, instance, number, args, device, swept);
+    });
     return choice;
 }
 
 }  // namespace
 
 void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
-    const Choice choice = choose(args, device);
+    const Choice<Instance> choice = choose(args, device);
     const Instance* best = choice.best;
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     plan.kernel = choice.number;

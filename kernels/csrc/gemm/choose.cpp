@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../choice.h"
+
 namespace mezzotint {
 
 namespace gemm {
@@ -51,14 +53,7 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
            static_cast<uint32_t>(instance.dtype) == args.dtype;
 }
 
-struct Choice {
-    const Instance* best = nullptr;
-    uint32_t number = 0;
-    double cost = 0;
-    bool too_large = false;  // an instance would fit if the grid were not too large
-};
-
-void consider(Choice& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
+void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
               const DeviceFacts& device) {
     if (!serves(instance, args) || !runs_on(instance, device)) return;
     if (blocks_of(instance, args) > INT32_MAX) {
@@ -66,37 +61,20 @@ void consider(Choice& choice, const Instance& instance, uint32_t number, const M
         return;
     }
     const double cost = cost_of(instance, args, device);
-    if (choice.best && cost >= choice.cost) return;
-    choice.best = &instance;
-    choice.number = number;
-    choice.cost = cost;
+    choice.offer(instance, number, cost);
 }
 
-// Called at every launch, so it scans the lists once, without lookups by number.
-Choice choose(const MztLinearArgs& args, const DeviceFacts& device) {
-    Choice choice;
-    uint32_t number = 0;
-    for (int list = 0; list < instance_lists(); ++list) {
-        const InstanceList instances = instance_list(list);
-        for (int each = 0; each < instances.count; ++each) {
-            consider(choice, instances.first[each], number++, args, device);
-        }
-    }
+Choice<Instance> choose(const MztLinearArgs& args, const DeviceFacts& device) {
+    Choice<Instance> choice;
+    visit_instances(instance_lists(), instance_list, [&](const Instance& instance, uint32_t number) {
+        consider(choice, instance, number, args, device);
+    });
     return choice;
 }
 
-const char* name_of(uint32_t dtype) { return dtype == MZT_FLOAT16 ? "float16" : "bfloat16"; }
-
 }  // namespace
 
-const Instance* instance_of(uint32_t number) {
-    for (int list = 0; list < instance_lists(); ++list) {
-        const InstanceList instances = instance_list(list);
-        if (number < static_cast<uint32_t>(instances.count)) return instances.first + number;
-        number -= instances.count;
-    }
-    return nullptr;
-}
+const Instance* instance_of(uint32_t number) { return find_instance(instance_lists(), instance_list, number); }
 
 int shared_bytes_on(const Instance& instance, int architecture) {
     return architecture >= 80 ? instance.shared_bytes : instance.turing_shared_bytes;
@@ -160,14 +138,14 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
 }  // namespace gemm
 
 void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPlan& plan) {
-    const gemm::Choice choice = gemm::choose(args, device);
+    const Choice<gemm::Instance> choice = gemm::choose(args, device);
     const gemm::Instance* best = choice.best;
     plan = LinearPlan{best != nullptr, choice.number, 0, ""};
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        std::snprintf(plan.text, sizeof plan.text, "linear w%da8 %s %dx%d", bits, gemm::name_of(args.dtype),
-                      best->tile_m, best->tile_n);
+        std::snprintf(plan.text, sizeof plan.text, "linear w%da8 %s %dx%d", bits,
+                      name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "%lld rows of %lld columns are more than a card's grid of blocks takes",
@@ -175,7 +153,7 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     } else {
         std::snprintf(plan.text, sizeof plan.text,
                       "no product with %d-bit weights in %s on architecture %d with %d bytes of shared memory", bits,
-                      gemm::name_of(args.dtype), device.architecture, device.shared_bytes);
+                      name_of(static_cast<MztDtype>(args.dtype)), device.architecture, device.shared_bytes);
     }
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import planted_bugs
 import pytest
 from launch_build import build, some_sources
 from launch_cases import (
@@ -321,10 +322,7 @@ BUGS = {
 def plant(folder, bug):
     """A copy of the sources with the mistake in it."""
     sources = some_sources(folder)
-    path = sources / "csrc" / bug.file
-    text = path.read_text("utf-8")
-    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
-    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
+    planted_bugs.plant(sources, bug.file, bug.text, bug.becomes)
     return sources
 
 

@@ -2,12 +2,12 @@
 
 import itertools
 import random
-from collections import Counter
 
 import pytest
 import torch
 from backward_tiles import Tiles, gradients_by_tiles
 from emulated_backward import GRADIENTS, BackwardEmulator, BackwardTensors, Case, judge
+from emulated_instances import in_turn
 from emulated_kernels import Problem
 from emulator_build import LEFT_OUT
 
@@ -92,12 +92,7 @@ def emulator(emulated):
 def choice(quick_library):
     """For each case one of its instances, so that all instances have their turn."""
     emulator = BackwardEmulator(quick_library)
-    used = Counter()
-    chosen = {}
-    for case in FUZZED:
-        chosen[case] = min(emulator.numbers(case), key=lambda number: used[number])
-        used[chosen[case]] += 1
-    return chosen
+    return in_turn({case: emulator.numbers(case) for case in FUZZED})
 
 
 def check(emulator, case, number):

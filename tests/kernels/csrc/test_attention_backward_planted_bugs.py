@@ -1,15 +1,13 @@
-"""Mistakes that backward kernels are made with, planted one at a time: each must be seen on the emulator.
+"""Mistakes that backward kernels are made with, planted one at a time: each must be seen on the emulator."""
 
-As in test_attention_planted_bugs.py: where a mistake's text has gone the test fails.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 import torch
 from emulated_backward import BackwardEmulator, Case
 from emulated_kernels import Problem
 from emulator_build import build, copy_sources
+from planted_bugs import Bug
 
 pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
@@ -37,170 +35,165 @@ MAINLOOP, KERNEL, ROWS = (f"attention/backward/{name}.h" for name in ("mainloop"
 TRAITS, ACCUMULATE = "attention/backward/traits.h", "attention/backward/accumulate.h"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
-    """A mistake, and what shows it."""
-
-    file: str  # below csrc
-    text: str  # stands there once
-    becomes: str
-    cases: tuple[Case, ...]
-    error: str = ""  # what the emulator says, where it is not numbers that are wrong
-
-
 BUGS = {
     "delta is left out": Bug(
-        file=MAINLOOP, text=" - of.at[each % 2 * 2 + 1]);", becomes=" - 0 * of.at[each % 2 * 2 + 1]);", cases=PLAIN
+        file=MAINLOOP, text=" - of.at[each % 2 * 2 + 1]);", becomes=" - 0 * of.at[each % 2 * 2 + 1]);", problems=PLAIN
     ),
     "delta is the other query's": Bug(
-        file=MAINLOOP, text=" - of.at[each % 2 * 2 + 1]);", becomes=" - of.at[1]);", cases=PLAIN
+        file=MAINLOOP, text=" - of.at[each % 2 * 2 + 1]);", becomes=" - of.at[1]);", problems=PLAIN
     ),
     "delta of two lanes of eight": Bug(
-        file=ROWS, text="mask < kLanesPerRow;", becomes="mask < kLanesPerRow / 2;", cases=PLAIN
+        file=ROWS, text="mask < kLanesPerRow;", becomes="mask < kLanesPerRow / 2;", problems=PLAIN
     ),
     "the gradient of the sums is added": Bug(
         file=ROWS,
         text="sum -= params.lse_gradient[index];",
         becomes="sum += params.lse_gradient[index];",
-        cases=(SUMS,),
+        problems=(SUMS,),
     ),
     "a row that sees nothing has weights": Bug(
-        file=ROWS, text="sees ? lse * kLog2E : INFINITY", becomes="lse * kLog2E", cases=(LENGTHS, MASKED)
+        file=ROWS, text="sees ? lse * kLog2E : INFINITY", becomes="lse * kLog2E", problems=(LENGTHS, MASKED)
     ),
     "queries that do not exist have weights": Bug(
         file=ROWS,
         text="exists ? params.lse[index] : -INFINITY",
         becomes="exists ? params.lse[index] : -1e30f",
-        cases=PLAIN,
+        problems=PLAIN,
     ),
     "the logarithm is taken as it is": Bug(
-        file=ROWS, text="sees ? lse * kLog2E : INFINITY", becomes="sees ? lse : INFINITY", cases=PLAIN
+        file=ROWS, text="sees ? lse * kLog2E : INFINITY", becomes="sees ? lse : INFINITY", problems=PLAIN
     ),
     "keys' gradients without the scale": Bug(
-        file=KERNEL, text="place, first_key, params.scale);", becomes="place, first_key, 1);", cases=PLAIN
+        file=KERNEL, text="place, first_key, params.scale);", becomes="place, first_key, 1);", problems=PLAIN
     ),
     "values' gradients with the scale": Bug(
-        file=KERNEL, text="place, first_key, 1);", becomes="place, first_key, params.scale);", cases=PLAIN
+        file=KERNEL, text="place, first_key, 1);", becomes="place, first_key, params.scale);", problems=PLAIN
     ),
     "queries' gradients without the scale": Bug(
-        file=ROWS, text="sums[2 * word] * params.scale,", becomes="sums[2 * word],", cases=PLAIN
+        file=ROWS, text="sums[2 * word] * params.scale,", becomes="sums[2 * word],", problems=PLAIN
     ),
     "a ragged key has a part": Bug(
-        file=MAINLOOP, text="key < limit &&", becomes="key < limit + params_.nk &&", cases=(LENGTHS,)
+        file=MAINLOOP, text="key < limit &&", becomes="key < limit + params_.nk &&", problems=(LENGTHS,)
     ),
     "values beyond the length are read": Bug(
         file=MAINLOOP,
         text="params_.v_stride.token, first_key_, limit);",
         becomes="params_.v_stride.token, first_key_, limit + 1);",
-        cases=(LENGTHS,),
+        problems=(LENGTHS,),
     ),
-    "one key too many": Bug(file=MAINLOOP, text="key < limit &&", becomes="key <= limit &&", cases=(LENGTHS,)),
+    "one key too many": Bug(file=MAINLOOP, text="key < limit &&", becomes="key <= limit &&", problems=(LENGTHS,)),
     "the mask of another batch": Bug(
         file=MAINLOOP,
         text="params_.key_mask + batch() * params_.key_mask_stride",
         becomes="params_.key_mask + 0 * params_.key_mask_stride",
-        cases=(MASKED,),
+        problems=(MASKED,),
     ),
     "a tile with a hidden key is taken for plain": Bug(
-        file=MAINLOOP, text="hides_ = ballot(hidden) != 0;", becomes="hides_ = ballot(hidden) == ~0u;", cases=(MASKED,)
+        file=MAINLOOP,
+        text="hides_ = ballot(hidden) != 0;",
+        becomes="hides_ = ballot(hidden) == ~0u;",
+        problems=(MASKED,),
     ),
     "the causal edge is off by one": Bug(
         file=MAINLOOP,
         text="params_.causal ? key - (params_.nk - params_.nq) : 0;",
         becomes="params_.causal ? key - (params_.nk - params_.nq) + 1 : 0;",
-        cases=(CAUSAL,),
+        problems=(CAUSAL,),
     ),
     "one tile too few is masked": Bug(
         file=MAINLOOP,
         text="first_key_ + Shape::tile_m - 1;",
         becomes="first_key_ - 1;",
-        cases=(CAUSAL, Case(problem=replace(CAUSAL.problem, nq=150, nk=128))),
+        problems=(CAUSAL, Case(problem=replace(CAUSAL.problem, nq=150, nk=128))),
     ),
     "the first tile that sees a key is left out": Bug(
         file=MAINLOOP,
         text="(first_seen > 0 ? first_seen : 0) / Shape::tile_n;",
         becomes="((first_seen > 0 ? first_seen : 0) + Shape::tile_n - 1) / Shape::tile_n;",
-        cases=(CAUSAL,),
+        problems=(CAUSAL,),
     ),
     "only the first head of a group": Bug(
-        file=MAINLOOP, text="while (now.head < params_.group) {", becomes="while (now.head < 1) {", cases=(GROUPED,)
+        file=MAINLOOP, text="while (now.head < params_.group) {", becomes="while (now.head < 1) {", problems=(GROUPED,)
     ),
     "heads of a group in the wrong order": Bug(
         file=MAINLOOP,
         text="anew(place_.kv_head) * params_.group + at.head;",
         becomes="anew(place_.kv_head) + at.head * params_.kv_heads;",
-        cases=(GROUPED,),
+        problems=(GROUPED,),
     ),
     "queries and gradients are not waited for": Bug(
-        file=MAINLOOP, text="wait_copies<Architecture, 0>();", becomes="wait_copies<Architecture, 1>();", cases=PLAIN
+        file=MAINLOOP, text="wait_copies<Architecture, 0>();", becomes="wait_copies<Architecture, 1>();", problems=PLAIN
     ),
     "no barrier before queries are read": Bug(
         file=MAINLOOP,
         text="        barrier();  // Q(j) and dO(j) are there for all, and all are done with dS(j-1)\n",
         becomes="",
-        cases=(*PLAIN, *STUBBORN),
+        problems=(*PLAIN, *STUBBORN),
     ),
     "no barrier before gradients of scores are read": Bug(
         file=MAINLOOP,
         text="        barrier();  // dS(j) is there for all, and all are done with Q(j) and dO(j)\n",
         becomes="",
-        cases=(*PLAIN, *STUBBORN),
+        problems=(*PLAIN, *STUBBORN),
     ),
     "the next queries are copied before all are done with these": Bug(
         file=MAINLOOP,
         text="        barrier();  // dS(j) is there for all, and all are done with Q(j) and dO(j)\n"
         "        if constexpr (Shape::stages == 1) load_queries(next, 0);\n",
         becomes="        if constexpr (Shape::stages == 1) load_queries(next, 0);\n        barrier();\n",
-        cases=SINGLE,
+        problems=SINGLE,
     ),
     "one place for two tiles of queries": Bug(
-        file=MAINLOOP, text="load_queries(next, 1 - stage);", becomes="load_queries(next, stage);", cases=PLAIN
+        file=MAINLOOP, text="load_queries(next, 1 - stage);", becomes="load_queries(next, stage);", problems=PLAIN
     ),
     "keys are copied before all are done with those before": Bug(
-        file=MAINLOOP, text="        barrier();  // all are done with the keys before\n", becomes="", cases=SEVERAL
+        file=MAINLOOP, text="        barrier();  // all are done with the keys before\n", becomes="", problems=SEVERAL
     ),
     "weights are packed after they became gradients": Bug(
         file=MAINLOOP,
         text="        multiply_values<T>(dk, packed, part_of(queries(stage)));",
         becomes="        pack_weights<T>(packed, s);\n        multiply_values<T>(dk, packed, part_of(queries(stage)));",
-        cases=PLAIN,
+        problems=PLAIN,
     ),
     "gradients of scores in the wrong rows": Bug(
         file=MAINLOOP,
         text="packed[m][n / 2][n % 2 * 2 + half];",
         becomes="packed[m][n / 2][n % 2 + 2 * half];",
-        cases=PLAIN,
+        problems=PLAIN,
     ),
     "a swizzle that is added where it is exclusive": Bug(
-        file=MAINLOOP, text="^ (begin % swizzled * 16)) +", becomes="+ (begin % swizzled * 16)) +", cases=(*PLAIN, REST)
+        file=MAINLOOP,
+        text="^ (begin % swizzled * 16)) +",
+        becomes="+ (begin % swizzled * 16)) +",
+        problems=(*PLAIN, REST),
     ),
     "a column too many of dq": Bug(
         file=MAINLOOP,
         text="if (T::out_tiles % 2 == 0 || begin + o + 1 < T::out_tiles) add_rows",
         becomes="add_rows",
-        cases=(REST,),
+        problems=(REST,),
     ),
     "sums of queries that do not exist": Bug(
         file=MAINLOOP,
         text="if (row + 8 < params_.nq) add_pair",
         becomes="add_pair",
-        cases=PLAIN,
+        problems=PLAIN,
         error="memory outside of the tensors",
     ),
     "sums are not zeros at first": Bug(
-        file=ROWS, text="= Four{{0, 0, 0, 0}};", becomes="= *reinterpret_cast<Four*>(to + column);", cases=PLAIN
+        file=ROWS, text="= Four{{0, 0, 0, 0}};", becomes="= *reinterpret_cast<Four*>(to + column);", problems=PLAIN
     ),
     "only the first split counts": Bug(
         file=ROWS,
         text="    const int parts = params.ordered ? params.splits : 1;\n    float sums[8] = {};",
         becomes="    const int parts = 1;\n    float sums[8] = {};",
-        cases=(SPLIT,),
+        problems=(SPLIT,),
     ),
     "slices are those of the first columns": Bug(
         file=MAINLOOP,
         text="return tile + place_.slice * (T::part_dim * 2);",
         becomes="return tile + 0 * place_.slice;",
-        cases=(SLICED,),
+        problems=(SLICED,),
     ),
 }
 
@@ -217,19 +210,12 @@ def verdicts(emulator, cases):
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
-    sources = copy_sources(tmp_path / "kernels", files_of(bug.cases))
-    path = sources / "csrc" / bug.file
-    text = path.read_text("utf-8")
-    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
-    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
-    seen = verdicts(BackwardEmulator(build(sources)), bug.cases)
-    assert seen
-    assert not all(verdict.right for verdict in seen)
-    if bug.error:
-        assert any(bug.error in verdict.error for verdict in seen)
+    sources = copy_sources(tmp_path / "kernels", files_of(bug.problems))
+    bug.plant(sources)
+    bug.check_seen(verdicts(BackwardEmulator(build(sources)), bug.problems))
 
 
 def test_without_a_bug_nothing_is_seen(tmp_path):
-    cases = {case for bug in BUGS.values() for case in bug.cases}
+    cases = {case for bug in BUGS.values() for case in bug.problems}
     emulator = BackwardEmulator(build(copy_sources(tmp_path / "kernels", files_of(cases))))
     assert all(verdict.right for verdict in verdicts(emulator, cases))

@@ -2,10 +2,10 @@
 
 import itertools
 import random
-from collections import Counter
 
 import pytest
 import torch
+from emulated_instances import in_turn
 from emulated_kernels import CODES, Emulator, Problem, judge
 from emulator_build import LEFT_OUT
 
@@ -113,14 +113,7 @@ def instances(emulator, problem):
 def choice(quick_library):
     """For each problem one of these, so that all instances have their turn."""
     emulator = Emulator(quick_library)
-    able = {problem: instances(emulator, problem) for problem in FUZZED}
-    wanted = Counter(itertools.chain.from_iterable(able.values()))
-    used = Counter()
-    chosen = {}
-    for problem in FUZZED:
-        chosen[problem] = min(able[problem], key=lambda number: (used[number], wanted[number]))
-        used[chosen[problem]] += 1
-    return chosen
+    return in_turn({problem: instances(emulator, problem) for problem in FUZZED})
 
 
 def check(emulator, problem, number):

@@ -1,14 +1,12 @@
-"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator.
+"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator."""
 
-A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 import torch
 from emulated_kernels import Emulator, Problem
 from emulator_build import build, copy_sources
+from planted_bugs import Bug
 
 pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
@@ -42,17 +40,6 @@ MAINLOOP, SOFTMAX, MASK = "attention/mainloop.h", "attention/softmax.h", "attent
 PRODUCTS, SHORT_KEYS = "attention/products.h", "attention/short_keys.h"
 KERNEL, TILE, TRAITS = "attention/kernel.h", "attention/shared_tile.h", "attention/traits.h"
 INT8_LOOP, INT8_KERNEL, QUANTIZE = "attention/int8/mainloop.h", "attention/int8/kernel.h", "attention/int8/quantize.h"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
-    """A mistake, and what shows it."""
-
-    file: str  # below csrc
-    text: str  # stands there once
-    becomes: str
-    problems: tuple[Problem, ...]
-    error: str = ""  # what the emulator says, where it is not numbers that are wrong
 
 
 BUGS = {
@@ -373,15 +360,8 @@ def verdicts(emulator, problems):
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
     sources = copy_sources(tmp_path / "kernels", files_of(bug.problems), line_for(bug.problems))
-    path = sources / "csrc" / bug.file
-    text = path.read_text("utf-8")
-    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
-    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
-    seen = verdicts(Emulator(build(sources)), bug.problems)
-    assert seen
-    assert not all(verdict.right for verdict in seen)
-    if bug.error:
-        assert any(bug.error in verdict.error for verdict in seen)
+    bug.plant(sources)
+    bug.check_seen(verdicts(Emulator(build(sources)), bug.problems))
 
 
 def test_without_a_bug_nothing_is_seen(emulator):

@@ -2,10 +2,10 @@
 
 import itertools
 import random
-from collections import Counter
 
 import pytest
 import torch
+from emulated_instances import in_turn
 from emulated_linear import GROUP, UNTOUCHED, LinearEmulator, Operands, Problem, judge
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
@@ -66,12 +66,7 @@ def name_of(problem):
 def choice(quick_library):
     """For each problem a kernel, so that all have their turn."""
     emulator = LinearEmulator(quick_library)
-    used = Counter()
-    chosen = {}
-    for problem in FUZZED:
-        chosen[problem] = min(emulator.numbers(problem), key=lambda number: used[number])
-        used[chosen[problem]] += 1
-    return chosen
+    return in_turn({problem: emulator.numbers(problem) for problem in FUZZED})
 
 
 def check(emulator, problem, number):

@@ -1,13 +1,9 @@
-"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator.
-
-A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
-"""
-
-from dataclasses import dataclass
+"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator."""
 
 import pytest
 from emulated_linear import LinearEmulator, Problem
 from emulator_build import build, copy_sources
+from planted_bugs import Bug
 
 pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
@@ -21,17 +17,6 @@ ENDS = Problem(bias=True, gate=9, residual="given")
 
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
 TILES, BRANCHES, EPILOGUE, KERNEL = "gemm/packed_tiles.h", "gemm/branch.h", "gemm/epilogue.h", "gemm/kernel.h"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
-    """A mistake, and what shows it."""
-
-    file: str  # below csrc
-    text: str  # stands there once
-    becomes: str
-    problems: tuple[Problem, ...]
-    error: str = ""  # what the emulator says, where it is not numbers that are wrong
 
 
 BUGS = {
@@ -176,15 +161,8 @@ def verdicts(emulator, problems):
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
     sources = sources_of(tmp_path / "kernels", bug.problems)
-    path = sources / "csrc" / bug.file
-    text = path.read_text("utf-8")
-    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
-    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
-    seen = verdicts(LinearEmulator(build(sources)), bug.problems)
-    assert seen
-    assert not all(verdict.right for verdict in seen)
-    if bug.error:
-        assert any(bug.error in verdict.error for verdict in seen)
+    bug.plant(sources)
+    bug.check_seen(verdicts(LinearEmulator(build(sources)), bug.problems))
 
 
 def test_without_a_bug_nothing_is_seen():

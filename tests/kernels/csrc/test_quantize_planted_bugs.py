@@ -1,13 +1,9 @@
-"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator.
-
-A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
-"""
-
-from dataclasses import dataclass
+"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator."""
 
 import pytest
 from emulated_quantize import Problem, QuantizeEmulator
 from emulator_build import build, copy_sources
+from planted_bugs import Bug
 
 from mezzotint_kernels.abi import Preparation
 
@@ -28,17 +24,6 @@ WIDE = tuple(
 TEAMS, PREPARE, ROTATE, ROUND, KERNEL = (
     f"quantize/{name}.h" for name in ("teams", "prepare", "rotate", "round", "kernel")
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
-    """A mistake, and what shows it."""
-
-    file: str  # below csrc
-    text: str  # stands there once
-    becomes: str
-    problems: tuple[Problem, ...]
-    error: str = ""  # what the emulator says, where it is not numbers that are wrong
 
 
 BUGS = {
@@ -245,15 +230,9 @@ BUGS = {
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
     sources = copy_sources(tmp_path / "kernels")
-    path = sources / "csrc" / bug.file
-    text = path.read_text("utf-8")
-    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
-    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
+    bug.plant(sources)
     emulator = QuantizeEmulator(build(sources))
-    seen = [emulator.run(problem) for problem in bug.problems]
-    assert not all(verdict.right for verdict in seen)
-    if bug.error:
-        assert any(bug.error in verdict.error for verdict in seen)
+    bug.check_seen([emulator.run(problem) for problem in bug.problems])
 
 
 def test_without_a_bug_nothing_is_seen():

@@ -61,16 +61,19 @@ QWEN3 = OriginalNetwork(
 )
 
 
-GGUF_NAMES = (
+GGUF_LANGUAGE_NAMES = (  # of every language model; norms after the attention differ
     (r"^token_embd\.", "embed_tokens."),
     (r"^output_norm\.", "norm."),
     (r"^blk\.", "layers."),
     (r"\.attn_([qkv])\.", r".self_attn.\1_proj."),
     (r"\.attn_output\.", ".self_attn.o_proj."),
-    (r"\.attn_([qk])_norm\.", r".self_attn.\1_norm."),
     (r"\.attn_norm\.", ".input_layernorm."),
-    (r"\.ffn_norm\.", ".post_attention_layernorm."),
     (r"\.ffn_(gate|up|down)\.", r".mlp.\1_proj."),
+)
+GGUF_NAMES = (
+    *GGUF_LANGUAGE_NAMES,
+    (r"\.attn_([qk])_norm\.", r".self_attn.\1_norm."),
+    (r"\.ffn_norm\.", ".post_attention_layernorm."),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mezzotint.families.flow.original import OriginalNetwork, Shapes, count, renamed, thirds
-from mezzotint.families.flow.parts import LANGUAGE_PREFIXES, VAE_PREFIXES, PartNeeded
+from mezzotint.families.flow.parts import GGUF_LANGUAGE_NAMES, LANGUAGE_PREFIXES, VAE_PREFIXES, PartNeeded
 
 _HEAD = 256  # head dimension of Gemma 2 2B and 9B, which no shape shows
 
@@ -47,16 +47,10 @@ GEMMA2 = OriginalNetwork(
 )
 
 _GGUF_NAMES = (
-    (r"^token_embd\.", "embed_tokens."),
-    (r"^output_norm\.", "norm."),
-    (r"^blk\.", "layers."),
-    (r"\.attn_([qkv])\.", r".self_attn.\1_proj."),
-    (r"\.attn_output\.", ".self_attn.o_proj."),
-    (r"\.attn_norm\.", ".input_layernorm."),
+    *GGUF_LANGUAGE_NAMES,
     (r"\.ffn_norm\.", ".pre_feedforward_layernorm."),
     (r"\.post_attention_norm\.", ".post_attention_layernorm."),
     (r"\.post_ffw_norm\.", ".post_feedforward_layernorm."),
-    (r"\.ffn_(gate|up|down)\.", r".mlp.\1_proj."),
 )
 
 

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "../../choice.h"
+
 namespace mezzotint {
 namespace backward_pass {
 
@@ -57,18 +59,9 @@ bool fits_grid(const Instance& instance, const MztAttentionBackwardArgs& args) {
     return splits <= INT32_MAX / heads_and_slices(instance, args);
 }
 
-const char* name_of(MztDtype dtype) { return dtype == MZT_FLOAT16 ? "float16" : "bfloat16"; }
-
 }  // namespace
 
-const Instance* instance_of(uint32_t number) {
-    for (int list = 0; list < instance_lists(); ++list) {
-        const InstanceList instances = instance_list(list);
-        if (number < static_cast<uint32_t>(instances.count)) return instances.first + number;
-        number -= instances.count;
-    }
-    return nullptr;
-}
+const Instance* instance_of(uint32_t number) { return find_instance(instance_lists(), instance_list, number); }
 
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (instance.shared_bytes > device.shared_bytes) return false;
@@ -162,48 +155,34 @@ BackwardParams params_of(const Instance& instance, const MztAttentionBackwardArg
 
 namespace {
 
-struct Choice {
-    const Instance* best = nullptr;
-    uint32_t number = 0;
-    int32_t splits = 1;
-    double cost = 0;
-    bool too_large = false;
-};
-
-void consider(Choice& choice, const Instance& instance, uint32_t number, const MztAttentionBackwardArgs& args,
+void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztAttentionBackwardArgs& args,
               const DeviceFacts& device) {
     if (!serves(instance, args) || !runs_on(instance, device)) return;
     if (!fits_grid(instance, args)) {
         choice.too_large = true;
         return;
     }
-    const int32_t splits = best_splits(instance, args, device);
-    const double cost = cost_of(instance, args, device, splits);
-    if (choice.best && cost >= choice.cost) return;
-    choice = {&instance, number, splits, cost, false};
+    choice.offer(instance, number, cost_of(instance, args, device, best_splits(instance, args, device)));
 }
 
-Choice choose(const MztAttentionBackwardArgs& args, const DeviceFacts& device) {
-    Choice choice;
-    uint32_t number = 0;
-    for (int list = 0; list < instance_lists(); ++list) {
-        const InstanceList instances = instance_list(list);
-        for (int each = 0; each < instances.count; ++each) {
-            consider(choice, instances.first[each], number++, args, device);
-        }
-    }
+Choice<Instance> choose(const MztAttentionBackwardArgs& args, const DeviceFacts& device) {
+    Choice<Instance> choice;
+    visit_instances(instance_lists(), instance_list, [&](const Instance& instance, uint32_t number) {
+        consider(choice, instance, number, args, device);
+    });
     return choice;
 }
 
 }  // namespace
 
 BackwardPlan plan_of(const MztAttentionBackwardArgs& args, const DeviceFacts& device) {
-    const Choice choice = choose(args, device);
-    BackwardPlan plan{choice.best != nullptr, choice.number, choice.splits, 0, ""};
+    const Choice<Instance> choice = choose(args, device);
+    BackwardPlan plan{choice.best != nullptr, choice.number, 1, 0, ""};
     if (const Instance* best = choice.best) {
-        plan.workspace_bytes = workspace_bytes(args, choice.splits);
+        plan.splits = best_splits(*best, args, device);
+        plan.workspace_bytes = workspace_bytes(args, plan.splits);
         std::snprintf(plan.text, sizeof plan.text, "backward %s d%d %dx%d, %d splits%s", name_of(best->dtype),
-                      best->head_dim, best->tile_m, best->tile_n, choice.splits,
+                      best->head_dim, best->tile_m, best->tile_n, plan.splits,
                       args.flags & MZT_UNORDERED ? " unordered" : "");
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,

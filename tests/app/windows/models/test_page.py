@@ -2,13 +2,11 @@
 
 import pytest
 from fake_engine import model_info
-from fake_service import FakeService
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QTableView
 
 from mezzotint.library_protocol import GetRequest
 from mezzotint.protocol import Progress
-from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.viewmodel.models.table import ID_ROLE
 from mezzotint_app.widgets.job_line import JobLine
 from mezzotint_app.windows.models.page import ModelsPage
@@ -18,14 +16,6 @@ MODELS = (
     model_info(id="broken <b>", family="", variant="", problem="cut off"),
     model_info(id="pear", family="pixart", variant="sigma", scheme="int8"),
 )
-
-
-@pytest.fixture
-def library(qapp, service):
-    made = ModelLibrary(service, FakeService())
-    made.refresh()
-    service.answer(MODELS, "models")
-    return made
 
 
 @pytest.fixture

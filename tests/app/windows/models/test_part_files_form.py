@@ -2,10 +2,8 @@
 
 import pytest
 from fake_engine import model_info
-from fake_service import FakeService
 
 from mezzotint.protocol import ModelRef, PartChoice, PartFiles
-from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.windows.models.details import ModelDetails
 
 MODELS = (model_info(id="flux", family="flux1"), model_info(id="xl", family="sdxl"))
@@ -16,14 +14,6 @@ WORDS = PartFiles(
     chosen=True,
     fitting=("/a/t5.safetensors", "/b/clip.safetensors"),
 )
-
-
-@pytest.fixture
-def library(qapp, service):
-    made = ModelLibrary(service, FakeService())
-    made.refresh()
-    service.answer(MODELS, "models")
-    return made
 
 
 @pytest.fixture
