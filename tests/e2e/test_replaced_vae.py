@@ -101,7 +101,7 @@ def test_one_that_is_gone_is_named_and_can_be_reset(tmp_path, folder, halved):
 def test_text_encoders_stay_the_models_own(capsys, folder, halved, tmp_path):
     words = write(tmp_path / "clip.safetensors", {"text_model.final_layer_norm.bias": halved["decoder.conv_out.bias"]})
     assert main(["generate", "x", "-m", str(folder), "--text-encoder", str(words)]) != 0
-    assert "can be chosen only for transformers in files of their own" in capsys.readouterr().err
+    assert "can be chosen only for a transformer in a file of its own" in capsys.readouterr().err
 
 
 def test_a_vae_of_other_shapes_is_refused(capsys, tmp_path, folder, halved):

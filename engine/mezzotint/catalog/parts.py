@@ -81,10 +81,7 @@ def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
         reason = _own_vae(checkpoint).mismatch(path)
         if reason is None:
             return VAE, path
-        raise ModelRefused(
-            f"{plain(path, 300)} is no VAE for {plain(checkpoint.path, 300)}: {reason}; other text encoders can be "
-            "chosen only for transformers in files of their own"
-        )
+        raise ModelRefused(f"{plain(path, 300)} is no VAE for {plain(checkpoint.path, 300)}: {reason}")
     header = weight_header(path)
     for needed in family.needs:
         part = part_needed(needed, header)
@@ -99,6 +96,11 @@ def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
 
 def part_of_kind(kind: str, path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
     """The component that a file is for, and its absolute path; raises UsageError for one of another kind."""
+    if not kind.startswith(VAE) and _takes_only_a_vae(checkpoint):
+        raise UsageError(
+            f"{plain(checkpoint.path, 300)} has its own text encoders: others can be chosen only for a transformer in "
+            "a file of its own; leave --text-encoder out"
+        )
     component, found = chosen_part(at_home(path).absolute(), checkpoint)
     if not component.startswith(kind):
         raise UsageError(f"{plain(found, 300)} is for this model's {component}, not for its {kind}")
@@ -109,6 +111,10 @@ def _denoiser(family: Family, checkpoint: Checkpoint) -> ComponentSource | None:
     if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
         return None
     return part_of_file(family.denoiser_component, family.original, checkpoint.header)
+
+
+def _takes_only_a_vae(checkpoint: Checkpoint) -> bool:
+    return _denoiser(family_of(detect(checkpoint).family), checkpoint) is None
 
 
 def _own_vae(checkpoint: Checkpoint) -> OwnVae:
