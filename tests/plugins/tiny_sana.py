@@ -15,7 +15,7 @@ from tiny_flow import SENTENCES
 from mezzotint.families.sana.instruction import INSTRUCTION
 
 _TOKENS = 2000  # enough for each word of the instruction to be one token
-NAME = "Sana_1600M_1024px"
+NAME, SPRINT = "Sana_1600M_1024px", "Sana_Sprint_1.6B_1024px"
 PUBLISHED_HEADS = {  # as no shape shows them
     "num_attention_heads": 7,
     "attention_head_dim": 32,
@@ -32,15 +32,28 @@ def write_tiny_sana(folder: Path, *, seed: int = 0, **others: object) -> Path:
 
     torch.manual_seed(seed)
     scheduler = DPMSolverMultistepScheduler(use_flow_sigmas=True, flow_shift=3.0, prediction_type="flow_prediction")
-    pipeline = SanaPipeline(
-        tokenizer=tokenizer(),
-        text_encoder=gemma2(),
-        vae=deep_autoencoder(),
-        transformer=transformer(**others),
-        scheduler=scheduler,
-    )
-    pipeline.save_pretrained(folder)
+    SanaPipeline(**_parts(**others), scheduler=scheduler).save_pretrained(folder)
     return folder
+
+
+def write_tiny_sprint(folder: Path, *, seed: int = 0, **others: object) -> Path:
+    """Write a diffusers folder of Sana Sprint."""
+    import torch
+    from diffusers import SanaSprintPipeline, SCMScheduler
+
+    torch.manual_seed(seed)
+    settings = {"guidance_embeds": True, "qk_norm": "rms_norm_across_heads"} | others
+    SanaSprintPipeline(**_parts(**settings), scheduler=SCMScheduler()).save_pretrained(folder)
+    return folder
+
+
+def _parts(**others: object) -> dict[str, Any]:
+    return {
+        "tokenizer": tokenizer(),
+        "text_encoder": gemma2(),
+        "vae": deep_autoencoder(),
+        "transformer": transformer(**others),
+    }
 
 
 @cache
@@ -111,10 +124,13 @@ def split_files(folder: Path) -> dict[str, dict[str, Any]]:
     """Return tensors by their file names in ComfyUI's folders."""
     import torch
 
-    side = json.loads((folder / "transformer" / "config.json").read_text())["sample_size"]
+    config = json.loads((folder / "transformer" / "config.json").read_text())
+    name = SPRINT if config["guidance_embeds"] else NAME
     encoder = language_model(folder) | {"spiece_model": torch.frombuffer(bytearray(pieces()), dtype=torch.uint8)}
     return {
-        f"diffusion_models/{NAME}.safetensors": original_transformer(weights(folder, "transformer"), side),
+        f"diffusion_models/{name}.safetensors": original_transformer(
+            weights(folder, "transformer"), config["sample_size"]
+        ),
         "text_encoders/gemma_2_2b_it_elm_bf16.safetensors": encoder,
         "vae/dc-ae-f32c32-sana-1.0.safetensors": original_autoencoder(weights(folder, "vae")),
     }
@@ -124,6 +140,10 @@ _FIRST_NAMES = {
     "patch_embed.": "x_embedder.",
     "time_embed.emb.timestep_embedder.linear_1.": "t_embedder.mlp.0.",
     "time_embed.emb.timestep_embedder.linear_2.": "t_embedder.mlp.2.",
+    "time_embed.timestep_embedder.linear_1.": "t_embedder.mlp.0.",  # Sprint
+    "time_embed.timestep_embedder.linear_2.": "t_embedder.mlp.2.",
+    "time_embed.guidance_embedder.linear_1.": "cfg_embedder.mlp.0.",
+    "time_embed.guidance_embedder.linear_2.": "cfg_embedder.mlp.2.",
     "time_embed.linear.": "t_block.1.",
     "caption_projection.linear_": "y_embedder.y_proj.fc",
     "caption_norm.": "attention_y_norm.",

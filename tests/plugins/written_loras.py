@@ -22,6 +22,7 @@ def small_networks(family: str, folder: Path) -> dict[str, Any]:
         "chroma": tiny_chroma,
         "sd3": tiny_sd3,
         "sana": tiny_sana,
+        "sana-sprint": tiny_sana,
         "z-image": tiny_z_image,
         "qwen-image": tiny_qwen_image,
         "qwen-image-edit": tiny_qwen_image,

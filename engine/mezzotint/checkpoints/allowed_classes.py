@@ -138,6 +138,7 @@ _SANA = {
     "tokenizer": _of("transformers", "GemmaTokenizer", "GemmaTokenizerFast"),
     "scheduler": _of("diffusers", "DPMSolverMultistepScheduler", "FlowMatchEulerDiscreteScheduler"),
 }
+_SANA_SPRINT = {**_SANA, "scheduler": _of("diffusers", "SCMScheduler")}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -161,6 +162,8 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "ChromaPipeline": _CHROMA,
     "ChromaImg2ImgPipeline": _CHROMA,
     "SanaPipeline": _SANA,
+    "SanaSprintPipeline": _SANA_SPRINT,
+    "SanaSprintImg2ImgPipeline": _SANA_SPRINT,
     "StableDiffusion3Pipeline": _SD3,
     "StableDiffusion3Img2ImgPipeline": _SD3,
     "FluxFillPipeline": _FLUX,

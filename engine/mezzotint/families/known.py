@@ -10,6 +10,7 @@ from mezzotint.families.pixart.family import PixArt
 from mezzotint.families.qwen_image.edit import QwenImageEdit
 from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.sana.family import Sana
+from mezzotint.families.sana.sprint import SanaSprint
 from mezzotint.families.sd3.family import StableDiffusion3
 from mezzotint.families.sd15.family import Sd15
 from mezzotint.families.sdxl.family import Sdxl
@@ -25,6 +26,7 @@ FLOW_FAMILIES: tuple[FlowFamily, ...] = (
     Chroma(),
     StableDiffusion3(),
     Sana(),
+    SanaSprint(),
 )
 FAMILIES: tuple[Family, ...] = (Sdxl(), Sd15(), PixArt(), *FLOW_FAMILIES)
 

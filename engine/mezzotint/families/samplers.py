@@ -41,6 +41,8 @@ class _Sampler:
 
 _MULTISTEP = "DPMSolverMultistepScheduler"
 _FLOW_EULER = "FlowMatchEulerDiscreteScheduler"
+_FLOW_LCM = "FlowMatchLCMScheduler"
+_TAKES_SIGMAS = {_FLOW_EULER, _FLOW_LCM}  # the others compute their own, shifted alike
 _ODE: Mapping[str, object] = {"algorithm_type": "dpmsolver++", "solver_order": 2}
 _SDE: Mapping[str, object] = {"algorithm_type": "sde-dpmsolver++", "solver_order": 2}
 _UNCLIPPED = {"clip_sample": False}  # latents exceed -1..1
@@ -61,7 +63,7 @@ _FLOW_SAMPLERS: Mapping[str, _Sampler] = {
     "dpmpp_2m": _Sampler(_MULTISTEP, _DEFAULT, settings=_ODE),
     "dpmpp_2m_sde": _Sampler(_MULTISTEP, _DEFAULT, settings=_SDE),
     "unipc": _Sampler("UniPCMultistepScheduler", _DEFAULT),
-    "lcm": _Sampler("FlowMatchLCMScheduler", _DEFAULT),
+    "lcm": _Sampler(_FLOW_LCM, _DEFAULT),
 }
 # Used only if they are the checkpoint's own, and not offered otherwise.
 _OWN_SAMPLERS: Mapping[str, _Sampler] = {
@@ -136,6 +138,7 @@ def resolve_scheduler(
 
 def own_prediction(config: Mapping[str, object]) -> PredictionType:
     """The checkpoint's prediction type, from its scheduler's class and settings."""
+    config = _rectified(config)
     return _own_prediction(str(config.get("_class_name")), config)
 
 
@@ -159,7 +162,7 @@ def set_steps(
 ) -> None:
     """Set the timesteps; raises `UsageError` if the sampler cannot take that many (lcm: its distillation's limit)."""
     laid: dict[str, object] = {}
-    if flow is not None and type(scheduler).__name__ == _FLOW_EULER:  # the others compute their own, shifted alike
+    if flow is not None and type(scheduler).__name__ in _TAKES_SIGMAS:
         laid = {"mu": flow.mu} if flow.sigmas is None else {"mu": flow.mu, "sigmas": list(flow.sigmas)}
         if steps == 1:  # at pure noise, which cannot be stretched to the terminal value
             scheduler.register_to_config(shift_terminal=None)
@@ -186,6 +189,7 @@ class _Own:
 
     @classmethod
     def of(cls, config: Mapping[str, object], flow: FlowSteps | None) -> "_Own":
+        config = _rectified(config)
         class_name = str(config.get("_class_name"))
         settings = checked_config(config, by_size=flow is not None and class_name == _FLOW_EULER)
         prediction = _own_prediction(class_name, settings)
@@ -206,6 +210,13 @@ class _Own:
     def can_predict(self, prediction: PredictionType) -> bool:
         """Whether the same class and settings can be used: flow needs other classes."""
         return (prediction == "flow_prediction") == (self.prediction_type == "flow_prediction")
+
+
+def _rectified(config: Mapping[str, object]) -> Mapping[str, object]:
+    """The rectified-flow sampler of a TrigFlow scheduler, whose steps differ in their sigmas alone (Sana Sprint)."""
+    if config.get("_class_name") != "SCMScheduler":
+        return config
+    return {"_class_name": _FLOW_LCM, "num_train_timesteps": config.get("num_train_timesteps", 1000)}
 
 
 def _own_prediction(class_name: str, settings: Mapping[str, object]) -> PredictionType:

@@ -12,7 +12,7 @@ from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_edit, write_tiny_qwen_image
-from tiny_sana import write_tiny_sana
+from tiny_sana import write_tiny_sana, write_tiny_sprint
 from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
@@ -33,6 +33,7 @@ MODELS = {
     "chroma": write_tiny_chroma,
     "sd3": write_tiny_sd3,
     "sana": write_tiny_sana,
+    "sana-sprint": write_tiny_sprint,
 }
 PROMPTS = ("a red house by the sea at dusk", "snow")
 

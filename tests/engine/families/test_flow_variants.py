@@ -7,6 +7,7 @@ import pytest
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint
 from mezzotint.families.chroma.family import Chroma
 from mezzotint.families.sana.family import Sana
+from mezzotint.families.sana.sprint import SanaSprint
 from mezzotint.families.sd3.family import StableDiffusion3
 
 LARGE = {"num_layers": 38}
@@ -25,6 +26,7 @@ LARGE = {"num_layers": 38}
         (Sana(), "mine", {"sample_size": 16}, "512", 512, 20, 4.5),
         (Sana(), "mine", {"sample_size": 128}, "4096", 4096, 20, 4.5),
         (Sana(), "mine", {}, "1024", 1024, 20, 4.5),
+        (SanaSprint(), "mine", {}, "sprint", 1024, 2, 4.5),
     ],
 )
 def test_a_variant_and_what_it_is_run_with(family, name, config, variant, size, steps, scale):

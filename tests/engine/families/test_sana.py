@@ -16,7 +16,7 @@ from mezzotint.families.flow.files import part_of_file
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
 from mezzotint.families.loading.original_names import Placement
-from mezzotint.families.sana.names import TRANSFORMER
+from mezzotint.families.sana.names import SPRINT, TRANSFORMER
 from mezzotint.families.sana.parts import DC_AE, DC_AE_DIFFUSERS, GEMMA2
 from mezzotint.families.tokenizers.gemma import TENSOR
 from mezzotint.protocol import ModelRef
@@ -33,6 +33,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "2K": LARGE | {"sample_size": 64, "interpolation_scale": 1.0},
     "4K": LARGE | {"sample_size": 128, "interpolation_scale": 2.0},
     "1.5, 4.8B": LARGE | NORMED | {"num_layers": 60},
+    "Sprint, 0.6B": SMALL | NORMED | {"sample_size": 32, "guidance_embeds": True},
+    "Sprint, 1.6B": LARGE | NORMED | {"guidance_embeds": True},
 }
 # Of scripts/convert_dcae_to_diffusers.py in diffusers.
 SCALES = [[], [], [], [5], [5], [5]]
@@ -76,7 +78,8 @@ def test_the_configuration_of_published_transformers_is_seen_in_their_shapes(siz
     config = SIZES[size]
     published = empty(diffusers.SanaTransformer2DModel, config).state_dict()
     named = tiny_sana.original_transformer(published, config["sample_size"])
-    part = part_of_file("transformer", TRANSFORMER, header_of(shapes_of(named)))
+    network = SPRINT if config.get("guidance_embeds") else TRANSFORMER
+    part = part_of_file("transformer", network, header_of(shapes_of(named)))
     assert {key: part.config.get(key) for key in config} == config
     assert shapes_of(empty_network(part).state_dict()) == shapes_of(published)
 
@@ -135,11 +138,11 @@ def test_the_variant_of_a_file_is_seen_in_its_position_embeddings(files, tmp_pat
         assert sources_of(model).scheduler["flow_shift"] == shift
 
 
-def test_sprint_is_refused_by_name(files, tmp_path):
-    first = next(iter(files))
-    sprint = files[first] | {"cfg_embedder.mlp.0.weight": torch.zeros(224, 256)}
-    with pytest.raises(ModelRefused, match=r"which Sana Sprint has, cannot be run; get Sana or Sana 1\.5"):
-        found(write(tmp_path / "sprint.safetensors", sprint))
+def test_sprint_is_seen_in_the_embedder_of_its_scale(tmp_path):
+    folder = tiny_sana.write_tiny_sprint(tmp_path / "folder", **tiny_sana.PUBLISHED_HEADS)
+    model = found(write_split(tmp_path / "models", tiny_sana.split_files(folder)))
+    assert (model.info.family, model.info.defaults.sampler, model.info.guidance) == ("sana-sprint", "lcm", "embedded")
+    assert found(folder).info.defaults.sampler == "lcm"
 
 
 def test_the_gemma_of_lumina_is_no_other(files, tmp_path):

@@ -60,6 +60,7 @@ def _prefixes(denoiser: str, encoders: Iterable[str] = ("text_encoder", "text_en
 
 
 _OWN, _GENERIC = _prefixes("transformer"), _prefixes("diffusion_model", ())
+_SANA = Dialect(base_version="sana", architecture="sana", prefixes=_prefixes("transformer", ()))
 _QWEN_IMAGE = Dialect(base_version="qwen_image", architecture="Qwen-Image", prefixes=_GENERIC)
 DIALECTS: Mapping[str, Dialect] = {
     "sdxl": Dialect(
@@ -80,7 +81,8 @@ DIALECTS: Mapping[str, Dialect] = {
     "flux": Dialect(base_version="flux1", architecture="flux-1-dev", prefixes=_OWN),
     "chroma": Dialect(base_version="chroma", architecture="chroma", prefixes=_OWN),
     "sd3": Dialect(base_version="sd3", architecture="stable-diffusion-3", prefixes=_OWN),
-    "sana": Dialect(base_version="sana", architecture="sana", prefixes=_prefixes("transformer", ())),
+    "sana": _SANA,
+    "sana-sprint": _SANA,
     "z-image": Dialect(base_version="zimage", architecture="Z-Image", prefixes=_GENERIC),
     "qwen-image": _QWEN_IMAGE,
     "qwen-image-edit": _QWEN_IMAGE,

@@ -49,7 +49,7 @@ _BY_NAME: tuple[tuple[str, Base], ...] = (
     ),
     (
         r"caption_norm|transformer_blocks_\d+_ff_conv_|blocks_\d+_(cross_attn_(q|kv)_linear|mlp_\w+_conv)",
-        Base(words="Sana", families=("sana",)),
+        Base(words="Sana", families=("sana", "sana-sprint")),
     ),
     (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan")),
     (
@@ -58,7 +58,7 @@ _BY_NAME: tuple[tuple[str, Base], ...] = (
     ),
     (
         r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_",
-        Base(words="PixArt or Sana", families=("pixart", "sana")),
+        Base(words="PixArt or Sana", families=("pixart", "sana", "sana-sprint")),
     ),
 )
 _UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import FileCheckpoint
-from mezzotint.checkpoints.plain_text import plain
-from mezzotint.errors import ModelRefused
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.files import part_of_file
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.samplers import FlowSteps
 from mezzotint.families.sana.instruction import INSTRUCTION
-from mezzotint.families.sana.names import GUIDANCE, TRANSFORMER
+from mezzotint.families.sana.names import TRANSFORMER
 from mezzotint.families.sana.parts import GEMMA2_2B, SANA_VAE
 from mezzotint.protocol import ModelDefaults
 
@@ -66,12 +64,7 @@ class Sana(FlowFamily):
         return _BY_SIDE.get(side, "1024") if isinstance(side, int) else "1024"
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
-        """The same by the number of its position embeddings; raises ModelRefused for Sprint."""
-        if any(name.endswith(GUIDANCE) for name in file.header.tensors):
-            raise ModelRefused(
-                f"{plain(file.path, 300)}: a transformer with cfg_embedder, which Sana Sprint has, cannot be run; get "
-                "Sana or Sana 1.5"
-            )
+        """The same by the number of its position embeddings."""
         part = part_of_file(self.denoiser_component, TRANSFORMER, file.header)
         side = None if part is None else part.config["sample_size"]
         return _BY_SIDE.get(side, "1024") if isinstance(side, int) else "1024"

@@ -1,12 +1,13 @@
 """Tensor names of Sana's transformer in its original release."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isqrt, prod
 
 from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, thirds
 from mezzotint.families.loading.original_names import Rows
 
-GUIDANCE = "cfg_embedder.mlp.0.weight"  # in Sprint alone, whose guidance is embedded
+_GUIDANCE = r"cfg_embedder\.mlp\.0\.weight$"  # in Sprint alone
 _HEAD = 32  # dimension of self-attention's heads in all sizes, which no shape shows
 _CROSS_HEADS = (112, 72)  # dimension of cross-attention's heads: 1.6B and 4.8B, 0.6B
 _INTERPOLATION = {64: 1.0, 128: 2.0}  # of position embeddings by side in latents; smaller models have none
@@ -61,6 +62,10 @@ def _config(shapes: Shapes) -> Mapping[str, object]:
     }
 
 
+def _sprint_config(shapes: Shapes) -> Mapping[str, object]:
+    return {**_config(shapes), "guidance_embeds": True}
+
+
 TRANSFORMER = OriginalNetwork(
     name="Sana's transformer",
     library="diffusers",
@@ -71,9 +76,22 @@ TRANSFORMER = OriginalNetwork(
         r"x_embedder\.proj\.weight$",
         r"blocks\.\d+\.cross_attn\.kv_linear\.weight$",
     ),
+    absent=(_GUIDANCE,),
     prefixes=DENOISER_PREFIXES,
     config=_config,
     renames=_RENAMES,
     joined=_JOINED,
     dropped=("pos_embed", "y_embedder.y_embedding", "logvar_linear."),
+)
+SPRINT = replace(
+    TRANSFORMER,
+    name="Sana Sprint's transformer",
+    marks=(*TRANSFORMER.marks, _GUIDANCE),
+    absent=(),
+    config=_sprint_config,
+    renames=(
+        (r"^cfg_embedder\.mlp\.0\.", "time_embed.guidance_embedder.linear_1."),
+        (r"^cfg_embedder\.mlp\.2\.", "time_embed.guidance_embedder.linear_2."),
+        *((pattern, new.replace("time_embed.emb.", "time_embed.")) for pattern, new in _RENAMES),
+    ),
 )

@@ -21,6 +21,7 @@ PIPELINES = {
     "chroma": "ChromaPipeline",
     "sd3": "StableDiffusion3Pipeline",
     "sana": "SanaPipeline",
+    "sana-sprint": "SanaSprintPipeline",
     "z-image": "ZImagePipeline",
     "qwen-image": "QwenImagePipeline",
     "qwen-image-edit": "QwenImageEditPlusPipeline",
