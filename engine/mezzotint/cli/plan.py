@@ -29,8 +29,8 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "model",
         metavar="MODEL[+REFINER]",
-        help="an id of `mezzotint models list`, a path, or a known model: sdxl, sdxl+refiner, pixart, sd3.5-large, "
-        "flux, qwen-image",
+        help="an id of `mezzotint models list`, a path, or a known model such as sdxl, sdxl+refiner, sd1.5, flux, "
+        "z-image, krea2, qwen-image or sana (the error for another name lists all)",
     )
     parser.add_argument("--size", type=size, metavar="WxH", help="image size in pixels (default: the model's default)")
     parser.add_argument(
