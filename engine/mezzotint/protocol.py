@@ -300,7 +300,7 @@ class Progress:
     what: str
     done: int
     total: int | None  # None: not known yet
-    unit: Literal["bytes", "files", "layers", "images"]
+    unit: Literal["bytes", "files", "layers", "images", "steps"]
     seconds_left: float | None = None
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": "inspect",
     "plan": "plan",
     "quantize": "quantize",
+    "train": "train",
     "bench": "bench.bench",
     "doctor": "doctor.doctor",
     "app": "app",

@@ -104,7 +104,7 @@ class PixArt:
                 rows.to(model.dtype),
                 encoder_hidden_states=tensors["text"],
                 encoder_attention_mask=tensors["mask"],
-                timestep=timestep[None].to(rows.device).expand(rows.shape[0]),
+                timestep=timestep.to(rows.device).expand(rows.shape[0]),
                 added_cond_kwargs={name: tensors.get(name) for name in ("resolution", "aspect_ratio")},
                 cross_attention_kwargs={"key_lengths": tensors["lengths"]} if short else None,
                 return_dict=False,

@@ -17,6 +17,7 @@ from mezzotint.trouble import meaning, shown
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 CAPTION_SUFFIXES = (".txt", ".caption")  # the first one found is used
 METADATA_NAME = "metadata.jsonl"
+REGULARIZATION_PROMPTS = "regularization.txt"  # one a line: of images that the model makes itself
 REGULARIZATION_FOLDER = "reg"
 MAX_DEPTH = 16
 MAX_FILES = 500_000
@@ -158,7 +159,7 @@ def _sort_in(listing: Listing, path: Path) -> None:
         listing.masks[key_of(relative.with_name(mask[1]))] = path
     elif suffix in IMAGE_SUFFIXES:
         listing.images.append(path)
-    elif suffix in CAPTION_SUFFIXES:
+    elif suffix in CAPTION_SUFFIXES and relative != Path(REGULARIZATION_PROMPTS):
         listing.captions.setdefault(key_of(relative.with_suffix("")), []).append(path)
     elif suffix in _UNSUPPORTED:
         listing.tell(path, "warning", f"is left out: {suffix} images cannot be read; convert it to PNG or JPEG")

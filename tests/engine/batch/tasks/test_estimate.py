@@ -112,7 +112,7 @@ def test_times_that_the_planner_expects():
 
 def test_room_is_of_the_right_order(tmp_path):
     ways = {"png": {}, "jpg": {"quality": 95, "subsampling": 0}, "webp": {"quality": 95}}
-    with Image.open(SAMPLES / "starter-xl.png") as image:
+    with Image.open(SAMPLES / "starter-xl.webp") as image:
         for form, way in ways.items():
             path = tmp_path / f"p.{form}"
             image.convert("RGB").save(path, **way)

@@ -293,3 +293,9 @@ def test_nothing_is_decoded(put, read, monkeypatch):
     put("a.png")
     monkeypatch.setattr(Image.Image, "load", None)
     assert len(read().images) == 1
+
+
+def test_prompts_of_regularization_images_are_no_caption(folder, put, told):
+    put("a.png", caption="a castle")
+    (folder / "regularization.txt").write_text("a house\na tree\n")
+    assert told("regularization.txt") == []

@@ -1,0 +1,1 @@
+"""A training from its request to the LoRA file."""

@@ -1,0 +1,138 @@
+"""What a training is made of, before any weights are read: model, dataset, settings, regularization images."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mezzotint import machine
+from mezzotint.catalog.catalog import Catalog, FoundModel
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import UsageError
+from mezzotint.families.family import Family, ModelSources
+from mezzotint.families.known import family_of
+from mezzotint.families.lora.dialects import DIALECTS
+from mezzotint.families.model_sources import sources_of
+from mezzotint.jobs.training.data import Feed, Geometry
+from mezzotint.protocol import DeviceInfo, IsCancelled
+from mezzotint.training.dataset.captions import CaptionOptions
+from mezzotint.training.dataset.checking import DatasetReport, check
+from mezzotint.training.dataset.reading import read_dataset
+from mezzotint.training.dataset.records import Dataset, TrainingImage
+from mezzotint.training.presets import Resolved, preset_of, resolved
+from mezzotint.training_protocol import Preparing, TrainingEvent, TrainingRequest
+
+OnEvent = Callable[[TrainingEvent], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedModel:
+    """The model of a training, found and resolved."""
+
+    found: FoundModel
+    sources: ModelSources
+    family: Family
+    device: DeviceInfo
+    dtype: str  # float32, bfloat16, float16
+
+    @property
+    def side(self) -> int:
+        """Pixels of its usual image."""
+        usual = self.found.detected.defaults
+        return max(usual.width, usual.height)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything that decides a training."""
+
+    request: TrainingRequest
+    model: TrainedModel
+    dataset: Dataset
+    report: DatasetReport
+    values: Resolved
+    geometry: Geometry
+    captions: CaptionOptions
+
+    @property
+    def held(self) -> tuple[TrainingImage, ...]:
+        """The images kept aside for validation: always the same ones."""
+        own = [each for each in self.dataset.images if not each.regularization]
+        count = round(len(own) * self.request.settings.validation)
+        return tuple(sorted(own, key=lambda each: each.content)[:count])
+
+    def feed(self, regularization: Sequence[TrainingImage]) -> Feed:
+        """The batches, with these regularization images."""
+        held = {each.path for each in self.held}
+        own = [each for each in self.dataset.images if each.path not in held]
+        settings = self.request.settings
+        return Feed(
+            [*own, *regularization],
+            self.geometry,
+            batch=self.values.batch,
+            captions=self.captions,
+            flip=settings.flip,
+            seed=settings.seed,
+        )
+
+
+def prepare(request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cancelled: IsCancelled) -> Prepared:
+    """Read and check everything; raises UsageError for what cannot be trained, with all errors of the dataset."""
+    _check_name(request)
+    model = _model(request, catalog)
+    preset = preset_of(model.sources)
+    dataset = read_dataset(
+        Path(request.dataset),
+        cancelled=cancelled,
+        on_images=lambda done, total: on_event(Preparing(phase="dataset", done=done, total=total)),
+    )
+    own = sum(not each.regularization for each in dataset.images)
+    values = resolved(request.settings, preset, images=own, side=model.side)
+    multiple = max(model.family.multiple(model.sources), model.sources.vae_factor)
+    report = check(dataset, resolution=values.resolution, multiple=multiple)
+    if not report.is_trainable:
+        reasons = [problem.message for problem in report.problems if problem.severity == "error"]
+        raise UsageError(f"{plain(request.dataset, 300)}: {'; '.join(reasons[:3])}")
+    settings = request.settings
+    return Prepared(
+        request=request,
+        model=model,
+        dataset=dataset,
+        report=report,
+        values=values,
+        geometry=Geometry(resolution=values.resolution, multiple=multiple, factor=model.sources.vae_factor),
+        captions=CaptionOptions(
+            trigger=request.trigger,
+            prefix=settings.prefix,
+            shuffle=settings.shuffle,
+            keep_tokens=settings.keep_tokens,
+            dropout=settings.caption_dropout,
+        ),
+    )
+
+
+def _check_name(request: TrainingRequest) -> None:
+    if not request.name or Path(request.name).name != request.name or request.name.startswith("."):
+        raise UsageError(f"the name is {plain(request.name, 80)!r}; it must be a file name without folders")
+
+
+def _model(request: TrainingRequest, catalog: Catalog) -> TrainedModel:
+    found = catalog.find(request.model)
+    sources = sources_of(found.checkpoint, found.detected)
+    if sources.family not in DIALECTS:
+        known = ", ".join(sorted(DIALECTS))
+        raise UsageError(f"LoRAs for {sources.family} cannot be written, only for {known}; choose another model")
+    device = machine.choose_device(request.settings.device, machine.devices())
+    dtype = machine.choose_dtype(request.settings.dtype, device)
+    return TrainedModel(
+        found=found, sources=sources, family=family_of(found.detected.family), device=device, dtype=dtype
+    )
+
+
+def changed(prepared: Prepared, fingerprint: object) -> bool:
+    """Whether the dataset is no longer what a training began with."""
+    return fingerprint != prepared.dataset.fingerprint
+
+
+def with_steps(request: TrainingRequest, steps: int) -> TrainingRequest:
+    """The same training, longer or shorter."""
+    return replace(request, settings=replace(request.settings, steps=steps))

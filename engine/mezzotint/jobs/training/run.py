@@ -1,0 +1,289 @@
+"""A training: encoding, steps, epochs; paused and resumed from its state, to the bit."""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.codec import decode, encode
+from mezzotint.errors import Busy, Cancelled, UsageError
+from mezzotint.families.family import LoadedModel
+from mezzotint.families.loading.networks import load_components
+from mezzotint.families.lora.description import Description
+from mezzotint.families.lora.factors import LoraFactors
+from mezzotint.families.lora.writing import check_output, write_lora
+from mezzotint.jobs.lease import Held, Lease
+from mezzotint.jobs.training.data import Feed, untouched
+from mezzotint.jobs.training.encoded import EncodedImages
+from mezzotint.jobs.training.folder import RunFolder
+from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, prepare
+from mezzotint.jobs.training.regularization import made_by_the_model
+from mezzotint.jobs.training.samples import Sampler
+from mezzotint.machine import PeakMemory
+from mezzotint.protocol import IsCancelled
+from mezzotint.quantization.policy import Choice
+from mezzotint.training.encoding import Encoders
+from mezzotint.training.factors import Factors, trainable_layers
+from mezzotint.training.objective import objective_of
+from mezzotint.training.trainer import Rates, TrainedImage, Trainer
+from mezzotint.training_protocol import EpochSaved, Preparing, TrainingRequest, TrainingResult, TrainingStep
+
+_SAVE_SECONDS = 120.0
+_GUIDANCE = 1.0  # of networks that are given the scale
+_SAMPLE_SEED = 1
+
+
+class TrainingRun:
+    """One training."""
+
+    def __init__(self, request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cancelled: IsCancelled) -> None:
+        self._catalog, self._on_event, self._cancelled = catalog, on_event, cancelled
+        self._request, self._folder = request, RunFolder.of(request)
+        self._lora = Path(request.output) / f"{request.name}.safetensors"
+        self._saved: list[EpochSaved] = []
+        self._losses: list[float] = []
+        self._prepared: Prepared
+        self._started: datetime  # of the first run, so that a resumed one writes the same LoRA
+
+    def run(self, *, resume: bool = False, accept_changes: bool = False) -> TrainingResult:
+        """Train to the end. Raises MezzotintError; Cancelled once everything needed to go on is on disk.
+
+        `accept_changes`: go on although the dataset has changed.
+        """
+        check_output(self._lora)
+        lease = Lease.acquire(what=f"training {self._request.name}")
+        if isinstance(lease, Held):
+            raise Busy(f"the device is in use by {plain(str(lease), 500)}: wait for it, or stop it there")
+        with lease:
+            return self._run(resume=resume, accept_changes=accept_changes)
+
+    def _run(self, *, resume: bool, accept_changes: bool) -> TrainingResult:
+        prepared = self._prepared = prepare(self._request, self._catalog, self._on_event, self._cancelled)
+        started, peak = time.monotonic(), PeakMemory(torch.device(prepared.model.device.id))
+        self._open(resume=resume, accept_changes=accept_changes)
+        regularization = made_by_the_model(
+            prepared, self._folder.regularization, self._catalog, self._tell("regularization"), self._cancelled
+        )
+        model, feed = self._empty_model(), prepared.feed(regularization)
+        sampler = Sampler(prepared.model.family, model, self._catalog.find, self._request.model, self._request.prompts)
+        encoded = self._encode(model, feed, sampler)
+        trainer = self._trainer(model)
+        if self._folder.state.exists():
+            self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
+            self._saved = [epoch for line in self._folder.rewind(trainer.step) if (epoch := _epoch_of(line))]
+        else:
+            self._folder.rewind(0)
+            self._sample(sampler, model, 0)
+        self._train(trainer, encoded, feed, sampler, model)
+        self._write(trainer, self._lora)
+        tail = self._losses[-max(1, len(self._losses) // 10) :]
+        return TrainingResult(
+            lora=str(self._lora),
+            folder=str(self._folder.path),
+            steps=trainer.step,
+            epochs=tuple(self._saved),
+            loss=sum(tail) / len(tail),
+            seconds=time.monotonic() - started,
+            peak_vram_bytes=peak.vram_bytes(),
+            peak_ram_bytes=peak.ram_bytes(),
+        )
+
+    # ---- before the first step
+
+    def _open(self, *, resume: bool, accept_changes: bool) -> None:
+        fingerprint = self._prepared.dataset.fingerprint
+        if not resume:
+            self._started = datetime.now(UTC)
+            self._folder.create(self._request, {"dataset": fingerprint, "started": self._started.isoformat()})
+            return
+        _, record = self._folder.read()
+        self._started = datetime.fromisoformat(record["started"])
+        if changed(self._prepared, record.get("dataset")):
+            if not accept_changes:
+                raise UsageError(
+                    f"{plain(self._request.dataset, 300)} has changed since this training began; undo that, or go on "
+                    "with what is there now by --accept-changes"
+                )
+            self._folder.write(self._request, {**record, "dataset": fingerprint})
+
+    def _empty_model(self) -> LoadedModel:
+        model, settings = self._prepared.model, self._request.settings
+        quantization = {}
+        if settings.quantization != "none":
+            quantization = {model.family.denoiser_component: Choice(scheme=settings.quantization)}
+        return LoadedModel(
+            sources=model.sources,
+            device=torch.device(model.device.id),
+            dtype=getattr(torch, model.dtype),
+            quantization=quantization,
+            identity=model.found.info.id,
+        )
+
+    def _encode(self, model: LoadedModel, feed: Feed, sampler: Sampler) -> EncodedImages:
+        """Encode what all batches and the validation need: texts, then images."""
+        encoders = Encoders(self._prepared.model.family, model, self._cancelled)
+        encoded = EncodedImages(self._folder.encoded, self._prepared.geometry, model.sources)
+        batches = range(self._prepared.values.steps * self._request.settings.accumulate)
+        chosen = [each for number in batches for each in feed.chosen(number)]
+        chosen += [untouched(image) for image in self._prepared.held]
+        texts = [each for each in dict.fromkeys(map(encoded.text, chosen)) if not encoded.has_text(each)]
+        if texts or sampler.prompts:
+            tell = self._tell("captions")
+            with encoders.text() as encode_text:
+                for done, text in enumerate(texts):
+                    encoded.add_text(text, encode_text(*text, _GUIDANCE))
+                    tell(done + 1, len(texts))
+                sampler.encode()
+        distinct = {(each.image.content, each.image.mask_content, each.flipped): each for each in chosen}
+        images = [each for each in distinct.values() if not encoded.has_image(each)]
+        if images:
+            tell = self._tell("images")
+            with encoders.vae() as encode_pixels:
+                for done, each in enumerate(images):
+                    encoded.add_image(each, encode_pixels)
+                    tell(done + 1, len(images))
+        return encoded
+
+    def _trainer(self, model: LoadedModel) -> Trainer:
+        prepared, settings, values = self._prepared, self._request.settings, self._prepared.values
+        family = prepared.model.family
+        name = family.denoiser_component
+        total, tell, done = model.sources.components[name].bytes, self._tell("loading"), 0
+
+        def on_bytes(_: str, count: int) -> None:
+            nonlocal done
+            done += count
+            tell(min(done, total), total)
+
+        load_components(model, [name], on_bytes=on_bytes, cancelled=self._cancelled)
+        network = model.networks[name]
+        network.requires_grad_(False)
+        checkpointing = settings.checkpointing or ("none" if prepared.model.device.id == "cpu" else "blocks")
+        if checkpointing == "blocks":
+            network.enable_gradient_checkpointing()
+            network.train()  # diffusers' networks recompute only in this mode; they have no dropout
+        factors = Factors(network, trainable_layers(network), rank=values.rank, alpha=values.alpha, seed=settings.seed)
+        factors.to(model.device)
+        objective = objective_of(
+            family,
+            model.sources,
+            values.resolution,
+            values.resolution,
+            levels=values.levels,
+            weighting=values.weighting,
+        )
+        rates = Rates(
+            steps=values.steps,
+            peak=values.rate,
+            schedule=settings.schedule,
+            optimizer=settings.optimizer,
+            ema=settings.ema,
+            accumulate=settings.accumulate,
+            seed=settings.seed,
+        )
+        return Trainer(family, model, objective, factors, rates)
+
+    # ---- steps
+
+    def _train(
+        self, trainer: Trainer, encoded: EncodedImages, feed: Feed, sampler: Sampler, model: LoadedModel
+    ) -> None:
+        steps, saved = trainer.rates.steps, time.monotonic()
+        ends = _epoch_ends(steps, self._request.settings.epochs)
+
+        def batch_at(number: int) -> list[TrainedImage]:
+            return encoded.trained(feed.chosen(number))
+
+        while trainer.step < steps:
+            if self._cancelled():
+                self._save(trainer)
+                raise Cancelled(
+                    f"paused after step {trainer.step} of {steps}; go on with `mezzotint train --resume "
+                    f"{plain(self._folder.path, 200)}`"
+                )
+            begun = time.monotonic()
+            rate = trainer.rates.at(trainer.step)
+            loss = trainer.train_step(batch_at)
+            self._losses.append(loss)
+            seconds = time.monotonic() - begun
+            self._on_event(TrainingStep(step=trainer.step, steps=steps, loss=loss, rate=rate, seconds=seconds))
+            self._folder.log({"step": trainer.step, "loss": loss, "rate": rate, "seconds": round(seconds, 3)})
+            if trainer.step in ends:
+                self._end_epoch(trainer, ends.index(trainer.step) + 1, encoded, sampler, model)
+            if trainer.step in ends or time.monotonic() - saved > _SAVE_SECONDS:
+                self._save(trainer)
+                saved = time.monotonic()
+
+    def _end_epoch(
+        self, trainer: Trainer, epoch: int, encoded: EncodedImages, sampler: Sampler, model: LoadedModel
+    ) -> None:
+        path = self._write(trainer, self._folder.epoch(self._request.name, epoch))
+        held = encoded.trained([untouched(image) for image in self._prepared.held])
+        validation = trainer.validation_loss(held) if held else None
+        with trainer.factors.attached(), trainer.averaged():
+            samples = self._sample(sampler, model, epoch)
+        event = EpochSaved(
+            epoch=epoch, step=trainer.step, path=str(path), validation=validation, samples=tuple(map(str, samples))
+        )
+        self._saved.append(event)
+        self._folder.log(encode(event))  # type: ignore[arg-type]
+        self._on_event(event)
+
+    def _sample(self, sampler: Sampler, model: LoadedModel, epoch: int) -> list[Path]:
+        """Make the sample images of an epoch; 0: of the model without the LoRA."""
+        latents = [sampler.make(number, _SAMPLE_SEED, self._cancelled) for number in range(sampler.prompts)]
+        if not latents:
+            return []
+        paths = [self._folder.sample(epoch, number) for number in range(len(latents))]
+        load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=self._cancelled)
+        try:
+            for path, each in zip(paths, latents, strict=True):
+                sampler.decode(each).save(path)
+        finally:
+            model.networks.pop("vae", None)
+        return paths
+
+    def _save(self, trainer: Trainer) -> None:
+        trainer.save(self._folder.state, {"losses": self._losses})
+
+    def _write(self, trainer: Trainer, path: Path) -> Path:
+        """Write a LoRA of the factors so far."""
+        request, found = self._request, self._prepared.model.found
+        with trainer.averaged():
+            layers = {
+                name: LoraFactors(down=each.down.detach().cpu(), up=each.up.detach().cpu(), alpha=each.alpha)
+                for name, each in trainer.factors.layers.items()
+            }
+            description = Description(
+                title=request.name,
+                trigger_phrase=request.trigger,
+                date=self._started,
+                others={"ss_sd_model_name": found.info.id, "ss_steps": str(trainer.step)},
+            )
+            networks = {self._prepared.model.family.denoiser_component: layers}
+            family = self._prepared.model.sources.family
+            write_lora(path, networks, family, description, overwrite=path != self._lora)
+        return path
+
+    def _tell(self, phase: str) -> Callable[[int, int], None]:
+        def tell(done: int, total: int) -> None:
+            self._on_event(Preparing(phase=phase, done=done, total=total))  # type: ignore[arg-type]
+
+        return tell
+
+
+def _epoch_of(line: Mapping[str, Any]) -> EpochSaved | None:
+    """The epoch that a line of the log is about."""
+    if "epoch" not in line:
+        return None
+    return decode(EpochSaved, line)
+
+
+def _epoch_ends(steps: int, epochs: int) -> list[int]:
+    """The steps after which an epoch is saved, at equal distances; the last is the end."""
+    return sorted({max(1, round(steps * (number + 1) / epochs)) for number in range(epochs)})

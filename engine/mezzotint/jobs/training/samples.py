@@ -1,0 +1,68 @@
+"""Sample images during a training, made with the networks that are in memory for it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from PIL import Image
+
+from mezzotint.families.family import Conditioning, Family, LoadedModel
+from mezzotint.families.text.conditionings import moved
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
+from mezzotint.stages.denoise import denoise
+from mezzotint.stages.images.decode import to_image
+from mezzotint.stages.prompts import prompt_inputs
+from mezzotint.stages.schedule import initial_noise, plan_schedules
+from mezzotint.stages.setup import CascadeSetup, Find, set_up
+
+
+class Sampler:
+    """Makes an image of each prompt, always from the same noise."""
+
+    def __init__(self, family: Family, model: LoadedModel, find: Find, ref: ModelRef, prompts: tuple[str, ...]) -> None:
+        self._family, self._model = family, model
+        self._setups = [_setup(prompt, find, ref) for prompt in prompts]
+        self._conditionings: list[Conditioning] = []
+
+    @property
+    def prompts(self) -> int:
+        """Number of images."""
+        return len(self._setups)
+
+    def encode(self) -> None:
+        """Encode the prompts, while the text encoders are in memory."""
+        with torch.no_grad():
+            for setup in self._setups:
+                stage = setup.stages[0]
+                found = replace(self._family.encode(self._model, prompt_inputs(stage, ())), sampling=stage.sampling)
+                self._conditionings.append(moved(found, torch.device("cpu")))
+
+    def make(self, number: int, seed: int, cancelled: Callable[[], bool]) -> torch.Tensor:
+        """Latents of a prompt's image."""
+        setup, model = self._setups[number], self._model
+        stage, generator = setup.stages[0], torch.Generator().manual_seed(seed)
+        factor = model.sources.vae_factor
+        shape = (1, model.sources.latent_channels, stage.height // factor, stage.width // factor)
+        with torch.no_grad():
+            schedule = plan_schedules(setup, model.device)[0]
+            return denoise(
+                self._family,
+                model,
+                schedule,
+                moved(self._conditionings[number], model.device),
+                initial_noise(schedule, shape, generator, model.device),
+                [generator],
+                estimates=False,
+                on_step=lambda *_: None,
+                cancelled=cancelled,
+            ).latents.cpu()
+
+    def decode(self, latents: torch.Tensor) -> Image.Image:
+        """The image of latents, while the VAE is in memory."""
+        with torch.no_grad():
+            return to_image(self._model, latents.to(self._model.device))
+
+
+def _setup(prompt: str, find: Find, ref: ModelRef) -> CascadeSetup:
+    request = GenerateRequest(prompt=prompt, cascade=Cascade(stages=(Stage(model=ref),)))
+    return set_up(request, find, ref, lambda _: (0, 0))

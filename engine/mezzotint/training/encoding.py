@@ -1,0 +1,75 @@
+"""Captions and images as the denoiser takes them, encoded once before the training."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from mezzotint.errors import Cancelled
+from mezzotint.families.autoencoder import encode_pixels
+from mezzotint.families.family import Conditioning, Family, LoadedModel, PromptInputs
+from mezzotint.families.loading.networks import load_components
+from mezzotint.families.text.conditionings import moved
+
+EncodeText = Callable[[str, tuple[int, int], float], Conditioning]
+CPU = torch.device("cpu")
+
+
+class Encoders:
+    """A model's text encoders and VAE, in memory only while they are used."""
+
+    def __init__(self, family: Family, model: LoadedModel, cancelled: Callable[[], bool]) -> None:
+        self._family, self._model, self._cancelled = family, model, cancelled
+
+    @contextmanager
+    def text(self) -> Iterator[EncodeText]:
+        """Context manager: a function from a text, an image size and a guidance scale to conditioning, on the CPU."""
+
+        def encode(text: str, size: tuple[int, int], guidance_scale: float) -> Conditioning:
+            self._raise_if_cancelled()
+            with torch.no_grad():
+                return moved(self._family.encode(self._model, _inputs(text, size, guidance_scale)), CPU)
+
+        with self._loaded("text_encoder", "tokenizer"):
+            yield encode
+
+    @contextmanager
+    def vae(self) -> Iterator[Callable[[Tensor, int], Tensor]]:
+        """Context manager: a function from pixels `(3, h, w)` and a seed to latents `(c, h', w')`, on the CPU."""
+
+        def encode(pixels: Tensor, seed: int) -> Tensor:
+            self._raise_if_cancelled()
+            with torch.no_grad():
+                generator = torch.Generator().manual_seed(seed)
+                network = self._model.networks["vae"].float()  # in 16 bits some VAEs overflow
+                return encode_pixels(network, pixels[None], generator)[0].cpu()
+
+        with self._loaded("vae"):
+            yield encode
+
+    @contextmanager
+    def _loaded(self, *prefixes: str) -> Iterator[None]:
+        names = [name for name in self._model.sources.components if name.startswith(prefixes)]
+        load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
+        try:
+            yield
+        finally:
+            for name in names:
+                self._model.networks.pop(name, None)
+
+    def _raise_if_cancelled(self) -> None:
+        if self._cancelled():
+            raise Cancelled("stopped before the first step; nothing was trained")
+
+
+def _inputs(text: str, size: tuple[int, int], guidance_scale: float) -> PromptInputs:
+    return PromptInputs(
+        prompt=text,
+        negative_prompt="",
+        width=size[0],
+        height=size[1],
+        guidance_scale=guidance_scale,
+        clip_skip=0,
+        embeddings=(),
+    )

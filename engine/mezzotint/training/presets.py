@@ -1,0 +1,101 @@
+"""Settings that suit each family, and models that cannot be trained, with the reason.
+
+Where a value is not our own measurement, it is what kohya's scripts, OneTrainer and ai-toolkit use by default.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mezzotint.errors import UsageError
+from mezzotint.families.family import ModelSources
+from mezzotint.training_protocol import LossWeighting, NoiseLevelChoice, TrainingSettings
+
+_SMALL = 64 * 2**20  # bytes of a denoiser below which a model is one of the small ones that a CPU trains
+_DISTILLED = frozenset({"turbo", "lightning", "lcm", "schnell", "distilled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """What is used where the request leaves a setting open."""
+
+    rank: int = 16
+    rate: float = 1e-4
+    batch: int = 1
+    steps: int | None = None  # None: a hundred for each image
+    levels: NoiseLevelChoice = "logit-normal"
+    weighting: LossWeighting = "min-snr"
+    regularization: int | None = None  # None: as many as there are images
+
+
+_PRESETS: Mapping[str, Preset] = {
+    "sdxl": Preset(),
+    "sd15": Preset(),
+    "pixart": Preset(levels="uniform"),
+    "flux2": Preset(rate=5e-5),
+}
+_SMALL_PRESET = Preset(rank=8, rate=2e-3, batch=16, steps=100, levels="uniform", regularization=32)
+_PER_IMAGE, _LEAST_STEPS, _MOST_STEPS = 100, 500, 3000
+_MOST_REGULARIZATION = 32
+
+
+def preset_of(sources: ModelSources) -> Preset:
+    """The preset for a model. Raises UsageError if it cannot be trained, and says which can."""
+    variant = sources.detected.variant
+    if variant.split("-")[0] in _DISTILLED:
+        raise UsageError(
+            f"this is a {sources.family} model of the variant {variant}, distilled to few steps: training undoes that; "
+            "train on the model that it was made from, and use the LoRA with both"
+        )
+    if sources.takes_mask:
+        raise UsageError(f"this is an inpainting model ({sources.family} {variant}); train on the ordinary model")
+    denoiser = next(part for name, part in sources.components.items() if name in ("unet", "transformer"))
+    return _SMALL_PRESET if denoiser.bytes < _SMALL else _PRESETS.get(sources.family, Preset())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """Every value of a training, with nothing left open."""
+
+    steps: int
+    rank: int
+    alpha: float
+    rate: float
+    batch: int
+    resolution: int
+    levels: NoiseLevelChoice
+    weighting: LossWeighting
+    regularization: int
+
+
+def resolved(settings: TrainingSettings, preset: Preset, *, images: int, side: int) -> Resolved:
+    """Fill in what the settings leave open; `side`: the model's own image size. Raises UsageError for bad values."""
+    steps = settings.steps or preset.steps or min(max(images * _PER_IMAGE, _LEAST_STEPS), _MOST_STEPS)
+    rank = settings.rank or preset.rank
+    usual = min(images, _MOST_REGULARIZATION) if preset.regularization is None else preset.regularization
+    found = Resolved(
+        steps=steps,
+        rank=rank,
+        alpha=rank if settings.alpha is None else settings.alpha,
+        rate=settings.rate or preset.rate,
+        batch=settings.batch or preset.batch,
+        resolution=settings.resolution or side,
+        levels=settings.levels or preset.levels,
+        weighting=settings.weighting or preset.weighting,
+        regularization=usual if settings.regularization is None else settings.regularization,
+    )
+    for name, value, low, high in (
+        ("steps", found.steps, 1, 1_000_000),
+        ("rank", found.rank, 1, 512),
+        ("alpha", found.alpha, 1e-3, 4096),
+        ("learning rate", found.rate, 1e-8, 1.0),
+        ("batch", found.batch, 1, 256),
+        ("accumulate", settings.accumulate, 1, 1024),
+        ("resolution", found.resolution, 64, 4096),
+        ("epochs", settings.epochs, 1, 1000),
+        ("caption dropout", settings.caption_dropout, 0.0, 1.0),
+        ("validation", settings.validation, 0.0, 0.5),
+        ("ema", settings.ema, 0.0, 0.99999),
+    ):
+        if not low <= value <= high:
+            raise UsageError(f"{name} is {value:g}; it must be {low:g} to {high:g}")
+    return found

@@ -1,0 +1,107 @@
+"""Protocol types for training: what to train, what happens meanwhile, what comes out. Standard library only."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mezzotint.request_protocol import ModelRef
+
+LossWeighting = Literal["none", "min-snr", "debiased"]
+NoiseLevelChoice = Literal["uniform", "logit-normal"]
+OptimizerName = Literal["adamw", "adamw-8bit", "adafactor", "lion"]
+RateSchedule = Literal["constant", "cosine"]
+Checkpointing = Literal["none", "blocks"]
+BaseQuantization = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
+TrainingDtype = Literal["auto", "float32", "bfloat16", "float16"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """How a LoRA is trained; None: the preset of the model's family."""
+
+    steps: int | None = None
+    rank: int | None = None
+    alpha: float | None = None  # None: the rank
+    rate: float | None = None  # learning rate
+    batch: int | None = None  # images per step, with regularization images
+    accumulate: int = 1  # batches per optimizer step
+    resolution: int | None = None  # pixels; area of a square of this side
+    optimizer: OptimizerName = "adamw"
+    schedule: RateSchedule = "constant"
+    levels: NoiseLevelChoice | None = None  # of flow models
+    weighting: LossWeighting | None = None  # of other models
+    ema: float = 0.0  # decay of the moving average of the factors; 0: none
+    checkpointing: Checkpointing | None = None  # None: as the device needs
+    quantization: BaseQuantization = "none"  # of the frozen denoiser
+    dtype: TrainingDtype = "auto"
+    device: str = "auto"
+    seed: int = 0
+    epochs: int = 10  # LoRAs saved during training, at equal distances
+    flip: bool = False
+    caption_dropout: float = 0.05
+    shuffle: bool = False  # of captions with commas
+    keep_tokens: int = 1
+    prefix: str = ""
+    regularization: int | None = None  # images made by the model itself; None: by the preset; 0: none
+    validation: float = 0.0  # share of the images that is kept aside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRequest:
+    """A LoRA to train."""
+
+    dataset: str  # folder
+    model: ModelRef
+    name: str
+    output: str  # folder of the LoRA, and of the run's own folder
+    trigger: str = ""  # a word put before each caption that lacks it
+    word: str = ""  # what the trigger word stands for, such as castle: the captions of regularization images have it
+    prompts: tuple[str, ...] = ()  # of sample images
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparing:
+    """Event: something before the first step."""
+
+    phase: Literal["dataset", "regularization", "captions", "images", "loading"]
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingStep:
+    """Event: an optimizer step is done."""
+
+    step: int  # from 1
+    steps: int
+    loss: float
+    rate: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochSaved:
+    """Event: a LoRA of the factors so far is on disk."""
+
+    epoch: int  # from 1
+    step: int
+    path: str
+    validation: float | None  # loss on the images that were kept aside, or None
+    samples: tuple[str, ...]
+
+
+TrainingEvent = Preparing | TrainingStep | EpochSaved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingResult:
+    """A finished or stopped training."""
+
+    lora: str
+    folder: str  # of the run
+    steps: int
+    epochs: tuple[EpochSaved, ...]
+    loss: float  # mean of the last tenth of the steps
+    seconds: float
+    peak_vram_bytes: int | None
+    peak_ram_bytes: int
