@@ -1,7 +1,7 @@
 """What a training is made of, before any weights are read: model, dataset, settings, regularization images."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mezzotint import machine
@@ -131,8 +131,3 @@ def _model(request: TrainingRequest, catalog: Catalog) -> TrainedModel:
 def changed(prepared: Prepared, fingerprint: object) -> bool:
     """Whether the dataset is no longer what a training began with."""
     return fingerprint != prepared.dataset.fingerprint
-
-
-def with_steps(request: TrainingRequest, steps: int) -> TrainingRequest:
-    """The same training, longer or shorter."""
-    return replace(request, settings=replace(request.settings, steps=steps))
