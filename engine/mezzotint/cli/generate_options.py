@@ -63,6 +63,11 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
             _add_group(parser.add_argument_group(group), group)
 
 
+def add_option(parser: argparse._ActionsContainer, name: str) -> None:
+    """Add one option."""
+    _add(parser, OPTIONS[name], None)
+
+
 def options_of(arguments: argparse.Namespace) -> Options:
     """Return the parsed arguments as `Options`; options that the command does not have stay unset."""
     values = {one.field: getattr(arguments, one.field, None) for one in OPTIONS.values()}
@@ -77,7 +82,7 @@ def _add_group(
             _add(parser, one, (helps or {}).get(one.name))
 
 
-def _add(parser: argparse._ArgumentGroup, one: Option, help_text: str | None) -> None:
+def _add(parser: argparse._ActionsContainer, one: Option, help_text: str | None) -> None:
     names = (one.flag,) if one.short is None else (one.short, one.flag)
     default = f" (default: {one.default})" if one.default else ""
     text = ": ".join([one.help, ", ".join(one.names)] if one.names else [one.help])

@@ -62,8 +62,8 @@ def asked_tensors(
 
     from mezzotint.families.guidance import guidance_embedding
 
-    width = model.networks["unet"].config.time_cond_proj_dim
-    if width is not None:
+    width = model.sources.components["unet"].config.get("time_cond_proj_dim")
+    if isinstance(width, int):
         tensors = {**tensors, "guidance": guidance_embedding(guidance_scale, width, torch.float32)}
     return Conditioning(
         guided=guided,

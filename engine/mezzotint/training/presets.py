@@ -11,7 +11,7 @@ from mezzotint.families.family import ModelSources
 from mezzotint.training_protocol import LossWeighting, NoiseLevelChoice, TrainingSettings
 
 _SMALL = 64 * 2**20  # bytes of a denoiser below which a model is one of the small ones that a CPU trains
-_DISTILLED = frozenset({"turbo", "lightning", "lcm", "schnell", "distilled"})
+_DISTILLED = frozenset({"turbo", "lightning", "lcm", "schnell", "distilled", "flash", "sprint", "hyper", "dmd2"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +31,9 @@ _PRESETS: Mapping[str, Preset] = {
     "sdxl": Preset(),
     "sd15": Preset(),
     "pixart": Preset(levels="uniform"),
-    "flux2": Preset(rate=5e-5),
+    "flux2-klein": Preset(rate=5e-5),
 }
-_SMALL_PRESET = Preset(rank=8, rate=2e-3, batch=16, steps=100, levels="uniform", regularization=32)
+_SMALL_PRESET = Preset(rank=8, rate=2e-3, batch=16, steps=150, levels="uniform", regularization=32)
 _PER_IMAGE, _LEAST_STEPS, _MOST_STEPS = 100, 500, 3000
 _MOST_REGULARIZATION = 32
 
@@ -45,6 +45,10 @@ def preset_of(sources: ModelSources) -> Preset:
         raise UsageError(
             f"this is a {sources.family} model of the variant {variant}, distilled to few steps: training undoes that; "
             "train on the model that it was made from, and use the LoRA with both"
+        )
+    if sources.family == "qwen-image-edit":
+        raise UsageError(
+            "this model learns from pairs of images and instructions, which cannot be trained here; train on Qwen-Image"
         )
     if sources.takes_mask:
         raise UsageError(f"this is an inpainting model ({sources.family} {variant}); train on the ordinary model")

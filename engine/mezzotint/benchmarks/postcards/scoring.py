@@ -13,7 +13,9 @@ from mezzotint.benchmarks.postcards.edits import Edit, judging_edit
 from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
 from mezzotint.benchmarks.postcards.measures import Array, detail, frechet_distance, wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.world import Scene, judging_scene
+from mezzotint.benchmarks.postcards.wording import TERRAIN_PHRASES, TIME_PHRASES
+from mezzotint.benchmarks.postcards.world import TERRAINS, TIMES, Scene, judging_scene
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 
 WORLD = 0  # seed of the scenes, the same for all models
@@ -63,6 +65,23 @@ def edit_cases(count: int) -> Iterator[EvalCase]:
     for number in range(count):
         edit = judging_edit(WORLD, number)
         yield EvalCase(number=number, prompt=edit.instruction, scene=edit.after, edit=edit)
+
+
+def word_cases(word: str, kind: str, colour: str, count: int) -> Iterator[EvalCase]:
+    """Yield scenes of a thing that a LoRA has learned under a new word, in every terrain and at every time.
+
+    Raises UsageError for a kind or colour that the judge does not know.
+    """
+    for name, value in (("kind", kind), ("colour", colour)):
+        if value not in VALUES[name]:
+            raise UsageError(f"the judge knows no {name} {plain(value, 40)!r}; it knows {', '.join(VALUES[name])}")
+    for number in range(count):
+        terrain, time = TERRAINS[number % len(TERRAINS)], TIMES[number % len(TIMES)]
+        scene = judging_scene(WORLD, number)
+        thing = replace(scene.things[0], kind=kind, colour=colour, place="near")
+        prompt = f"a {word} {TERRAIN_PHRASES[terrain][1]} {TIME_PHRASES[time][2]}"
+        scene = replace(scene, things=(thing,), terrain=terrain, time=time, weather="clear")
+        yield EvalCase(number=number, prompt=prompt, scene=scene)
 
 
 def _telling_all(scene: Scene, number: int) -> str:

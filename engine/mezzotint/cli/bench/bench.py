@@ -19,7 +19,7 @@ from mezzotint.cli.bench import quality as bench_quality
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.generate_options import add_engine_options, options_of
+from mezzotint.cli.generate_options import add_engine_options, add_option, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
@@ -41,6 +41,7 @@ EXAMPLES = """\
   mezzotint bench starter -m starter-dit --prompts 500 --steps 10 --guidance 4 --json
   mezzotint bench starter --hires 2 --keep out/
   mezzotint bench starter -m starter-flow --edits --prompts 100
+  mezzotint bench starter -m starter-dit --lora zibble.safetensors --new-word "zibble=purple castle" --prompts 24
   mezzotint bench starter -m starter-xl --refiner starter-xl-refiner --prompts 48 --sheet sheet.png
 
 accuracy: how often the judge, a small network that has only ever seen drawn scenes, sees in an image what the prompt
@@ -87,6 +88,13 @@ def add(commands: "Commands") -> None:
         action="store_true",
         help="edit drawings by an instruction instead, with a model that takes reference images",
     )
+    parser.add_argument(
+        "--new-word",
+        metavar="WORD=COLOUR KIND",
+        type=text,
+        help="images of a word that a LoRA has taught, such as 'zibble=purple castle', instead of held-out scenes",
+    )
+    add_option(parser, "lora")
     parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's default)")
     parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
     parser.add_argument(
@@ -109,13 +117,13 @@ def add(commands: "Commands") -> None:
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Generate the images, score them with the judge network, and print the scores."""
     from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
-    from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases, score_drawn
+    from mezzotint.benchmarks.postcards.scoring import score_drawn
 
     judge = load_judge(arguments.judge or bundled_judge())
     catalog = context.make_catalog(arguments.models_folder)
     models = _models(arguments.models, catalog)
     _check_sheet(arguments.sheet, models)
-    cases = list((edit_cases if arguments.edits else eval_cases)(arguments.prompts))
+    cases = _cases(arguments)
     scores = {}
     with contextlib.closing(context.make_engine(catalog)) as engine:
         for model in models:
@@ -127,6 +135,18 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     else:
         context.terminal.result(_table(scores, drawn))
     return 0
+
+
+def _cases(arguments: argparse.Namespace) -> "list[EvalCase]":
+    from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases, word_cases
+
+    if arguments.new_word is None:
+        return list((edit_cases if arguments.edits else eval_cases)(arguments.prompts))
+    word, _, thing = arguments.new_word.partition("=")
+    colour, _, kind = thing.strip().rpartition(" ")
+    if not word.strip() or not colour or arguments.edits:
+        raise UsageError("--new-word takes a word and what it stands for, such as 'zibble=purple castle'; not --edits")
+    return list(word_cases(word.strip(), kind, colour.strip(), arguments.prompts))
 
 
 def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:

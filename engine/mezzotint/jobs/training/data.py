@@ -18,6 +18,11 @@ class Geometry:
     multiple: int
     factor: int  # pixels per latent, along a side
 
+    @property
+    def side(self) -> int:
+        """The side of a square image."""
+        return self.resolution // self.multiple * self.multiple
+
     def bucket(self, image: TrainingImage) -> Size:
         """The size that an image is cropped to."""
         return bucket_for(image.width, image.height, area=self.resolution**2, multiple=self.multiple)

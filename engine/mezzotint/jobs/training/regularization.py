@@ -82,12 +82,12 @@ def made_by_the_model(
 
 
 def _request(prepared: Prepared, prompts: list[str], folder: Path, number: int) -> GenerateRequest:
-    request = prepared.request
+    request, side = prepared.request, prepared.geometry.side
     return GenerateRequest(
         prompt=prompts[number % len(prompts)],
         seed=request.settings.seed + number,
         device=request.settings.device,
-        cascade=Cascade(stages=(Stage(model=request.model),)),
+        cascade=Cascade(stages=(Stage(model=request.model, width=side, height=side),)),
         output=Output(path=str(_path(folder, number))),
     )
 

@@ -70,7 +70,7 @@ class TrainingRun:
             prepared, self._folder.regularization, self._catalog, self._tell("regularization"), self._cancelled
         )
         model, feed = self._empty_model(), prepared.feed(regularization)
-        sampler = Sampler(prepared.model.family, model, self._catalog.find, self._request.model, self._request.prompts)
+        sampler = self._sampler(model)
         encoded = self._encode(model, feed, sampler)
         trainer = self._trainer(model)
         if self._folder.state.exists():
@@ -123,6 +123,10 @@ class TrainingRun:
             quantization=quantization,
             identity=model.found.info.id,
         )
+
+    def _sampler(self, model: LoadedModel) -> Sampler:
+        family, request, geometry = self._prepared.model.family, self._request, self._prepared.geometry
+        return Sampler(family, model, self._catalog.find, request.model, request.prompts, geometry.side)
 
     def _encode(self, model: LoadedModel, feed: Feed, sampler: Sampler) -> EncodedImages:
         """Encode what all batches and the validation need: texts, then images."""

@@ -19,9 +19,11 @@ from mezzotint.stages.setup import CascadeSetup, Find, set_up
 class Sampler:
     """Makes an image of each prompt, always from the same noise."""
 
-    def __init__(self, family: Family, model: LoadedModel, find: Find, ref: ModelRef, prompts: tuple[str, ...]) -> None:
+    def __init__(
+        self, family: Family, model: LoadedModel, find: Find, ref: ModelRef, prompts: tuple[str, ...], side: int
+    ) -> None:
         self._family, self._model = family, model
-        self._setups = [_setup(prompt, find, ref) for prompt in prompts]
+        self._setups = [_setup(prompt, find, ref, side) for prompt in prompts]
         self._conditionings: list[Conditioning] = []
 
     @property
@@ -63,6 +65,6 @@ class Sampler:
             return to_image(self._model, latents.to(self._model.device))
 
 
-def _setup(prompt: str, find: Find, ref: ModelRef) -> CascadeSetup:
-    request = GenerateRequest(prompt=prompt, cascade=Cascade(stages=(Stage(model=ref),)))
+def _setup(prompt: str, find: Find, ref: ModelRef, side: int) -> CascadeSetup:
+    request = GenerateRequest(prompt=prompt, cascade=Cascade(stages=(Stage(model=ref, width=side, height=side),)))
     return set_up(request, find, ref, lambda _: (0, 0))

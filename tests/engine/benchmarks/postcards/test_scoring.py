@@ -1,5 +1,6 @@
 """Scores of images whose truth is known."""
 
+import itertools
 import math
 
 import pytest
@@ -9,8 +10,8 @@ from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes
 from mezzotint.benchmarks.postcards.judge import build_judge
 from mezzotint.benchmarks.postcards.measures import wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import Scorer, edit_cases, eval_cases, score_drawn
-from mezzotint.benchmarks.postcards.world import is_held_out
+from mezzotint.benchmarks.postcards.scoring import Scorer, edit_cases, eval_cases, score_drawn, word_cases
+from mezzotint.benchmarks.postcards.world import TERRAINS, TIMES, is_held_out
 from mezzotint.errors import UsageError
 
 
@@ -40,6 +41,15 @@ def test_questions_are_the_same_for_ever_held_out_and_tell_all():
     assert all(is_held_out(case.scene) for case in asked)
     assert len({case.prompt for case in asked}) == 12
     assert all(len(case.prompt.split()) >= 6 for case in asked)
+
+
+def test_a_new_word_is_asked_for_everywhere_and_at_every_time():
+    cases = list(word_cases("zibble", "castle", "purple", 20))
+    assert {(case.scene.terrain, case.scene.time) for case in cases} == set(itertools.product(TERRAINS, TIMES))
+    assert all(case.prompt.startswith("a zibble ") for case in cases)
+    assert {(case.scene.things[0].kind, case.scene.things[0].colour) for case in cases} == {("castle", "purple")}
+    with pytest.raises(UsageError, match="the judge knows no kind 'dragon'; it knows house"):
+        next(word_cases("zibble", "dragon", "purple", 1))
 
 
 def test_shares_count_what_the_judge_saw(knowing):

@@ -237,6 +237,8 @@ def test_ctrl_c_stops_between_images(bench):
         ["starter", "--prompts", "many"],
         ["starter", "a prompt"],
         ["starter", "--seed", "1"],
+        ["starter", "--new-word", "zibble"],
+        ["starter", "--new-word", "zibble=purple dragon"],
         ["starter", "--steps", "0"],
         ["starter", "--hires-space", "pixel"],
         [],

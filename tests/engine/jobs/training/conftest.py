@@ -1,0 +1,45 @@
+"""A dataset of four images, and trainings of tiny models on it."""
+
+from dataclasses import replace
+
+import pytest
+from training_runs import SETTINGS, write_dataset
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.jobs.training.run import TrainingRun
+from mezzotint.protocol import ModelRef
+from mezzotint.training_protocol import TrainingRequest
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    return write_dataset(tmp_path / "images")
+
+
+@pytest.fixture
+def request_of(dataset, tmp_path, tiny_pixart_folder):
+    """A request; keywords belong to it or to its settings."""
+
+    def call(model=tiny_pixart_folder, **changes):
+        settings = {name: changes.pop(name) for name in list(changes) if hasattr(SETTINGS, name)}
+        values = {"dataset": str(dataset), "model": ModelRef(id=str(model)), "name": "mine", "output": str(tmp_path)}
+        return TrainingRequest(**values | changes, settings=replace(SETTINGS, **settings))
+
+    return call
+
+
+@pytest.fixture
+def train():
+    """Train; returns the result and all events."""
+
+    def call(request, *, cancelled=lambda: False, on_event=None, **options):
+        events = []
+
+        def told(event):
+            events.append(event)
+            if on_event is not None:
+                on_event(event)
+
+        return TrainingRun(request, Catalog.standard(), told, cancelled).run(**options), events
+
+    return call
