@@ -5,6 +5,9 @@ from typing import Literal
 
 from mezzotint.request_protocol import ModelRef
 
+LayerKind = Literal["lora", "dora", "lokr"]
+AdapterKind = Literal["lora", "dora", "lokr", "embedding"]
+TrainedLayers = Literal["attention", "all"]
 LossWeighting = Literal["none", "min-snr", "debiased"]
 NoiseLevelChoice = Literal["uniform", "logit-normal"]
 OptimizerName = Literal["adamw", "adamw-8bit", "adafactor", "lion"]
@@ -16,11 +19,18 @@ TrainingDtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How a LoRA is trained; None: the preset of the model's family."""
+    """How an adapter is trained; None: the preset of the model's family."""
 
+    kind: AdapterKind = "lora"
     steps: int | None = None
     rank: int | None = None
     alpha: float | None = None  # None: the rank
+    layers: TrainedLayers = "attention"
+    ranks: str = ""  # of some layers, by parts of their names: down_blocks=4,mid_block=16; 0: not trained
+    factor: int | None = None  # of a LoKr: size of its smaller factor; None: about equal sizes
+    text_encoders: bool = False  # are trained, too
+    text_rate: float | None = None  # their learning rate; None: a tenth of the other
+    vectors: int = 1  # of an embedding
     rate: float | None = None  # learning rate
     batch: int | None = None  # images per step, with regularization images
     accumulate: int = 1  # batches per optimizer step

@@ -1,19 +1,21 @@
 """A tiny model ready to be trained, and encoded images with captions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.families.family import LoadedModel, PromptInputs
+from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.model_sources import sources_of
 from mezzotint.protocol import ModelRef
 from mezzotint.quantization.policy import Choice
-from mezzotint.training.factors import Factors, trainable_layers
+from mezzotint.training.adapters.layers import LayerChoice
+from mezzotint.training.adapters.networks import NetworkAdapter
 from mezzotint.training.objective import objective_of
 from mezzotint.training.trainer import Rates, TrainedImage, Trainer
 
@@ -36,32 +38,58 @@ class TinyTraining:
         names = [name for name in self.model.sources.components if name != "vae"]
         load_components(self.model, names, on_bytes=lambda *_: None, cancelled=lambda: False)
         self.network = self.model.networks[self.family.denoiser_component]
-        self.network.requires_grad_(False)
+        for network in self.model.networks.values():
+            network.requires_grad_(False)
         self.images = [self._image(number) for number in range(images)]
 
     def _image(self, number: int) -> TrainedImage:
         generator, side = torch.Generator().manual_seed(number), SIDE // self.model.sources.vae_factor
+        with torch.no_grad():
+            conditioning = self.conditioning(number)
+        latents = torch.randn(self.model.sources.latent_channels, side, side, generator=generator)
+        return TrainedImage(latents=latents, conditioning=conditioning)
+
+    def conditioning(self, number: int, words: tuple[Any, ...] = ()) -> Conditioning:
+        """The caption of an image, encoded now, with gradients if they are enabled."""
         inputs = PromptInputs(
-            prompt=f"a house and {number} trees",
+            prompt=f"a house and {number} trees beside a zibble",
             negative_prompt="",
             width=SIDE,
             height=SIDE,
             guidance_scale=1.0,
             clip_skip=0,
             embeddings=(),
+            inversions=words,
+            gradients=True,
         )
-        with torch.no_grad():
-            conditioning = self.family.encode(self.model, inputs)
-        latents = torch.randn(self.model.sources.latent_channels, side, side, generator=generator)
-        return TrainedImage(latents=latents, conditioning=conditioning)
+        return self.family.encode(self.model, inputs)
 
-    def trainer(self, *, rank: int = 4, **rates: Any) -> Trainer:
-        """A trainer with fresh factors."""
+    def adapter(self, *, rank: int = 4, alpha: float | None = None, choice: Any = None, **how: Any) -> NetworkAdapter:
+        """Fresh layers; `choice`: further fields of the choice of layers; `text`: whether encoders are trained."""
+        text, how = how.pop("text", False), {"seed": 0} | how
+        chosen = LayerChoice(rank=rank, alpha=rank if alpha is None else alpha, **choice or {})
+        encoders = [name for name in self.model.networks if name.startswith("text_encoder")] if text else []
+        choices = {self.family.denoiser_component: chosen}
+        choices |= dict.fromkeys(encoders, LayerChoice(rank=rank, alpha=chosen.alpha))
+        return NetworkAdapter(self.model.networks, choices, **how)
+
+    def trainer(self, adapter: Any = None, *, rank: int = 4, **rates: Any) -> Trainer:
+        """A trainer of an adapter, or of fresh LoRAs."""
         objective = objective_of(self.family, self.model.sources, SIDE, SIDE, levels="uniform", weighting="min-snr")
-        factors = Factors(self.network, trainable_layers(self.network), rank=rank, alpha=rank, seed=0)
         usual = {"steps": 20, "peak": 1e-2, "schedule": "constant", "optimizer": "adamw"}
-        return Trainer(self.family, self.model, objective, factors, Rates(**usual | rates))
+        adapter = self.adapter(rank=rank) if adapter is None else adapter
+        return Trainer(self.family, self.model, objective, adapter, Rates(**usual | rates))
 
     def batch(self, number: int, size: int = 4) -> list[TrainedImage]:
         """A batch of the images, in turn."""
-        return [self.images[(number * size + place) % len(self.images)] for place in range(size)]
+        return [self.images[each] for each in self._places(number, size)]
+
+    def batch_now(self, number: int, size: int = 2, words: tuple[Any, ...] = ()) -> list[TrainedImage]:
+        """The same with captions that are encoded now."""
+        return [
+            replace(self.images[each], conditioning=self.conditioning(each, words))
+            for each in self._places(number, size)
+        ]
+
+    def _places(self, number: int, size: int) -> list[int]:
+        return [(number * size + place) % len(self.images) for place in range(size)]

@@ -21,6 +21,7 @@ from mezzotint.training_protocol import (
     OptimizerName,
     Preparing,
     RateSchedule,
+    TrainedLayers,
     TrainingDtype,
     TrainingEvent,
     TrainingRequest,
@@ -38,6 +39,7 @@ _EXAMPLES = """\
   mezzotint train assets/samples/train/zibble -m starter-dit -o zibble
   mezzotint generate "a zibble in the snow" -m starter-dit --lora zibble.safetensors
   mezzotint train photos -m sdxl-base -o loras/aunt-mary --trigger "aunt mary" --word woman --dry-run
+  mezzotint train photos --from loras/aunt-mary.safetensors -o loras/aunt-mary-2 --seed 1
   mezzotint train --resume -o loras/aunt-mary
 
 The folder holds images, each with its caption in a text file of the same name. Beside NAME.safetensors, the folder
@@ -58,12 +60,21 @@ def add(commands: "Commands") -> None:
     parser = add_command(commands, "train", "Train a LoRA on a folder of images.", run, _EXAMPLES)
     parser.add_argument("dataset", metavar="DIR", nargs="?", help="images and captions; not with --resume")
     parser.add_argument("-m", "--model", metavar="MODEL", help="the model that learns: an id or a path")
-    parser.add_argument("-o", "--output", metavar="NAME", type=Path, required=True, help="the LoRA to write")
+    parser.add_argument("-o", "--output", metavar="NAME", type=Path, required=True, help="the file to write")
+    parser.add_argument(
+        "--from",
+        dest="recipe",
+        metavar="FILE",
+        type=Path,
+        help="train again as this LoRA or embedding was, with what else is given here; DIR is still needed",
+    )
     parser.add_argument("--resume", action="store_true", help="go on with a training that was paused or interrupted")
     parser.add_argument("--accept-changes", action="store_true", help="resume although the images have changed")
     parser.add_argument("--dry-run", action="store_true", help="check the images, and show what would be trained")
     parser.add_argument("--trigger", metavar="WORDS", default="", help="words that stand for what is learned")
-    parser.add_argument("--word", metavar="WORDS", default="", help="what that is: castle, woman, painting")
+    parser.add_argument(
+        "--word", metavar="WORDS", default="", help="what that is: castle, woman, painting; an embedding begins as it"
+    )
     parser.add_argument(
         "--sample",
         metavar="PROMPT",
@@ -81,8 +92,39 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Add an option for each field of TrainingSettings."""
     group = parser.add_argument_group("training", "unset: what suits the model")
     group.add_argument("--steps", type=integer(1, 1_000_000, 1500), metavar="N", help="optimizer steps")
+    group.add_argument(
+        "--kind",
+        choices=("lora", "dora", "lokr", "embedding"),
+        default="lora",
+        help="what is trained: factors of layers, with magnitudes (dora), as Kronecker products (lokr), or the vectors "
+        "of a word (embedding; sd15 and sdxl) (default: lora)",
+    )
     group.add_argument("--rank", type=integer(1, 512, 16), metavar="N", help="rank of the LoRA")
     group.add_argument("--alpha", type=float, metavar="X", help="scale times the rank (default: the rank)")
+    group.add_argument(
+        "--layers",
+        choices=get_args(TrainedLayers),
+        default="attention",
+        help="attention and feed-forward, or all: also the convolutions of U-Nets, modulation of transformers "
+        "(default: attention)",
+    )
+    group.add_argument(
+        "--ranks",
+        metavar="PART=N,...",
+        default="",
+        help="other ranks for layers of the denoiser with these parts in their names: down_blocks=4,mid_block=16; "
+        "0: not trained",
+    )
+    group.add_argument(
+        "--factor", type=integer(1, 4096, 8), metavar="N", help="size of the smaller factor of a lokr (default: equal)"
+    )
+    group.add_argument(
+        "--text-encoders", action="store_true", help="also train the text encoders of sd15 and sdxl, with a lower rate"
+    )
+    group.add_argument("--text-rate", type=float, metavar="X", help="their learning rate (default: a tenth)")
+    group.add_argument(
+        "--vectors", type=integer(1, 75, 4), metavar="N", default=1, help="vectors of an embedding (default: 1)"
+    )
     group.add_argument("--rate", type=float, metavar="X", help="learning rate")
     group.add_argument("--batch", type=integer(1, 256, 4), metavar="N", help="images in each step")
     group.add_argument(
@@ -132,7 +174,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint.jobs.training.run import TrainingRun
 
     catalog = context.make_catalog(arguments.models_folder)
-    request = _resumed(arguments) if arguments.resume else _request(arguments)
+    request = _resumed(arguments) if arguments.resume else _request(arguments, context)
     if arguments.dry_run:
         _show(prepare(request, catalog, lambda _: None, context.interrupt.stop_requested), arguments, context)
         return 0
@@ -143,7 +185,9 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _request(arguments: argparse.Namespace) -> TrainingRequest:
+def _request(arguments: argparse.Namespace, context: Context) -> TrainingRequest:
+    if arguments.recipe is not None:
+        return _repeated(arguments, context)
     if arguments.dataset is None or arguments.model is None:
         raise UsageError("a folder of images and a model are needed: mezzotint train DIR -m MODEL -o NAME")
     path = arguments.output.expanduser().resolve()
@@ -160,6 +204,30 @@ def _request(arguments: argparse.Namespace) -> TrainingRequest:
     )
 
 
+def _repeated(arguments: argparse.Namespace, context: Context) -> TrainingRequest:
+    """The request of an earlier training, by the file that it wrote, changed by what is given."""
+    from mezzotint.jobs.training.recipe import read_recipe
+
+    if arguments.dataset is None:
+        raise UsageError("--from has the settings, not the images: mezzotint train DIR --from FILE -o NAME")
+    recipe, dataset = read_recipe(arguments.recipe), str(Path(arguments.dataset).expanduser().resolve())
+    if not recipe.is_of(dataset):
+        context.terminal.message(
+            f"these are not the images and captions of that training ({plain(recipe.dataset, 80)}, {recipe.images} "
+            "images): the result will be another"
+        )
+    request = recipe.request(dataset, arguments.model, arguments.output.expanduser().resolve())
+    usual = vars(_defaults())
+    given = {name: getattr(arguments, name) for name in usual if getattr(arguments, name) != usual[name]}
+    return replace(
+        request,
+        trigger=arguments.trigger or request.trigger,
+        word=arguments.word or request.word,
+        prompts=tuple(arguments.sample),
+        settings=replace(request.settings, **given),
+    )
+
+
 def _defaults() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     _add_settings(parser)
@@ -170,8 +238,8 @@ def _resumed(arguments: argparse.Namespace) -> TrainingRequest:
     """The request of a training that has begun; its folder may have been moved."""
     from mezzotint.jobs.training.folder import SUFFIX, RunFolder
 
-    if arguments.dataset is not None or arguments.model is not None:
-        raise UsageError("--resume goes on with what was begun: leave the folder of images and the model out")
+    if any(each is not None for each in (arguments.dataset, arguments.model, arguments.recipe)):
+        raise UsageError("--resume goes on with what was begun: leave the folder of images, the model and --from out")
     path = arguments.output.expanduser().resolve()
     name = path.name.removesuffix(".safetensors").removesuffix(SUFFIX)
     request, _ = RunFolder(path.parent / f"{name}{SUFFIX}").read()

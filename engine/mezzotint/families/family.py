@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mezzotint.attention.session import AttentionSession
     from mezzotint.families.loading.original_names import Form
     from mezzotint.families.lora.adapters import Adapters
+    from mezzotint.families.text.textual_inversion import Inversion
     from mezzotint.memory.host import Source
     from mezzotint.quantization.policy import Choice
 
@@ -144,6 +145,8 @@ class PromptInputs:
     guidance_scale: float
     clip_skip: int
     embeddings: tuple[Path, ...]
+    inversions: "tuple[Inversion, ...]" = ()  # further learned words, in memory
+    gradients: bool = False  # whether they pass through CLIP text encoders, where they are enabled
     images: "tuple[Image.Image, ...]" = ()  # reference images, for text encoders that see them
 
 

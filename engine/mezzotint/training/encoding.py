@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -11,8 +12,10 @@ from mezzotint.families.autoencoder import encode_pixels
 from mezzotint.families.family import Conditioning, Family, LoadedModel, PromptInputs
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.text.conditionings import moved
+from mezzotint.families.text.textual_inversion import Inversion
 
 EncodeText = Callable[[str, tuple[int, int], float], Conditioning]
+Words = tuple[Inversion, ...]
 CPU = torch.device("cpu")
 
 
@@ -34,6 +37,19 @@ class Encoders:
         with self._loaded("text_encoder", "tokenizer"):
             yield encode
 
+    def load_text(self) -> None:
+        """Load what encodes texts, to stay in memory while it is trained or reads what is trained."""
+        names = self._names("text_encoder", "tokenizer")
+        load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
+        for name in names:
+            if name in self._model.networks:
+                self._model.networks[name].requires_grad_(False)
+
+    def encode_now(self, text: str, size: tuple[int, int], guidance_scale: float, words: Words) -> Conditioning:
+        """Conditioning with gradients, on the model's device, by encoders that are in memory."""
+        inputs = replace(_inputs(text, size, guidance_scale), inversions=words, gradients=True)
+        return self._family.encode(self._model, inputs)
+
     @contextmanager
     def vae(self) -> Iterator[Callable[[Tensor, int], Tensor]]:
         """Context manager: a function from pixels `(3, h, w)` and a seed to latents `(c, h', w')`, on the CPU."""
@@ -50,13 +66,16 @@ class Encoders:
 
     @contextmanager
     def _loaded(self, *prefixes: str) -> Iterator[None]:
-        names = [name for name in self._model.sources.components if name.startswith(prefixes)]
+        names = self._names(*prefixes)
         load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
         try:
             yield
         finally:
             for name in names:
                 self._model.networks.pop(name, None)
+
+    def _names(self, *prefixes: str) -> list[str]:
+        return [name for name in self._model.sources.components if name.startswith(prefixes)]
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelled():

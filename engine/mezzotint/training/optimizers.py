@@ -1,38 +1,44 @@
 """Optimizers by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from mezzotint.errors import UsageError
+from mezzotint.training.adapters.adapter import Group
 from mezzotint.training_protocol import OptimizerName
 
 _DECAY = 0.01
 _BETAS = (0.9, 0.99)
-_Build = Callable[[list[Tensor], float], torch.optim.Optimizer]
+_Groups = list[dict[str, Any]]
+_Build = Callable[[_Groups, float], torch.optim.Optimizer]
 
 
-def build_optimizer(name: OptimizerName, parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
-    """The optimizer; raises UsageError if its package is missing."""
-    return _OPTIMIZERS[name](parameters, rate)
+def build_optimizer(name: OptimizerName, groups: Sequence[Group], rate: float) -> torch.optim.Optimizer:
+    """The optimizer, whose groups have their `share` of the rate; raises UsageError if its package is missing."""
+    return _OPTIMIZERS[name]([_options(group) for group in groups], rate)
 
 
-def _adamw(parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(parameters, lr=rate, betas=_BETAS, weight_decay=_DECAY, fused=True)
+def _options(group: Group) -> dict[str, Any]:
+    options = {"params": list(group.parameters), "share": group.share}
+    return options if group.decays else options | {"weight_decay": 0.0}
 
 
-def _adafactor(parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
-    return torch.optim.Adafactor(parameters, lr=rate)
+def _adamw(groups: _Groups, rate: float) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(groups, lr=rate, betas=_BETAS, weight_decay=_DECAY, fused=True)
 
 
-def _adamw_8bit(parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
-    return _bitsandbytes().AdamW8bit(parameters, lr=rate, betas=_BETAS, weight_decay=_DECAY)  # type: ignore[no-any-return]
+def _adafactor(groups: _Groups, rate: float) -> torch.optim.Optimizer:
+    return torch.optim.Adafactor(groups, lr=rate)
 
 
-def _lion(parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
-    return _bitsandbytes().Lion(parameters, lr=rate, betas=(0.9, 0.99), weight_decay=_DECAY)  # type: ignore[no-any-return]
+def _adamw_8bit(groups: _Groups, rate: float) -> torch.optim.Optimizer:
+    return _bitsandbytes().AdamW8bit(groups, lr=rate, betas=_BETAS, weight_decay=_DECAY)  # type: ignore[no-any-return]
+
+
+def _lion(groups: _Groups, rate: float) -> torch.optim.Optimizer:
+    return _bitsandbytes().Lion(groups, lr=rate, betas=(0.9, 0.99), weight_decay=_DECAY)  # type: ignore[no-any-return]
 
 
 def _bitsandbytes() -> Any:  # noqa: ANN401  # an optional package

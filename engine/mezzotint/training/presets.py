@@ -36,6 +36,8 @@ _PRESETS: Mapping[str, Preset] = {
 _SMALL_PRESET = Preset(rank=8, rate=2e-3, batch=16, steps=150, levels="uniform", regularization=32)
 _PER_IMAGE, _LEAST_STEPS, _MOST_STEPS = 100, 500, 3000
 _MOST_REGULARIZATION = 32
+_TEXT_SHARE = 0.1  # of the learning rate, for text encoders: 1e-5 beside 1e-4, as kohya's documents advise
+_EMBEDDING_RATE = 2e-3  # what diffusers' example comes to: 5e-4, scaled by four accumulated batches
 
 
 def preset_of(sources: ModelSources) -> Preset:
@@ -64,6 +66,7 @@ class Resolved:
     rank: int
     alpha: float
     rate: float
+    text_rate: float  # of text encoders, if they are trained
     batch: int
     resolution: int
     levels: NoiseLevelChoice
@@ -76,11 +79,15 @@ def resolved(settings: TrainingSettings, preset: Preset, *, images: int, side: i
     steps = settings.steps or preset.steps or min(max(images * _PER_IMAGE, _LEAST_STEPS), _MOST_STEPS)
     rank = settings.rank or preset.rank
     usual = min(images, _MOST_REGULARIZATION) if preset.regularization is None else preset.regularization
+    if settings.kind == "embedding":  # nothing is forgotten: the networks stay as they are
+        usual = 0
+    rate = settings.rate or (_EMBEDDING_RATE if settings.kind == "embedding" else preset.rate)
     found = Resolved(
         steps=steps,
         rank=rank,
         alpha=rank if settings.alpha is None else settings.alpha,
-        rate=settings.rate or preset.rate,
+        rate=rate,
+        text_rate=settings.text_rate or rate * _TEXT_SHARE,
         batch=settings.batch or preset.batch,
         resolution=settings.resolution or side,
         levels=settings.levels or preset.levels,
@@ -92,6 +99,9 @@ def resolved(settings: TrainingSettings, preset: Preset, *, images: int, side: i
         ("rank", found.rank, 1, 512),
         ("alpha", found.alpha, 1e-3, 4096),
         ("learning rate", found.rate, 1e-8, 1.0),
+        ("text rate", found.text_rate, 1e-9, 1.0),
+        ("factor", settings.factor or 1, 1, 4096),
+        ("vectors", settings.vectors, 1, 75),
         ("batch", found.batch, 1, 256),
         ("accumulate", settings.accumulate, 1, 1024),
         ("resolution", found.resolution, 64, 4096),

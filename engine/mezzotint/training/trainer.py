@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from mezzotint.errors import MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel
 from mezzotint.families.text.conditionings import moved, shape_of
-from mezzotint.training.factors import Factors
+from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.objective import Objective
 from mezzotint.training.optimizers import build_optimizer
 from mezzotint.training.state import load_state, optimizer_state, restore_optimizer, save_state
@@ -65,21 +65,21 @@ BatchAt = Callable[[int], Sequence[TrainedImage]]  # by number of the batch, fro
 
 
 class Trainer:
-    """Factors, their optimizer and their average; `step` is the number of steps taken."""
+    """An adapter, its optimizer and its average; `step` is the number of steps taken."""
 
     def __init__(
-        self, family: Family, model: LoadedModel, objective: Objective, factors: Factors, rates: Rates
+        self, family: Family, model: LoadedModel, objective: Objective, adapter: Adapter, rates: Rates
     ) -> None:
         self._family, self._model, self._objective = family, model, objective
-        self.factors, self.rates, self.step = factors, rates, 0
-        self._optimizer = build_optimizer(rates.optimizer, factors.parameters(), rates.peak)
+        self.adapter, self.rates, self.step = adapter, rates, 0
+        self._optimizer = build_optimizer(rates.optimizer, adapter.groups(), rates.peak)
         self._scaler = torch.amp.GradScaler(model.device.type, enabled=model.dtype == torch.float16)
-        self._averages = [each.detach().clone() for each in factors.parameters()] if rates.ema else []
+        self._averages = [each.detach().clone() for each in adapter.parameters()] if rates.ema else []
 
     def train_step(self, batch_at: BatchAt) -> float:
         """Take an optimizer step; returns the mean loss. Raises MezzotintError if that is not finite."""
         total = 0.0
-        with self.factors.attached():
+        with self.adapter.attached():
             for part in range(self.rates.accumulate):
                 number = self.step * self.rates.accumulate + part
                 total += self._accumulate(batch_at(number), _generator(self.rates.seed, "step", number))
@@ -92,10 +92,11 @@ class Trainer:
         self._optimizer_step()
         return loss
 
-    def validation_loss(self, images: Sequence[TrainedImage]) -> float:
-        """Mean loss of images at fixed noise and noise levels."""
+    def validation_loss(self, images_now: Callable[[], Sequence[TrainedImage]]) -> float:
+        """Mean loss of images, as they are encoded now, at fixed noise and noise levels."""
         levels, total = self._objective.spread(_VALIDATION_LEVELS), 0.0
-        with self.factors.attached(), self.averaged(), torch.no_grad():
+        with self.adapter.attached(), self.averaged(), torch.no_grad():
+            images = images_now()
             for place, image in enumerate(images):
                 generator = _generator(0, "validation", place)
                 noise = torch.randn(_VALIDATION_LEVELS, *image.latents.shape, generator=generator)
@@ -103,14 +104,14 @@ class Trainer:
         return total / len(images)
 
     def averaged(self) -> "_Swapped":
-        """Context manager: the factors are their moving average, if there is one."""
-        return _Swapped(self.factors.parameters(), self._averages)
+        """Context manager: the parameters are their moving average, if there is one."""
+        return _Swapped(self.adapter.parameters(), self._averages)
 
     def save(self, path: Path, numbers: dict[str, Any]) -> None:
         """Write everything needed to go on."""
         tensors, states = optimizer_state(self._optimizer)
-        names = list(self.factors.named())
-        tensors |= {f"factor.{name}": value for name, value in self.factors.named().items()}
+        names = list(self.adapter.named())
+        tensors |= {f"parameter.{name}": value for name, value in self.adapter.named().items()}
         tensors |= {f"average.{name}": value for name, value in zip(names, self._averages, strict=False)}
         if self._scaler.is_enabled():
             states["scaler"] = self._scaler.state_dict()
@@ -121,12 +122,12 @@ class Trainer:
         from mezzotint.errors import ModelRefused
 
         tensors, numbers = load_state(path)
-        named = self.factors.named()
-        shapes = {name: tensors.get(f"factor.{name}") for name in named}
+        named = self.adapter.named()
+        shapes = {name: tensors.get(f"parameter.{name}") for name in named}
         if any(each is None or each.shape != named[name].shape for name, each in shapes.items()):
             raise ModelRefused(f"{path}: the state of a training with other layers or another rank")
         for place, (name, parameter) in enumerate(named.items()):
-            parameter.data.copy_(tensors[f"factor.{name}"])
+            parameter.data.copy_(tensors[f"parameter.{name}"])
             if self._averages:
                 self._averages[place].copy_(tensors[f"average.{name}"])
         restore_optimizer(self._optimizer, tensors, numbers)
@@ -164,11 +165,11 @@ class Trainer:
         return objective.loss(predicted.cpu(), objective.target(clean, noise, levels), levels, mask)
 
     def _optimizer_step(self) -> None:
-        parameters = self.factors.parameters()
+        parameters = self.adapter.parameters()
         self._scaler.unscale_(self._optimizer)
         nn.utils.clip_grad_norm_(parameters, _CLIP)
         for group in self._optimizer.param_groups:
-            group["lr"] = self.rates.at(self.step)
+            group["lr"] = self.rates.at(self.step) * group["share"]
         self._scaler.step(self._optimizer)
         self._scaler.update()
         self._optimizer.zero_grad(set_to_none=True)

@@ -5,6 +5,7 @@ import torch
 from tiny_training import TinyTraining
 
 from mezzotint.errors import MezzotintError, ModelRefused
+from mezzotint.training.adapters.adapter import Group
 from mezzotint.training.optimizers import build_optimizer
 from mezzotint.training.trainer import Rates
 
@@ -17,7 +18,7 @@ def tiny(tiny_pixart_folder):
 
 
 def values(trainer):
-    return [each.detach().clone() for each in trainer.factors.parameters()]
+    return [each.detach().clone() for each in trainer.adapter.parameters()]
 
 
 def same(a, b):
@@ -26,19 +27,19 @@ def same(a, b):
 
 def test_it_learns(tiny):
     trainer = tiny.trainer(steps=30)
-    before = trainer.validation_loss(tiny.images)
+    before = trainer.validation_loss(lambda: tiny.images)
     for _ in range(30):
         trainer.train_step(tiny.batch)
-    assert trainer.validation_loss(tiny.images) < 0.95 * before
+    assert trainer.validation_loss(lambda: tiny.images) < 0.95 * before
 
 
 def test_a_unet_learns_too(tiny_sdxl_folder):
     tiny = TinyTraining(tiny_sdxl_folder, images=2)
     trainer = tiny.trainer(steps=10)
-    before = trainer.validation_loss(tiny.images)
+    before = trainer.validation_loss(lambda: tiny.images)
     for _ in range(10):
         trainer.train_step(lambda number: tiny.batch(number, 2))
-    assert trainer.validation_loss(tiny.images) < before
+    assert trainer.validation_loss(lambda: tiny.images) < before
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -67,12 +68,12 @@ def test_a_batch_has_the_mean_gradient_of_its_parts(tiny):
     levels = torch.tensor([10, 400, 600, 900])
     gradients = []
     for size in (4, 2, 1):
-        with trainer.factors.attached():
+        with trainer.adapter.attached():
             for first in range(0, 4, size):
                 part = slice(first, first + size)
                 trainer._losses(images[part], noise[part], levels[part]).sum().div(4).backward()
-        gradients.append([each.grad for each in trainer.factors.parameters()])
-        for each in trainer.factors.parameters():
+        gradients.append([each.grad for each in trainer.adapter.parameters()])
+        for each in trainer.adapter.parameters():
             each.grad = None
     for other in gradients[1:]:
         for a, b in zip(gradients[0], other, strict=True):
@@ -128,7 +129,7 @@ def test_rates_rise_stay_and_fall():
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_steps(optimizer):
     parameter = torch.nn.Parameter(torch.ones(64, 64))
-    built = build_optimizer(optimizer, [parameter], 1e-2)
+    built = build_optimizer(optimizer, [Group(parameters=[parameter])], 1e-2)
     parameter.square().sum().backward()
     built.step()
     assert float(parameter.detach().mean()) < 1

@@ -7,7 +7,8 @@ captions (`ss_dataset_dirs`, `ss_tag_frequency`) are written only if they are gi
 
 import base64
 import io
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from mezzotint.families.lora.dialects import Dialect
+    from mezzotint.families.lora.written import WrittenLayer
 
 _THUMBNAIL = 256  # pixels along the longer side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a LoRA file says about itself."""
+    """What a file says about itself."""
 
     title: str
     trigger_phrase: str = ""  # the words that it was trained with
@@ -34,13 +36,28 @@ class Description:
     others: Mapping[str, str] = field(default_factory=dict)  # further entries, by their full names
 
 
-def described(
-    description: Description, dialect: "Dialect", ranks: Collection[int], alphas: Collection[float]
-) -> dict[str, str]:
-    """The entries of a file with layers of these ranks and alphas."""
+def described(description: Description, dialect: "Dialect", layers: "Sequence[WrittenLayer]") -> dict[str, str]:
+    """The entries of a file with these layers."""
+    return {
+        "ss_v2": "False",
+        "ss_base_model_version": dialect.base_version,
+        "ss_network_args": "{}",
+        **network_entries([each.rank for each in layers], [_alpha(each, dialect) for each in layers]),
+        **_lycoris_entries({each.algorithm for each in layers}),
+        **_spec(description, dialect, "lora"),
+        **description.others,
+    }
+
+
+def embedding_entries(description: Description, dialect: "Dialect") -> dict[str, str]:
+    """The entries of a file with the vectors of a word."""
+    return {**_spec(description, dialect, "textual-inversion"), **description.others}
+
+
+def _spec(description: Description, dialect: "Dialect", kind: str) -> dict[str, str]:
     spec = {
         "sai_model_spec": "1.0.1",
-        "architecture": f"{dialect.architecture}/lora",
+        "architecture": f"{dialect.architecture}/{kind}",
         "implementation": dialect.implementation,
         "title": description.title,
         "resolution": dialect.resolution,
@@ -50,14 +67,7 @@ def described(
         "author": description.author,
         "thumbnail": "" if description.thumbnail is None else _data_url(description.thumbnail),
     }
-    return {
-        "ss_v2": "False",
-        "ss_base_model_version": dialect.base_version,
-        "ss_network_args": "{}",
-        **network_entries(ranks, alphas),
-        **{f"modelspec.{name}": text for name, text in spec.items() if text},
-        **description.others,
-    }
+    return {f"modelspec.{name}": text for name, text in spec.items() if text}
 
 
 def network_entries(ranks: Collection[int], alphas: Collection[float]) -> dict[str, str]:
@@ -67,6 +77,20 @@ def network_entries(ranks: Collection[int], alphas: Collection[float]) -> dict[s
         "ss_network_dim": str(next(iter(ranks))) if len(set(ranks)) == 1 else "Dynamic",
         "ss_network_alpha": f"{next(iter(alphas)):g}" if len(set(alphas)) == 1 else "Dynamic",
     }
+
+
+def _alpha(layer: "WrittenLayer", dialect: "Dialect") -> float:
+    """What is written, or meant, as a layer's alpha: without one in the file, it is the rank."""
+    return layer.alpha if dialect.is_kohya or layer.algorithm == "lokr" else float(layer.rank)
+
+
+def _lycoris_entries(algorithms: Collection[str]) -> dict[str, str]:
+    """LyCORIS's own entries, for the kinds of layers that it, and not kohya's scripts, has."""
+    known = {"lokr": {"algo": "lokr"}, "dora": {"algo": "locon", "dora_wd": "True"}}
+    arguments = next((known[each] for each in algorithms if each in known), None)
+    if arguments is None:
+        return {}
+    return {"ss_network_module": "lycoris.kohya", "ss_network_args": json.dumps(arguments)}
 
 
 def _data_url(image: "Image.Image") -> str:

@@ -32,6 +32,11 @@ class Dialect:
     is_kohya: bool = False
     original: OriginalNetwork | None = None  # whose names the denoiser's layers have
 
+    @property
+    def is_peft(self) -> bool:
+        """Whether diffusers reads the names as they are, and so peft's for a DoRA's magnitudes."""
+        return not self.is_kohya and self.prefixes["transformer"] == "transformer"
+
     def names(self, component: str, layers: Collection[str]) -> dict[str, Parameters]:
         """Names in a file without a part's ending, each with the layers of a component that it is for.
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -10,8 +11,12 @@ from torch import Tensor
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.families.loading.original_names import Rows, swapped
 from mezzotint.families.lora.file import LoraFile, LoraLayer
 from mezzotint.families.lora.keys import Part
+
+if TYPE_CHECKING:
+    from mezzotint.families.lora.dialects import Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,6 +29,7 @@ class LoraFactors:
     down: Tensor
     up: Tensor
     alpha: float
+    algorithm: ClassVar[str] = ""
 
     @property
     def rank(self) -> int:
@@ -36,15 +42,61 @@ class LoraFactors:
         return self.alpha / self.rank
 
     def folded(self) -> "LoraFactors":
-        """The same update with alpha equal to the rank: the scale is in the factors, half in each.
+        """The same update with alpha equal to the rank: the scale is in the factors."""
+        return self.with_alpha(float(self.rank))
 
-        Exact if the scale is a power of two; neither factor leaves the range of 16-bit numbers sooner than need be.
+    def with_alpha(self, alpha: float) -> "LoraFactors":
+        """The same update with another alpha than 0: the difference is in the factors, half in each.
+
+        Exact if the alphas' ratio is a power of two; neither factor leaves the range of 16-bit numbers sooner than need
+        be.
         """
-        if self.scale == 1:
+        ratio = self.alpha / alpha
+        if ratio == 1:
             return self
-        root = 2.0 ** round(math.log2(abs(self.scale)) / 2) if self.scale else 1.0
-        down, up = self.down.float() * root, self.up.float() * (self.scale / root)
-        return LoraFactors(down=down, up=up, alpha=float(self.rank))
+        root = 2.0 ** round(math.log2(abs(ratio)) / 2) if ratio else 1.0
+        return LoraFactors(down=self.down.float() * root, up=self.up.float() * (ratio / root), alpha=alpha)
+
+    def swapped(self) -> "LoraFactors":
+        """The same for a weight with swapped halves."""
+        return LoraFactors(down=self.down, up=swapped(self.up), alpha=self.alpha)
+
+    @classmethod
+    def fused(cls, parts: Iterable[tuple[Rows, "LoraFactors"]]) -> "LoraFactors":
+        """The one layer of a fused weight."""
+        return joined(parts)
+
+    def tensors(self, name: str, dialect: "Dialect") -> dict[str, Tensor]:
+        """Tensors by name: with an alpha if as by kohya's scripts, else with the scale in the factors."""
+        if dialect.is_kohya:
+            alpha = torch.tensor(self.alpha, dtype=torch.float32)
+            return {
+                f"{name}.lora_down.weight": self.down,
+                f"{name}.lora_up.weight": self.up,
+                f"{name}.alpha": alpha,
+            }
+        factors = self.folded()
+        return {f"{name}.lora_A.weight": factors.down, f"{name}.lora_B.weight": factors.up}
+
+
+def joined(parts: Iterable[tuple[Rows, LoraFactors]]) -> LoraFactors:
+    """The LoRA of a fused layer, of which these are some rows: exactly what they add, and nothing to other rows.
+
+    Parts that share down and scale keep their rank; otherwise the ranks are stacked, with zeros beside each part's up.
+    """
+    rows, several = zip(*parts, strict=True)
+    first, start = several[0], 0
+    is_shared = all(each.alpha == first.alpha and torch.equal(each.down, first.down) for each in several)
+    if not is_shared:
+        several = tuple(each.folded() for each in several)
+    rank = first.rank if is_shared else sum(each.rank for each in several)
+    up = several[0].up.new_zeros(rows[0].whole(len(first.up)), rank, *first.up.shape[2:])
+    for place, each in zip(rows, several, strict=True):
+        place.take(up)[:, start : start + each.rank] = each.up
+        start += 0 if is_shared else each.rank
+    if is_shared:
+        return LoraFactors(down=first.down, up=up, alpha=first.alpha)
+    return LoraFactors(down=torch.cat([each.down for each in several]), up=up, alpha=float(rank))
 
 
 def check_plain(file: LoraFile) -> None:

@@ -1,6 +1,7 @@
 """Writes LoRA files, in the dialect of each family; complete or absent, and nothing is replaced unasked."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -10,12 +11,12 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.write import SafetensorsWriter, header_room
 from mezzotint.errors import UsageError
 from mezzotint.families.flow.original import Parameters
-from mezzotint.families.loading.original_names import Rows, swapped
+from mezzotint.families.loading.original_names import Rows
 from mezzotint.families.lora.description import Description, described
 from mezzotint.families.lora.dialects import DIALECTS
-from mezzotint.families.lora.factors import LoraFactors
+from mezzotint.families.lora.written import WrittenLayer
 
-Networks = Mapping[str, Mapping[str, LoraFactors]]  # by component and layer, as diffusers and transformers name them
+Networks = Mapping[str, Mapping[str, WrittenLayer]]  # by component and layer, as diffusers and transformers name them
 SUFFIX = ".safetensors"
 
 
@@ -28,31 +29,18 @@ def write_lora(
     dtype: torch.dtype = torch.float16,
     overwrite: bool = False,
 ) -> None:
-    """Write factors as one file. Raises UsageError for a file that exists, and for numbers that are too large."""
+    """Write layers as one file. Raises UsageError for a file that exists, and for numbers that are too large."""
     dialect, written = DIALECTS[family], {}
     for component, layers in networks.items():
         for name, parts in dialect.names(component, layers).items():
-            factors = _for_name(layers, parts)
-            written[name] = factors if dialect.is_kohya else factors.folded()
+            written[name] = _for_name(layers, parts)
+    if dialect.is_kohya:
+        written = _with_one_alpha(written)
     tensors: dict[str, Tensor] = {}
-    for name, factors in written.items():
-        tensors |= factor_tensors(name, factors, is_kohya=dialect.is_kohya)
-    ranks, alphas = [each.rank for each in written.values()], [each.alpha for each in written.values()]
-    metadata = described(description, dialect, ranks, alphas)
+    for name, layer in written.items():
+        tensors |= layer.tensors(name, dialect)
+    metadata = described(description, dialect, list(written.values()))
     write_tensors(path, tensors, metadata, dtype=dtype, overwrite=overwrite)
-
-
-def factor_tensors(name: str, factors: LoraFactors, *, is_kohya: bool) -> dict[str, Tensor]:
-    """A layer's tensors by name: with an alpha if as by kohya's scripts, else with the scale in the factors."""
-    if is_kohya:
-        alpha = torch.tensor(factors.alpha, dtype=torch.float32)
-        return {
-            f"{name}.lora_down.weight": factors.down,
-            f"{name}.lora_up.weight": factors.up,
-            f"{name}.alpha": alpha,
-        }
-    factors = factors.folded()
-    return {f"{name}.lora_A.weight": factors.down, f"{name}.lora_B.weight": factors.up}
 
 
 def write_tensors(
@@ -82,36 +70,23 @@ def check_output(path: Path, *, overwrite: bool = False) -> None:
         raise UsageError(f"{plain(path, 300)} exists already; name another place, or remove it first")
 
 
-def joined(parts: Iterable[tuple[Rows, LoraFactors]]) -> LoraFactors:
-    """The LoRA of a fused layer, of which these are some rows: exactly what they add, and nothing to other rows.
-
-    Parts that share down and scale keep their rank; otherwise the ranks are stacked, with zeros beside each part's up.
-    """
-    rows, several = zip(*parts, strict=True)
-    first, start = several[0], 0
-    is_shared = all(each.alpha == first.alpha and torch.equal(each.down, first.down) for each in several)
-    if not is_shared:
-        several = tuple(each.folded() for each in several)
-    rank = first.rank if is_shared else sum(each.rank for each in several)
-    up = several[0].up.new_zeros(rows[0].whole(len(first.up)), rank, *first.up.shape[2:])
-    for place, each in zip(rows, several, strict=True):
-        place.take(up)[:, start : start + each.rank] = each.up
-        start += 0 if is_shared else each.rank
-    if is_shared:
-        return LoraFactors(down=first.down, up=up, alpha=first.alpha)
-    return LoraFactors(down=torch.cat([each.down for each in several]), up=up, alpha=float(rank))
+def _with_one_alpha(layers: Mapping[str, WrittenLayer]) -> dict[str, WrittenLayer]:
+    """The same with the alpha of most layers: diffusers loses others of attention (get_peft_kwargs in 0.42.1)."""
+    alphas = Counter(layer.alpha for layer in layers.values() if layer.alpha)
+    if not alphas:
+        return dict(layers)
+    ((alpha, _),) = alphas.most_common(1)
+    return {name: layer.with_alpha(alpha) for name, layer in layers.items()}
 
 
-def _for_name(layers: Mapping[str, LoraFactors], parts: Parameters) -> LoraFactors:
-    """The factors of one name in the file, which may be for several layers."""
+def _for_name(layers: Mapping[str, WrittenLayer], parts: Parameters) -> WrittenLayer:
+    """What is written under one name, which may be for several layers."""
     known = [(form, layers[layer]) for layer, form in parts if layer in layers]
     rows = [(form, each) for form, each in known if isinstance(form, Rows)]
     if rows:
-        return joined(rows)
-    ((form, factors),) = known
-    if form == "swapped":
-        return LoraFactors(down=factors.down, up=swapped(factors.up), alpha=factors.alpha)
-    return factors
+        return type(rows[0][1]).fused(rows)
+    ((form, layer),) = known
+    return layer.swapped() if form == "swapped" else layer
 
 
 def _advice(dtype: torch.dtype) -> str:

@@ -29,19 +29,18 @@ class Sd15(UnetFamily):
         """Encode the prompts as `text` `(k, n, d)`, k of 1 or 2."""
         import torch
 
-        from mezzotint.families.text.clip_encode import ClipEncoder, encode_pair
+        from mezzotint.families.text.clip_encode import clip_encoders, encode_pair
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
-        encoder = ClipEncoder(
-            tokenizer=model.tokenizers["tokenizer"], model=model.networks["text_encoder"], normed=True
-        )
         positive, negative = encode_pair(
             inputs.prompt,
             inputs.negative_prompt if guided else None,
-            encoders=[encoder],
+            encoders=clip_encoders(model.tokenizers, model.networks, normed=True),
             clip_skip=inputs.clip_skip,
             zero_empty_negative=False,
             embeddings=inputs.embeddings,
+            inversions=inputs.inversions,
+            gradients=inputs.gradients,
         )
         text = torch.cat([negative.embeds, positive.embeds]) if guided else positive.embeds
         return asked_tensors(model, inputs.guidance_scale, guided=guided, tensors={"text": text})

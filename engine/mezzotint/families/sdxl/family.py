@@ -14,8 +14,6 @@ from mezzotint.families.unet_family import UnetFamily, asked_tensors
 if TYPE_CHECKING:
     import torch
 
-    from mezzotint.families.text.clip_encode import ClipEncoder
-
 AESTHETIC_SCORE = 6.0  # micro-conditioning of the refiner: arXiv 2307.01952, appendix C
 NEGATIVE_AESTHETIC_SCORE = 2.5
 
@@ -49,16 +47,18 @@ class Sdxl(UnetFamily):
         """Encode the prompts as `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
         import torch
 
-        from mezzotint.families.text.clip_encode import encode_pair
+        from mezzotint.families.text.clip_encode import clip_encoders, encode_pair
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
         positive, negative = encode_pair(
             inputs.prompt,
             inputs.negative_prompt if guided else None,
-            encoders=_encoders(model),
+            encoders=clip_encoders(model.tokenizers, model.networks),
             clip_skip=inputs.clip_skip,
             zero_empty_negative=bool(model.sources.settings.get("force_zeros_for_empty_prompt", True)),
             embeddings=inputs.embeddings,
+            inversions=inputs.inversions,
+            gradients=inputs.gradients,
         )
         times, negative_times = _time_ids(model.sources.settings, inputs, positive.embeds.dtype)
         rows = (lambda a, b: torch.cat([a, b])) if guided else (lambda _, b: b)
@@ -68,17 +68,6 @@ class Sdxl(UnetFamily):
             "time_ids": rows(negative_times, times),
         }
         return asked_tensors(model, inputs.guidance_scale, guided=guided, tensors=tensors)
-
-
-def _encoders(model: LoadedModel) -> "list[ClipEncoder]":
-    from mezzotint.families.text.clip_encode import ClipEncoder
-
-    pairs = (("tokenizer", "text_encoder"), ("tokenizer_2", "text_encoder_2"))
-    return [
-        ClipEncoder(tokenizer=model.tokenizers[tokenizer], model=model.networks[network])
-        for tokenizer, network in pairs
-        if network in model.networks
-    ]
 
 
 def _time_ids(

@@ -10,7 +10,7 @@ multiplied token by token, then rescaled as a whole to its original mean, separa
 pooled output is not weighted. Chunks are encoded one by one and concatenated on the token axis.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -60,18 +60,40 @@ def encode_pair(
     clip_skip: int,
     zero_empty_negative: bool,
     embeddings: Sequence[Path] = (),
+    inversions: Sequence[Inversion] = (),
+    gradients: bool = False,
 ) -> tuple[SdxlConditioning, SdxlConditioning]:
     """Encode prompt and negative prompt, padded with empty chunks to the same length.
 
     If `negative` is None (guidance is off), the prompt keeps its length, and the negative conditioning is zeros.
     An empty one becomes zeros if `zero_empty_negative` is set (`force_zeros_for_empty_prompt` of the pipeline:
     base yes, refiner no), as diffusers does for `negative_prompt=None`; otherwise it is encoded as "".
-    `embeddings` are textual-inversion files, each used for the encoders that match its width.
+    `embeddings` are textual-inversion files, each used for the encoders that match its width; `inversions` are further
+    learned words, in memory. `gradients`: whether they pass through the encoders, where they are enabled.
     """
     import torch
 
+    with torch.set_grad_enabled(gradients and torch.is_grad_enabled()):
+        return _pair(
+            prompt, negative, encoders, clip_skip, embeddings, inversions, zero_empty_negative=zero_empty_negative
+        )
+
+
+def _pair(
+    prompt: str,
+    negative: str | None,
+    encoders: Sequence[ClipEncoder],
+    clip_skip: int,
+    embeddings: Sequence[Path],
+    inversions: Sequence[Inversion],
+    *,
+    zero_empty_negative: bool,
+) -> tuple[SdxlConditioning, SdxlConditioning]:
+    import torch
+
     _check_clip_skip(clip_skip, encoders)
-    inversions = load_inversions(embeddings, {encoder.key: encoder.width for encoder in encoders})
+    widths: dict[str, int] = {encoder.key: encoder.width for encoder in encoders}
+    inversions = (*load_inversions(embeddings, widths), *inversions)
     positive_chunks = _chunks(prompt, encoders, inversions)
     if negative is None or (zero_empty_negative and not negative.strip()):
         positive = _encode(positive_chunks, encoders, inversions, clip_skip)
@@ -83,6 +105,18 @@ def encode_pair(
         _encode(_padded(positive_chunks, length), encoders, inversions, clip_skip),
         _encode(_padded(negative_chunks, length), encoders, inversions, clip_skip),
     )
+
+
+def clip_encoders(
+    tokenizers: Mapping[str, Any], networks: Mapping[str, Any], *, normed: bool = False
+) -> list[ClipEncoder]:
+    """The encoders of a model, as far as they are in memory."""
+    pairs = (("tokenizer", "text_encoder"), ("tokenizer_2", "text_encoder_2"))
+    return [
+        ClipEncoder(tokenizer=tokenizers[tokenizer], model=networks[network], normed=normed)
+        for tokenizer, network in pairs
+        if network in networks
+    ]
 
 
 def token_count(prompt: str, tokenizer: Any) -> int:  # noqa: ANN401  # a tokenizer of transformers has no public type
@@ -135,13 +169,12 @@ def _encode(
     import torch
 
     rows, pooled = [], []
-    with torch.no_grad():
-        for encoder, row in zip(encoders, chunks, strict=True):
-            vectors = Vocabulary(inversions, encoder.key).vectors
-            outputs = [_run(encoder, part, vectors, clip_skip) for part in row]
-            rows.append(torch.cat([embeds for embeds, _ in outputs], dim=1))
-            pooled.append(outputs[0][1])
-        embeds = torch.cat(rows, dim=-1).to(dtype=encoders[-1].model.dtype)
+    for encoder, row in zip(encoders, chunks, strict=True):
+        vectors = Vocabulary(inversions, encoder.key).vectors
+        outputs = [_run(encoder, part, vectors, clip_skip) for part in row]
+        rows.append(torch.cat([embeds for embeds, _ in outputs], dim=1))
+        pooled.append(outputs[0][1])
+    embeds = torch.cat(rows, dim=-1).to(dtype=encoders[-1].model.dtype)
     return SdxlConditioning(embeds=embeds, pooled=pooled[-1])
 
 

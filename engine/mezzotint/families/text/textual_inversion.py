@@ -32,7 +32,7 @@ class Inversion:
     """A learned word: its vectors `(n, width)`, by encoder key."""
 
     word: str
-    path: Path
+    path: Path | None  # None: in memory only
     vectors: "Mapping[str, torch.Tensor]"
 
 

@@ -30,6 +30,11 @@ class EncodedImages:
         self._models = {name: _identity(sources, name) for name in ("vae", "text_encoder")}
         self._kept: OrderedDict[str, tuple[Tensors, dict[str, object]]] = OrderedDict()
         self._kept_bytes = 0
+        self._encode_now: Callable[[Text], Conditioning] | None = None
+
+    def encode_now(self, encode: Callable[[Text], Conditioning]) -> None:
+        """From now on encode texts whenever they are used, since what encodes them changes."""
+        self._encode_now = encode
 
     def text(self, chosen: Chosen) -> Text:
         """The text of an image."""
@@ -65,9 +70,13 @@ class EncodedImages:
 
     def _trained(self, chosen: Chosen) -> TrainedImage:
         image, _ = self._get(self._image_key(chosen))
-        text, numbers = self._get(self._text_key(self.text(chosen)))
-        conditioning = Conditioning(guided=bool(numbers["guided"]), tensors=text, lengths=tuple(numbers["lengths"]))  # type: ignore[arg-type]
+        text = self.text(chosen)
+        conditioning = self._kept_text(text) if self._encode_now is None else self._encode_now(text)
         return TrainedImage(latents=image["latents"], conditioning=conditioning, mask=image.get("mask"))
+
+    def _kept_text(self, text: Text) -> Conditioning:
+        tensors, numbers = self._get(self._text_key(text))
+        return Conditioning(guided=bool(numbers["guided"]), tensors=tensors, lengths=tuple(numbers["lengths"]))  # type: ignore[arg-type]
 
     def _text_key(self, text: Text) -> str:
         return _digest(self._models["text_encoder"], *text)

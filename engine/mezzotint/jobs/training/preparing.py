@@ -1,7 +1,7 @@
 """What a training is made of, before any weights are read: model, dataset, settings, regularization images."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mezzotint import machine
@@ -14,6 +14,7 @@ from mezzotint.families.lora.dialects import DIALECTS
 from mezzotint.families.model_sources import sources_of
 from mezzotint.jobs.training.data import Feed, Geometry
 from mezzotint.protocol import DeviceInfo, IsCancelled
+from mezzotint.training.adapters.building import check_adapter
 from mezzotint.training.dataset.captions import CaptionOptions
 from mezzotint.training.dataset.checking import DatasetReport, check
 from mezzotint.training.dataset.reading import read_dataset
@@ -80,6 +81,9 @@ def prepare(request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cance
     _check_name(request)
     model = _model(request, catalog)
     preset = preset_of(model.sources)
+    check_adapter(request, model.family)
+    if request.settings.kind == "embedding":
+        request = replace(request, trigger=request.name)
     dataset = read_dataset(
         Path(request.dataset),
         cancelled=cancelled,

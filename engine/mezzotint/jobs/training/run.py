@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,23 @@ from mezzotint.errors import Busy, Cancelled, UsageError
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.lora.description import Description
-from mezzotint.families.lora.factors import LoraFactors
-from mezzotint.families.lora.writing import check_output, write_lora
+from mezzotint.families.lora.writing import check_output
 from mezzotint.jobs.lease import Held, Lease
+from mezzotint.jobs.training.building import build_trainer
 from mezzotint.jobs.training.data import Feed, untouched
 from mezzotint.jobs.training.encoded import EncodedImages
 from mezzotint.jobs.training.folder import RunFolder
 from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, prepare
+from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
 from mezzotint.jobs.training.regularization import made_by_the_model
 from mezzotint.jobs.training.samples import Sampler
 from mezzotint.machine import PeakMemory
 from mezzotint.protocol import IsCancelled
 from mezzotint.quantization.policy import Choice
+from mezzotint.training.adapters.adapter import Adapter
+from mezzotint.training.adapters.building import trains_text
 from mezzotint.training.encoding import Encoders
-from mezzotint.training.factors import Factors, trainable_layers
-from mezzotint.training.objective import objective_of
-from mezzotint.training.trainer import Rates, TrainedImage, Trainer
+from mezzotint.training.trainer import TrainedImage, Trainer
 from mezzotint.training_protocol import EpochSaved, Preparing, TrainingRequest, TrainingResult, TrainingStep
 
 _SAVE_SECONDS = 120.0
@@ -71,14 +73,17 @@ class TrainingRun:
         )
         model, feed = self._empty_model(), prepared.feed(regularization)
         sampler = self._sampler(model)
-        encoded = self._encode(model, feed, sampler)
-        trainer = self._trainer(model)
+        encoders = Encoders(prepared.model.family, model, self._cancelled)
+        encoded = self._encode(model, encoders, feed, sampler)
+        trainer = build_trainer(prepared, model, encoders, self._tell("loading"), self._cancelled)
+        if trainer.adapter.changes_text:
+            encoded.encode_now(lambda text: encoders.encode_now(*text, _GUIDANCE, trainer.adapter.words))
         if self._folder.state.exists():
             self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
             self._saved = [epoch for line in self._folder.rewind(trainer.step) if (epoch := _epoch_of(line))]
         else:
             self._folder.rewind(0)
-            self._sample(sampler, model, 0)
+            self._sample(sampler, model, 0, trainer.adapter)
         self._train(trainer, encoded, feed, sampler, model)
         self._write(trainer, self._lora)
         tail = self._losses[-max(1, len(self._losses) // 10) :]
@@ -128,15 +133,14 @@ class TrainingRun:
         family, request, geometry = self._prepared.model.family, self._request, self._prepared.geometry
         return Sampler(family, model, self._catalog.find, request.model, request.prompts, geometry.side)
 
-    def _encode(self, model: LoadedModel, feed: Feed, sampler: Sampler) -> EncodedImages:
-        """Encode what all batches and the validation need: texts, then images."""
-        encoders = Encoders(self._prepared.model.family, model, self._cancelled)
+    def _encode(self, model: LoadedModel, encoders: Encoders, feed: Feed, sampler: Sampler) -> EncodedImages:
+        """Encode what all batches and the validation need: texts, unless that changes with each step, then images."""
         encoded = EncodedImages(self._folder.encoded, self._prepared.geometry, model.sources)
         batches = range(self._prepared.values.steps * self._request.settings.accumulate)
         chosen = [each for number in batches for each in feed.chosen(number)]
         chosen += [untouched(image) for image in self._prepared.held]
         texts = [each for each in dict.fromkeys(map(encoded.text, chosen)) if not encoded.has_text(each)]
-        if texts or sampler.prompts:
+        if (texts or sampler.prompts) and not trains_text(self._request.settings):
             tell = self._tell("captions")
             with encoders.text() as encode_text:
                 for done, text in enumerate(texts):
@@ -152,45 +156,6 @@ class TrainingRun:
                     encoded.add_image(each, encode_pixels)
                     tell(done + 1, len(images))
         return encoded
-
-    def _trainer(self, model: LoadedModel) -> Trainer:
-        prepared, settings, values = self._prepared, self._request.settings, self._prepared.values
-        family = prepared.model.family
-        name = family.denoiser_component
-        total, tell, done = model.sources.components[name].bytes, self._tell("loading"), 0
-
-        def on_bytes(_: str, count: int) -> None:
-            nonlocal done
-            done += count
-            tell(min(done, total), total)
-
-        load_components(model, [name], on_bytes=on_bytes, cancelled=self._cancelled)
-        network = model.networks[name]
-        network.requires_grad_(False)
-        checkpointing = settings.checkpointing or ("none" if prepared.model.device.id == "cpu" else "blocks")
-        if checkpointing == "blocks":
-            network.enable_gradient_checkpointing()
-            network.train()  # diffusers' networks recompute only in this mode; they have no dropout
-        factors = Factors(network, trainable_layers(network), rank=values.rank, alpha=values.alpha, seed=settings.seed)
-        factors.to(model.device)
-        objective = objective_of(
-            family,
-            model.sources,
-            values.resolution,
-            values.resolution,
-            levels=values.levels,
-            weighting=values.weighting,
-        )
-        rates = Rates(
-            steps=values.steps,
-            peak=values.rate,
-            schedule=settings.schedule,
-            optimizer=settings.optimizer,
-            ema=settings.ema,
-            accumulate=settings.accumulate,
-            seed=settings.seed,
-        )
-        return Trainer(family, model, objective, factors, rates)
 
     # ---- steps
 
@@ -227,10 +192,11 @@ class TrainingRun:
         self, trainer: Trainer, epoch: int, encoded: EncodedImages, sampler: Sampler, model: LoadedModel
     ) -> None:
         path = self._write(trainer, self._folder.epoch(self._request.name, epoch))
-        held = encoded.trained([untouched(image) for image in self._prepared.held])
-        validation = trainer.validation_loss(held) if held else None
-        with trainer.factors.attached(), trainer.averaged():
-            samples = self._sample(sampler, model, epoch)
+        held = [untouched(image) for image in self._prepared.held]
+        validation = trainer.validation_loss(lambda: encoded.trained(held)) if held else None
+        samples: list[Path] = []
+        with trainer.adapter.attached(), trainer.averaged(), suppress(Cancelled):  # then the state is saved first
+            samples = self._sample(sampler, model, epoch, trainer.adapter)
         event = EpochSaved(
             epoch=epoch, step=trainer.step, path=str(path), validation=validation, samples=tuple(map(str, samples))
         )
@@ -238,8 +204,10 @@ class TrainingRun:
         self._folder.log(encode(event))  # type: ignore[arg-type]
         self._on_event(event)
 
-    def _sample(self, sampler: Sampler, model: LoadedModel, epoch: int) -> list[Path]:
-        """Make the sample images of an epoch; 0: of the model without the LoRA."""
+    def _sample(self, sampler: Sampler, model: LoadedModel, epoch: int, adapter: Adapter) -> list[Path]:
+        """Make the sample images of an epoch; 0: of the model without what is trained."""
+        if adapter.changes_text:
+            sampler.encode(adapter.words)
         latents = [sampler.make(number, _SAMPLE_SEED, self._cancelled) for number in range(sampler.prompts)]
         if not latents:
             return []
@@ -256,22 +224,21 @@ class TrainingRun:
         trainer.save(self._folder.state, {"losses": self._losses})
 
     def _write(self, trainer: Trainer, path: Path) -> Path:
-        """Write a LoRA of the factors so far."""
-        request, found = self._request, self._prepared.model.found
+        """Write what is trained so far."""
+        request = self._request
+        description = Description(
+            title=request.name,
+            trigger_phrase=self._prepared.request.trigger,
+            date=self._started,
+            others={
+                "ss_sd_model_name": model_name(self._prepared),
+                "ss_steps": str(trainer.step),
+                ENTRY: recipe_text(self._prepared, request),
+            },
+        )
+        family = self._prepared.model.sources.family
         with trainer.averaged():
-            layers = {
-                name: LoraFactors(down=each.down.detach().cpu(), up=each.up.detach().cpu(), alpha=each.alpha)
-                for name, each in trainer.factors.layers.items()
-            }
-            description = Description(
-                title=request.name,
-                trigger_phrase=request.trigger,
-                date=self._started,
-                others={"ss_sd_model_name": found.info.id, "ss_steps": str(trainer.step)},
-            )
-            networks = {self._prepared.model.family.denoiser_component: layers}
-            family = self._prepared.model.sources.family
-            write_lora(path, networks, family, description, overwrite=path != self._lora)
+            trainer.adapter.write(path, family, description, overwrite=path != self._lora)
         return path
 
     def _tell(self, phase: str) -> Callable[[int, int], None]:

@@ -14,6 +14,7 @@ from mezzotint.stages.images.decode import to_image
 from mezzotint.stages.prompts import prompt_inputs
 from mezzotint.stages.schedule import initial_noise, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
+from mezzotint.training.encoding import Words
 
 
 class Sampler:
@@ -31,12 +32,14 @@ class Sampler:
         """Number of images."""
         return len(self._setups)
 
-    def encode(self) -> None:
-        """Encode the prompts, while the text encoders are in memory."""
+    def encode(self, words: Words = ()) -> None:
+        """Encode the prompts, with words that are learned, while the text encoders are in memory."""
+        self._conditionings = []
         with torch.no_grad():
             for setup in self._setups:
                 stage = setup.stages[0]
-                found = replace(self._family.encode(self._model, prompt_inputs(stage, ())), sampling=stage.sampling)
+                inputs = replace(prompt_inputs(stage, ()), inversions=words)
+                found = replace(self._family.encode(self._model, inputs), sampling=stage.sampling)
                 self._conditionings.append(moved(found, torch.device("cpu")))
 
     def make(self, number: int, seed: int, cancelled: Callable[[], bool]) -> torch.Tensor:

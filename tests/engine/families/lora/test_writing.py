@@ -14,10 +14,10 @@ from mezzotint.families.loading.original_names import THIRDS
 from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.description import Description
 from mezzotint.families.lora.dialects import DIALECTS
-from mezzotint.families.lora.factors import LoraFactors
+from mezzotint.families.lora.factors import LoraFactors, joined
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit, why_not
-from mezzotint.families.lora.writing import joined, write_lora
+from mezzotint.families.lora.writing import write_lora
 from mezzotint.quantization.branched import merged_branches
 
 TITLE = Description(title="Zibbles")

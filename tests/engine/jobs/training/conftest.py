@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 from training_runs import SETTINGS, write_dataset
 
 from mezzotint.catalog.catalog import Catalog
@@ -43,3 +44,14 @@ def train():
         return TrainingRun(request, Catalog.standard(), told, cancelled).run(**options), events
 
     return call
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """A folder of four images with captions."""
+    folder = tmp_path_factory.mktemp("files") / "pictures"
+    folder.mkdir()
+    for number in range(4):
+        Image.linear_gradient("L").rotate(90 * number).resize((64, 64)).convert("RGB").save(folder / f"{number}.png")
+        (folder / f"{number}.txt").write_text(f"a zibble in the number {number}")
+    return folder

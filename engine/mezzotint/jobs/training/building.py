@@ -1,0 +1,69 @@
+"""The trainer of a prepared training: the denoiser and what is trained beside it, in memory."""
+
+from collections.abc import Callable
+
+from mezzotint.families.family import LoadedModel
+from mezzotint.families.loading.networks import load_components
+from mezzotint.jobs.training.preparing import Prepared
+from mezzotint.protocol import IsCancelled
+from mezzotint.training.adapters.building import build_adapter, trains_text
+from mezzotint.training.encoding import Encoders
+from mezzotint.training.objective import Objective, objective_of
+from mezzotint.training.trainer import Rates, Trainer
+
+
+def build_trainer(
+    prepared: Prepared,
+    model: LoadedModel,
+    encoders: Encoders,
+    on_bytes: Callable[[int, int], None],
+    cancelled: IsCancelled,
+) -> Trainer:
+    """Load the denoiser, and text encoders if captions are encoded in each step; `on_bytes`: done, and all."""
+    family, settings = prepared.model.family, prepared.request.settings
+    _load_denoiser(prepared, model, on_bytes, cancelled)
+    if trains_text(settings):
+        encoders.load_text()
+    adapter = build_adapter(model, family, prepared.request, prepared.values)
+    rates = Rates(
+        steps=prepared.values.steps,
+        peak=prepared.values.rate,
+        schedule=settings.schedule,
+        optimizer=settings.optimizer,
+        ema=settings.ema,
+        accumulate=settings.accumulate,
+        seed=settings.seed,
+    )
+    return Trainer(family, model, _objective(prepared), adapter, rates)
+
+
+def _load_denoiser(
+    prepared: Prepared, model: LoadedModel, on_bytes: Callable[[int, int], None], cancelled: IsCancelled
+) -> None:
+    name = prepared.model.family.denoiser_component
+    total, done = model.sources.components[name].bytes, 0
+
+    def count(_: str, some: int) -> None:
+        nonlocal done
+        done += some
+        on_bytes(min(done, total), total)
+
+    load_components(model, [name], on_bytes=count, cancelled=cancelled)
+    network = model.networks[name]
+    network.requires_grad_(False)
+    checkpointing = prepared.request.settings.checkpointing
+    if (checkpointing or ("none" if prepared.model.device.id == "cpu" else "blocks")) == "blocks":
+        network.enable_gradient_checkpointing()
+        network.train()  # diffusers' networks recompute only in this mode; they have no dropout
+
+
+def _objective(prepared: Prepared) -> Objective:
+    values = prepared.values
+    return objective_of(
+        prepared.model.family,
+        prepared.model.sources,
+        values.resolution,
+        values.resolution,
+        levels=values.levels,
+        weighting=values.weighting,
+    )

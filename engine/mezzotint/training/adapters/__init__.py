@@ -1,0 +1,1 @@
+"""What can be trained: parameters beside networks that stay as they are."""

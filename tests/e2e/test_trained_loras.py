@@ -1,0 +1,121 @@
+"""LoRAs trained here load in diffusers' pipelines, which then compute the same, in every naming that we write."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_flux1
+import tiny_flux2
+import tiny_z_image
+import torch
+from flow_parity import PROMPT, SIDE, generator, ours, pipeline
+from safetensors.torch import load_file
+from tiny_flow import qwen_tokenizer
+from tiny_sd15 import write_tiny_sd15
+from tiny_training import TinyTraining
+from trained_adapters import predicted, read_back, trained, write
+
+from mezzotint.families import tokenizers
+from mezzotint.protocol import LoraRef
+
+pytestmark = pytest.mark.requires_package("peft")
+
+MODELS: dict[str, tuple[Any, str, dict[str, Any], dict[str, Any]]] = {
+    "sd15": (write_tiny_sd15, "StableDiffusionPipeline", {"guidance_scale": 5.0}, {"guidance_scale": 5.0}),
+    "sdxl": ("tiny_sdxl_folder", "StableDiffusionXLPipeline", {"guidance_scale": 5.0}, {"guidance_scale": 5.0}),
+    "pixart": (
+        "tiny_pixart_folder",
+        "PixArtSigmaPipeline",
+        {"guidance_scale": 5.0, "use_resolution_binning": False},
+        {"guidance_scale": 5.0},
+    ),
+    "flux": (tiny_flux1.write_tiny_flux, "FluxPipeline", {"guidance_scale": 3.5}, {}),
+    "z-image": (tiny_z_image.write_tiny_z_image, "ZImagePipeline", {"guidance_scale": 0.0}, {"guidance_scale": 1.0}),
+    "flux2-klein": (tiny_flux2.write_tiny_klein, "Flux2KleinPipeline", {"guidance_scale": 1.0}, {}),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request, tmp_path_factory):
+    """A tiny model's folder, its pipeline, and how each makes an image."""
+    build, name, theirs, mine = MODELS[request.param]
+    folder = (
+        request.getfixturevalue(build)
+        if isinstance(build, str)
+        else build(tmp_path_factory.mktemp(request.param) / f"tiny-{request.param}")
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenizers, "qwen_tokenizer", qwen_tokenizer)
+        yield folder, pipeline(name, folder), theirs, mine
+
+
+def load(theirs, path):
+    """Load a LoRA as diffusers does; it has no loader for PixArt, whose LoRAs are loaded by peft alone."""
+    if hasattr(theirs, "load_lora_weights"):
+        theirs.load_lora_weights(path)
+        return
+    from peft import LoraConfig, inject_adapter_in_model, set_peft_model_state_dict
+
+    tensors = {name.removeprefix("transformer."): each for name, each in load_file(path).items()}
+    layers = sorted({name.partition(".lora_")[0] for name in tensors})
+    rank = next(len(each) for name, each in tensors.items() if ".lora_A." in name)
+    config = LoraConfig(r=rank, lora_alpha=rank, target_modules=layers)
+    inject_adapter_in_model(config, theirs.transformer)
+    set_peft_model_state_dict(theirs.transformer, {f"base_model.model.{name}": each for name, each in tensors.items()})
+
+
+def unload(theirs):
+    """Put a pipeline's networks back, if that is possible."""
+    if hasattr(theirs, "unload_lora_weights"):
+        theirs.unload_lora_weights()
+
+
+def check(model, tmp_path, adapter_of=lambda tiny: tiny.adapter()):
+    """Train, write, and compare what is computed: by ours attached, ours with the file, theirs."""
+    folder, theirs, how, here = model
+    tiny = TinyTraining(folder, images=2)
+    trainer = trained(tiny, adapter_of(tiny))
+    path = write(tiny, trainer.adapter, tmp_path / "a.safetensors")
+    plain = predicted(tiny)
+    with trainer.adapter.attached():
+        attached = predicted(tiny)
+    read_back(tiny, path)
+    read = predicted(tiny)
+    load(theirs, path)
+    try:
+        loaded = predicted(tiny, theirs)
+        image = theirs(
+            prompt=PROMPT,
+            height=SIDE,
+            width=SIDE,
+            num_inference_steps=2,
+            generator=generator(),
+            output_type="np",
+            **how,
+        ).images[0]
+    finally:
+        unload(theirs)
+    assert (attached - plain).abs().max() > 0.01 * plain.abs().max()
+    for other in (read, loaded):
+        torch.testing.assert_close(other, attached, rtol=1e-4, atol=1e-4 * float(plain.abs().max()))
+    made = ours(folder, tmp_path, steps=2, loras=(LoraRef(path=str(path)),), **here).astype(int)
+    assert np.abs(made - ours(folder, tmp_path, steps=2, **here)).max() > 8
+    assert np.abs(made - (image * 255).round()).max() <= 1
+
+
+@pytest.mark.slow_after(3)
+def test_diffusers_computes_the_same_with_the_file(model, tmp_path):
+    check(model, tmp_path)
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("model", ["sdxl", "sd15"], indirect=True)
+def test_of_convolutions_and_text_encoders_with_several_ranks(model, tmp_path):
+    choice = {"layers": "all", "ranks": (("down_blocks", 2), ("resnets.0.conv1", 6))}
+    check(model, tmp_path, lambda tiny: tiny.adapter(alpha=3, choice=choice, text=True))
+
+
+@pytest.mark.parametrize("model", ["flux"], indirect=True)
+def test_a_dora(model, tmp_path):
+    """diffusers drops the magnitudes of kohya's names (`dora_scale`), so there are none of U-Nets there."""
+    check(model, tmp_path, lambda tiny: tiny.adapter(kind="dora", alpha=3, choice={"layers": "all"}))
