@@ -71,7 +71,7 @@ def test_what_is_finished_cannot_be_resumed_and_is_not_overwritten(call, dataset
     ("words", "told"),
     [
         (("-o", "mine"), "a folder of images and a model are needed"),
-        (("images", "-m", "x", "-o", "mine", "--resume"), "leave the folder of images and the model out"),
+        (("images", "-m", "x", "-o", "mine", "--resume"), "leave the folder of images, the model and --from out"),
         (("--resume", "-o", "mine"), "is not the folder of a training"),
         (("images", "-m", "nothing-like-it", "-o", "mine"), "No model is called 'nothing-like-it'"),
         (("images", "-m", "starter-dit", "-o", ".mine"), "it must be a file name"),

@@ -79,7 +79,7 @@ class RunFolder:
             raise UsageError(f"{plain(self.path, 300)} is not the folder of a training: it has no training.json")
         record = read_json_object(self._record, _LARGEST)
         try:
-            datetime.fromisoformat(record["started"])
+            datetime.fromisoformat(str(record["started"]))
             return decode(TrainingRequest, record.pop("request")), record
         except (KeyError, TypeError, ValueError, ProtocolError) as error:
             raise ModelRefused(f"{plain(self._record, 300)} is damaged: {plain(error)}") from error
