@@ -103,7 +103,7 @@ def _resolved(prepared: Prepared) -> TrainingSettings:
         levels=values.levels,
         weighting=values.weighting,
         regularization=values.regularization,
-        dtype=prepared.model.dtype,
+        dtype=prepared.model.dtype,  # type: ignore[arg-type]
         device="auto",
     )
     if settings.kind == "embedding":

@@ -90,11 +90,17 @@ def test_lokrs(family, tmp_path):
 @pytest.mark.parametrize(
     ("family", "component", "layer", "name", "shape"),
     [
-        ("sdxl", "unet", "mid_block.attentions.0.proj_in", "lora_unet_mid_block_attentions_0_proj_in.dora_scale", (4, 1)),
+        ("sdxl", "unet", "mid_block.resnets.0.conv1", "lora_unet_mid_block_resnets_0_conv1.dora_scale", (4, 1)),
         ("flux", "transformer", "single_transformer_blocks.0.proj_mlp", "lora_magnitude_vector", (4,)),
-        ("z-image", "transformer", "layers.0.feed_forward.w1", "diffusion_model.layers.0.feed_forward.w1.dora_scale", (4, 1)),
+        (
+            "z-image",
+            "transformer",
+            "layers.0.feed_forward.w1",
+            "diffusion_model.layers.0.feed_forward.w1.dora_scale",
+            (4, 1),
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_names_of_magnitudes(family, component, layer, name, shape, tmp_path):
     """Where diffusers reads the names as they are, peft's; elsewhere those of LyCORIS and ComfyUI."""
     factors = LoraFactors(down=torch.ones(2, 6), up=torch.ones(4, 2), alpha=2.0)

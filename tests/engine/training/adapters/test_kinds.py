@@ -1,6 +1,5 @@
 """Trained layers against peft and LyCORIS: outputs, gradients, and what is written."""
 
-
 import pytest
 import torch
 from hypothesis import given
