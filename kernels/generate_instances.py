@@ -5,7 +5,7 @@ python kernels/generate_instances.py --check  only check that they are up to dat
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ class Shape:
     masked: bool = False
     int8: bool = False
     short: bool = False  # all keys, at most tile_n of them, in one tile
+    dropout: bool = False
     slice_dim: int | None = None
 
     def of(self, element: str, head_dim: int) -> str:
@@ -35,6 +36,8 @@ class Shape:
         shape = f"Shape<{', '.join(map(str, words))}>"
         if self.short:
             return f"short_instance<{element}, {head_dim}, {self.warps}, {self.tile_n}>()"
+        if self.dropout:
+            return f"dropout_instance<{element}, {head_dim}, {shape}>()"
         if self.int8:
             return f"int8_instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}>()"
         slices = "" if self.slice_dim is None else f", {self.slice_dim}"
@@ -91,6 +94,10 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
 }
 
 
+# By dtype and head size, in addition.
+DROPOUT: dict[tuple[str, int], Shape] = {("float16", 64): Shape(m_tiles=1, warps=4, tile_n=64, dropout=True)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackwardShape:
     """Tile configuration of a backward kernel; csrc/attention/backward/traits.h explains each number."""
@@ -100,10 +107,13 @@ class BackwardShape:
     tile_n: int
     stages: int = 2
     part_dim: int | None = None
+    dropout: bool = False
 
     def of(self, element: str, head_dim: int) -> str:
         """Return the C++ expression for the instance."""
         shape = f"Shape<{self.m_tiles}, {self.warps}, {self.tile_n}, {self.stages}>"
+        if self.dropout:
+            return f"dropout_instance<{element}, {head_dim}, {shape}>()"
         part = "" if self.part_dim is None else f", {self.part_dim}"
         return f"instance<{element}, {head_dim}, {shape}{part}>()"
 
@@ -141,13 +151,18 @@ BACKWARD_SHAPES: dict[int, tuple[BackwardShape, ...]] = {
 }
 
 
+BACKWARD_DROPOUT: dict[tuple[str, int], BackwardShape] = {
+    ("float16", 64): BackwardShape(warps=4, tile_n=64, dropout=True)
+}
+
+
 def files() -> Iterator[tuple[str, str]]:
     """Yield the name and text of each file."""
     names = []
     for head_dim, shapes in SHAPES.items():
         for element in ELEMENTS:
             names.append(f"{element}_{head_dim}")
-            lines = ",\n".join(f"    {shape.of(element, head_dim)}" for shape in shapes)
+            lines = _lines((*shapes, DROPOUT.get((element, head_dim))), element, head_dim)
             yield f"{names[-1]}.cu", _instances(names[-1], lines)
     yield "all.cpp", _all(names)
 
@@ -158,9 +173,13 @@ def backward_files() -> Iterator[tuple[str, str]]:
     for head_dim, shapes in BACKWARD_SHAPES.items():
         for element in ELEMENTS:
             names.append(f"backward_{element}_{head_dim}")
-            lines = ",\n".join(f"    {shape.of(element, head_dim)}" for shape in shapes)
+            lines = _lines((*shapes, BACKWARD_DROPOUT.get((element, head_dim))), element, head_dim)
             yield f"{names[-1]}.cu", _instances(names[-1], lines, "mezzotint::backward_pass")
     yield "all.cpp", _all(names, "mezzotint::backward_pass")
+
+
+def _lines(shapes: Iterable[Shape | BackwardShape | None], element: str, head_dim: int) -> str:
+    return ",\n".join(f"    {shape.of(element, head_dim)}" for shape in shapes if shape is not None)
 
 
 def _instances(name: str, lines: str, namespace: str = "mezzotint") -> str:

@@ -12,6 +12,7 @@ pytest_plugins = [
     "fake_service",
     "english_plurals",
     "every_device",
+    "backward_installed",
 ]
 
 # A busy machine is no reason to fail: nothing here is measured by the clock. The examples are the same in every run.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mezzotint.request_protocol import ModelRef
+from mezzotint.request_protocol import Attention, ModelRef
 
 LayerKind = Literal["lora", "dora", "lokr"]
 AdapterKind = Literal["lora", "dora", "lokr", "embedding"]
@@ -15,6 +15,7 @@ RateSchedule = Literal["constant", "cosine"]
 Checkpointing = Literal["none", "blocks"]
 BaseQuantization = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
 TrainingDtype = Literal["auto", "float32", "bfloat16", "float16"]
+TrainingAttention = Literal["auto", "flash", "sdpa", "reference"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class TrainingSettings:
     checkpointing: Checkpointing | None = None  # None: as the device needs
     quantization: BaseQuantization = "none"  # of the frozen denoiser
     dtype: TrainingDtype = "auto"
+    attention: TrainingAttention = "auto"
     device: str = "auto"
     seed: int = 0
     epochs: int = 10  # LoRAs saved during training, at equal distances
@@ -100,7 +102,15 @@ class EpochSaved:
     samples: tuple[str, ...]
 
 
-TrainingEvent = Preparing | TrainingStep | EpochSaved
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingNotice:
+    """Event: information for the user; the training continues."""
+
+    code: str
+    message: str
+
+
+TrainingEvent = Preparing | TrainingStep | EpochSaved | TrainingNotice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +122,7 @@ class TrainingResult:
     steps: int
     epochs: tuple[EpochSaved, ...]
     loss: float  # mean of the last tenth of the steps
+    attention: Attention  # what ran
     seconds: float
     peak_vram_bytes: int | None
     peak_ram_bytes: int

@@ -43,6 +43,15 @@ enum { /* MztAttentionArgs.flags */
     MZT_INT8_SCORES = 1u << 1  /* the scores' product in int8, K smoothed by its mean */
 };
 
+/* Dropout of the softmax's weights: a weight is kept where its random byte is below `kept`, and is then multiplied by
+ * 256 / kept. The bytes are those of Philox4x32-7 with key `seed`, and depend on nothing but a weight's place: the same
+ * numbers given to both passes drop the same weights. Head size 64 in float16, without key mask and bias. */
+typedef struct MztDropout {
+    uint64_t seed, offset; /* a call with batch * heads heads uses 32 * batch * heads counters from `offset` on */
+    uint32_t kept;         /* of 256; 0: no dropout */
+    uint32_t reserved;     /* 0 */
+} MztDropout;
+
 /* softmax(q k^T * scale + bias) v; strides are in elements, the head dimension's is 1. */
 typedef struct MztAttentionArgs {
     uint32_t size; /* sizeof(MztAttentionArgs) */
@@ -64,6 +73,7 @@ typedef struct MztAttentionArgs {
     int64_t bias_stride[4];     /* batch, head, query, key; 0 where it is broadcast */
     void *workspace;            /* device memory of at least the plan's bytes, 16-byte aligned; null where that is 0 */
     int64_t workspace_bytes;
+    MztDropout dropout;
 } MztAttentionArgs;
 
 typedef struct MztAttentionPlan {

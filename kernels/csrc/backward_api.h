@@ -34,6 +34,7 @@ typedef struct MztAttentionBackwardArgs {
     float scale;
     void *workspace; /* device memory of at least the plan's bytes, 16-byte aligned */
     int64_t workspace_bytes;
+    MztDropout dropout; /* as in the forward */
 } MztAttentionBackwardArgs;
 
 /* Which kernel would run on that device, and what it needs; never touches the tensors. */

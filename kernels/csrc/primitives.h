@@ -54,6 +54,7 @@ MZT_DEVICE uint32_t block_index_anew() {
 MZT_DEVICE void barrier() { __syncthreads(); }
 
 MZT_DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+MZT_DEVICE uint32_t shuffle_xor(uint32_t value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 // A bit for each lane of the warp.
 MZT_DEVICE uint32_t ballot(bool value) { return __ballot_sync(0xffffffffu, value); }
 

@@ -29,6 +29,7 @@ bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool masked = args.key_mask || args.bias;
     if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
     if (instance.masked != masked || (instance.kind == Kind::int8) != int8) return false;
+    if ((instance.kind == Kind::dropout) != (args.dropout.kept != 0)) return false;
     return instance.kind != Kind::short_keys || args.nk <= instance.tile_n;
 }
 

@@ -6,7 +6,7 @@
 using namespace mezzotint;
 
 struct EmulatorBackwardInstance {
-    int32_t head_dim, part_dim, dtype, tile_m, tile_n, stages, threads, shared_bytes;
+    int32_t head_dim, part_dim, dtype, dropout, tile_m, tile_n, stages, threads, shared_bytes;
 };
 
 struct EmulatorBackwardPlan {
@@ -22,7 +22,7 @@ extern "C" {
 MZT_API int32_t emulator_backward_instance(uint32_t number, EmulatorBackwardInstance* found) {
     const backward_pass::Instance* instance = backward_pass::instance_of(number);
     if (!instance) return 0;
-    *found = {instance->head_dim, instance->part_dim, instance->dtype,   instance->tile_m,
+    *found = {instance->head_dim, instance->part_dim, instance->dtype,  instance->dropout,     instance->tile_m,
               instance->tile_n,   instance->stages,   instance->threads, instance->shared_bytes};
     return 1;
 }

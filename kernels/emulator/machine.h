@@ -218,6 +218,14 @@ inline float shuffle_xor(float value, int mask) {
     return mine.result;
 }
 
+inline uint32_t shuffle_xor(uint32_t value, int mask) {
+    float bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits = shuffle_xor(bits, mask);
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+
 inline uint32_t ballot(bool value) {
     static const char purpose = 0;
     emulator::Vote mine{value, 0};

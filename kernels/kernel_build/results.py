@@ -16,9 +16,9 @@ _HEAD = """\
 # What was measured on which GPU
 
 `make gpu-check` measures, and `python -m kernel_build record DIR` writes its folder of results here: rows of `mezzotint
-bench attention` and `mezzotint bench linear`, of a model of full size with random weights on a card that another
-process makes small, and of a network of FLUX.1's shape whose weights pass through such a card. A pending row is a
-target that has not been measured yet; TFLOP/s are those of an H200.
+bench attention` and `mezzotint bench linear`, of attention's gradients alone, of a model of full size with random
+weights on a card that another process makes small, and of a network of FLUX.1's shape whose weights pass through such a
+card. A pending row is a target that has not been measured yet; TFLOP/s are those of an H200.
 
 """
 

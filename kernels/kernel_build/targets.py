@@ -98,6 +98,12 @@ ATTENTION_TARGETS = (
     # The output takes 16 MB; the matrix of scores would take 512.
     _beside_torch("autoencoder, 1024x1024", 2, ", in O(N) memory", Bound(of="peak_bytes", most=64 * _MEGABYTE)),
 )
+# For the backward pass alone, the same bits each time; without a target of their own, SDPA's rows are for comparison.
+BACKWARD_TARGETS = (
+    _speed("SDXL, 64x64, gradients", 190),
+    _speed("FLUX.1, 4096 tokens, gradients", 190),
+    _beside_torch("PixArt to padded words, gradients", 1),
+)
 # For shapes and implementations of `mezzotint bench linear`.
 LINEAR_TARGETS = (
     *(
@@ -141,7 +147,7 @@ STREAM_TARGETS = tuple(
     )
     for copies in ("as fast as the link is", "slowed to 24 GB/s", "slowed to 12 GB/s")
 )
-TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
+TARGETS = (*ATTENTION_TARGETS, *BACKWARD_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
 
 
 def target_text(what: str) -> str:

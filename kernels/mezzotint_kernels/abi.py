@@ -67,6 +67,21 @@ class _Versioned(ctypes.Structure):
         self.abi = ABI_VERSION
 
 
+class Dropout(ctypes.Structure):
+    """MztDropout: weights that are kept, of 256 (0: no dropout), and which, by seed and offset."""
+
+    seed: int
+    offset: int
+    kept: int
+
+    _fields_: ClassVar[Fields] = (
+        ("seed", ctypes.c_uint64),
+        ("offset", ctypes.c_uint64),
+        ("kept", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
 _ATTENTION: Fields = (  # both passes begin with these
     ("size", ctypes.c_uint32),
     ("abi", ctypes.c_uint32),
@@ -114,6 +129,7 @@ class AttentionArgs(_Versioned):
     bias_stride: Sequence[int]
     workspace: int | None
     workspace_bytes: int
+    dropout: Dropout
 
     _fields_: ClassVar[Fields] = (
         *_ATTENTION,
@@ -131,6 +147,7 @@ class AttentionArgs(_Versioned):
         ("bias_stride", _Four),
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
+        ("dropout", Dropout),
     )
 
 
@@ -169,6 +186,7 @@ class AttentionBackwardArgs(_Versioned):
     scale: float
     workspace: int | None
     workspace_bytes: int
+    dropout: Dropout
 
     _fields_: ClassVar[Fields] = (
         *_ATTENTION,
@@ -192,6 +210,7 @@ class AttentionBackwardArgs(_Versioned):
         ("scale", ctypes.c_float),
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
+        ("dropout", Dropout),
     )
 
 

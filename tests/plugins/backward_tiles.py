@@ -17,9 +17,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 class Dropout:
     """Dropout of softmax weights by Philox (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
 
-    A weight is kept if its random byte is below `kept`, and then divided by kept / 256. 16 queries by 32 keys are a
-    block: lane l of 32 has queries l / 4 and l / 4 + 8, keys 2 (l % 4) and the next of each eight, and draws their 16
-    bytes at once. What is drawn depends on the block's place and not on tiles, so passes may differ in these.
+    A weight is kept if its random byte is below `kept`, and then divided by kept / 256. What is drawn depends on the
+    place of a block of 16 queries by 32 keys and not on tiles, so passes may differ in these: dropout.h explains how.
     """
 
     kept: int  # of 256
@@ -39,9 +38,9 @@ class Dropout:
 def _bytes(dropout: Dropout, batch: int, heads: int, nq: int, nk: int) -> np.ndarray:
     """The random byte of each weight."""
     b, h, q, k = np.ogrid[:batch, :heads, :nq, :nk]
-    lane = q % 8 * 4 + k % 8 // 2
-    which = k % 32 // 8 * 4 + q % 16 // 8 * 2 + k % 2  # of the lane's 16 bytes
-    counter = dropout.offset + 32 * (b * heads + h) + lane
+    call = q % 8 // 2 * 8 + k // 16 % 2 * 4 + k % 8 // 2
+    which = (q % 2 * 2 + k % 2) * 4 + q // 8 % 2 * 2 + k // 8 % 2  # of the call's 16 bytes
+    counter = dropout.offset + 32 * (b * heads + h) + call
     words = philox((counter & 0xFFFFFFFF, counter >> 32, q // 16 + 0 * counter, k // 32 + 0 * counter), dropout.seed)
     chosen = np.choose(np.broadcast_to(which // 4, words[0].shape), words)
     return (chosen >> (which % 4 * 8).astype(np.uint64)) & np.uint64(255)

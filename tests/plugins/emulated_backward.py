@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from backward_tiles import Tiles, gradients_by_tiles
-from emulated_kernels import CAUSAL, CODES, Problem, Tensors, _Report
+from emulated_kernels import CAUSAL, CODES, Problem, Tensors, _Report, dropout_of
 from emulator_build import Conditions
 
 from mezzotint.dispatch.library import KernelPlan, LaunchFailed, Unsupported
@@ -29,9 +29,9 @@ class Case:
     def serves(self, instance: "InstanceInfo") -> bool:
         """Whether the instance supports it."""
         problem = self.problem
-        return (instance.head_dim, instance.dtype) == (problem.head_dim, CODES[problem.dtype]) and (
-            not problem.turing or instance.shared_bytes <= TURING_BYTES
-        )
+        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.dropout is not None))
+        fits = not problem.turing or instance.shared_bytes <= TURING_BYTES
+        return (instance.head_dim, instance.dtype, instance.dropout) == wanted and fits
 
 
 @dataclass
@@ -79,6 +79,7 @@ class BackwardTensors:
             key_mask=None if forward.mask is None else forward.mask.data_ptr(),
             key_mask_stride=0 if forward.mask is None else forward.mask.stride(0),
             scale=forward.scale,
+            dropout=dropout_of(problem),
         )
 
     def wanted(self) -> tuple[torch.Tensor, ...]:
@@ -97,6 +98,7 @@ class BackwardTensors:
             hidden=forward.hidden(),
             scale=forward.scale,
             lse_gradient=of_lse,
+            dropout=None if self.case.problem.dropout is None else forward.dropped(),
             tiles=Tiles(queries=2048, keys=2048),
         )
 
@@ -112,13 +114,15 @@ class BackwardTensors:
         keys, values = (each.repeat_interleave(group, dim=1) for each in (k, v))
         scores = ((q * forward.scale).to(dtype) @ keys.mT).masked_fill(forward.hidden(), -math.inf)
         weights = torch.softmax(scores.float(), dim=-1).nan_to_num(0.0)
-        of_weights = (self.gradient @ values.mT).float()
+        dropped = forward.dropped()
+        of_weights = (self.gradient @ values.mT).float() * dropped
         delta = (weights.to(dtype).float() * of_weights).sum(dim=-1, keepdim=True)
         if from_output:
             delta = (forward.out.float() * self.gradient.float()).sum(dim=-1, keepdim=True)
         if self.lse_gradient is not None:
             delta = delta - self.lse_gradient.nan_to_num(0.0).unsqueeze(-1)
         of_scores = (weights * (of_weights - delta)).to(dtype)
+        weights = weights * dropped
         dq = (of_scores @ keys) * forward.scale
         dk, dv = (of_scores.mT @ q) * forward.scale, weights.to(dtype).mT @ self.gradient
         return dq, *(each.unflatten(1, (-1, group)).sum(dim=2) for each in (dk, dv))
@@ -129,7 +133,17 @@ class InstanceInfo(ctypes.Structure):
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
-        for name in ("head_dim", "part_dim", "dtype", "tile_m", "tile_n", "stages", "threads", "shared_bytes")
+        for name in (
+            "head_dim",
+            "part_dim",
+            "dtype",
+            "dropout",
+            "tile_m",
+            "tile_n",
+            "stages",
+            "threads",
+            "shared_bytes",
+        )
     )
 
 

@@ -21,10 +21,10 @@ COMPILED = {"bfloat16_64", "bfloat16_int8", "bfloat16_int4"}
 CARD = (80, 108, 163 * 1024)  # the device that is planned for
 
 
-def build_some():
+def build_some(compiled=COMPILED):
     """Build the emulator with a few instance files; the other instances are listed but do nothing."""
-    files = (KERNELS / "csrc").glob("*/instances/*.cu")
-    left_out = {f"{path.parents[1].name}/{path.stem}" for path in files if path.stem not in COMPILED}
+    files = (KERNELS / "csrc").glob("**/instances/*.cu")
+    left_out = {f"{path.parents[1].name}/{path.stem}" for path in files if path.stem not in compiled}
     return build(left_out=left_out)
 
 
@@ -60,7 +60,7 @@ class EmulatedAttention:
     device_type = "cpu"
 
     def __init__(self, path):
-        self._library, self._instances, self._number = ctypes.CDLL(str(path)), EmulatedInstances(path), 0
+        self._library, self._instances, self.launches = ctypes.CDLL(str(path)), EmulatedInstances(path), 0
 
     def new_arguments(self):
         return AttentionArgs()
@@ -69,15 +69,19 @@ class EmulatedAttention:
         return None
 
     def plan(self, arguments, device):
-        plan = AttentionPlanStruct()
-        self._library.emulator_plan(ctypes.byref(arguments), *CARD, ctypes.byref(plan))
+        plan = self._planned(arguments)
         if not plan.supported:
             raise Unsupported(plan.text.decode())
-        self._number = plan.kernel
         return KernelPlan(name=plan.text.decode(), workspace_bytes=plan.workspace_bytes)
 
     def launch(self, arguments, device, stream):
-        self._instances.run_attention(arguments, self._number, device, stream)
+        self.launches += 1
+        self._instances.run_attention(arguments, self._planned(arguments).kernel, device, stream)
+
+    def _planned(self, arguments):
+        plan = AttentionPlanStruct()
+        self._library.emulator_plan(ctypes.byref(arguments), *CARD, ctypes.byref(plan))
+        return plan
 
 
 def emulated_attention():

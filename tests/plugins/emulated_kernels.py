@@ -8,12 +8,13 @@ from pathlib import Path
 
 import int8_reference
 import torch
+from backward_tiles import Dropout
 from emulator_build import Conditions
 from guarded_memory import guarded
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
-FORWARD, SHORT_KEYS, INT8 = range(3)  # kinds of instances
+FORWARD, SHORT_KEYS, INT8, DROPOUT = range(4)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
 
@@ -51,6 +52,7 @@ class Problem:
     turing: bool = False
     late_copies: bool = True
     stubborn: bool = False  # one warp always runs as long as it can
+    dropout: Dropout | None = None
     tiles_per_block: int = 0  # query tiles, for kernels with few keys; 0: as the library chooses
     seed: int = 0
 
@@ -197,7 +199,15 @@ class Tensors:
             bias_dtype=CODES[torch.float32 if self.bias is None else self.bias.dtype],
             bias_stride=(0,) * 4 if self.bias is None else self.bias.stride(),
             scale=self.scale,
+            dropout=dropout_of(problem),
         )
+
+    def dropped(self) -> torch.Tensor | float:
+        """Return the factors of the weights by dropout, (b, h, nq, nk); 1 if there is none."""
+        problem = self.problem
+        if problem.dropout is None:
+            return 1.0
+        return problem.dropout.weights(problem.batch, problem.heads, problem.nq, problem.nk)
 
     def workspace(self, size: int) -> int:
         """Return the address of this many bytes, filled with NaN."""
@@ -227,7 +237,7 @@ class Tensors:
         if self.bias is not None:
             scores = scores + self.bias.double()
         scores = scores.masked_fill(self.hidden(), -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)
+        weights = torch.softmax(scores, dim=-1).nan_to_num(0.0) * self.dropped()
         return weights @ v, torch.logsumexp(scores, dim=-1)
 
     def plain(self) -> torch.Tensor:
@@ -238,7 +248,7 @@ class Tensors:
         if self.bias is not None:
             scores = scores + self.bias.to(dtype)
         scores = scores.masked_fill(self.hidden(), -math.inf)
-        weights = torch.softmax(scores.float(), dim=-1).nan_to_num(0.0).to(dtype)
+        weights = (torch.softmax(scores.float(), dim=-1).nan_to_num(0.0) * self.dropped()).to(dtype)
         return weights @ v
 
     def rounded(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -260,6 +270,14 @@ class Tensors:
 
     def _shared_heads(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.repeat_interleave(self.problem.heads // tensor.shape[1], dim=1)
+
+
+def dropout_of(problem: Problem) -> ctypes.Structure:
+    """Return the dropout of the library's arguments."""
+    from mezzotint_kernels.abi import Dropout
+
+    asked = problem.dropout
+    return Dropout() if asked is None else Dropout(seed=asked.seed, offset=asked.offset, kept=asked.kept)
 
 
 # ---- running
@@ -291,7 +309,8 @@ class InstanceInfo(ctypes.Structure):
         """Whether the instance supports the problem, on any device."""
         wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), problem.int8)
         short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
-        return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough
+        drops = (self.kind == DROPOUT) == (problem.dropout is not None)
+        return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough and drops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
 LEFT_OUT = frozenset(
     {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
-    | {f"backward/backward_float16_{size}" for size in (32, 40, 64, 80, 88, 96, 112, 128, 160, 256, 384)}
+    | {f"backward/backward_float16_{size}" for size in (32, 40, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"backward/backward_bfloat16_{size}" for size in (32, 72, 80, 88, 96, 112, 160, 256, 384, 512)}
 )
 

@@ -13,6 +13,12 @@ def _fields(**types: type) -> Fields:
     return [(name, kind) for names, kind in types.items() for name in names.split("__")]
 
 
+class Dropout(ctypes.Structure):
+    """attention/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(seed__offset=ctypes.c_uint64, kept=ctypes.c_uint32)
+
+
 class ForwardParams(ctypes.Structure):
     """attention/params.h."""
 
@@ -27,6 +33,7 @@ class ForwardParams(ctypes.Structure):
         bias=_POINTER,
         bias_is_float__bias_in_pairs=_BOOL,
         bias_stride=_LONG * 4,
+        dropout=Dropout,
     )
 
 
@@ -54,6 +61,7 @@ class BackwardParams(ctypes.Structure):
         key_mask_stride=_LONG,
         rows__sums=_POINTER,
         sum_size=_LONG,
+        dropout=Dropout,
     )
 
 

@@ -1,17 +1,20 @@
 """Gradients of attention: by the backward kernels where they are installed and pass their test, else in plain torch."""
 
 import functools
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
+from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_gradients
 from mezzotint.dispatch.library import LaunchFailed, Unsupported, open_installed
 from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.dispatch.self_test import SelfTest
 from mezzotint.gpu import runs_kernels
 
+Gradients: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None]  # of q, k, v and bias
 _SHORT = ("float16", "bfloat16")
 
 
@@ -26,21 +29,38 @@ def backward_backend() -> KernelBackend[CompiledBackward]:
     )
 
 
+def backward_problem(device: str, dtype: str) -> str | None:
+    """What the self-test found wrong with the kernels; None if nothing, or if there are none here."""
+    return backward_backend().usable(device, dtype)[1]
+
+
+def check_gradients(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> None:
+    """Raise Unsupported if kernels cannot compute the gradients of such a call."""
+    backend, device, dtype = backward_backend(), str(q.device), _name(q.dtype)
+    kernels, problem = backend.usable(device, dtype)
+    if kernels is None or problem is not None:
+        raise Unsupported(f"gradients are wanted: {problem or backend.missing(device, dtype)}")
+    kernels.check(q, k, v, masks, scale)
+
+
 def gradients_by_kernels(
     of: Attended, gradient: Tensor, lse_gradient: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor] | None:
     """Gradients of q, k and v by the kernels; None if they cannot be used here."""
-    dtype = str(of.q.dtype).removeprefix("torch.")
-    kernels, problem = backward_backend().usable(str(of.q.device), dtype)
+    backend, device, dtype = backward_backend(), str(of.q.device), _name(of.q.dtype)
+    kernels, problem = backend.usable(device, dtype)
     if kernels is None or problem is not None:
         return None
     try:
         return kernels(of, gradient, lse_gradient)
-    except (Unsupported, LaunchFailed):
+    except Unsupported:
+        return None
+    except LaunchFailed as error:
+        backend.give_up(device, dtype, str(error))
         return None
 
 
-def gradients(of: Attended, gradient: Tensor, lse_gradient: Tensor | None) -> tuple[Tensor | None, ...]:
+def gradients(of: Attended, gradient: Tensor, lse_gradient: Tensor | None) -> Gradients:
     """Gradients of q, k, v and bias, from those of output and LSE; plain torch does what the kernels do not."""
     found = gradients_by_kernels(of, gradient, lse_gradient)
     if found is not None:
@@ -52,3 +72,7 @@ def _self_test(kernels: CompiledBackward, device: torch.device, dtype: torch.dty
     from mezzotint.attention.self_test import run_backward_self_test
 
     return run_backward_self_test(kernels, device, dtype)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -177,4 +177,4 @@ def _point(
 
 def _refuse_gradients(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
     if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in (q, k, v, bias)):
-        raise Unsupported("gradients are required, but the kernels have no backward pass")
+        raise Unsupported("gradients are wanted; `attention_with_gradients` records them")

@@ -41,24 +41,29 @@ class CompiledBackward:
         `gradient` `(b, h, nq, d)` is that of the output, `lse_gradient` `(b, h, nq)` that of the LSE. Raises
         Unsupported if there is no kernel: for float32, a bias, unusual head sizes. Does not wait for the device.
         """
-        if of.masks.bias is not None:
-            raise Unsupported("there is a bias; the backward kernels take none")
-        check_layout(self.device_type, of.q, of.k, of.v, of.masks)
+        self.check(of.q, of.k, of.v, of.masks, of.scale)
         found = empty_output(of.q), empty_output(of.k), empty_output(of.v)
         if of.q.numel() == 0 or of.k.shape[2] == 0:
             return found[0].zero_(), found[1].zero_(), found[2].zero_()
         out, gradient = (_readable(each, of.q) for each in (of.out, gradient))
         lse = of.lse.contiguous()
         of_lse = None if lse_gradient is None else lse_gradient.to(torch.float32).contiguous()
-        tensors = dict(zip(("dq", "dk", "dv"), found, strict=True))
-        tensors |= {"q": of.q, "k": of.k, "v": of.v, "out": out, "out_gradient": gradient}
-        arguments = self._arguments(of, tensors, lse, of_lse)
-        self._launch(arguments, self._plan(of, tensors, arguments).workspace_bytes, of.q)
+        arguments = self._arguments(of, {**_named(of.q, of.k, of.v, *found), "out": out, "out_gradient": gradient})
+        arguments.lse = lse.data_ptr()
+        arguments.lse_gradient = None if of_lse is None else of_lse.data_ptr()
+        self._launch(arguments, self._plan(of.q, of.k, of.v, of.masks, of.scale).workspace_bytes, of.q)
         return found
 
-    def _arguments(
-        self, of: Attended, tensors: dict[str, Tensor], lse: Tensor, lse_gradient: Tensor | None
-    ) -> Arguments:
+    def check(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> None:
+        """Raise Unsupported if there is no kernel for the gradients of such a call."""
+        if masks.bias is not None:
+            raise Unsupported("there is a bias; the backward kernels take none")
+        check_layout(self.device_type, q, k, v, masks)
+        if q.numel() and k.shape[2]:
+            self._plan(q, k, v, masks, scale)
+
+    def _arguments(self, of: Attended, tensors: dict[str, Tensor]) -> Arguments:
+        """Fill in everything except the LSE, its gradient and the workspace."""
         arguments, masks = self._library.new_backward_arguments(), of.masks
         arguments.scale, arguments.dtype = of.scale, DTYPES[of.q.dtype]
         arguments.flags = CAUSAL if masks.causal else 0
@@ -67,8 +72,6 @@ class CompiledBackward:
         for name, tensor in tensors.items():
             setattr(arguments, name, tensor.data_ptr())
             getattr(arguments, f"{name}_stride")[:] = strides_of(tensor)
-        arguments.lse = lse.data_ptr()
-        arguments.lse_gradient = None if lse_gradient is None else lse_gradient.data_ptr()
         if masks.key_lengths is not None:
             arguments.key_lengths = masks.key_lengths.data_ptr()
         if masks.key_mask is not None:
@@ -76,27 +79,39 @@ class CompiledBackward:
             arguments.key_mask_stride = masks.key_mask.stride(0) if masks.key_mask.shape[0] > 1 else 0
         return arguments
 
-    def _plan(self, of: Attended, tensors: dict[str, Tensor], arguments: Arguments) -> KernelPlan:
+    def _plan(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> KernelPlan:
         """Return the plan for this kind of call; raises Unsupported if there is none."""
-        kind = (of.scale, of.masks.causal, *kinds_of(*tensors.values(), of.masks.key_mask, of.masks.key_lengths))
+        kind = (scale, masks.causal, *kinds_of(q, k, v, masks.key_mask, masks.key_lengths))
         plan = self._plans.get(kind)
         if plan is None:
             if len(self._plans) >= _MOST_KINDS:
                 self._plans.clear()
-            try:
-                plan = self._library.plan_backward(arguments, of.q.device.index or 0)
-            except Unsupported as error:
-                plan = str(error)
-            self._plans[kind] = plan
+            plan = self._plans[kind] = self._ask(q, k, v, masks, scale)
         if isinstance(plan, str):
             raise Unsupported(plan)
         return plan
+
+    def _ask(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> KernelPlan | str:
+        """The library's plan, or why there is none."""
+        out, lse = empty_output(q), q.new_empty(q.shape[:3], dtype=torch.float32)
+        found = empty_output(q), empty_output(k), empty_output(v)
+        of = Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse)
+        arguments = self._arguments(of, {**_named(q, k, v, *found), "out": out, "out_gradient": out})
+        arguments.lse = lse.data_ptr()
+        try:
+            return self._library.plan_backward(arguments, q.device.index or 0)
+        except Unsupported as error:
+            return str(error)
 
     def _launch(self, arguments: Arguments, workspace_bytes: int, q: Tensor) -> None:
         # Torch's allocator reuses memory in stream order, so freeing it after the launch is safe.
         workspace = torch.empty(workspace_bytes, dtype=torch.uint8, device=q.device)
         arguments.workspace, arguments.workspace_bytes = workspace.data_ptr(), workspace_bytes
         launch(self._library.launch_backward, arguments, q.device)
+
+
+def _named(*tensors: Tensor) -> dict[str, Tensor]:
+    return dict(zip(("q", "k", "v", "dq", "dk", "dv"), tensors, strict=True))
 
 
 def _readable(tensor: Tensor, q: Tensor) -> Tensor:

@@ -26,6 +26,10 @@ _ARGUMENTS = (
     "Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? key_mask, Tensor? key_lengths, "
     "bool causal, float scale, str implementation"
 )
+_BACKWARD = (
+    "Tensor gradient, Tensor? lse_gradient, Tensor q, Tensor k, Tensor v, Tensor? key_mask, Tensor? key_lengths, "
+    "Tensor? out, Tensor? lse, bool causal, float scale"
+)
 
 
 def _attention(
@@ -118,25 +122,58 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:  # noqa: A
 
 def _gradients(ctx: Any, out: Tensor, lse: Tensor | None = None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
     q, k, v, bias, key_mask, key_lengths, *outputs = ctx.saved_tensors
+    if ctx.implementation == "flash" and bias is None:
+        asked = (out, lse, q, k, v, key_mask, key_lengths, *(outputs or (None, None)), ctx.causal, ctx.scale)
+        return (*torch.ops.mezzotint.attention_backward(*asked), *[None] * 6)
     masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=ctx.causal)
-    if outputs and ctx.implementation == "flash":
-        of = Attended(q=q, k=k, v=v, masks=masks, scale=ctx.scale, out=outputs[0], lse=outputs[1])
-        found = gradients(of, out, lse)
+    return (*attention_gradients(out, lse, q, k, v, masks, ctx.scale), *[None] * 5)
+
+
+def _attention_backward(
+    gradient: Tensor,
+    lse_gradient: Tensor | None,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    key_mask: Tensor | None,
+    key_lengths: Tensor | None,
+    out: Tensor | None,
+    lse: Tensor | None,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of q, k and v in their layouts; output and LSE that were not kept are computed again."""
+    masks = Masks(key_mask=key_mask, key_lengths=key_lengths, causal=causal)
+    if out is None or lse is None:
+        out, lse = _by_kernels(q, k, v, masks, scale, "flash", with_lse=True) or (None, None)
+    if out is None or lse is None:
+        found = attention_gradients(gradient, lse_gradient, q, k, v, masks, scale)[:3]
     else:
-        found = attention_gradients(out, lse, q, k, v, masks, ctx.scale)
-    return (*found, None, None, None, None, None)
+        of = Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse)
+        found = gradients(of, gradient, lse_gradient)[:3]
+    of_q, of_k, of_v = (_in_layout_of(*each) for each in zip((q, k, v), found, strict=True))
+    return of_q, of_k, of_v
+
+
+def _attention_backward_fake(
+    _: Tensor, __: Tensor | None, q: Tensor, k: Tensor, v: Tensor, *___: object
+) -> tuple[Tensor, Tensor, Tensor]:
+    return empty_output(q), empty_output(k), empty_output(v)
 
 
 def _declare() -> torch.library.Library:
     library = torch.library.Library("mezzotint", "FRAGMENT")  # type: ignore[no-untyped-call]
     library.define(f"attention({_ARGUMENTS}) -> Tensor")  # type: ignore[no-untyped-call]
     library.define(f"attention_with_lse({_ARGUMENTS}) -> (Tensor, Tensor)")  # type: ignore[no-untyped-call]
+    library.define(f"attention_backward({_BACKWARD}) -> (Tensor, Tensor, Tensor)")  # type: ignore[no-untyped-call]
     library.impl("attention", _attention, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     library.impl("attention_with_lse", _attention_with_lse, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    library.impl("attention_backward", _attention_backward, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     for name in ("attention", "attention_with_lse"):  # otherwise compiled code would silently have no gradients
         torch.library.register_autograd(f"mezzotint::{name}", _gradients, setup_context=_keep, lib=library)
     torch.library.register_fake("mezzotint::attention", _attention_fake, lib=library)
     torch.library.register_fake("mezzotint::attention_with_lse", _attention_with_lse_fake, lib=library)
+    torch.library.register_fake("mezzotint::attention_backward", _attention_backward_fake, lib=library)
     return library
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.differentiable import attention_with_gradients, wants_gradients
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.operation import Implementation, attention
 from mezzotint.attention.reference import attention_reference
@@ -70,12 +71,16 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
 def _in_16_bits(
     kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
 ) -> Tensor:
+    if wants_gradients(q, k, v, masks.bias):
+        return attention_with_gradients(kernels, q, k, v, masks, scale)
     return kernels(q, k, v, masks, scale)[0]
 
 
 def _in_8_bits(
     kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
 ) -> Tensor:
+    if wants_gradients(q, k, v, masks.bias):  # of 8-bit scores there are none
+        return attention_with_gradients(kernels, q, k, v, masks, scale)
     few_keys = k.shape[2] <= _FEW_KEYS < q.shape[2]
     try:
         return kernels(q, k, v, masks, scale, int8=not few_keys)[0]

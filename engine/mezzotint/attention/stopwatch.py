@@ -16,13 +16,16 @@ _MOST_CALLS = 200  # per round
 _BUDGET_MS = 400.0  # for all rounds; slow calls get fewer rounds, but at least three
 
 
-def milliseconds(calls: Sequence[Call], device: torch.device) -> float:
-    """Return the time of one call; `calls` do the same work on different inputs and are run in turn."""
-    if device.type == "cuda":
+def milliseconds(calls: Sequence[Call], device: torch.device, *, captured: bool = True) -> float:
+    """Return the time of one call; `calls` do the same work on different inputs and are run in turn.
+
+    `captured`: on a GPU in a CUDA graph, without launch overhead.
+    """
+    if device.type == "cuda" and captured:
         return _on_card(calls)
     for call in calls:
         call()
-    return _median(calls, _by_clock)
+    return _median(calls, _by_events if device.type == "cuda" else _by_clock)
 
 
 def _median(calls: Sequence[Call], clock: Callable[[Sequence[Call]], float]) -> float:

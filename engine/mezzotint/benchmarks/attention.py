@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, o
 
 OURS = ("mezzotint flash", "mezzotint int8")
 TRITON = "triton flex"  # torch's flex_attention, compiled to a kernel by torch.compile
-_BACKENDS = {
+BACKENDS = {
     "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
     "sdpa flash": SDPBackend.FLASH_ATTENTION,
     "sdpa efficient": SDPBackend.EFFICIENT_ATTENTION,
@@ -51,7 +52,7 @@ class BenchRow:
     implementation: str
     kernel: str | None  # name of our kernel
     milliseconds: float | None  # median of one call; None: not supported
-    tflops: float | None  # 4 b h nq nk d over the time, including padding
+    tflops: float | None  # 4 b h nq nk d (of gradients 10) over the time, including padding
     ratio: float | None  # speedup over the best of torch's own: above 1 is faster
     peak_bytes: int | None  # device memory beyond the inputs
     error: float | None  # relative RMS error against float32
@@ -61,7 +62,9 @@ class BenchRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inputs:
+class Inputs:
+    """Inputs of one call."""
+
     q: Tensor
     k: Tensor
     v: Tensor
@@ -69,7 +72,7 @@ class _Inputs:
     mask: Tensor | None  # for torch's attention
 
 
-_Attend = Callable[[_Inputs], Tensor]
+Attend = Callable[[Inputs], Any]  # a tensor, or gradients
 Filter = Callable[[str, str], bool]  # whether to measure (shape, implementation); called right before measuring
 
 
@@ -77,8 +80,18 @@ Filter = Callable[[str, str], bool]  # whether to measure (shape, implementation
 class Implementation:
     """An attention implementation, and the name of our kernel that it runs, if any."""
 
-    attend: _Attend
-    kernel_of: Callable[[_Inputs], str | None] = lambda _: None
+    attend: Attend
+    kernel_of: Callable[[Inputs], str | None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What is measured of attention: the forward pass or its gradients."""
+
+    suffix: str = ""  # of the names of shapes
+    products: float = 1.0  # FLOPs in those of the forward
+    captured: bool = True  # in a CUDA graph
+    error: Callable[[Attend, Inputs], float]
 
 
 def measure(
@@ -96,28 +109,35 @@ def measure_shape(
     device: torch.device,
     dtype: torch.dtype,
     wanted: Filter | None = None,
+    of: Pass | None = None,
 ) -> Iterator[BenchRow]:
-    """Yield a row for each wanted implementation."""
-    inputs: list[_Inputs] = []
+    """Yield a row for each wanted implementation; `of` is the forward pass by default."""
+    of = of or Pass(error=_error)
+    inputs: list[Inputs] = []
     best: float | None = None
     for name, implementation in found.items():
-        if wanted is not None and not wanted(shape.name, name):
+        if wanted is not None and not wanted(shape.name + of.suffix, name):
             continue
-        is_peer = name in _BACKENDS
+        is_peer = name in BACKENDS
         with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
             inputs = inputs or _inputs(shape, device, dtype)
-            row = _measure(shape, name, implementation, inputs, None if is_peer else best)
+            row = _measure(shape, name, implementation, inputs, None if is_peer else best, of)
         if is_peer and row.milliseconds is not None:
             best = min(row.milliseconds, best or row.milliseconds)
         yield row
 
 
+def backends_on(device: torch.device) -> dict[str, SDPBackend]:
+    """Return SDPA's backends that may exist there."""
+    anywhere = (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH)
+    return {name: each for name, each in BACKENDS.items() if device.type == "cuda" or each in anywhere}
+
+
 def implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, Implementation]:
     """Return torch's implementations, and ours if there are kernels."""
     found: dict[str, Implementation] = {}
-    for name, backend in _BACKENDS.items():
-        if device.type == "cuda" or backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
-            found[name] = _by_sdpa(backend)
+    for name, backend in backends_on(device).items():
+        found[name] = _by_sdpa(backend)
     if device.type != "cuda":
         found["reference"] = Implementation(
             lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
@@ -136,7 +156,7 @@ def triton_implementation() -> Implementation | None:
 
     compiled = torch.compile(flex_attention, dynamic=False)
 
-    def attend(given: _Inputs) -> Tensor:
+    def attend(given: Inputs) -> Tensor:
         if given.mask is not None:
             raise Unsupported("padding is not supported")
         return compiled(given.q, given.k, given.v, enable_gqa=given.q.shape[1] != given.k.shape[1])
@@ -145,7 +165,7 @@ def triton_implementation() -> Implementation | None:
 
 
 def _by_sdpa(backend: SDPBackend) -> Implementation:
-    def attend(given: _Inputs) -> Tensor:
+    def attend(given: Inputs) -> Tensor:
         with sdpa_kernel([backend]):
             return torch.nn.functional.scaled_dot_product_attention(
                 given.q, given.k, given.v, attn_mask=given.mask, enable_gqa=given.q.shape[1] != given.k.shape[1]
@@ -157,7 +177,7 @@ def _by_sdpa(backend: SDPBackend) -> Implementation:
 def by_kernels(kernels: CompiledAttention, *, int8: bool, masked: bool = False) -> Implementation:
     """Return our implementation; `masked`: with a key mask that hides nothing."""
 
-    def masks_of(given: _Inputs) -> Masks:
+    def masks_of(given: Inputs) -> Masks:
         return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
 
     return Implementation(
@@ -171,7 +191,7 @@ def _all_seen(batch: int, keys: int, device: torch.device) -> Masks:
     return Masks(key_mask=torch.ones(batch, keys, dtype=torch.bool, device=device))
 
 
-def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:
+def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[Inputs]:
     """Draw enough inputs to exceed the device's cache, so that each call reads from memory."""
     cache = _CACHE_BYTES
     if device.type == "cuda":
@@ -189,23 +209,23 @@ def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inp
     mask = visible_keys(masks, shape.nk)
     keys = shape.heads_of_keys
     return [
-        _Inputs(draw(shape.heads, shape.nq), draw(keys, shape.nk), draw(keys, shape.nk), masks, mask)
+        Inputs(draw(shape.heads, shape.nq), draw(keys, shape.nk), draw(keys, shape.nk), masks, mask)
         for _ in range(count)
     ]
 
 
 def _measure(
-    shape: Shape, name: str, implementation: Implementation, inputs: Sequence[_Inputs], best: float | None
+    shape: Shape, name: str, implementation: Implementation, inputs: Sequence[Inputs], best: float | None, of: Pass
 ) -> BenchRow:
     device, attend = inputs[0].q.device, implementation.attend
     time = peak = error = problem = kernel = None
     try:
         kernel = implementation.kernel_of(inputs[0])
         peak = _peak_bytes(attend, inputs[0])
-        error = _error(attend, inputs[0])
+        error = of.error(attend, inputs[0])
         if not math.isfinite(error):
             error, problem = None, "the result contains NaN"
-        time = milliseconds([_bound(attend, given) for given in inputs], device)
+        time = milliseconds([_bound(attend, given) for given in inputs], device, captured=of.captured)
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
         if device.type == "cuda":
@@ -213,7 +233,7 @@ def _measure(
                 torch.cuda.empty_cache()
     return BenchRow(
         group=shape.group,
-        shape=shape.name,
+        shape=shape.name + of.suffix,
         batch=shape.batch,
         heads=shape.heads,
         kv_heads=shape.heads_of_keys,
@@ -225,7 +245,7 @@ def _measure(
         implementation=name,
         kernel=kernel,
         milliseconds=time,
-        tflops=None if time is None else shape.products / time / 1e9,
+        tflops=None if time is None else of.products * shape.products / time / 1e9,
         ratio=None if time is None or best is None else best / time,
         peak_bytes=peak,
         error=error,
@@ -235,11 +255,11 @@ def _measure(
     )
 
 
-def _bound(attend: _Attend, given: _Inputs) -> Callable[[], object]:
+def _bound(attend: Attend, given: Inputs) -> Callable[[], object]:
     return lambda: attend(given)
 
 
-def _peak_bytes(attend: _Attend, given: _Inputs) -> int | None:
+def _peak_bytes(attend: Attend, given: Inputs) -> int | None:
     attend(given)  # warm up, so that one-time allocations of libraries are not counted
     if given.q.device.type != "cuda":
         return None
@@ -251,7 +271,7 @@ def _peak_bytes(attend: _Attend, given: _Inputs) -> int | None:
     return int(torch.cuda.max_memory_allocated(given.q.device) - before)
 
 
-def _error(attend: _Attend, given: _Inputs) -> float:
+def _error(attend: Attend, given: Inputs) -> float:
     q, k, v = (each[-1:].float() for each in (given.q[:, :, :_CHECKED], given.k, given.v))
     lengths = given.masks.key_lengths
     exact = attention_reference(q, k, v, Masks(key_lengths=None if lengths is None else lengths[-1:]))[0]

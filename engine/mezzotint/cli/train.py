@@ -22,8 +22,10 @@ from mezzotint.training_protocol import (
     Preparing,
     RateSchedule,
     TrainedLayers,
+    TrainingAttention,
     TrainingDtype,
     TrainingEvent,
+    TrainingNotice,
     TrainingRequest,
     TrainingResult,
     TrainingSettings,
@@ -141,6 +143,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--quantization", choices=("none", "int8", "int8-weight", "int4"), default="none", help="of the frozen model"
     )
     group.add_argument("--dtype", choices=get_args(TrainingDtype), default="auto", help="default: auto")
+    group.add_argument("--attention", choices=get_args(TrainingAttention), default="auto", help="default: auto")
     group.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
     group.add_argument("--seed", type=integer(0, 2**32 - 1, 7), metavar="N", default=0, help="default: 0")
     group.add_argument("--epochs", type=integer(1, 1000, 10), metavar="N", default=10, help="LoRAs saved on the way")
@@ -279,6 +282,9 @@ class _Reporter:
                 self._hide()
                 held = "" if event.validation is None else f", validation loss {event.validation:.4f}"
                 self._terminal.message(f"epoch {event.epoch}, step {event.step}: loss {self._loss:.4f}{held}")
+            case TrainingNotice():
+                self._hide()
+                self._terminal.message(plain(event.message, 500))
 
     def finish(self, result: TrainingResult) -> None:
         """Print the LoRA's path."""

@@ -56,6 +56,10 @@ class KernelBackend(Generic[K]):
         test = self.self_test(device, dtype)
         return None if test.has_no_kernels else self._opened(), test.problem
 
+    def give_up(self, device: str, dtype: str, problem: str) -> None:
+        """Disable the kernels on a device: they failed after their self-test."""
+        self._tests[device, dtype] = SelfTest(passed=(), unsupported=(), problem=problem)
+
     def _opened(self) -> K:
         if self._kernels is None:
             self._kernels = self._open()

@@ -67,6 +67,10 @@ MztStatus check_flags(const MztAttentionArgs& a) {
     if (a.flags & ~kKnownFlags) {
         return fail(MZT_INVALID_ARGUMENT, "flags are 0x%x: this library knows 0x%x", a.flags, kKnownFlags);
     }
+    if (a.dropout.kept > 256 || a.dropout.reserved) {
+        return fail(MZT_INVALID_ARGUMENT, "dropout keeps %u of 256, and its reserved number is %u: give at most 256, and 0",
+                    a.dropout.kept, a.dropout.reserved);
+    }
     if (a.dtype > MZT_FLOAT32) {
         return fail(MZT_INVALID_ARGUMENT, "dtype is %u: give 0 (float16), 1 (bfloat16) or 2 (float32)", a.dtype);
     }

@@ -64,6 +64,7 @@ MztAttentionArgs as_forward(const MztAttentionBackwardArgs& a) {
     made.scale = a.scale;
     made.workspace = a.workspace;
     made.workspace_bytes = a.workspace_bytes;
+    made.dropout = a.dropout;
     return made;
 }
 

@@ -60,6 +60,7 @@ PlanKey plan_key(const MztAttentionArgs& args, const cuda::Attributes& attribute
     keep_low_bits(key.args.bias);
     key.args.workspace = nullptr;  // the plan determines these
     key.args.workspace_bytes = 0;
+    key.args.dropout.seed = key.args.dropout.offset = 0;  // no plan depends on these
     return key;
 }
 

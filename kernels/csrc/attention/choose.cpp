@@ -48,6 +48,7 @@ bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
     if (instance.masked != wants_masked(args) || (instance.kind == Kind::int8) != int8) return false;
+    if ((instance.kind == Kind::dropout) != (args.dropout.kept != 0)) return false;
     if (instance.kind == Kind::short_keys && args.nk > instance.tile_n) return false;
     return args.nq + args.nk + instance.tile_m <= INT32_MAX;
 }
@@ -60,7 +61,12 @@ bool bias_in_pairs(const MztAttentionArgs& args) {
 }
 
 const char* name_of(Kind kind) {
-    return kind == Kind::int8 ? "int8" : kind == Kind::short_keys ? "short keys" : "forward";
+    switch (kind) {
+        case Kind::int8: return "int8";
+        case Kind::short_keys: return "short keys";
+        case Kind::dropout: return "dropout";
+        default: return "forward";
+    }
 }
 
 }  // namespace
@@ -165,7 +171,7 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     } else {
         std::snprintf(plan.text, sizeof plan.text,
                       "no %skernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
-                      int8 ? "int8 " : "", static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
+                      int8 ? "int8 " : args.dropout.kept ? "dropout " : "", static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
                       device.architecture, device.shared_bytes);
     }
 }
@@ -199,6 +205,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.bias_is_float = args.bias_dtype == MZT_FLOAT32;
     for (int each = 0; each < 4; ++each) params.bias_stride[each] = args.bias_stride[each];
     params.bias_in_pairs = bias_in_pairs(args);
+    params.dropout = {args.dropout.seed, args.dropout.offset, args.dropout.kept};
     return params;
 }
 

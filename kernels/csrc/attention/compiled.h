@@ -51,6 +51,15 @@ __global__ void __launch_bounds__(Shape::threads, 1)  // left alone, ptxas spill
     }
 }
 
+template <typename Element, int head_dim, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) attention_dropout(const __grid_constant__ ForwardParams params) {
+    using T = DropoutTraits<ThisArchitecture, Element, head_dim, Shape>;
+    if constexpr (kRunsHere<T>) {
+        extern __shared__ __align__(128) char shared[];
+        attention_forward_block<T>(params, shared);
+    }
+}
+
 template <typename Element, int head_dim, int warps, int tile_n>
 __global__ void __launch_bounds__(32 * warps, 1) attention_short_keys(const __grid_constant__ ForwardParams params) {
     using T = ShortTraits<ThisArchitecture, Element, head_dim, warps, tile_n>;
@@ -110,6 +119,17 @@ Instance instance() {
 #else
     const auto kernel = reinterpret_cast<Entry>(&attention_forward<Element, head_dim, Shape, masked, slice_dim>);
     return described<T>(Kind::forward, kernel, kernel);
+#endif
+}
+
+template <typename Element, int head_dim, class Shape>
+Instance dropout_instance() {
+    using T = DropoutTraits<Ampere, Element, head_dim, Shape>;
+#ifdef MEZZOTINT_EMULATOR
+    return described<T>(Kind::dropout, &run_forward<T>, &run_forward<DropoutTraits<Turing, Element, head_dim, Shape>>);
+#else
+    const auto kernel = reinterpret_cast<Entry>(&attention_dropout<Element, head_dim, Shape>);
+    return described<T>(Kind::dropout, kernel, kernel);
 #endif
 }
 

@@ -17,7 +17,8 @@ using Entry = const void*;
 enum class Kind {
     forward,     // any number of keys
     short_keys,  // at most tile_n keys, held at once
-    int8         // scores from 8-bit products; its params are Int8Params, those of the others ForwardParams
+    int8,        // scores from 8-bit products; its params are Int8Params, those of the others ForwardParams
+    dropout      // like forward, with dropout of the weights
 };
 
 struct Instance {

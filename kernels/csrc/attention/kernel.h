@@ -45,6 +45,13 @@ struct AsTheyAre {
     MZT_DEVICE float lse_of_row(int) const { return 0; }
 };
 
+// Where some weights were dropped, the others count for more.
+struct Scaled {
+    float factor;
+    MZT_DEVICE float of_column(int) const { return factor; }
+    MZT_DEVICE float lse_of_row(int) const { return 0; }
+};
+
 // Rows of the output, two columns at a time, and their logarithms of sums.
 template <class T, class Loop, class Finish>
 MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const Place& place, float factor,
@@ -110,7 +117,8 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     const KeyRange keys = key_range<T>(params, place);
     const Sight sight = sight_of<T>(params, place, keys.limit);
 
-    typename Mainloop<T>::Source source;
+    typename Mainloop<T>::Source source{
+        nullptr, nullptr, nullptr, 0, 0, 0, 0, 0, 0, {params.dropout, place.batch * params.heads + place.head}};
     source.q = static_cast<const Element*>(params.q) + place.batch * params.q_stride.batch +
                place.head * params.q_stride.head;
     source.k = static_cast<const Element*>(params.k) + place.batch * params.k_stride.batch +
@@ -129,7 +137,12 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     const float factor = T::masked ? 1 : params.factor;
     Mainloop<T> loop(source, shared_address(shared));
     loop.run(keys.tiles, keys.masked_tiles, sight, factor);
-    write_out<T>(loop, params, place_of<T>(params, block_index_anew()), factor, AsTheyAre{});
+    const Place out = place_of<T>(params, block_index_anew());
+    if constexpr (T::dropout) {
+        write_out<T>(loop, params, out, factor, Scaled{256.0f / static_cast<float>(params.dropout.kept)});
+    } else {
+        write_out<T>(loop, params, out, factor, AsTheyAre{});
+    }
 }
 
 }  // namespace mezzotint

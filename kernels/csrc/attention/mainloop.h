@@ -6,6 +6,7 @@
 //     wait for K(j), barrier | start V(j), K(j-1) | S = Q K(j)^T | softmax | wait for V(j), barrier | O += P V(j)
 #pragma once
 
+#include "dropout.h"
 #include "mask.h"
 #include "params.h"
 #include "products.h"
@@ -29,6 +30,7 @@ public:
         const Element *q, *k, *v;
         int64_t q_row, k_row, v_row;
         int first_query, nq, key_limit;
+        HeadDropout dropout;
     };
 
     // What multiply_keys asks for: 16 rows by 16 columns of this warp's queries, and by the last 8.
@@ -130,6 +132,10 @@ private:
         for (int m = 0; m < Shape::m_tiles; ++m) {
             if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, tile * Shape::tile_n, m * 16);
             update_softmax<T>(s[m], out[m], rows[m], factor);
+            if constexpr (T::dropout) {
+                const int first_row = source_.first_query + warp_row() + m * 16;
+                drop_weights<T>(s[m], source_.dropout, first_row, tile * Shape::tile_n);
+            }
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
         pack_weights<T>(p, s);

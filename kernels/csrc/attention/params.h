@@ -11,6 +11,12 @@ struct Strides {
     int64_t batch, head, token;  // in elements
 };
 
+// Of the softmax's weights (dropout.h).
+struct Dropout {
+    uint64_t seed, offset;
+    uint32_t kept;  // of 256; 0: none
+};
+
 struct ForwardParams {
     const void *q, *k, *v;
     void* out;
@@ -30,6 +36,7 @@ struct ForwardParams {
     bool bias_is_float;  // else it is of the tensors' type
     bool bias_in_pairs;  // keys 2 i and 2 i + 1 lie side by side and aligned: they can be loaded at once
     int64_t bias_stride[4];
+    Dropout dropout;
 };
 
 }  // namespace mezzotint

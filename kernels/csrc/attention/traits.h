@@ -29,6 +29,7 @@ struct Traits {
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = slice_dim_;
     static constexpr bool masked = masked_;
+    static constexpr bool dropout = false;
 
     static constexpr int k_steps = head_dim / 16;         // of 16, in q k^T
     static constexpr bool k_rest = head_dim % 16 != 0;    // and one of 8
@@ -48,6 +49,11 @@ struct Traits {
     static_assert(head_dim % 8 == 0 && head_dim % slice_dim == 0 && slice_dim % 8 == 0, "rows are 16-byte chunks");
     static_assert(!k_rest || Shape::tile_n % 32 == 0, "the last 8 columns of 32 keys are loaded at once");
     static_assert(Shape::tile_n % 16 == 0, "weights are multiplied 16 keys deep");
+};
+
+template <class Architecture, typename Element, int head_dim, class Shape>
+struct DropoutTraits : Traits<Architecture, Element, head_dim, Shape, false> {
+    static constexpr bool dropout = true;
 };
 
 }  // namespace mezzotint

@@ -41,6 +41,7 @@ PARTS = (
         limits=_TESTS,
     ),
     Part(name="times-attention", kind="attention", limits=_TIMES),
+    Part(name="times-backward", kind="backward", limits=_TIMES),
     Part(name="times-linear", kind="linear", limits=_TIMES),
     Part(name="sweep-attention", kind="sweep", words=("attention",), limits=_TIMES),
     Part(name="sweep-linear", kind="sweep", words=("linear",), limits=_TIMES),

@@ -8,11 +8,12 @@ from torch import Tensor
 from kernel_build.card import stub as stubs
 from kernel_build.card.protocol import Row, Teller
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.masks import NO_MASKS, Masks
-from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.benchmarks.attention import kernels_for as attention_for
 from mezzotint.benchmarks.products import kernels_for as products_for
-from mezzotint.dispatch.library import Preparation
+from mezzotint.dispatch.library import Preparation, open_installed
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.random_weights import random_quantized_weight
@@ -32,11 +33,16 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
     del words
     device = torch.device("cpu" if stub else "cuda:0")
     attention, problem = (stubs.attention(), None) if stub else attention_for(device)
+    backward = stubs.attention_backward() if stub else CompiledBackward(open_installed())
     products, _ = (stubs.products(), None) if stub else products_for(device)
     if attention is None or products is None:
         raise SystemExit(f"our kernels cannot be run: {problem}")
     with torch.inference_mode():
-        for name, call in [*_attention(attention, device), *_products(products, device)]:
+        for name, call in [
+            *_attention(attention, device),
+            *_gradients(backward, device),
+            *_products(products, device),
+        ]:
             if teller.wants(name):
                 teller.row(_row(name, call))
 
@@ -69,6 +75,30 @@ def _attention(kernels: CompiledAttention, device: torch.device) -> Iterator[tup
     masks = Masks(key_mask=seen.expand(2, -1).contiguous(), key_lengths=lengths, causal=True)
     yield "attention, masks", lambda: call((333, 333, 64), masks, False)
     yield "attention, 8 bits", lambda: call((200, 333, 64), NO_MASKS, True)
+
+
+def _gradients(kernels: CompiledBackward, device: torch.device) -> Iterator[tuple[str, Call]]:
+    generator = torch.Generator(device).manual_seed(0)
+
+    def draw(tokens: int, size: int) -> Tensor:
+        return torch.randn(2, 2, tokens, size, generator=generator, device=device).bfloat16()
+
+    def call(sizes: tuple[int, int, int], masks: Masks) -> tuple[Tensor, Tensor]:
+        q, k, v, gradient = (draw(tokens, sizes[2]) for tokens in (sizes[0], sizes[1], sizes[1], sizes[0]))
+        scale = sizes[2] ** -0.5
+        out, lse = attention_reference(q, k, v, masks)
+        of = Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse)
+        exact = attention_gradients(gradient.float(), None, q.float(), k.float(), v.float(), masks, scale)[:3]
+        return _joined(kernels(of, gradient, None)), _joined(exact)
+
+    for name, sizes in _SIZES.items():
+        yield f"gradients, {name}", lambda sizes=sizes: call(sizes, NO_MASKS)  # type: ignore[misc]
+    lengths = torch.tensor([40, 333], dtype=torch.int32, device=device)
+    yield "gradients, masks", lambda: call((333, 333, 64), Masks(key_lengths=lengths, causal=True))
+
+
+def _joined(gradients: Sequence[Tensor]) -> Tensor:
+    return torch.cat([each.flatten() for each in gradients])
 
 
 def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[str, Call]]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from kernel_build.card.forced import Instances
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled_backward import CompiledBackward
 from mezzotint.benchmarks import attention_shapes, product_shapes
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.product_shapes import LinearShape
@@ -24,6 +25,11 @@ _TOKENS = 40
 def attention() -> CompiledAttention:
     """Return attention computed by the reference implementation."""
     return CompiledAttention(importlib.import_module("fake_kernels").FakeKernels())
+
+
+def attention_backward() -> CompiledBackward:
+    """Return attention's gradients computed in plain torch."""
+    return CompiledBackward(importlib.import_module("fake_backward").FakeBackward())
 
 
 def products() -> CompiledLinear:

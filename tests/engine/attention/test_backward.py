@@ -1,42 +1,30 @@
 """Gradients of the declared operation by the backward kernels, stood in for and on the emulator, or in plain torch."""
 
+from functools import partial
+
 import pytest
 import torch
+from backward_installed import PASSED
 from emulated_backward import EmulatedBackwardLibrary
 from emulator_build import LEFT_OUT, build
 from fake_backward import FakeBackward
 from fake_kernels import FakeKernels
 
-from mezzotint.attention import backward, operation
-from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention import backward
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.operation import attention
 from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.attention.self_test import CASES, GROUPED, run_backward_self_test
-from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.dispatch.self_test import SelfTest
 
 CPU = torch.device("cpu")
-PASSED = SelfTest(passed=("a case",), unsupported=(), problem=None)
 
 
 @pytest.fixture
-def use(monkeypatch):
-    """Install a library for the backward pass, whose self-test has the given outcome."""
-
-    def use(library, outcome=PASSED):
-        backend = KernelBackend(
-            open_kernels=lambda: CompiledBackward(library),
-            test=lambda *_: outcome,
-            wrong_device=lambda _: None,
-            wrong_dtype=lambda _: None,
-        )
-        monkeypatch.setattr(backward, "backward_backend", lambda: backend)
-        monkeypatch.setattr(operation, "_installed", lambda: CompiledAttention(FakeKernels()))
-        return library
-
-    return use
+def use(install_backward):
+    """Install a library for the backward pass beside a stand-in for the forward."""
+    return partial(install_backward, forward=FakeKernels())
 
 
 def inputs(nq=5, nk=7, head_dim=8, dtype=torch.bfloat16):
@@ -101,6 +89,45 @@ def test_other_implementations_have_plain_gradients(use, implementation):
     assert library.launches == []
     for ours, right in zip(found, exact, strict=True):
         assert torch.equal(ours, right)
+
+
+def test_what_was_declared_without_the_sums_computes_them_for_the_kernels(use):
+    library, forward = FakeBackward(), FakeKernels()
+    use(library, forward=forward)
+    q, k, v = tensors = inputs()
+    for each in (torch.ops.mezzotint.attention, lambda *x: torch.ops.mezzotint.attention_with_lse(*x)[0]):
+        out = each(q, k, v, None, None, None, True, 0.25, "flash")
+        found = torch.autograd.grad(out.float().sum(), tensors)
+        exact = attention_gradients(torch.ones_like(out), None, q, k, v, Masks(causal=True), 0.25)[:3]
+        for ours, right in zip(found, exact, strict=True):
+            torch.testing.assert_close(ours, right)
+    assert (len(forward.launches), len(library.launches)) == (3, 2)
+
+
+@pytest.mark.requires_command("g++", "sudo apt-get install g++")
+def test_compiled_code_runs_the_kernels_both_ways(use):
+    """The whole backward is traced with tensors that have no memory."""
+    library = use(EmulatedBackwardLibrary(build(left_out=LEFT_OUT)))
+    q, k, v = inputs(nq=40, nk=70, head_dim=64)
+    masks = Masks(key_lengths=torch.tensor([50], dtype=torch.int32))
+    compiled = torch.compile(
+        lambda q, k, v: attention(q, k, v, masks, implementation="flash").sin(), backend="aot_eager", fullgraph=True
+    )
+    found = torch.autograd.grad(compiled(q, k, v).sum(), (q, k, v))
+    assert library.launches == 1
+    exact = torch.autograd.grad(attention(q, k, v, masks, implementation="flash").sin().sum(), (q, k, v))
+    for ours, right in zip(found, exact, strict=True):
+        torch.testing.assert_close(ours, right)
+
+
+def test_torch_s_own_checks_of_the_declared_gradient(use):
+    """Schema, aliasing, fake tensors with shapes and strides; with and without what a forward kept."""
+    use(FakeBackward())
+    q, k, v = (each.detach() for each in inputs())
+    out, lse = attention_reference(q, k, v)
+    for kept in ((None, out, lse), (torch.ones_like(lse), out, lse), (None, None, None)):
+        asked = (out, kept[0], q, k, v, None, torch.tensor([4], dtype=torch.int32), *kept[1:], False, 0.25)
+        torch.library.opcheck(torch.ops.mezzotint.attention_backward.default, asked)
 
 
 def test_a_bias_has_its_gradient_in_plain_torch(use):

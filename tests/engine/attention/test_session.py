@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from fake_backward import FakeBackward
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
@@ -113,6 +114,19 @@ def test_where_gradients_are_wanted_torch_s_own_gives_them(notices):
     session.attend(q, q, q).sum().backward()
     assert q.grad.isfinite().all() and q.grad.any()
     assert "gradients" in session.fallbacks[0].reason
+
+
+@pytest.mark.parametrize("chosen", ["flash", "int8"])
+def test_gradients_are_by_the_kernels_where_they_can(install_backward, notices, chosen):
+    """In 16 bits; a bias has none, and torch's attention takes that call."""
+    library, kernels = install_backward(FakeBackward()), FakeKernels()
+    session = session_of(kernels, notices, chosen)
+    q = Q.clone().requires_grad_()
+    session.attend(q, q, q).sum().backward()
+    assert (len(library.launches), [asked.flags for asked in kernels.launches]) == (1, [0])
+    assert (session.calls, session.fallbacks, notices) == (1, (), [])
+    session.attend(q, q, q, Masks(bias=torch.zeros(1, 1, 1, 5).bfloat16())).sum().backward()
+    assert len(library.launches) == 1 and "there is a bias" in session.fallbacks[0].reason
 
 
 def test_in_compiled_code_it_is_the_declared_operation(notices):

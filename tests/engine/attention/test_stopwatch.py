@@ -113,6 +113,13 @@ def test_what_cannot_be_captured_is_measured_with_the_host(clock, monkeypatch):
         assert milliseconds([clock.work("a", 5.5)], CARD) == pytest.approx(5.5)
 
 
+def test_what_is_not_to_be_captured_is_measured_with_the_host(clock, monkeypatch):
+    card = Card(clock)
+    monkeypatch.setattr(torch, "cuda", card)
+    assert milliseconds([clock.work("a", 5.5)], CARD, captured=False) == pytest.approx(5.5)
+    assert card.captured == 0
+
+
 @pytest.mark.gpu
 def test_on_a_real_card():
     tensors = [torch.ones(1 << 20, device="cuda") for _ in range(3)]

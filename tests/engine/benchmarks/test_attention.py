@@ -22,7 +22,8 @@ def times(monkeypatch):
     """Milliseconds of each implementation in the order in which they run: 8, 4, 2, 1."""
     left = []
 
-    def milliseconds(calls, device):
+    def milliseconds(calls, device, *, captured):
+        assert captured
         for call in calls:
             call()
         return left.pop(0) if left else 1.0

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from emulated_kernels import INT8, SHORT_KEYS, Problem, judge
+from backward_tiles import Dropout
+from emulated_kernels import DROPOUT, INT8, SHORT_KEYS, Problem, judge
 from ptx import cases, quantize_launch
 from ptx.attention_kernel import AttentionKernel, programs
 from ptx.attention_launch import ForwardParams, Int8Params, attend
@@ -76,7 +77,8 @@ def instances_of(name):
 def problem_for(kernel):
     sizes = {"nq": 70, "nk": min(150, kernel.tile_n) if kernel.kind == SHORT_KEYS else 150}
     masks = {"key_mask": "late", "bias": "full"} if kernel.masked else {}
-    return Problem(head_dim=kernel.head_dim, dtype=kernel.dtype, int8=kernel.kind == INT8, **sizes, **masks)
+    more = {"dropout": Dropout(kept=200, seed=1)} if kernel.kind == DROPOUT else masks
+    return Problem(head_dim=kernel.head_dim, dtype=kernel.dtype, int8=kernel.kind == INT8, **sizes, **more)
 
 
 @pytest.mark.slow

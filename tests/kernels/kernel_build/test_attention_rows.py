@@ -4,7 +4,8 @@ import pytest
 
 from kernel_build.attention_rows import row_of
 from kernel_build.results import Place
-from kernel_build.targets import ATTENTION_TARGETS
+from kernel_build.targets import ATTENTION_TARGETS, BACKWARD_TARGETS
+from mezzotint.benchmarks import attention_backward
 from mezzotint.benchmarks.attention import OURS
 from mezzotint.benchmarks.attention_shapes import SHAPES
 
@@ -66,3 +67,11 @@ def test_every_target_is_measured_by_the_bench(target):
     shape, _, implementation = target.what.rpartition(": ")
     assert shape in {each.name for each in SHAPES}
     assert implementation in OURS
+
+
+@pytest.mark.parametrize("target", BACKWARD_TARGETS, ids=lambda target: target.what)
+def test_every_target_of_gradients_is_measured(target):
+    shape, _, implementation = target.what.rpartition(": ")
+    suffix = attention_backward.GRADIENTS.suffix
+    assert shape in {each.name + suffix for each in attention_backward.gradient_shapes()}
+    assert implementation == attention_backward.OURS

@@ -81,6 +81,17 @@ def _pick_bytes(machine: "Machine", instruction: Instruction) -> None:
     machine.write(result, (picked << places).sum(axis=1, dtype=np.uint32))
 
 
+def _insert_bits(machine: "Machine", instruction: Instruction) -> None:
+    """bfi: the lowest `count` bits of the first in place of those of the second from `begin` on."""
+    result, inserted, into, begin, count = instruction.operands
+    low, whole = (machine.read(each, "u32").astype(np.uint64) for each in (inserted, into))
+    first, bits = (machine.read(each, "u32").astype(np.uint64) & np.uint64(255) for each in (begin, count))
+    if (first + bits > 32).any():
+        raise PtxError("bits beyond the 32nd")
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    machine.write(result, (whole & ~(mask << first) | (low & mask) << first).astype(np.uint32))
+
+
 def _shifted_left(value: Array, bits: Array) -> Array:
     width = 8 * value.dtype.itemsize
     shifted = value << np.minimum(bits, width - 1).astype(value.dtype)
@@ -175,6 +186,7 @@ STEPS: dict[str, Step] = {
     "shl": _shift(_shifted_left),
     "shr": _shift(_shifted_right),
     "prmt": _pick_bytes,
+    "bfi": _insert_bits,
     "selp": _select,
     "setp.eq": _compare(np.equal),
     "setp.ne": _compare(np.not_equal),
@@ -183,6 +195,7 @@ STEPS: dict[str, Step] = {
     "setp.gt": _compare(np.greater),
     "setp.ge": _compare(np.greater_equal),
     "setp.ltu": _compare(_unordered_less),
+    "setp.neu": _compare(np.not_equal),
     "sqrt.rn": _of_all(np.sqrt),
     "rcp.rn": _of_all(np.reciprocal),
     "rcp.approx.ftz": _flushing(np.reciprocal),

@@ -5,12 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from emulated_kernels import FORWARD, INT8, SHORT_KEYS
+from emulated_kernels import DROPOUT, FORWARD, INT8, SHORT_KEYS
 from ptx.compiled import FORMATS, NAMES
 from ptx.program import Program, kernel_of
 
-KINDS = {"instance": FORWARD, "short_instance": SHORT_KEYS, "int8_instance": INT8}
-ENTRIES = {FORWARD: "attention_forward", SHORT_KEYS: "attention_short_keys", INT8: "attention_int8"}
+KINDS = {"instance": FORWARD, "dropout_instance": DROPOUT, "short_instance": SHORT_KEYS, "int8_instance": INT8}
+ENTRIES = {
+    FORWARD: "attention_forward",
+    DROPOUT: "attention_dropout",
+    SHORT_KEYS: "attention_short_keys",
+    INT8: "attention_int8",
+}
 PASSES = "attention/int8/passes.cu"  # the passes before 8-bit scores
 TURING_SHARED_BYTES = 64 * 1024  # limit per block
 
@@ -51,7 +56,7 @@ class AttentionKernel:
     @property
     def masked(self) -> bool:
         """Whether it supports masks."""
-        return self.kind != SHORT_KEYS and bool(self._numbers[6])
+        return self.kind in (FORWARD, INT8) and bool(self._numbers[6])
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -88,7 +93,7 @@ class AttentionKernel:
         if self.kind == SHORT_KEYS:
             words += self._numbers[1:]
         else:
-            words += ["Shape", *self.shape, int(self.masked)]
+            words += ["Shape", *self.shape, *([] if self.kind == DROPOUT else [int(self.masked)])]
         if self.kind == FORWARD:
             words.append(self.slice_dim)
         return ".".join(map(str, words)) + "."

@@ -21,6 +21,12 @@ class _Strides(ctypes.Structure):
     _fields_ = (("batch", ctypes.c_int64), ("head", ctypes.c_int64), ("token", ctypes.c_int64))
 
 
+class DropoutParams(ctypes.Structure):
+    """Dropout of attention/params.h."""
+
+    _fields_ = (("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("kept", ctypes.c_uint32))
+
+
 class ForwardParams(ctypes.Structure):
     """The struct of attention/params.h."""
 
@@ -37,6 +43,7 @@ class ForwardParams(ctypes.Structure):
         ("bias_is_float", ctypes.c_bool),
         ("bias_in_pairs", ctypes.c_bool),
         ("bias_stride", ctypes.c_int64 * 4),
+        ("dropout", DropoutParams),
     )
 
 
@@ -112,7 +119,14 @@ def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
         bias_is_float=bias is not None and bias.dtype is torch.float32,
         bias_in_pairs=bias is not None and _in_pairs(bias),
         bias_stride=(0,) * 4 if bias is None else bias.stride(),
+        dropout=dropout_params(problem),
     )
+
+
+def dropout_params(problem: Problem) -> DropoutParams:
+    """Return the struct for a problem's dropout."""
+    asked = problem.dropout
+    return DropoutParams() if asked is None else DropoutParams(asked.seed, asked.offset, asked.kept)
 
 
 def _in_pairs(bias: torch.Tensor) -> bool:

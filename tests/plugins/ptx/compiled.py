@@ -34,6 +34,7 @@ def _compile(toolchain: Toolchain, source: str, architecture: str, instances: tu
 
 def _trimmed(folder: Path, source: str, instances: tuple[str, ...]) -> Path:
     """Return a copy of the source with only the requested instances."""
-    part, name = Path(source).parts[0], Path(source).stem
-    copy_sources(folder, [f"{part}/{name}"], lambda line: any(f" {each}(" in line for each in instances))
+    path = Path(source)
+    named = [f"{path.parents[1].name}/{path.stem}"]
+    copy_sources(folder, named, lambda line: any(f" {each}(" in line for each in instances))
     return folder / "csrc" / source

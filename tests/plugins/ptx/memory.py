@@ -36,6 +36,17 @@ class GlobalMemory:
         size = values.shape[1]
         self._bytes[self._find(addresses, size, writing=True)[:, None] + np.arange(size)] = values
 
+    def add(self, addresses: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Add rows of numbers, (addresses, count), one after the other; return what was there before all of them."""
+        size = values.shape[1] * values.itemsize
+        places, own = np.unique(self._find(addresses, size, writing=True), return_inverse=True)
+        rows = places[:, None] + np.arange(size)
+        before = self._bytes[rows].view(values.dtype)
+        sums = before.copy()
+        np.add.at(sums, own.ravel(), values)
+        self._bytes[rows] = sums.view(np.uint8)
+        return before[own.ravel()]
+
     def give_back(self) -> None:
         """Copy what was written to the tensors."""
         for (content, writable), place in zip(self._tensors.values(), self._places[1:], strict=True):

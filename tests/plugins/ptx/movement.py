@@ -74,6 +74,21 @@ def _store(space: str, count: int) -> Step:
     return step
 
 
+def _add(count: int) -> Step:
+    """atom.global.add of float32: return the old numbers, and add in whatever order."""
+
+    def step(machine: "Machine", instruction: Instruction) -> None:
+        if instruction.type != "f32":
+            raise PtxError("an addition to memory of another type than f32")
+        results, target, source = instruction.operands
+        numbers = [machine.read(each, instruction.type) for each in so_many(source, count)]
+        before = machine.memory.add(machine.address(target), np.stack(numbers, axis=1))
+        for number, each in enumerate(so_many(results, count)):
+            machine.write(each, before[:, number].copy())
+
+    return step
+
+
 def _begin_copy(machine: "Machine", instruction: Instruction) -> None:
     """cp.async: copy 16 bytes; an optional last operand gives how many come from memory, the rest are zeros."""
     to, source, size, *wanted = instruction.operands
@@ -113,6 +128,8 @@ STEPS: dict[str, Step] = {
     "ld": _load("global", 1),
     "ld.v2": _load("global", 2),
     "ld.v4": _load("global", 4),
+    "atom.global.add": _add(1),
+    "atom.global.add.v2": _add(2),
     "cp.async.cg.shared.global": _begin_copy,
     "cp.async.commit_group": _commit,
     "cp.async.wait_group": _wait,

@@ -18,6 +18,7 @@ from mezzotint.families.loading.networks import load_components
 from mezzotint.families.lora.description import Description
 from mezzotint.families.lora.writing import check_output
 from mezzotint.jobs.lease import Held, Lease
+from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import build_trainer
 from mezzotint.jobs.training.data import Feed, untouched
 from mezzotint.jobs.training.encoded import EncodedImages
@@ -33,7 +34,14 @@ from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.adapters.building import trains_text
 from mezzotint.training.encoding import Encoders
 from mezzotint.training.trainer import TrainedImage, Trainer
-from mezzotint.training_protocol import EpochSaved, Preparing, TrainingRequest, TrainingResult, TrainingStep
+from mezzotint.training_protocol import (
+    EpochSaved,
+    Preparing,
+    TrainingNotice,
+    TrainingRequest,
+    TrainingResult,
+    TrainingStep,
+)
 
 _SAVE_SECONDS = 120.0
 _GUIDANCE = 1.0  # of networks that are given the scale
@@ -78,13 +86,14 @@ class TrainingRun:
         trainer = build_trainer(prepared, model, encoders, self._tell("loading"), self._cancelled)
         if trainer.adapter.changes_text:
             encoded.encode_now(lambda text: encoders.encode_now(*text, _GUIDANCE, trainer.adapter.words))
-        if self._folder.state.exists():
-            self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
-            self._saved = [epoch for line in self._folder.rewind(trainer.step) if (epoch := _epoch_of(line))]
-        else:
-            self._folder.rewind(0)
-            self._sample(sampler, model, 0, trainer.adapter)
-        self._train(trainer, encoded, feed, sampler, model)
+        with training_attention(model, self._request.settings.attention, self._notice) as attention:
+            if self._folder.state.exists():
+                self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
+                self._saved = [epoch for line in self._folder.rewind(trainer.step) if (epoch := _epoch_of(line))]
+            else:
+                self._folder.rewind(0)
+                self._sample(sampler, model, 0, trainer.adapter)
+            self._train(trainer, encoded, feed, sampler, model)
         self._write(trainer, self._lora)
         tail = self._losses[-max(1, len(self._losses) // 10) :]
         return TrainingResult(
@@ -93,6 +102,7 @@ class TrainingRun:
             steps=trainer.step,
             epochs=tuple(self._saved),
             loss=sum(tail) / len(tail),
+            attention=attention.ran,
             seconds=time.monotonic() - started,
             peak_vram_bytes=peak.vram_bytes(),
             peak_ram_bytes=peak.ram_bytes(),
@@ -240,6 +250,9 @@ class TrainingRun:
         with trainer.averaged():
             trainer.adapter.write(path, family, description, overwrite=path != self._lora)
         return path
+
+    def _notice(self, code: str, message: str) -> None:
+        self._on_event(TrainingNotice(code=code, message=message))
 
     def _tell(self, phase: str) -> Callable[[int, int], None]:
         def tell(done: int, total: int) -> None:

@@ -70,7 +70,8 @@ bool runs_on(const Instance& instance, const DeviceFacts& device) {
 }
 
 bool serves(const Instance& instance, const MztAttentionBackwardArgs& args) {
-    return instance.head_dim == args.head_dim && static_cast<uint32_t>(instance.dtype) == args.dtype;
+    return instance.head_dim == args.head_dim && static_cast<uint32_t>(instance.dtype) == args.dtype &&
+           instance.dropout == (args.dropout.kept != 0);
 }
 
 // The multiprocessor with the most blocks finishes last, and of these the one with the most tiles of keys.
@@ -150,6 +151,7 @@ BackwardParams params_of(const Instance& instance, const MztAttentionBackwardArg
     params.rows = static_cast<RowFacts*>(args.workspace);
     params.sums = reinterpret_cast<float*>(static_cast<char*>(args.workspace) + row_bytes(args));
     params.sum_size = sum_size(args);
+    params.dropout = {args.dropout.seed, args.dropout.offset, args.dropout.kept};
     return params;
 }
 
@@ -181,9 +183,9 @@ BackwardPlan plan_of(const MztAttentionBackwardArgs& args, const DeviceFacts& de
     if (const Instance* best = choice.best) {
         plan.splits = best_splits(*best, args, device);
         plan.workspace_bytes = workspace_bytes(args, plan.splits);
-        std::snprintf(plan.text, sizeof plan.text, "backward %s d%d %dx%d, %d splits%s", name_of(best->dtype),
+        std::snprintf(plan.text, sizeof plan.text, "backward %s d%d %dx%d, %d splits%s%s", name_of(best->dtype),
                       best->head_dim, best->tile_m, best->tile_n, plan.splits,
-                      args.flags & MZT_UNORDERED ? " unordered" : "");
+                      args.flags & MZT_UNORDERED ? " unordered" : "", best->dropout ? " dropout" : "");
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "gradients of a batch of %lld with %lld heads of %lld queries are more than a card's grid of "
@@ -192,9 +194,9 @@ BackwardPlan plan_of(const MztAttentionBackwardArgs& args, const DeviceFacts& de
                       static_cast<long long>(args.nq));
     } else {
         std::snprintf(plan.text, sizeof plan.text,
-                      "no backward kernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
-                      static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
-                      device.architecture, device.shared_bytes);
+                      "no %sbackward kernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
+                      args.dropout.kept ? "dropout " : "", static_cast<long long>(args.head_dim),
+                      name_of(static_cast<MztDtype>(args.dtype)), device.architecture, device.shared_bytes);
     }
     return plan;
 }

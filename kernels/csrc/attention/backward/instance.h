@@ -10,6 +10,7 @@ namespace backward_pass {
 struct Instance {
     int head_dim, part_dim;
     MztDtype dtype;
+    bool dropout;
     int tile_m, tile_n, stages, threads, shared_bytes;  // keys of a block; queries of a tile
     Entry entry;
     Entry turing_entry;  // the same kernel; another function only where both are emulated

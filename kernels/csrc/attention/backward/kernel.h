@@ -51,7 +51,8 @@ MZT_DEVICE void attention_backward_block(const BackwardParams& params, void* sha
         Mainloop<T> loop(params, place, static_cast<char*>(shared));
         loop.run(first_key, limit);
         write_rows<T>(loop.dk, params.dk, params.dk_stride, params, place, first_key, params.scale);
-        write_rows<T>(loop.dv, params.dv, params.dv_stride, params, place, first_key, 1);
+        const float kept = T::dropout ? 256.0f / static_cast<float>(params.dropout.kept) : 1;
+        write_rows<T>(loop.dv, params.dv, params.dv_stride, params, place, first_key, kept);
     }
 }
 

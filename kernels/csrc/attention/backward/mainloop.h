@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "../dropout.h"
 #include "../products.h"
 #include "accumulate.h"
 #include "params.h"
@@ -154,7 +155,12 @@ private:
         const int first = now.tile * Shape::tile_n;
         hide(s, first);
         make_weights(s, stage);
-        pack_weights<T>(packed, s);
+        if constexpr (T::dropout) {
+            drop(s, now, first);
+            pack_kept(packed, s);
+        } else {
+            pack_weights<T>(packed, s);
+        }
         multiply_values<T>(dv, packed, part_of(gradients(stage)));
         Scores of_scores = {};
         multiply_own(of_scores, T::v_begin, gradients(stage));
@@ -213,7 +219,30 @@ private:
         }
     }
 
+    // Dropped weights become negative: their values get nothing, and their scores' gradients only delta.
+    MZT_DEVICE void drop(Scores& s, const Cursor& at, int first) const {
+        const HeadDropout dropout(params_.dropout, batch() * params_.heads + head(at));
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+            mark_dropped<T>(s[m], dropout, first, first_key_ + warp_row() + m * 16, lane());
+        }
+    }
+
+    MZT_DEVICE static void pack_kept(Packed& packed, const Scores& s) {
+        Scores kept;
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+            for (int n = 0; n < T::n_tiles; ++n) {
+#pragma unroll
+                for (int each = 0; each < 4; ++each) kept[m][n][each] = fmaxf(s[m][n][each], 0);
+            }
+        }
+        pack_weights<T>(packed, kept);
+    }
+
     MZT_DEVICE void make_gradients(Scores& of_scores, const Scores& weights, int stage) const {
+        [[maybe_unused]] const float inverse = T::dropout ? 256.0f / static_cast<float>(params_.dropout.kept) : 1;
 #pragma unroll
         for (int n = 0; n < T::n_tiles; ++n) {
             const Four of = facts(stage, n);
@@ -221,7 +250,12 @@ private:
             for (int m = 0; m < Shape::m_tiles; ++m) {
 #pragma unroll
                 for (int each = 0; each < 4; ++each) {
-                    of_scores[m][n][each] = weights[m][n][each] * (of_scores[m][n][each] - of.at[each % 2 * 2 + 1]);
+                    float weight = weights[m][n][each], gradient = of_scores[m][n][each];
+                    if constexpr (T::dropout) {
+                        gradient = bits_of(weight) >> 31 ? 0 : gradient * inverse;
+                        weight = fabsf(weight);
+                    }
+                    of_scores[m][n][each] = weight * (gradient - of.at[each % 2 * 2 + 1]);
                 }
             }
         }

@@ -35,6 +35,7 @@ struct BackwardParams {
     RowFacts* rows;    // (batch, heads, padded_rows)
     float* sums;       // of dq / scale: (splits, or 1 where they are not ordered; batch, heads, nq, head_dim)
     int64_t sum_size;  // numbers of one of them
+    Dropout dropout;
 };
 
 }  // namespace backward_pass

@@ -32,6 +32,7 @@ struct Traits {
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = head_dim_;  // of a row in shared memory, which is whole
     static constexpr int part_dim = part_dim_;
+    static constexpr bool dropout = false;
 
     static constexpr int k_steps = head_dim / 16;
     static constexpr bool k_rest = head_dim % 16 != 0;
@@ -66,6 +67,11 @@ struct Traits {
     static_assert(!k_rest || Shape::tile_n % 32 == 0, "the last 8 columns of 32 queries are loaded at once");
     static_assert(Shape::tile_n % 16 == 0 && Shape::tile_n <= 64, "gradients of scores are multiplied 16 deep");
     static_assert(query_groups % Shape::warps == 0 || Shape::warps % query_groups == 0, "all warps make dq");
+};
+
+template <class Architecture, typename Element, int head_dim, class Shape>
+struct DropoutTraits : Traits<Architecture, Element, head_dim, Shape> {
+    static constexpr bool dropout = true;
 };
 
 }  // namespace backward_pass

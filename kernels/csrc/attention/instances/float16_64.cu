@@ -12,6 +12,7 @@ static const Instance k_float16_64[] = {
     int8_instance<float16, 64, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<float16, 64, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<float16, 64, Shape<1, 4, 64, 2, true>, true>(),
+    dropout_instance<float16, 64, Shape<1, 4, 64, 2, true>>(),
 };
 
 InstanceList list_float16_64() { return {k_float16_64, sizeof k_float16_64 / sizeof *k_float16_64}; }

@@ -12,7 +12,7 @@ from mezzotint.cli.interrupt import Interrupt
 
 @pytest.fixture(autouse=True)
 def _stopwatch(monkeypatch):
-    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device: 2.0)
+    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device, captured: 2.0)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_chart_that_cannot_be_written_is_told(bench, tmp_path):
 def test_ctrl_c_stops_between_measurements(bench, monkeypatch):
     interrupt = Interrupt(tell=lambda text: None, end=lambda code: pytest.fail("ended at once"))
     interrupt.enable_graceful_stop()
-    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device: interrupt.handle(2, None) or 2.0)
+    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device, captured: interrupt.handle(2, None) or 2.0)
     done = bench("--shapes", "pixart", "--json", interrupt=interrupt)
     assert done.code == 130
     assert json.loads(done.out.splitlines()[-1])["error"]["kind"] == "cancelled"

@@ -3,24 +3,28 @@
 import io
 
 import pytest
+from fake_backward import FakeBackward
 from fake_kernels import FakeKernels
 from fake_products import FakeProducts
 
 from kernel_build.card import small_set_worker, stub
 from kernel_build.card.protocol import Row, Teller, told
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled_backward import CompiledBackward
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 
 @pytest.mark.parametrize(
-    ("attention", "products", "wrong"),
+    ("attention", "backward", "products", "wrong"),
     [
-        (FakeKernels("wrong"), FakeProducts(), {"attention"}),
-        (FakeKernels(), FakeProducts("nan"), {"product"}),
-        (FakeKernels(), FakeProducts(), set()),
+        (FakeKernels("wrong"), FakeBackward(), FakeProducts(), {"attention"}),
+        (FakeKernels(), FakeBackward("wrong"), FakeProducts(), {"gradients"}),
+        (FakeKernels(), FakeBackward(), FakeProducts("nan"), {"product"}),
+        (FakeKernels(), FakeBackward(), FakeProducts(), set()),
     ],
 )
-def test_what_is_wrong_is_told(monkeypatch, attention, products, wrong):
+def test_what_is_wrong_is_told(monkeypatch, attention, backward, products, wrong):
+    monkeypatch.setattr(stub, "attention_backward", lambda: CompiledBackward(backward))
     monkeypatch.setattr(stub, "attention", lambda: CompiledAttention(attention))
     monkeypatch.setattr(stub, "products", lambda: CompiledLinear(products))
     out = io.StringIO()

@@ -74,7 +74,7 @@ class FakeInstances:
 def test_each_is_run_by_its_number_and_what_does_not_run_is_a_row(monkeypatch):
     monkeypatch.setattr(stub, "emulated_attention", lambda: (FakeKernels(), FakeInstances()))
     monkeypatch.setattr(stub, "smallest_attention", lambda: [FEW])
-    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device: [call() for call in calls] and 1.0)
+    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device, captured: [call() for call in calls] and 1.0)
     out = io.StringIO()
     sweep_worker.run(Teller((), out), ("attention",), True)
     rows = {row.item: row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)}
