@@ -10,6 +10,7 @@ PATHS = ("engine", "app", "bench", "kernels/kernel_build", "kernels/mezzotint_ke
 CALLED_BY_OTHERS = {
     # Qt
     *("expandingDirections", "hasHeightForWidth", "heightForWidth", "highlightBlock", "horizontalOffset", "mimeTypes"),
+    *("createEditor", "setEditorData", "setModelData", "updateEditorGeometry"),
     *("columnCount", "setSelection", "startDrag", "supportedDragActions", "supportedDropActions"),
     # Python's imports and coverage, and Ray by a name in text
     *("create_module", "get_code", "hello", "standard_node"),

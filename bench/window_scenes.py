@@ -1,6 +1,7 @@
 """The scenes that screenshots of the window show."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from mezzotint.jobs.store import JobStore
 from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
+from mezzotint.paths import assets_folder
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
 from mezzotint.protocol import Stage as ImageStage
 from mezzotint_app.viewmodel.batch.form import MatrixRow
@@ -21,13 +23,14 @@ from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.log_dialog import LogDialog
-from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE
+from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE, TRAIN
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.models.model_folders_dialog import ModelFoldersDialog
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
+from mezzotint_app.windows.train.page import DATASET, TRAININGS, TrainPage
 from window_stage import Stage, use_folders
 
 DAY = 24 * 3600
@@ -296,6 +299,34 @@ def _fill_batch(stage: Stage) -> None:
     batch.take_settings()
 
 
+def _train(stage: Stage) -> QWidget:
+    """A training of which a few epochs are done."""
+    page, train = _use_sample(stage), stage.program.train
+    train.change(steps=60, regularization=8, validation=0.2, epochs=3, prompts="a zibble\na zibble at night")
+    if not train.runs.all():
+        stage.wait("the check", lambda: train.can_start() and not train.checks.is_checking())
+        page.begin()
+        stage.wait("the end", lambda: train.runs.all() and train.runs.all()[0].lora)
+    page.tabs.setCurrentIndex(TRAININGS)
+    return stage.window
+
+
+def _use_sample(stage: Stage) -> TrainPage:
+    """A copy of the bundled images, in the home folder."""
+    copy = Path.home() / "Pictures" / "Zibbles"
+    if not copy.exists():
+        shutil.copytree(assets_folder() / "samples" / "train" / "zibble", copy)
+    stage.program.train.change(folder="~/Pictures/Zibbles", trigger="zibble", word="castle", model="starter-dit")
+    return stage.page(TRAIN).train_page
+
+
+def _train_images(stage: Stage) -> QWidget:
+    page = _use_sample(stage)
+    stage.wait("the check", lambda: stage.program.train.checks.found())
+    page.tabs.setCurrentIndex(DATASET)
+    return stage.window
+
+
 def _models(stage: Stage) -> QWidget:
     stage.page(MODELS)
     for model in stage.program.library.models:
@@ -392,6 +423,8 @@ SCENES = {
     "models": Scene(bring=_models),
     "batch-look": Scene(bring=_batch_look, empty=True),
     "batch": Scene(bring=_batch, empty=True),
+    "train-images": Scene(bring=_train_images, kept=False, empty=True),
+    "train": Scene(bring=_train, empty=True),
     "settings": Scene(bring=_settings),
     "settings-machine": Scene(bring=_settings_machine, kept=False),
     "mask": Scene(bring=_mask),

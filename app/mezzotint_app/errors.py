@@ -56,6 +56,13 @@ def _usage() -> Words:
     return translate("Errors", "A setting is invalid."), translate("Errors", "Change it and try again.")
 
 
+def _dataset_changed() -> Words:
+    return (
+        translate("Errors", "The images or captions have changed since this run began."),
+        translate("Errors", "Undo the changes, or resume with the images as they are now."),
+    )
+
+
 def _unknown_model() -> Words:
     return (
         translate("Errors", "The model was not found."),
@@ -172,6 +179,7 @@ def _not_running() -> Words:
 _WORDS: dict[str, Callable[[], Words]] = {
     "failed": _failed,
     "usage": _usage,
+    "dataset_changed": _dataset_changed,
     "unknown_model": _unknown_model,
     "out_of_memory": _out_of_memory,
     "model_refused": _model_refused,

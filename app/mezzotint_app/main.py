@@ -77,6 +77,7 @@ def open_window(program: Program) -> MainWindow:
     window.show()
     notifications = Notifications(window, program.runner, program.settings)
     program.batch.finished.connect(notifications.batch_ended)
+    program.train.finished.connect(notifications.batch_ended)
     QTimer.singleShot(0, program.begin)
     return window
 

@@ -41,7 +41,7 @@ class Notifications(QObject):
         self._notify(self.tr("Queue finished"), text)
 
     def batch_ended(self, title: str, text: str) -> None:
-        """Report that a batch has finished, or was stopped by an error."""
+        """Report that a batch or a training has finished, or was stopped by an error."""
         self._notify(title, text)
 
     def _notify(self, title: str, text: str) -> None:

@@ -36,9 +36,15 @@ from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.full_disk_redirect import FullDiskRedirect
+from mezzotint_app.viewmodel.queue.loans import Borrower, Loans
 from mezzotint_app.viewmodel.queue.parts import Queue
 from mezzotint_app.viewmodel.queue.runner import QueueRunner
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.viewmodel.train.checks import DatasetChecks
+from mezzotint_app.viewmodel.train.live import LiveTraining
+from mezzotint_app.viewmodel.train.runs import TrainingRunsModel
+from mezzotint_app.viewmodel.train.state import TrainState
+from mezzotint_app.viewmodel.train.train import TrainModel
 from mezzotint_app.window_state import WindowState
 
 T = TypeVar("T")
@@ -78,7 +84,12 @@ class Program(QObject):
         self._make_processes(engine, librarian)
         self._make_queue()
         self._make_models()
-        self._make_batches()
+        loans = Loans(self.runner)
+        self._make_batches(Borrower(loans, self.tr("A batch"), self.tr("a batch was started"), self))
+        self._make_training(Borrower(loans, self.tr("Training"), self.tr("training was started"), self))
+        self.awake = KeepAwake(
+            ActivityState(self.runner, self.batches, self, training=self.train.runs), self.settings, parent=self
+        )
         self._wire()
 
     # ---- lifetime
@@ -91,6 +102,7 @@ class Program(QObject):
         self.gallery.begin()
         self.create.restore()
         self.batches.refresh_all()
+        self.train.runs.refresh()
         self.access.ask(lambda store: store.request_images(), self._forget_own_images, lambda _error: None)
 
     def leave(self, then: Callable[[], None]) -> None:
@@ -102,8 +114,8 @@ class Program(QObject):
                 left.append(True)
                 then()
 
-        # The batch first, as it may still be generating an image with what the queue has lent it.
-        self.batches.shut_down(lambda: self.runner.shut_down(once))
+        # The borrowers first, as they may still be working with what the queue has lent them.
+        self.train.runs.live.shut_down(lambda: self.batches.shut_down(lambda: self.runner.shut_down(once)))
         QTimer.singleShot(_LEAVING, once)
 
     def keep(self) -> None:
@@ -172,9 +184,23 @@ class Program(QObject):
             self,
         )
 
-    def _make_batches(self) -> None:
+    def _make_training(self, lender: Borrower) -> None:
+        self.train_state = self._stored(state_path("train"), TrainState)
+        turn = GpuTurn(lender, self.engine, self.access, parent=self)
+        live = LiveTraining(self.engine, turn, self)
+        folder = paths.models_folder().parent / "loras"
+        self.train = TrainModel(
+            self.create.models,
+            DatasetChecks(self.librarian, parent=self),
+            TrainingRunsModel(self.librarian, self.train_state, live, str(folder), self),
+            self.thumbnails,
+            self.train_state,
+            self,
+        )
+
+    def _make_batches(self, lender: Borrower) -> None:
         self.batches_state = self._stored(state_path("batches"), BatchesState)
-        turn = GpuTurn(self.runner, self.engine, self.access, parent=self)
+        turn = GpuTurn(lender, self.engine, self.access, parent=self)
         self.batches = Batches(
             self.librarian,
             self.files,
@@ -185,7 +211,6 @@ class Program(QObject):
             self,
             run_command=self._batch,
         )
-        self.awake = KeepAwake(ActivityState(self.runner, self.batches, self), self.settings, parent=self)
         self.batch = BatchModel(
             self.create,
             self.librarian,
@@ -222,7 +247,14 @@ class Program(QObject):
         self.batches.ended.connect(lambda _batch: self.gallery.rescan_if_needed())
 
     def _documents(self) -> tuple[Stored[Any], ...]:
-        return self.settings, self.window_state, self.create_state, self.gallery_state, self.batches_state
+        return (
+            self.settings,
+            self.window_state,
+            self.create_state,
+            self.gallery_state,
+            self.batches_state,
+            self.train_state,
+        )
 
     def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
         value, notice = read(kind, path)
@@ -246,6 +278,7 @@ class Program(QObject):
             self.library.refresh()
             self.gallery.begin()
             self.batches.refresh_all()
+            self.train.refresh()
             self.queue.model.refresh()
             self.images.retry()
             self.create.references.retry()

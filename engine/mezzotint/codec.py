@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, cast, get_args, get_o
 
 from mezzotint.errors import ProtocolError
 from mezzotint.protocol import Event
-from mezzotint.queue_protocol import DrainEvent, QueueEvent
+from mezzotint.queue_protocol import DrainEvent, JobEvent
 from mezzotint.request_protocol import EARLIER_FILLS, InpaintFill
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ T = TypeVar("T")
 MAX_DEPTH = 32  # the protocol's own types nest seven deep
 
 _TAG = "type"
-_TAGGED: dict[object, str] = {cls: cls.__name__ for cls in get_args(Event | QueueEvent)}
+_TAGGED: dict[object, str] = {cls: cls.__name__ for cls in get_args(JobEvent)}
 _EARLIER: Mapping[tuple[object, ...], Mapping[str, str]] = {get_args(InpaintFill): EARLIER_FILLS}
 _SHOWN = 60  # characters of an invalid value shown in a message
 
@@ -41,6 +41,11 @@ def decode_event(data: object) -> Event:
 def decode_drain_event(data: object) -> DrainEvent:
     """Decode an event of draining the queue: of a task, or of the queue."""
     return cast(DrainEvent, _decode(DrainEvent, data, ""))
+
+
+def decode_job_event(data: object) -> JobEvent:
+    """Decode an event of any job."""
+    return cast(JobEvent, _decode(JobEvent, data, ""))
 
 
 def to_json(value: object) -> str:

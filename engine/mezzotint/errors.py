@@ -17,6 +17,12 @@ class UsageError(MezzotintError):
     exit_code = 2
 
 
+class DatasetChanged(UsageError):
+    """The images of a training are no longer those that it began with."""
+
+    kind = "dataset_changed"
+
+
 class UnknownModel(UsageError):
     """No model with that name or path was found."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.batch.methods import batch_methods
+from mezzotint.jobs.training.methods import training_methods
 from mezzotint.library.image_methods import LibraryServices, image_methods
 from mezzotint.library.model_methods import model_methods
 from mezzotint.rpc.connection import Connection
@@ -44,6 +45,7 @@ class Librarian:
             **image_methods(self._desk),
             **model_methods(self._catalog, self._folders),
             **batch_methods(self._catalog),
+            **training_methods(self._catalog),
         }
 
     def run(self) -> bool:

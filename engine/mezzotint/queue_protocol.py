@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.protocol import Attention, Event, Failure, GeneratedImage, GenerateRequest, GenerateResult
+from mezzotint.training_protocol import TrainingEvent
 
 TaskState = Literal["waiting", "running", "done", "failed", "cancelled", "set_aside", "interrupted"]
 DrainStopped = Literal["empty", "paused", "cancelled", "disk_full"]
@@ -79,3 +80,5 @@ class TaskEnded:
 QueueEvent = TaskBegun | TaskEnded
 DrainEvent = Event | QueueEvent
 OnDrainEvent = Callable[[DrainEvent], None]
+JobEvent = DrainEvent | TrainingEvent
+OnJobEvent = Callable[[JobEvent], None]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
 from mezzotint.libraries import defer_imports, offline_environment
-from mezzotint.protocol import GenerateManyRequest, GenerateRequest, PlanRequest
-from mezzotint.queue_protocol import DrainRequest, DrainSettings
+from mezzotint.protocol import GenerateManyRequest, GenerateRequest, IsCancelled, PlanRequest
+from mezzotint.queue_protocol import DrainRequest, DrainSettings, OnJobEvent
 from mezzotint.rpc.connection import Connection
 from mezzotint.rpc.process import (
     GRACE,
@@ -23,6 +23,7 @@ from mezzotint.rpc.process import (
     lower_priority,
 )
 from mezzotint.rpc.server import Method, RpcServer
+from mezzotint.training_protocol import TrainingJob, TrainingResult
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -83,6 +84,9 @@ class Server:
             "drain_settings": Method(
                 params=DrainSettings, run=lambda asked, *_: queue().change_settings(asked), lane="apart"
             ),
+            "train": Method(
+                params=TrainingJob, run=lambda asked, tell, stop: _train(asked, catalog(), tell, stop), job=True
+            ),
             "plan": Method(params=PlanRequest, run=lambda asked, *_: engine().plan(asked)),
             "info": Method(params=None, run=lambda *_: engine().info()),
             "models": Method(params=None, run=lambda *_: catalog().models()),
@@ -116,6 +120,12 @@ class Server:
             _log.error("%s", error)
             sys.stderr.flush()
             self._exit(error.exit_code)
+
+
+def _train(job: TrainingJob, catalog: "Catalog", tell: OnJobEvent, cancelled: IsCancelled) -> TrainingResult:
+    from mezzotint.jobs.training.methods import train
+
+    return train(job, catalog, tell, cancelled)
 
 
 def _versions() -> dict[str, str]:

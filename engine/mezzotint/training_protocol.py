@@ -72,6 +72,15 @@ class TrainingRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingJob:
+    """A training to begin, or one to go on with."""
+
+    request: TrainingRequest | None = None  # None: that of the run
+    resume: str | None = None  # folder of a run that was paused or interrupted
+    accept_changes: bool = False  # resume although the dataset has changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preparing:
     """Event: something before the first step."""
 
@@ -126,3 +135,96 @@ class TrainingResult:
     seconds: float
     peak_vram_bytes: int | None
     peak_ram_bytes: int
+
+
+# ---- the library service: a dataset before training, and runs on disk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetImage:
+    """An image of a dataset, and what is used of it."""
+
+    path: str
+    width: int
+    height: int
+    captions: tuple[str, ...]  # alternatives
+    box: tuple[float, float, float, float]  # left, top, right, bottom of what is used, in pixels
+    used_width: int  # pixels that it is trained with
+    used_height: int
+    regularization: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetProblem:
+    """Something wrong with a file or folder; after an error, the file is left out."""
+
+    path: str
+    severity: Literal["error", "warning"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingValues:
+    """What settings and preset come to."""
+
+    steps: int
+    rank: int
+    rate: float
+    batch: int
+    resolution: int
+    regularization: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingCheck:
+    """What a training would see and do."""
+
+    images: tuple[DatasetImage, ...]  # those with problems first; of a large dataset only the first
+    count: int  # images to learn from
+    regularization: int  # further images, which keep the model from forgetting
+    captioned: int  # of both
+    problems: tuple[DatasetProblem, ...]  # errors first
+    values: TrainingValues | None  # None if it cannot be trained
+    problem: str = ""  # why it cannot be trained
+    disk_bytes: int = 0  # estimate
+    note: str = ""  # what else should be known before the start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionEdit:
+    """Captions to write into the text file beside an image."""
+
+    image: str
+    captions: tuple[str, ...]  # one a line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRuns:
+    """Where to look for runs."""
+
+    folders: tuple[str, ...]  # that contain the folders of runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingLoss:
+    """The loss of a step, or the mean of several around it."""
+
+    step: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRunInfo:
+    """A run as it is on disk."""
+
+    folder: str
+    request: TrainingRequest
+    started: str  # ISO 8601
+    step: int
+    steps: int  # 0: not known
+    lora: str | None  # of a finished training
+    epochs: tuple[EpochSaved, ...]
+    base_samples: tuple[str, ...]  # of the model without the LoRA
+    losses: tuple[TrainingLoss, ...]
+    seconds: float  # per step; 0: not known
+    paused_lora: str | None = None  # of the step at which it was paused

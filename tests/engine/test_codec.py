@@ -8,13 +8,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mezzotint import batch_protocol, protocol, queue_protocol
-from mezzotint.codec import MAX_DEPTH, decode, decode_drain_event, decode_event, encode, from_json, parse_json, to_json
+from mezzotint import batch_protocol, protocol, queue_protocol, training_protocol
+from mezzotint.codec import (
+    MAX_DEPTH,
+    decode,
+    decode_drain_event,
+    decode_event,
+    decode_job_event,
+    encode,
+    from_json,
+    parse_json,
+    to_json,
+)
 from mezzotint.errors import ProtocolError
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, Notice, Stage, Step
-from mezzotint.queue_protocol import DrainEvent
+from mezzotint.queue_protocol import DrainEvent, JobEvent
 
-TYPES = {name: cls for one in (protocol, batch_protocol, queue_protocol) for name, cls in vars(one).items()}
+BOUNDARIES = (protocol, batch_protocol, queue_protocol, training_protocol)
+TYPES = {name: cls for one in BOUNDARIES for name, cls in vars(one).items()}
 BOUNDARY = [cls for cls in TYPES.values() if dataclasses.is_dataclass(cls)]
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 ANY_JSON = st.recursive(
@@ -60,6 +71,12 @@ def test_events_are_told_apart_by_their_type(event):
     data = json.loads(json.dumps(encode(event)))
     assert data["type"] == type(event).__name__
     assert decode_drain_event(data) == event
+
+
+@settings(max_examples=60, deadline=None)
+@given(event=st.one_of([values(cls) for cls in typing.get_args(JobEvent)]))
+def test_events_of_any_job_are_told_apart_by_their_type(event):
+    assert decode_job_event(json.loads(json.dumps(encode(event)))) == event
 
 
 def test_defaults_fill_what_is_left_out():

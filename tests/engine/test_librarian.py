@@ -46,6 +46,7 @@ NAMES = (
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),
+    *("training_check", "training_caption", "training_runs"),
 )
 
 

@@ -21,6 +21,7 @@ BOUNDARY = {
     "mezzotint.options",
     "mezzotint.batch_protocol",
     "mezzotint.queue_protocol",
+    "mezzotint.training_protocol",
     "mezzotint.codec",
     "mezzotint.errors",
     "mezzotint.trouble",

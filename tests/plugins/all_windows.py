@@ -10,6 +10,8 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from queue_shown import fill_queue
+from train_made import check, epoch, image, problem, request, run_info
 
 from mezzotint.library_protocol import (
     Dropped,
@@ -22,17 +24,12 @@ from mezzotint.library_protocol import (
     TokenCount,
 )
 from mezzotint.protocol import (
-    Cascade,
-    GeneratedImage,
-    GenerateRequest,
     ImageMetadata,
     ModelDefaults,
     ModelPart,
-    ModelRef,
     Progress,
-    Sampling,
-    Stage,
 )
+from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import LoadedImage
@@ -40,9 +37,10 @@ from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
-from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, TRAIN, MainWindow
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
+from mezzotint_app.windows.train.page import DATASET, TRAININGS
 
 HOSTILE = "<b>bold</b> <img src='x'> & more"  # displayed in bold if a label parses it as markup
 NOON = datetime(2026, 11, 21, 12).timestamp()
@@ -78,6 +76,12 @@ OFFER = Offer(
     free_bytes=90 << 30,
     target=HOSTILE,
     problem=None,
+)
+CHECK = check(
+    image(0), image(1, HOSTILE), problems=(problem(0, HOSTILE), problem(path="/photos", message=HOSTILE)), note=HOSTILE
+)
+RUN = run_info(
+    epochs=(epoch(1, validation=0.2), epoch(2, validation=0.3)), request=request("castle", prompts=(HOSTILE,))
 )
 SAID = ImageMetadata(
     program="a1111",
@@ -122,6 +126,8 @@ def librarian():
             "known_models": (KNOWN,),
             "offer": OFFER,
             "batch_tasks": failures(HOSTILE),
+            "training_check": CHECK,
+            "training_runs": (RUN,),
         }
     )
 
@@ -205,7 +211,7 @@ class Windows:
     def queue(self):
         """Entries in every state, and an open question."""
         made = []
-        self.program.access.change(_fill, made.append)
+        self.program.access.change(lambda store: fill_queue(store, HOSTILE), made.append)
         until(lambda: made)
         window = self._page(QUEUE)
         page = window.queue_page
@@ -271,6 +277,32 @@ class Windows:
     def batch_at_first(self):
         """With nothing filled in."""
         return self._page(BATCH)
+
+    def train(self):
+        """Images with problems, and everything in the form expanded."""
+        window, page = self._page(TRAIN), self.main.train_page
+        self.program.train.change(folder=f"/photos/{HOSTILE}", trigger=HOSTILE, name=f"a/{HOSTILE}", prompts=HOSTILE)
+        until(lambda: self.program.train.checks.found() is not None)
+        page.tabs.setCurrentIndex(DATASET)
+        for section in page.findChildren(CollapsibleSection):
+            section.set_open(True)
+        settle()
+        return window
+
+    def train_runs(self):
+        """A run with epochs and samples, which has failed."""
+        window, runs = self._page(TRAIN), self.program.train.runs
+        until(lambda: len(runs.all()) == 1)
+        runs._failures[runs.all()[0].folder] = Failure(kind="out_of_memory", message=HOSTILE)
+        window.train_page.tabs.setCurrentIndex(TRAININGS)
+        window.train_page.show_model()
+        settle()
+        return window
+
+    def train_at_first(self):
+        """With nothing chosen, and no runs."""
+        self.program.librarian.answers["training_runs"] = ()
+        return self._page(TRAIN)
 
     def first_run(self):
         """The welcome page."""
@@ -426,6 +458,9 @@ NAMES = (
     "batch_at_first",
     "batch_log",
     "leaving_batch",
+    "train",
+    "train_runs",
+    "train_at_first",
     "first_run",
     "settings_images",
     "settings_window",
@@ -458,31 +493,3 @@ def until(condition):
             return
         QTest.qWait(10)
     raise AssertionError("waited in vain")
-
-
-def _fill(store):
-    """Entries: done, failed, set aside, cancelled, waiting."""
-
-    def request(prompt, count=1):
-        stage = Stage(model=ModelRef(id="base"), width=512, height=512, sampling=Sampling(steps=20))
-        return GenerateRequest(prompt=prompt, count=count, cascade=Cascade(stages=(stage,)))
-
-    made = [store.add([request(f"done {HOSTILE}", 2)])]
-    task = store.claim("test")
-    for index in range(2):
-        path = f"/images/{index} {HOSTILE}.png"
-        store.saved(
-            task.id, GeneratedImage(path=path, width=8, height=8, seed=index, index=index, sha256=f"{index}" * 64)
-        )
-    store.finish(task.id)
-    made.append(store.add([request("failed"), request("failed")], front=True))
-    store.fail(store.claim("test").id, "failed", HOSTILE)
-    store.fail(store.claim("test").id, "failed", HOSTILE)
-    made.append(store.add([request("set aside")], front=True))
-    for _ in range(2):
-        store.on_engine_death(store.claim("test").id, because=HOSTILE)
-    made.append(store.add([request("cancelled")]))
-    store.cancel([made[-1]])
-    made.append(store.add([request(HOSTILE, 3)]))
-    store.pause()
-    return made[1:3] + made[4:]  # displayed initially: pending entries and problems

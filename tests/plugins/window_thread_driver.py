@@ -4,6 +4,7 @@ Parts: `works` reports potentially blocking calls of the thread; `watch` makes s
 """
 
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -21,7 +22,7 @@ from window_driver import tell
 from window_queue_driver import Driven, run
 
 from mezzotint_app.settings import settings_path
-from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE
+from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE, TRAIN
 
 HERE = str(Path(__file__).parent)
 OURS = (os.sep + "mezzotint_app" + os.sep, os.sep + "mezzotint" + os.sep, HERE)
@@ -63,7 +64,7 @@ class Hands(Driven):
 
 def works(driven):
     parts = (starts, makes, looks_at_the_queue, looks_at_the_gallery, looks_at_one, takes_settings, begins_from_one)
-    for part in (*parts, sees_the_models, settles, makes_a_batch, loses_the_engine):
+    for part in (*parts, sees_the_models, settles, makes_a_batch, trains, loses_the_engine):
         part(driven)
         tell(part=part.__name__, found=len(driven.watch.found))
     driven.window.leave()
@@ -234,6 +235,30 @@ def makes_a_batch(driven):
     identity = program.batches.all()[0].known.id
     driven.wait("its end", lambda: (now := program.batches.get(identity).status) is not None and now.is_ended)
     page.list.card(identity).open.click()
+    driven.rest()
+
+
+def trains(driven):
+    """With a caption edited, an epoch with a sample, and the LoRA used."""
+    program, page = driven.program, driven.window.train_page
+    driven.window.show_page(TRAIN)
+    page.use_sample()
+    images = Path.home() / "images"
+    shutil.copytree(program.train.folder(), images)
+    program.train.use_folder(str(images))
+    program.train.change(
+        trigger="zibble", model="starter-dit", steps=2, batch=2, resolution=64, regularization=0, epochs=1
+    )
+    driven.wait("the check", lambda: program.train.can_start() and not program.train.checks.is_checking())
+    driven.rest()
+    program.train.dataset.setData(program.train.dataset.index(0), "a zibble on a hill")
+    driven.wait("the caption", lambda: not program.train.checks.is_checking())
+    page.show_model()
+    page.start.click()
+    driven.wait("its end", lambda: program.train.runs.all() and program.train.runs.all()[0].lora)
+    driven.rest(500)
+    page.runs.open.click()
+    page.runs.epochs.cards()[1].use.click()
     driven.rest()
 
 

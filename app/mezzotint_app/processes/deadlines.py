@@ -6,7 +6,7 @@ from collections import deque
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Decoding, Encoding, Event, Loading, Saved, Step
-from mezzotint.queue_protocol import DrainEvent, TaskBegun, TaskEnded
+from mezzotint.queue_protocol import JobEvent, TaskBegun, TaskEnded
 
 translate = QCoreApplication.translate
 
@@ -32,7 +32,7 @@ class SilenceLimit:
         self._last: Event | None = None
         self._stopping = False
 
-    def record(self, event: DrainEvent, silence: float) -> None:
+    def record(self, event: JobEvent, silence: float) -> None:
         """Record an event that arrived after `silence` seconds."""
         if isinstance(event, TaskBegun | TaskEnded):
             self._steps.clear()

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from mezzotint.codec import decode, decode_drain_event, encode, parse_json, to_json
+from mezzotint.codec import decode, decode_job_event, encode, parse_json, to_json
 from mezzotint.errors import MezzotintError, UsageError
-from mezzotint.queue_protocol import DrainEvent
+from mezzotint.queue_protocol import JobEvent as AnyJobEvent
 from mezzotint_app.processes.service import Failure
 
 MAX_LINE = 8 << 20  # bytes
@@ -44,7 +44,7 @@ class JobEvent:
     """A progress event of a job."""
 
     call: int
-    event: DrainEvent
+    event: AnyJobEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def _event(params: object, answers: Mapping[int, object]) -> Message:
     call = _open_call(params.get("job"), answers)
     if call is None:
         return InvalidMessage(call=None, problem="an event for an unknown job")
-    return JobEvent(call=call, event=decode_drain_event(params.get("event")))
+    return JobEvent(call=call, event=decode_job_event(params.get("event")))
 
 
 def _value(wanted: object, data: object) -> object:

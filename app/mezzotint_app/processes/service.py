@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 Then = Callable[[Any], None]
 Failed = Callable[["Failure"], None]
-OnEvent = Callable[[Any], None]  # an Event, or for a drain of the queue a DrainEvent
+OnEvent = Callable[[Any], None]  # a JobEvent
 
 GONE = "gone"  # the process ended before it answered
 NOT_RUNNING = "not_running"  # the process is not running and will not be restarted

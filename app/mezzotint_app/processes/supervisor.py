@@ -9,7 +9,7 @@ from typing import Any, Literal
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Loading, MemoryNow
-from mezzotint.queue_protocol import DrainEvent, TaskBegun
+from mezzotint.queue_protocol import JobEvent, TaskBegun
 from mezzotint_app.clock import Clock, SystemClock, TimerHandle
 from mezzotint_app.processes.process_exit import MemoryShortage, ProcessExit, plain_reason
 from mezzotint_app.processes.processes import ServerProcess
@@ -271,7 +271,7 @@ class Supervisor(QObject):
             self._watchdog.on_answer(call)
             self._fail_call(asked, failure)
 
-    def _on_event(self, call: int, event: DrainEvent) -> None:
+    def _on_event(self, call: int, event: JobEvent) -> None:
         self._watchdog.on_event(call, event)
         asked = self._calls.get(call)
         if isinstance(event, TaskBegun):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.queue_protocol import DrainEvent
+from mezzotint.queue_protocol import JobEvent
 from mezzotint_app.clock import Clock, RepeatingTimer
 from mezzotint_app.processes.deadlines import SilenceLimit
 
@@ -57,7 +57,7 @@ class Watchdog:
             self._jobs[call] = _Job()
         self._run()
 
-    def on_event(self, call: int, event: DrainEvent) -> None:
+    def on_event(self, call: int, event: JobEvent) -> None:
         """Record that an event of a job arrived."""
         self.on_message()
         if job := self._jobs.get(call):

@@ -12,6 +12,20 @@
     </message>
 </context>
 <context>
+    <name>AutomaticDecimal</name>
+    <message>
+        <source>automatic</source>
+        <translation>automatisch</translation>
+    </message>
+</context>
+<context>
+    <name>AutomaticSpin</name>
+    <message>
+        <source>automatic</source>
+        <translation>automatisch</translation>
+    </message>
+</context>
+<context>
     <name>Batch</name>
     <message>
         <source>A setting is listed twice: put all its values in one row.</source>
@@ -1605,6 +1619,91 @@
     </message>
 </context>
 <context>
+    <name>CropDelegate</name>
+    <message>
+        <source>Caption</source>
+        <translation>Bildbeschreibung</translation>
+    </message>
+    <message>
+        <source>Describe what it shows. Enter saves; Shift+Enter adds an alternative caption</source>
+        <translation>Beschreiben, was zu sehen ist. Enter speichert; Umschalt+Enter fügt eine alternative Beschreibung hinzu</translation>
+    </message>
+    <message>
+        <source>No caption: double-click to write one</source>
+        <translation>Keine Beschreibung: zum Schreiben doppelklicken</translation>
+    </message>
+</context>
+<context>
+    <name>DatasetModel</name>
+    <message>
+        <source>Regularization image</source>
+        <translation>Regularisierungsbild</translation>
+    </message>
+    <message>
+        <source>no caption</source>
+        <translation>keine Beschreibung</translation>
+    </message>
+    <message>
+        <source>{width} × {height} pixels, used as {used_width} × {used_height}</source>
+        <translation>{width} × {height} Pixel, verwendet als {used_width} × {used_height}</translation>
+    </message>
+</context>
+<context>
+    <name>DatasetPane</name>
+    <message>
+        <source>A folder with 10 to 50 images of what is to be learned</source>
+        <translation>Ein Ordner mit 10 bis 50 Bildern von dem, was gelernt werden soll</translation>
+    </message>
+    <message>
+        <source>Choose a folder with images of one thing, person or style, or drop it here. The result is a LoRA: a small file that adds it to the model.</source>
+        <translation>Einen Ordner mit Bildern eines Gegenstands, einer Person oder eines Stils wählen oder hier ablegen. Das Ergebnis ist eine LoRA: eine kleine Datei, die das Modell darum erweitert.</translation>
+    </message>
+    <message>
+        <source>Choose a folder…</source>
+        <translation>Ordner wählen …</translation>
+    </message>
+    <message>
+        <source>Edit caption</source>
+        <translation>Beschreibung bearbeiten</translation>
+    </message>
+    <message>
+        <source>Images with their captions</source>
+        <translation>Bilder mit ihren Beschreibungen</translation>
+    </message>
+    <message>
+        <source>No images to learn from</source>
+        <translation>Keine Bilder zum Lernen</translation>
+    </message>
+    <message>
+        <source>Read the folder again, after images or captions were changed elsewhere</source>
+        <translation>Den Ordner neu lesen, nachdem Bilder oder Beschreibungen anderswo geändert wurden</translation>
+    </message>
+    <message>
+        <source>Reading the images…</source>
+        <translation>Bilder werden gelesen …</translation>
+    </message>
+    <message>
+        <source>Rescan</source>
+        <translation>Neu einlesen</translation>
+    </message>
+    <message>
+        <source>Teach a model something new</source>
+        <translation>Einem Modell etwas Neues beibringen</translation>
+    </message>
+    <message>
+        <source>Try it with sample images</source>
+        <translation>Mit Beispielbildern ausprobieren</translation>
+    </message>
+    <message>
+        <source>Twenty images of a purple castle, which the small bundled model learns in a minute</source>
+        <translation>Zwanzig Bilder eines violetten Schlosses, das das kleine mitgelieferte Modell in einer Minute lernt</translation>
+    </message>
+    <message>
+        <source>Write what the selected image shows (F2, or double-click it)</source>
+        <translation>Schreiben, was das ausgewählte Bild zeigt (F2 oder Doppelklick)</translation>
+    </message>
+</context>
+<context>
     <name>Dates</name>
     <message>
         <source>Today</source>
@@ -2100,6 +2199,36 @@
     </message>
 </context>
 <context>
+    <name>EpochCard</name>
+    <message>
+        <source>Add this LoRA to the Create page</source>
+        <translation>Diese LoRA auf der Seite „Erstellen“ hinzufügen</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>Verwenden</translation>
+    </message>
+    <message>
+        <source>Use: {epoch}</source>
+        <translation>Verwenden: {epoch}</translation>
+    </message>
+    <message>
+        <source>lowest validation loss</source>
+        <translation>kleinster Validierungsverlust</translation>
+    </message>
+</context>
+<context>
+    <name>Epochs</name>
+    <message>
+        <source>As paused, step {step}</source>
+        <translation>Stand der Pause, Schritt {step}</translation>
+    </message>
+    <message>
+        <source>Before training</source>
+        <translation>Vor dem Training</translation>
+    </message>
+</context>
+<context>
     <name>Errors</name>
     <message>
         <source>A file or folder could not be accessed.</source>
@@ -2198,6 +2327,10 @@
         <translation>Das Bild kann nicht gelesen werden.</translation>
     </message>
     <message>
+        <source>The images or captions have changed since this run began.</source>
+        <translation>Die Bilder oder Beschreibungen haben sich seit Beginn dieses Laufs geändert.</translation>
+    </message>
+    <message>
         <source>The model cannot be used.</source>
         <translation>Das Modell ist nicht verwendbar.</translation>
     </message>
@@ -2232,6 +2365,10 @@
     <message>
         <source>Try again; the log may have details.</source>
         <translation>Erneut versuchen; das Protokoll enthält vielleicht Details.</translation>
+    </message>
+    <message>
+        <source>Undo the changes, or resume with the images as they are now.</source>
+        <translation>Die Änderungen rückgängig machen oder mit den jetzigen Bildern fortsetzen.</translation>
     </message>
     <message>
         <source>Verify its files on the Models page, or download it again.</source>
@@ -2814,16 +2951,16 @@ und {n} weitere</translation>
         <translation>Startet…</translation>
     </message>
     <message>
-        <source>Waiting for another program: {who} is generating images.</source>
-        <translation>Wartet auf ein anderes Programm: {who} generiert Bilder.</translation>
-    </message>
-    <message>
         <source>Waiting for the engine to start.</source>
         <translation>Wartet auf den Start der Engine.</translation>
     </message>
     <message>
         <source>Waiting for the queue to finish. Pause the queue to start now.</source>
         <translation>Wartet, bis die Warteschlange fertig ist. Um sofort zu starten, die Warteschlange pausieren.</translation>
+    </message>
+    <message>
+        <source>Waiting: {who} is using the device.</source>
+        <translation>Warten: {who} benutzt gerade das Gerät.</translation>
     </message>
 </context>
 <context>
@@ -3325,6 +3462,33 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>LossPlot</name>
+    <message>
+        <source>How far the model is from the images: it falls fast at first. The samples say more than this.</source>
+        <translation>Wie weit das Modell von den Bildern entfernt ist: Der Wert fällt anfangs schnell. Die Beispielbilder sagen mehr aus.</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>Verlust</translation>
+    </message>
+    <message>
+        <source>No steps yet</source>
+        <translation>Noch keine Schritte</translation>
+    </message>
+    <message>
+        <source>Training loss {loss}</source>
+        <translation>Trainingsverlust {loss}</translation>
+    </message>
+    <message>
+        <source>step {step}</source>
+        <translation>Schritt {step}</translation>
+    </message>
+    <message>
+        <source>validation loss {loss} (dashed)</source>
+        <translation>Validierungsverlust {loss} (gestrichelt)</translation>
+    </message>
+</context>
+<context>
     <name>MainWindow</name>
     <message>
         <source>Batch</source>
@@ -3345,6 +3509,10 @@ und {n} weitere</translation>
     <message>
         <source>Queue</source>
         <translation>Warteschlange</translation>
+    </message>
+    <message>
+        <source>Train</source>
+        <translation>Trainieren</translation>
     </message>
 </context>
 <context>
@@ -4259,12 +4427,28 @@ und {n} weitere</translation>
 <context>
     <name>Program</name>
     <message>
+        <source>A batch</source>
+        <translation>Ein Batch</translation>
+    </message>
+    <message>
         <source>The engine</source>
         <translation>Die Engine</translation>
     </message>
     <message>
         <source>The library service</source>
         <translation>Der Bibliotheksdienst</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>Training</translation>
+    </message>
+    <message>
+        <source>a batch was started</source>
+        <translation>ein Batch wurde gestartet</translation>
+    </message>
+    <message>
+        <source>training was started</source>
+        <translation>ein Training wurde gestartet</translation>
     </message>
 </context>
 <context>
@@ -4714,10 +4898,6 @@ und {n} weitere</translation>
 <context>
     <name>QueueSummary</name>
     <message>
-        <source>A batch is running; the queue continues after it</source>
-        <translation>Ein Batch läuft; danach geht die Warteschlange weiter</translation>
-    </message>
-    <message>
         <source>Blocked: {why}</source>
         <translation>Blockiert: {why}</translation>
     </message>
@@ -4760,6 +4940,10 @@ und {n} weitere</translation>
     <message>
         <source>{who} is processing this queue</source>
         <translation>{who} arbeitet diese Warteschlange ab</translation>
+    </message>
+    <message>
+        <source>{who} is running; the queue continues after it</source>
+        <translation>{who} läuft; danach geht die Warteschlange weiter</translation>
     </message>
 </context>
 <context>
@@ -5093,6 +5277,76 @@ und {n} weitere</translation>
     <message>
         <source>Recent images; Enter shows one in full screen</source>
         <translation>Neueste Bilder; Enter zeigt eines im Vollbild</translation>
+    </message>
+</context>
+<context>
+    <name>RunsPane</name>
+    <message>
+        <source>Choose images, and press Start training.</source>
+        <translation>Bilder wählen und „Training starten“ drücken.</translation>
+    </message>
+    <message>
+        <source>Continue although the images or captions have changed since the start</source>
+        <translation>Fortsetzen, obwohl sich Bilder oder Beschreibungen seit dem Start geändert haben</translation>
+    </message>
+    <message>
+        <source>Continue exactly where it was paused</source>
+        <translation>Genau dort fortsetzen, wo pausiert wurde</translation>
+    </message>
+    <message>
+        <source>End training here; the LoRAs saved so far can be used</source>
+        <translation>Training hier beenden; die bisher gespeicherten LoRAs sind verwendbar</translation>
+    </message>
+    <message>
+        <source>No training runs yet</source>
+        <translation>Noch keine Trainingsläufe</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open the folder of this run</source>
+        <translation>Den Ordner dieses Laufs öffnen</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pause</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Resume with changed images</source>
+        <translation>Mit geänderten Bildern fortsetzen</translation>
+    </message>
+    <message>
+        <source>Stop after this step and free the GPU; it can be resumed later</source>
+        <translation>Nach diesem Schritt anhalten und die GPU freigeben; später fortsetzbar</translation>
+    </message>
+    <message>
+        <source>Stop and keep</source>
+        <translation>Beenden und behalten</translation>
+    </message>
+    <message>
+        <source>The run that is shown below</source>
+        <translation>Der Lauf, der unten gezeigt wird</translation>
+    </message>
+    <message>
+        <source>Training progress</source>
+        <translation>Trainingsfortschritt</translation>
+    </message>
+    <message>
+        <source>Training run</source>
+        <translation>Trainingslauf</translation>
+    </message>
+</context>
+<context>
+    <name>SampleLabel</name>
+    <message>
+        <source>Sample: {prompt}</source>
+        <translation>Beispiel: {prompt}</translation>
     </message>
 </context>
 <context>
@@ -5658,6 +5912,10 @@ und {n} weitere</translation>
         <translation>Stern umschalten</translation>
     </message>
     <message>
+        <source>Train</source>
+        <translation>Trainieren</translation>
+    </message>
+    <message>
         <source>Undo, redo</source>
         <translation>Rückgängig, wiederherstellen</translation>
     </message>
@@ -5845,6 +6103,321 @@ und {n} weitere</translation>
     <message>
         <source>Cannot be shown</source>
         <translation>Nicht darstellbar</translation>
+    </message>
+</context>
+<context>
+    <name>TrainFormView</name>
+    <message>
+        <source>A folder with 10 to 50 images of what is to be learned</source>
+        <translation>Ein Ordner mit 10 bis 50 Bildern von dem, was gelernt werden soll</translation>
+    </message>
+    <message>
+        <source>A made-up word: prompts that contain it show what was learned</source>
+        <translation>Ein erfundenes Wort: Prompts mit diesem Wort zeigen das Gelernte</translation>
+    </message>
+    <message>
+        <source>Advanced</source>
+        <translation>Erweitert</translation>
+    </message>
+    <message>
+        <source>Also learn from mirrored images; not for faces and text</source>
+        <translation>Auch aus gespiegelten Bildern lernen; nicht für Gesichter und Text</translation>
+    </message>
+    <message>
+        <source>Also mirrored</source>
+        <translation>Auch gespiegelt</translation>
+    </message>
+    <message>
+        <source>An image of each is generated at every epoch, to compare</source>
+        <translation>In jeder Epoche wird zu jedem ein Bild generiert, zum Vergleichen</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Batchgröße</translation>
+    </message>
+    <message>
+        <source>Epochs</source>
+        <translation>Epochen</translation>
+    </message>
+    <message>
+        <source>How long it learns: too few steps do not show it, too many copy the images</source>
+        <translation>Wie lange gelernt wird: Bei zu wenigen Schritten ist nichts zu sehen, zu viele kopieren die Bilder</translation>
+    </message>
+    <message>
+        <source>How many LoRAs are saved on the way, to choose the best from</source>
+        <translation>Wie viele LoRAs unterwegs gespeichert werden, um die beste zu wählen</translation>
+    </message>
+    <message>
+        <source>How much each step changes</source>
+        <translation>Wie viel jeder Schritt ändert</translation>
+    </message>
+    <message>
+        <source>How steps are computed; 8-bit needs less memory</source>
+        <translation>Wie Schritte berechnet werden; 8-bit braucht weniger Speicher</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Images for validation</source>
+        <translation>Bilder zur Validierung</translation>
+    </message>
+    <message>
+        <source>Images in each step; more need more memory</source>
+        <translation>Bilder je Schritt; mehr brauchen mehr Speicher</translation>
+    </message>
+    <message>
+        <source>Images that the model makes itself and keeps learning, so that it forgets less; 0: none</source>
+        <translation>Bilder, die das Modell selbst generiert und weiter lernt, damit es weniger vergisst; 0: keine</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>Lernrate</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>Rang</translation>
+    </message>
+    <message>
+        <source>Regularization images</source>
+        <translation>Regularisierungsbilder</translation>
+    </message>
+    <message>
+        <source>Resolution</source>
+        <translation>Auflösung</translation>
+    </message>
+    <message>
+        <source>Sample prompts, one per line</source>
+        <translation>Beispiel-Prompts, einer je Zeile</translation>
+    </message>
+    <message>
+        <source>Sample prompts, rank, learning rate, validation</source>
+        <translation>Beispiel-Prompts, Rang, Lernrate, Validierung</translation>
+    </message>
+    <message>
+        <source>Share of the images to test on and not to learn from; 0: none</source>
+        <translation>Anteil der Bilder, an denen geprüft und nicht gelernt wird; 0: keine</translation>
+    </message>
+    <message>
+        <source>Strength (steps)</source>
+        <translation>Stärke (Schritte)</translation>
+    </message>
+    <message>
+        <source>The file name of the LoRA</source>
+        <translation>Der Dateiname der LoRA</translation>
+    </message>
+    <message>
+        <source>The model that learns; the LoRA works with models of its kind</source>
+        <translation>Das Modell, das lernt; die LoRA passt zu Modellen dieser Art</translation>
+    </message>
+    <message>
+        <source>The ordinary word for it; it keeps the model from forgetting what others of this kind look like</source>
+        <translation>Das gewöhnliche Wort dafür; damit das Modell nicht vergisst, wie anderes dieser Art aussieht</translation>
+    </message>
+    <message>
+        <source>The side of a square image in pixels; smaller needs less memory</source>
+        <translation>Die Seite eines quadratischen Bildes in Pixeln; kleinere brauchen weniger Speicher</translation>
+    </message>
+    <message>
+        <source>The size of the LoRA: higher ones learn more detail, and forget more</source>
+        <translation>Die Größe der LoRA: Höhere lernen mehr Einzelheiten und vergessen mehr</translation>
+    </message>
+    <message>
+        <source>Trigger word</source>
+        <translation>Auslösewort</translation>
+    </message>
+    <message>
+        <source>What it is</source>
+        <translation>Was es ist</translation>
+    </message>
+    <message>
+        <source>choose a folder, or drop it here</source>
+        <translation>Ordner wählen oder hier ablegen</translation>
+    </message>
+    <message>
+        <source>such as: castle, woman, painting</source>
+        <translation>etwa: Schloss, Frau, Gemälde</translation>
+    </message>
+    <message>
+        <source>such as: zibble</source>
+        <translation>etwa: zibble</translation>
+    </message>
+</context>
+<context>
+    <name>TrainModel</name>
+    <message>
+        <source>A training run with this name exists: resume it, or choose another name.</source>
+        <translation>Einen Trainingslauf mit diesem Namen gibt es schon: fortsetzen oder einen anderen Namen wählen.</translation>
+    </message>
+    <message>
+        <source>Choose the folder with your images.</source>
+        <translation>Den Ordner mit den Bildern wählen.</translation>
+    </message>
+    <message>
+        <source>No model can be trained: download one on the Models page.</source>
+        <translation>Kein Modell kann trainiert werden: auf der Seite „Modelle“ eines herunterladen.</translation>
+    </message>
+    <message>
+        <source>Reading the images…</source>
+        <translation>Bilder werden gelesen …</translation>
+    </message>
+    <message>
+        <source>Training has finished: choose an epoch to use.</source>
+        <translation>Das Training ist fertig: eine Epoche zum Verwenden wählen.</translation>
+    </message>
+    <message>
+        <source>Training of {name} has stopped. {words}</source>
+        <translation>Das Training von {name} wurde beendet. {words}</translation>
+    </message>
+    <message>
+        <source>Use letters, digits, spaces and hyphens only.</source>
+        <translation>Nur Buchstaben, Ziffern, Leerzeichen und Bindestriche verwenden.</translation>
+    </message>
+</context>
+<context>
+    <name>TrainPage</name>
+    <message>
+        <source>A training run is in progress: pause it, or wait until it has finished.</source>
+        <translation>Ein Trainingslauf ist im Gang: pausieren oder warten, bis er fertig ist.</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Images and training runs</source>
+        <translation>Bilder und Trainingsläufe</translation>
+    </message>
+    <message>
+        <source>Start training</source>
+        <translation>Training starten</translation>
+    </message>
+    <message>
+        <source>Train with these settings; the queue waits meanwhile</source>
+        <translation>Mit diesen Einstellungen trainieren; die Warteschlange wartet so lange</translation>
+    </message>
+    <message>
+        <source>Training runs</source>
+        <translation>Trainingsläufe</translation>
+    </message>
+</context>
+<context>
+    <name>Training</name>
+    <message numerus="yes">
+        <source>%n images</source>
+        <translation>
+            <numerusform>%n Bild</numerusform>
+            <numerusform>%n Bilder</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n images have a warning sign: point at them to read why.</source>
+        <translation>
+            <numerusform>%n Bild hat ein Warnzeichen: Der Mauszeiger darauf zeigt den Grund.</numerusform>
+            <numerusform>%n Bilder haben ein Warnzeichen: Der Mauszeiger darauf zeigt den Grund.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n steps</source>
+        <translation>
+            <numerusform>%n Schritt</numerusform>
+            <numerusform>%n Schritte</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>All of %n images have captions.</source>
+        <translation>
+            <numerusform>Das Bild hat eine Beschreibung.</numerusform>
+            <numerusform>Alle %n Bilder haben Beschreibungen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Encoding captions: {done} of {total}</source>
+        <translation>Beschreibungen werden codiert: {done} von {total}</translation>
+    </message>
+    <message>
+        <source>Encoding images: {done} of {total}</source>
+        <translation>Bilder werden codiert: {done} von {total}</translation>
+    </message>
+    <message>
+        <source>Epoch {number}, step {step}</source>
+        <translation>Epoche {number}, Schritt {step}</translation>
+    </message>
+    <message numerus="yes">
+        <source>Finished after %n steps.</source>
+        <translation>
+            <numerusform>Fertig nach %n Schritt.</numerusform>
+            <numerusform>Fertig nach %n Schritten.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Generating regularization images: {done} of {total}</source>
+        <translation>Regularisierungsbilder werden generiert: {done} von {total}</translation>
+    </message>
+    <message>
+        <source>Loading the model</source>
+        <translation>Modell wird geladen</translation>
+    </message>
+    <message>
+        <source>Paused after step {step} of {steps}.</source>
+        <translation>Pausiert nach Schritt {step} von {steps}.</translation>
+    </message>
+    <message>
+        <source>Pausing after this step…</source>
+        <translation>Pause nach diesem Schritt …</translation>
+    </message>
+    <message>
+        <source>Preparing…</source>
+        <translation>Vorbereitung …</translation>
+    </message>
+    <message>
+        <source>Reading the images: {done} of {total}</source>
+        <translation>Bilder werden gelesen: {done} von {total}</translation>
+    </message>
+    <message>
+        <source>Step {step} of {steps}</source>
+        <translation>Schritt {step} von {steps}</translation>
+    </message>
+    <message>
+        <source>Stopped after step {step} of {steps}.</source>
+        <translation>Beendet nach Schritt {step} von {steps}.</translation>
+    </message>
+    <message>
+        <source>What was trained so far is kept: the run can be resumed.</source>
+        <translation>Das bisher Trainierte bleibt erhalten: Der Lauf kann fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>the time is known after the first steps</source>
+        <translation>die Dauer ist nach den ersten Schritten bekannt</translation>
+    </message>
+    <message>
+        <source>{captioned} of {images} images have captions.</source>
+        <translation>{captioned} von {images} Bildern haben Beschreibungen.</translation>
+    </message>
+    <message>
+        <source>{epoch}, validation loss {loss}</source>
+        <translation>{epoch}, Validierungsverlust {loss}</translation>
+    </message>
+    <message>
+        <source>{name} ({model})</source>
+        <translation>{name} ({model})</translation>
+    </message>
+    <message>
+        <source>{size} on disk</source>
+        <translation>{size} auf der Festplatte</translation>
     </message>
 </context>
 <context>

@@ -252,6 +252,44 @@
     </message>
 </context>
 <context>
+    <name>Training</name>
+    <message numerus="yes">
+        <source>%n images</source>
+        <translation>
+            <numerusform>%n image</numerusform>
+            <numerusform>%n images</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n images have a warning sign: point at them to read why.</source>
+        <translation>
+            <numerusform>%n image has a warning sign: point at it to read why.</numerusform>
+            <numerusform>%n images have a warning sign: point at them to read why.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n steps</source>
+        <translation>
+            <numerusform>%n step</numerusform>
+            <numerusform>%n steps</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>All of %n images have captions.</source>
+        <translation>
+            <numerusform>The image has a caption.</numerusform>
+            <numerusform>All of %n images have captions.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Finished after %n steps.</source>
+        <translation>
+            <numerusform>Finished after %n step.</numerusform>
+            <numerusform>Finished after %n steps.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>WaitingCounts</name>
     <message numerus="yes">
         <source>%Ln jobs need attention</source>

@@ -1,4 +1,4 @@
-"""Whether this window is generating images, from its queue or from a batch."""
+"""Whether this window is busy, with its queue, a batch or a training."""
 
 from typing import Protocol
 
@@ -18,18 +18,33 @@ class HasState(Protocol):
         ...
 
 
+class Runs(Protocol):
+    """The trainings, as implemented by `TrainingRunsModel`."""
+
+    changed: SignalInstance
+
+    def runs(self) -> bool:
+        """Whether a training is running."""
+        ...
+
+
 class ActivityState(QObject):
-    """The queue's state, or "working" while a batch runs."""
+    """The queue's state, or "working" while a batch or a training runs."""
 
     changed = Signal()
 
-    def __init__(self, runner: HasState, batches: Batches, parent: QObject | None = None) -> None:
+    def __init__(
+        self, runner: HasState, batches: Batches, parent: QObject | None = None, *, training: Runs | None = None
+    ) -> None:
         super().__init__(parent)
-        self._runner, self._batches = runner, batches
+        self._runner, self._batches, self._training = runner, batches, training
         runner.changed.connect(self.changed)
         batches.batch_changed.connect(lambda _batch: self.changed.emit())
+        if training is not None:
+            training.changed.connect(self.changed)
 
     @property
     def state(self) -> str:
-        """The state "working" while a batch runs, otherwise the queue's state."""
-        return "working" if self._batches.runs() else self._runner.state
+        """The state "working" while a batch or a training runs, otherwise the queue's state."""
+        trains = self._training is not None and self._training.runs()
+        return "working" if self._batches.runs() or trains else self._runner.state

@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from mezzotint.protocol import GenerateRequest
+from mezzotint.training_protocol import TrainingRunInfo
 from mezzotint_app.program import Program
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped.data import can_hold, drop_data
@@ -37,8 +38,9 @@ from mezzotint_app.windows.models.page import ModelsPage
 from mezzotint_app.windows.queue.page import QueuePage
 from mezzotint_app.windows.queue.paused_notice import PausedNotice
 from mezzotint_app.windows.status import Status
+from mezzotint_app.windows.train.page import TrainPage
 
-CREATE, QUEUE, GALLERY, MODELS, BATCH, FIRST_RUN = range(6)
+CREATE, QUEUE, GALLERY, MODELS, BATCH, TRAIN, FIRST_RUN = range(7)
 _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
 _MOST_NOTICES = 6  # shown at once; only the latest are kept
@@ -72,7 +74,7 @@ class MainWindow(QMainWindow):
     def show_page(self, number: int) -> None:
         """Show a page and give it the focus."""
         self.pages.setCurrentIndex(number)
-        if number <= BATCH:
+        if number <= TRAIN:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
         # No focus proxies: Tab would go from the rail to the proxy, skipping everything before it.
@@ -82,6 +84,7 @@ class MainWindow(QMainWindow):
             self.gallery_page.focus_first,
             self.models_page.focus_first,
             self.batch_page.focus_first,
+            self.train_page.focus_first,
             self.first_run.prompt.setFocus,
         )
         to_page[number]()
@@ -112,6 +115,7 @@ class MainWindow(QMainWindow):
         self.gallery_page = GalleryPage(program.gallery)
         self.models_page = ModelsPage(program.library)
         self.batch_page = BatchPage(program.batch)
+        self.train_page = TrainPage(program.train)
         self.first_run = FirstRun()
         self.pages = QStackedWidget()
         self.kept = LayoutPersistence(program.window_state, self)
@@ -121,6 +125,7 @@ class MainWindow(QMainWindow):
             self.gallery_page,
             self.models_page,
             self.batch_page,
+            self.train_page,
             self.first_run,
         ):
             self.kept.follow(page)
@@ -134,6 +139,7 @@ class MainWindow(QMainWindow):
                 ("gallery", self.tr("Gallery")),
                 ("models", self.tr("Models")),
                 ("batch", self.tr("Batch")),
+                ("train", self.tr("Train")),
             )
         )
         self.notice = NoticeBar("info", "text", closable=True)
@@ -189,6 +195,11 @@ class MainWindow(QMainWindow):
         self.batch_page.message.connect(self._batch_told)
         self.batch_page.folder_asked.connect(self._open_folder)
         self.batch_page.log_asked.connect(dialogs.batch_log)
+        self.train_page.folder_asked.connect(self._open_folder)
+        self.train_page.open_full_screen.connect(dialogs.view)
+        self.program.train.noticed.connect(self.show_notice)
+        self.program.train.use_asked.connect(self._use_lora)
+        self.program.train.finished.connect(lambda name, words: self.line.show_message(f"{name}: {words}"))
         dialogs.applied.connect(lambda: self.show_page(CREATE))
         dialogs.batch_wanted.connect(lambda: self.show_page(BATCH))
         self.first_run.make_asked.connect(self._first_image)
@@ -235,6 +246,10 @@ class MainWindow(QMainWindow):
 
     def _use_model(self, identity: str) -> None:
         self.program.create.chosen.set_model(identity)
+        self.show_page(CREATE)
+
+    def _use_lora(self, path: str, info: TrainingRunInfo) -> None:
+        self.program.create.use_lora(path, info.request.model.id, info.request.trigger)
         self.show_page(CREATE)
 
     def _use_image(self, path: str) -> None:
@@ -295,7 +310,7 @@ class MainWindow(QMainWindow):
             self.rail.setVisible(False)
             self.show_page(FIRST_RUN)
             return
-        self.show_page(state.page if CREATE <= state.page <= BATCH else CREATE)
+        self.show_page(state.page if CREATE <= state.page <= TRAIN else CREATE)
 
     def _keep_place(self) -> None:
         self.kept.keep()

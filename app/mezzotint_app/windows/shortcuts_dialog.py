@@ -18,6 +18,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+3", QCoreApplication.translate("Shortcuts", "Gallery")),
                 ("Ctrl+4", QCoreApplication.translate("Shortcuts", "Models")),
                 ("Ctrl+5", QCoreApplication.translate("Shortcuts", "Batch")),
+                ("Ctrl+6", QCoreApplication.translate("Shortcuts", "Train")),
                 ("Ctrl+,", QCoreApplication.translate("Shortcuts", "Settings")),
                 ("F1", QCoreApplication.translate("Shortcuts", "This list")),
                 ("Ctrl+L", QCoreApplication.translate("Shortcuts", "The engine's log")),

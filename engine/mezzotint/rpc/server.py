@@ -13,7 +13,7 @@ from mezzotint import __version__
 from mezzotint.codec import decode, encode, parse_json
 from mezzotint.errors import Busy, Cancelled, MezzotintError, OutOfMemory, ProtocolError
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, IsCancelled
-from mezzotint.queue_protocol import OnDrainEvent
+from mezzotint.queue_protocol import OnJobEvent
 from mezzotint.rpc.connection import MAX_LINE, Connection
 from mezzotint.rpc.process import GRACE
 
@@ -41,7 +41,7 @@ class Method:
     """A method of the table. A job sends events, can be cancelled, and runs in parallel with queries."""
 
     params: object  # type to decode params to; None: takes none
-    run: Callable[[Any, OnDrainEvent, IsCancelled], object]  # (params, send_event, cancelled) -> protocol value
+    run: Callable[[Any, OnJobEvent, IsCancelled], object]  # (params, send_event, cancelled) -> protocol value
     job: bool = False
     lane: LaneName = "in order"
 
@@ -239,7 +239,7 @@ class RpcServer:
             with self._lock:
                 del self._work[work.id]  # before the response is sent: the next job may follow at once
 
-    def _event_sender(self, call: Call) -> OnDrainEvent:
+    def _event_sender(self, call: Call) -> OnJobEvent:
         """A callback that sends events of a call."""
         return lambda event: self._connection.send(
             {"method": "event", "params": {"job": call.id, "event": encode(event)}}

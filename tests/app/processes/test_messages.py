@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from mezzotint.codec import encode
 from mezzotint.errors import MezzotintError
-from mezzotint.protocol import Encoding, Event, MemoryNow, ModelRef, Notice, Progress
+from mezzotint.protocol import Encoding, MemoryNow, ModelRef, Notice, Progress
+from mezzotint.queue_protocol import JobEvent as AnyJobEvent
+from mezzotint.training_protocol import EpochSaved, TrainingStep
 from mezzotint_app.processes import messages
 from mezzotint_app.processes.messages import (
     Answer,
@@ -81,7 +83,11 @@ def test_an_error_of_another_shape_still_ends_its_call(error):
     assert isinstance(refusal, ErrorResponse) and refusal.failure.kind == "failed" and refusal.failure.message
 
 
-@pytest.mark.parametrize("event", [Encoding(stage=0, stages=1), Notice(code="a", message="b")])
+STEP = TrainingStep(step=1, steps=2, loss=0.5, rate=1e-3, seconds=0.2)
+EPOCH = EpochSaved(epoch=1, step=2, path="/a.safetensors", validation=None, samples=("/a.png",))
+
+
+@pytest.mark.parametrize("event", [Encoding(stage=0, stages=1), Notice(code="a", message="b"), STEP, EPOCH])
 def test_events_are_told_of_their_job(event):
     message = {"jsonrpc": "2.0", "method": "event", "params": {"job": 1, "event": encode(event)}}
     assert read(message) == [JobEvent(call=1, event=event)]
@@ -156,7 +162,7 @@ def test_anything_at_all_is_read_one_message_for_a_line(lines):
     found = read_messages(lines, {1: MemoryNow, 2: None})
     assert len(found) == len(lines)
     assert all(isinstance(one, Answer | ErrorResponse | JobEvent | InvalidMessage) for one in found)
-    assert all(isinstance(one.event, Event) for one in found if isinstance(one, JobEvent))
+    assert all(isinstance(one.event, AnyJobEvent) for one in found if isinstance(one, JobEvent))
 
 
 @given(st.text(), st.integers(1, 10**9))

@@ -10,7 +10,7 @@ from mezzotint.jobs.store import JobStore, Task
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.amounts import left_text
 from mezzotint_app.program import Program
-from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, TRAIN, MainWindow
 from mezzotint_app.windows.queue.paused_notice import PausedNotice
 
 
@@ -31,7 +31,7 @@ def test_a_new_person_is_welcomed(qtbot, program):
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("number", [CREATE, QUEUE, GALLERY, MODELS, BATCH])
+@pytest.mark.parametrize("number", [CREATE, QUEUE, GALLERY, MODELS, BATCH, TRAIN])
 def test_keys_go_to_pages_and_the_page_is_kept(qtbot, window, program, number):
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_1.value + number), Qt.KeyboardModifier.ControlModifier)
     assert page(window) == number
@@ -182,12 +182,14 @@ def test_a_batch_that_runs_is_asked_about_and_stops(qtbot, window, program, monk
     assert not program.continue_in_background
 
 
-def test_the_batch_is_stopped_before_the_queue_lets_go(program, monkeypatch):
+def test_training_and_batch_are_stopped_before_the_queue_lets_go(program, monkeypatch):
     order = []
+    live = program.train.runs.live
+    monkeypatch.setattr(live, "shut_down", lambda then: (order.append("training"), then()))
     monkeypatch.setattr(program.batches, "shut_down", lambda then: (order.append("batch"), then()))
     monkeypatch.setattr(program.runner, "shut_down", lambda then: (order.append("queue"), then()))
     program.leave(lambda: order.append("gone"))
-    assert order == ["batch", "queue", "gone"]
+    assert order == ["training", "batch", "queue", "gone"]
 
 
 def test_what_stands_in_the_way_of_a_batch_is_told_where_it_is_seen(window, program):

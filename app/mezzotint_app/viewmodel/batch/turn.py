@@ -90,9 +90,7 @@ class GpuTurn(QObject):
     def words(self) -> str:
         """Return what a waiting batch is waiting for."""
         if self._runner.state == "elsewhere" and self._runner.held_by():
-            return self.tr("Waiting for another program: {who} is generating images.").format(
-                who=self._runner.held_by()
-            )
+            return self.tr("Waiting: {who} is using the device.").format(who=self._runner.held_by())
         if self._runner.state in ("working", "stopping"):
             return self.tr("Waiting for the queue to finish. Pause the queue to start now.")
         if self._engine.state() in ("starting", "restarting"):

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal
@@ -24,7 +25,7 @@ from mezzotint_app.viewmodel.create.prompts import Prompts
 from mezzotint_app.viewmodel.create.reading import ReadSettings, read_metadata, read_request
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import RequestHistory, SeedChoice
-from mezzotint_app.viewmodel.create.state import CreateState
+from mezzotint_app.viewmodel.create.state import CreateState, with_lora
 from mezzotint_app.viewmodel.dropped.folder_of_images import MOST_IMAGES, Images, batch_of
 from mezzotint_app.viewmodel.models.choices import ModelChoices
 from mezzotint_app.viewmodel.models.settings import ModelSettings
@@ -264,6 +265,15 @@ class CreateModel(QObject):
         return True
 
     # ---- settings from elsewhere
+
+    def use_lora(self, path: str, model: str, trigger: str) -> None:
+        """Use a trained LoRA, instead of another epoch of the same training, with its model and trigger word."""
+        if self.models.find(model) is not None:
+            self.chosen.set_model(model)
+        others = tuple(one for one in self.chosen.settings().loras if Path(one.path).parent != Path(path).parent)
+        self.chosen.change(loras=with_lora(others, path))
+        if trigger and trigger.lower() not in self.prompts.prompt().lower():
+            self.prompts.set_prompt(", ".join(filter(None, (trigger, self.prompts.prompt()))))
 
     def apply_request(self, request: GenerateRequest) -> None:
         """Fill in the page from a request."""

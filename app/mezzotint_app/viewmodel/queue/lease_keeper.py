@@ -26,6 +26,7 @@ class LeaseKeeper(QObject):
         self._lease: Lease | None = None
         self._held: Held | None = None
         self._given_back = self._lent = False
+        self._borrower = ""
 
     def lease(self) -> Lease | None:
         """Return our lease, or None."""
@@ -34,7 +35,7 @@ class LeaseKeeper(QObject):
     def held_by(self) -> str:
         """Return who else holds the lease, or "" if nobody does."""
         if self._lent:
-            return self.tr("A batch")
+            return self._borrower
         return "" if self._held is None else str(self._held)
 
     def is_lent(self) -> bool:
@@ -46,9 +47,10 @@ class LeaseKeeper(QObject):
         if not self._given_back and not self._lent and self._lease is None:
             self._queue.ask(lambda store: runner_work.take(store, self.tr("the window")), self._taken, self._not_taken)
 
-    def lend(self, because: str, then: Callable[[], None]) -> None:
+    def lend(self, because: str, then: Callable[[], None], who: str = "") -> None:
         """Lend the lease to a process of this window until `take_back`; call this while we hold it."""
         lease, self._lease, self._lent = self._lease, None, True
+        self._borrower = who or self.tr("A batch")
         self.changed.emit()
         if lease is not None:
             self._queue.ask(

@@ -60,6 +60,7 @@ class QueueRunner(QObject):
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
         self._borrower: Callable[[], None] | None = None
+        self._who = self._because = ""  # the borrower, and why the queue waits for it
         self._engine_must_end = False
         self._version = 0  # store version when the drain was requested
         self._begun = False  # whether a task has begun since
@@ -144,9 +145,9 @@ class QueueRunner(QObject):
         elif not self._asking and not self._settling:
             self._leave()
 
-    def lend(self, then: Callable[[], None]) -> None:
+    def lend(self, then: Callable[[], None], who: str = "", because: str = "") -> None:
         """Lend the lease to a process of this window as soon as nothing is in progress here, until `take_back`."""
-        self._borrower = then
+        self._borrower, self._who, self._because = then, who, because
         self._look()
 
     def take_back(self) -> None:
@@ -245,7 +246,7 @@ class QueueRunner(QObject):
     def _lend(self) -> None:
         then, self._borrower = self._borrower, None
         if then is not None:
-            self._keeper.lend(self.tr("a batch was started"), then)
+            self._keeper.lend(self._because or self.tr("a batch was started"), then, self._who)
 
     # ---- draining
 

@@ -122,7 +122,9 @@ class QueueSummary(QObject):
     def _elsewhere(self) -> str:
         if self._runner.is_lent():
             waiting = self._counts.waiting
-            line = translate("QueueSummary", "A batch is running; the queue continues after it")
+            line = translate("QueueSummary", "{who} is running; the queue continues after it").format(
+                who=self._runner.held_by()
+            )
             return _joined(line, _waiting(waiting) if waiting else "")
         who = self._runner.held_by() or translate("QueueSummary", "another program")
         line = translate("QueueSummary", "{who} is processing this queue").format(who=who)

@@ -37,6 +37,11 @@ class RunFolder:
         return self.path / "state.safetensors"
 
     @property
+    def paused(self) -> Path:
+        """The LoRA of the step at which it was paused."""
+        return self.path / "epochs" / "paused.safetensors"
+
+    @property
     def regularization(self) -> Path:
         """Images that the model itself has made."""
         return self.path / "regularization" / "reg"  # as datasets name the folder of such images
@@ -102,11 +107,12 @@ class RunFolder:
 
     def rewind(self, step: int) -> list[dict[str, Any]]:
         """Drop what was logged after a step, and return the rest; a line that was cut off is dropped, too."""
-        kept = [line for line in self._logged() if isinstance(line.get("step"), int) and line["step"] <= step]
+        kept = [line for line in self.logged() if isinstance(line.get("step"), int) and line["step"] <= step]
         atomic_write(self._log, "".join(json.dumps(line) + "\n" for line in kept).encode(), overwrite=True)
         return kept
 
-    def _logged(self) -> Iterator[dict[str, Any]]:
+    def logged(self) -> Iterator[dict[str, Any]]:
+        """The lines of the log; those that were cut off are left out."""
         try:
             lines = self._log.read_bytes().splitlines() if self._log.exists() else []
         except OSError as error:

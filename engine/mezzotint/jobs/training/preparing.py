@@ -13,7 +13,7 @@ from mezzotint.families.known import family_of
 from mezzotint.families.lora.dialects import DIALECTS
 from mezzotint.families.model_sources import sources_of
 from mezzotint.jobs.training.data import Feed, Geometry
-from mezzotint.protocol import DeviceInfo, IsCancelled
+from mezzotint.protocol import DeviceInfo, IsCancelled, ModelRef
 from mezzotint.training.adapters.building import check_adapter
 from mezzotint.training.dataset.captions import CaptionOptions
 from mezzotint.training.dataset.checking import DatasetReport, check
@@ -38,8 +38,7 @@ class TrainedModel:
     @property
     def side(self) -> int:
         """Pixels of its usual image."""
-        usual = self.found.detected.defaults
-        return max(usual.width, usual.height)
+        return usual_side(self.found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +90,7 @@ def prepare(request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cance
     )
     own = sum(not each.regularization for each in dataset.images)
     values = resolved(request.settings, preset, images=own, side=model.side)
-    multiple = max(model.family.multiple(model.sources), model.sources.vae_factor)
+    multiple = multiple_of(model.family, model.sources)
     report = check(dataset, resolution=values.resolution, multiple=multiple)
     if not report.is_trainable:
         reasons = [problem.message for problem in report.problems if problem.severity == "error"]
@@ -119,12 +118,29 @@ def _check_name(request: TrainingRequest) -> None:
         raise UsageError(f"the name is {plain(request.name, 80)!r}; it must be a file name without folders")
 
 
-def _model(request: TrainingRequest, catalog: Catalog) -> TrainedModel:
-    found = catalog.find(request.model)
+def trainable(ref: ModelRef, catalog: Catalog) -> tuple[FoundModel, ModelSources]:
+    """Find a model, without a device. Raises UsageError if no LoRA can be written for it."""
+    found = catalog.find(ref)
     sources = sources_of(found.checkpoint, found.detected)
     if sources.family not in DIALECTS:
         known = ", ".join(sorted(DIALECTS))
         raise UsageError(f"LoRAs for {sources.family} cannot be written, only for {known}; choose another model")
+    return found, sources
+
+
+def usual_side(found: FoundModel) -> int:
+    """Pixels of a model's usual image."""
+    usual = found.detected.defaults
+    return max(usual.width, usual.height)
+
+
+def multiple_of(family: Family, sources: ModelSources) -> int:
+    """What the sides of a model's images are multiples of."""
+    return max(family.multiple(sources), sources.vae_factor)
+
+
+def _model(request: TrainingRequest, catalog: Catalog) -> TrainedModel:
+    found, sources = trainable(request.model, catalog)
     device = machine.choose_device(request.settings.device, machine.devices())
     dtype = machine.choose_dtype(request.settings.dtype, device)
     return TrainedModel(

@@ -12,7 +12,7 @@ import torch
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import decode, encode
-from mezzotint.errors import Busy, Cancelled, UsageError
+from mezzotint.errors import Busy, Cancelled, DatasetChanged
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.lora.description import Description
@@ -114,13 +114,16 @@ class TrainingRun:
         fingerprint = self._prepared.dataset.fingerprint
         if not resume:
             self._started = datetime.now(UTC)
-            self._folder.create(self._request, {"dataset": fingerprint, "started": self._started.isoformat()})
+            steps = self._prepared.values.steps
+            begun = {"dataset": fingerprint, "started": self._started.isoformat(), "steps": steps}
+            self._folder.create(self._request, begun)
             return
         _, record = self._folder.read()
+        self._folder.paused.unlink(missing_ok=True)
         self._started = datetime.fromisoformat(record["started"])
         if changed(self._prepared, record.get("dataset")):
             if not accept_changes:
-                raise UsageError(
+                raise DatasetChanged(
                     f"{plain(self._request.dataset, 300)} has changed since this training began; undo that, or go on "
                     "with what is there now by --accept-changes"
                 )
@@ -181,6 +184,7 @@ class TrainingRun:
         while trainer.step < steps:
             if self._cancelled():
                 self._save(trainer)
+                self._write(trainer, self._folder.paused)
                 raise Cancelled(
                     f"paused after step {trainer.step} of {steps}; go on with `mezzotint train --resume "
                     f"{plain(self._folder.path, 200)}`"

@@ -39,6 +39,15 @@ def test_the_queue_is_worked_off_before_the_lease_is_lent_and_goes_on_when_it_is
     assert house.runner.state == "working" and house.states_of(later) == ["running"] and len(lent) == 1
 
 
+def test_the_borrower_is_named(house):
+    for who, name in (("Training", "Training"), ("", "A batch")):
+        house.runner.lend(lambda: None, who, "training was started")
+        house.clock.advance(3)
+        assert house.runner.held_by() == name
+        house.runner.take_back()
+        house.clock.advance(6)
+
+
 def test_a_paused_queue_lends_at_once_and_a_starting_engine_is_waited_for(house):
     lent = []
     house.add("a house")

@@ -1,0 +1,1 @@
+"""The Train page: form, images, and trainings."""

@@ -1,0 +1,117 @@
+"""Trainings on disk: what each is, how far it came, and its epochs with their samples."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from mezzotint.codec import decode
+from mezzotint.errors import MezzotintError
+from mezzotint.jobs.training.folder import SUFFIX, RunFolder
+from mezzotint.training_protocol import EpochSaved, TrainingLoss, TrainingRequest, TrainingRunInfo
+
+MOST_RUNS = 200
+MOST_LOSSES = 1000  # points of a curve; more are averaged
+_MOST_ENTRIES = 10_000  # of a folder
+
+
+def read_runs(folders: Iterable[str]) -> tuple[TrainingRunInfo, ...]:
+    """The runs in these folders, the newest first; what cannot be read is left out."""
+    paths = dict.fromkeys(path for folder in folders for path in _run_folders(Path(folder)))
+    found = [info for path in paths if (info := _read_or_none(path)) is not None]
+    return tuple(sorted(found, key=lambda one: one.started, reverse=True)[:MOST_RUNS])
+
+
+def resumed_request(folder: Path) -> TrainingRequest:
+    """The request of a run that has begun; its folder may have been moved or renamed. Raises as RunFolder.read."""
+    request, _ = RunFolder(folder).read()
+    return _placed(request, folder)
+
+
+def read_run(path: Path) -> TrainingRunInfo:
+    """A run. Raises UsageError if the folder holds none, ModelRefused if its record is damaged."""
+    folder = RunFolder(path)
+    request, record = folder.read()
+    lines = list(folder.logged())
+    steps = [line for line in lines if "loss" in line and "epoch" not in line]
+    epochs = tuple(_epochs(folder, lines))
+    last = steps[-1]["step"] if steps else 0
+    lora = path.parent / f"{_name(path)}.safetensors"
+    return TrainingRunInfo(
+        folder=str(path),
+        request=_placed(request, path),
+        started=str(record["started"]),
+        step=last,
+        steps=_whole(record.get("steps")) or request.settings.steps or 0,
+        lora=str(lora) if lora.is_file() else None,
+        epochs=epochs,
+        base_samples=_existing(folder.sample(0, number) for number in range(len(request.prompts))),
+        losses=thinned(_loss(line) for line in steps),
+        seconds=_middle([float(line.get("seconds", 0)) for line in steps[-50:]]),
+        paused_lora=next(iter(_existing([folder.paused])), None),
+    )
+
+
+def thinned(losses: Iterable[TrainingLoss]) -> tuple[TrainingLoss, ...]:
+    """At most MOST_LOSSES points, each the mean of its neighbours."""
+    all_of = list(losses)
+    each = -(-len(all_of) // MOST_LOSSES) or 1
+    groups = [all_of[first : first + each] for first in range(0, len(all_of), each)]
+    return tuple(TrainingLoss(step=one[-1].step, loss=sum(each.loss for each in one) / len(one)) for one in groups)
+
+
+def _run_folders(folder: Path) -> Iterator[Path]:
+    if folder.suffix == SUFFIX:
+        yield folder
+        return
+    try:
+        entries = sorted(islice(folder.iterdir(), _MOST_ENTRIES))
+    except OSError:
+        return
+    yield from (path for path in entries if path.suffix == SUFFIX)
+
+
+def _read_or_none(path: Path) -> TrainingRunInfo | None:
+    try:
+        return read_run(path)
+    except (MezzotintError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _name(path: Path) -> str:
+    return path.name.removesuffix(SUFFIX)
+
+
+def _placed(request: TrainingRequest, path: Path) -> TrainingRequest:
+    return replace(request, output=str(path.parent), name=_name(path))
+
+
+def _epochs(folder: RunFolder, lines: Iterable[Mapping[str, Any]]) -> Iterator[EpochSaved]:
+    """The epochs whose files are there, in this folder, wherever it was when they were written."""
+    for line in lines:
+        if "epoch" not in line:
+            continue
+        logged = decode(EpochSaved, line)
+        path = folder.path / "epochs" / Path(logged.path).name
+        samples = _existing(folder.path / "samples" / Path(one).name for one in logged.samples)
+        if path.is_file():
+            yield EpochSaved(
+                epoch=logged.epoch, step=logged.step, path=str(path), validation=logged.validation, samples=samples
+            )
+
+
+def _existing(paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(str(path) for path in paths if path.is_file())
+
+
+def _loss(line: Mapping[str, Any]) -> TrainingLoss:
+    return TrainingLoss(step=int(line["step"]), loss=float(line["loss"]))
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2] if values else 0.0
