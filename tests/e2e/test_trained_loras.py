@@ -16,7 +16,10 @@ from tiny_training import TinyTraining
 from trained_adapters import predicted, read_back, trained, write
 
 from mezzotint.families import tokenizers
+from mezzotint.families.lora.description import Description
+from mezzotint.families.text.clip_encode import clip_encoders
 from mezzotint.protocol import LoraRef
+from mezzotint.training.adapters.embedding import EmbeddingAdapter
 
 pytestmark = pytest.mark.requires_package("peft")
 
@@ -119,3 +122,35 @@ def test_of_convolutions_and_text_encoders_with_several_ranks(model, tmp_path):
 def test_a_dora(model, tmp_path):
     """diffusers drops the magnitudes of kohya's names (`dora_scale`), so there are none of U-Nets there."""
     check(model, tmp_path, lambda tiny: tiny.adapter(kind="dora", alpha=3, choice={"layers": "all"}))
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("model", ["sdxl", "sd15"], indirect=True)
+def test_a_word(model, tmp_path):
+    """An embedding, which diffusers loads by encoder, and reads as its vectors in order."""
+    folder, theirs, how, here = model
+    tiny = TinyTraining(folder, images=2)
+    encoders = clip_encoders(tiny.model.tokenizers, tiny.model.networks)
+    trainer = trained(tiny, EmbeddingAdapter(encoders, "zibble", initial="castle", vectors=2))
+    path = tmp_path / "zibble.safetensors"
+    trainer.adapter.write(path, tiny.family.name, Description(title="zibble"), overwrite=False)
+    parts = ({"clip_l": "", "clip_g": "_2"} if tiny.family.name == "sdxl" else {"emb_params": ""}).items()
+    for key, number in parts:
+        encoder, tokenizer = getattr(theirs, f"text_encoder{number}"), getattr(theirs, f"tokenizer{number}")
+        vectors = {"zibble": load_file(path)[key]}
+        theirs.load_textual_inversion(vectors, token="zibble", text_encoder=encoder, tokenizer=tokenizer)
+    image = theirs(
+        prompt="a zibble",
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=2,
+        generator=generator(),
+        output_type="np",
+        **how,
+    ).images[0]
+    plain, made = (
+        ours(folder, tmp_path, steps=2, prompt="a zibble", embeddings=files, **here).astype(int)
+        for files in ((), (str(path),))
+    )
+    assert np.abs(made - plain).max() > 8
+    assert np.abs(made - (image * 255).round()).max() <= 1

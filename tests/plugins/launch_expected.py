@@ -99,9 +99,15 @@ def _forward_params(instance: PlanInfo, args: AttentionArgs) -> ModelRequest:
         "slices": instance.head_dim // instance.slice_dim,
         "causal": bool(args.flags & AttentionFlags.CAUSAL),
         "factor": ctypes.c_float(args.scale * _LOG2_E).value,
+        "dropout": dropout_told(args),
         "bias_is_float": args.bias_dtype == Dtype.FLOAT32,
         "bias_in_pairs": args.bias_stride[3] == 1 and not any(stride % 2 for stride in args.bias_stride[:3]),
     }
+
+
+def dropout_told(args: ctypes.Structure) -> ModelRequest:
+    """Return the kernels' part of MztDropout."""
+    return {name: getattr(args.dropout, name) for name in ("seed", "offset", "kept")}
 
 
 def _int8_params(args: AttentionArgs, forward: ModelRequest) -> ModelRequest:

@@ -12,18 +12,25 @@ from mezzotint.families.lora.description import Description
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
 from mezzotint.families.lora.writing import write_lora
+from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.adapters.networks import NetworkAdapter
-from mezzotint.training.trainer import Trainer
+from mezzotint.training.trainer import TrainedImage, Trainer
 
 STEPS = 3
 
 
-def trained(tiny: TinyTraining, adapter: NetworkAdapter | None = None) -> Trainer:
+def trained(tiny: TinyTraining, adapter: Adapter | None = None) -> Trainer:
     """Train for some steps that change what the network computes a lot."""
     trainer = tiny.trainer(adapter, steps=STEPS, peak=3e-2)
     for _ in range(STEPS):
-        trainer.train_step(tiny.batch_now if trainer.adapter.changes_text else lambda number: tiny.batch(number, 2))
+        trainer.train_step(lambda number: _batch(tiny, trainer, number))
     return trainer
+
+
+def _batch(tiny: TinyTraining, trainer: Trainer, number: int) -> list[TrainedImage]:
+    if trainer.adapter.changes_text:
+        return tiny.batch_now(number, words=trainer.adapter.words)
+    return tiny.batch(number, 2)
 
 
 def write(tiny: TinyTraining, adapter: NetworkAdapter, path: Path) -> Path:

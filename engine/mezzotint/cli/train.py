@@ -1,4 +1,4 @@
-"""`mezzotint train`: train a LoRA on a folder of images."""
+"""`mezzotint train`: train a LoRA or an embedding on a folder of images."""
 
 import argparse
 from dataclasses import replace
@@ -59,7 +59,7 @@ _SETTINGS = TrainingSettings()
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    parser = add_command(commands, "train", "Train a LoRA on a folder of images.", run, _EXAMPLES)
+    parser = add_command(commands, "train", "Train a LoRA or an embedding on a folder of images.", run, _EXAMPLES)
     parser.add_argument("dataset", metavar="DIR", nargs="?", help="images and captions; not with --resume")
     parser.add_argument("-m", "--model", metavar="MODEL", help="the model that learns: an id or a path")
     parser.add_argument("-o", "--output", metavar="NAME", type=Path, required=True, help="the file to write")

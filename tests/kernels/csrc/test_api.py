@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mezzotint_kernels.abi import ABI_VERSION, AttentionArgs, AttentionPlanStruct, DeviceStruct, Status
+from mezzotint_kernels.abi import ABI_VERSION, AttentionArgs, AttentionPlanStruct, DeviceStruct, Dropout, Status
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -72,6 +72,8 @@ def test_a_plan_names_the_kernel_and_its_workspace(plan, stand_in, args):
         ({"out": None}, "out is null"),
         ({"flags": 0x14}, "flags are 0x14: this library knows 0x3"),
         ({"dtype": 3}, "dtype is 3"),
+        ({"dropout": Dropout(kept=257)}, "dropout keeps 257 of 256, and its reserved number is 0"),
+        ({"dropout": Dropout(kept=256, reserved=1)}, "its reserved number is 1: give at most 256, and 0"),
         ({"bias": NOWHERE, "bias_dtype": 1}, "bias_dtype is 1: give 2 (float32) or 0"),
         ({"batch": -1}, "batch is -1: give 0 or more"),
         ({"heads": 0}, "heads is 0: give 1 or more"),
@@ -202,7 +204,7 @@ def test_a_struct_of_another_version_is_told_so_and_not_read(forward, plan, libr
     for status, said in (forward(other), plan(other)[::2]):
         assert status == Status.ABI_MISMATCH
         assert said.startswith(
-            f"args has {other.size} bytes of version {other.abi}, and this library (0.1.0) takes 288"
+            f"args has {other.size} bytes of version {other.abi}, and this library (0.1.0) takes 312"
         )
     struct = AttentionPlanStruct()
     for name, value in change.items():

@@ -6,7 +6,7 @@ import threading
 import pytest
 from attention_arguments import attention_args
 
-from mezzotint_kernels.abi import AttentionPlanStruct, Status
+from mezzotint_kernels.abi import AttentionPlanStruct, Dropout, Status
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -40,9 +40,18 @@ def test_other_tensors_of_one_kind_are_not_planned_anew(forward, planned, stand_
     assert (stand_in.plans, stand_in.launches) == (1, 3)
 
 
+def test_other_random_numbers_are_not_planned_anew(forward, stand_in):
+    for seed in range(3):
+        args = attention_args()
+        args.dropout = Dropout(kept=200, seed=seed, offset=1000 * seed)
+        assert forward(args) == Status.OK
+    assert (stand_in.plans, stand_in.launches) == (1, 3)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
+        {"dropout": Dropout(kept=200)},
         {"nq": 50},
         {"nk": 50},
         {"batch": 1},

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from attention_arguments import backward_args
 from launch_cases import DEVICE, STREAM, WELL, WORKSPACE
+from launch_expected import dropout_told
 from stub_cuda import CARDS, differences
 
 from mezzotint_kernels.abi import AttentionFlags, Dtype, Status
@@ -66,6 +67,7 @@ def expected(cuda, args, card):
         "rows": args.workspace,
         "sums": (args.workspace or 0) + divide_up(rows * padded * 8, 256) * 256 or None,
         "sum_size": rows * args.nq * args.head_dim,
+        "dropout": dropout_told(args),
     }
     sums = chosen.splits if ordered else 1
     assert args.workspace_bytes == divide_up(rows * padded * 8, 256) * 256 + sums * told["sum_size"] * 4

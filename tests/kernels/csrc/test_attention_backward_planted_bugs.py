@@ -67,7 +67,7 @@ BUGS = {
         file=KERNEL, text="place, first_key, params.scale);", becomes="place, first_key, 1);", problems=PLAIN
     ),
     "values' gradients with the scale": Bug(
-        file=KERNEL, text="place, first_key, 1);", becomes="place, first_key, params.scale);", problems=PLAIN
+        file=KERNEL, text="place, first_key, kept);", becomes="place, first_key, kept * params.scale);", problems=PLAIN
     ),
     "queries' gradients without the scale": Bug(
         file=ROWS, text="sums[2 * word] * params.scale,", becomes="sums[2 * word],", problems=PLAIN

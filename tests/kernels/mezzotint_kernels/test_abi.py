@@ -11,6 +11,7 @@ from mezzotint_kernels import abi
 pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 
 STRUCTS = {
+    "MztDropout": abi.Dropout,
     "MztAttentionArgs": abi.AttentionArgs,
     "MztAttentionBackwardArgs": abi.AttentionBackwardArgs,
     "MztAttentionPlan": abi.AttentionPlanStruct,
@@ -92,6 +93,8 @@ def test_no_number_is_left_out(header):
 
 
 def test_structs_are_made_with_their_size_and_version():
-    for struct in STRUCTS.values():
+    for name, struct in STRUCTS.items():
+        if name == "MztDropout":  # a part of others
+            continue
         made = struct()
         assert (made.size, made.abi) == (ctypes.sizeof(struct), abi.ABI_VERSION)

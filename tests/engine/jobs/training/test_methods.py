@@ -56,6 +56,19 @@ def test_a_training_is_paused_found_and_gone_on_with(request_for, tiny_pixart_fo
     assert (done.step, done.paused_lora) == (2, None) and len(done.epochs) == 2
 
 
+def test_a_pause_during_the_samples_of_an_epoch_loses_no_step(request_for, runs):
+    events, request = [], request_for("starter-dit", prompts=("a zibble",))
+
+    def stop():
+        return any(isinstance(event, TrainingStep) for event in events)
+
+    with pytest.raises(Cancelled):
+        train(TrainingJob(request=request), Catalog.standard(), events.append, stop)
+    (paused,) = runs()
+    assert [(one.step, one.samples) for one in paused.epochs] == [(1, ())] and len(paused.base_samples) == 1
+    assert (Path(paused.folder) / "state.safetensors").is_file() and paused.paused_lora is not None
+
+
 @pytest.mark.parametrize("job", [TrainingJob(), TrainingJob(resume="relative")])
 def test_a_job_that_is_none_is_refused(job):
     with pytest.raises(UsageError):

@@ -1,13 +1,16 @@
 """Complete trainings of every kind of adapter: a resumed one writes the same file, which generation reads."""
 
+from functools import partial
+
 import pytest
 from flow_parity import ours
 from safetensors.torch import load_file
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.errors import Cancelled
+from mezzotint.jobs.training import samples
 from mezzotint.jobs.training.run import TrainingRun
-from mezzotint.protocol import LoraRef, ModelRef
+from mezzotint.protocol import LoraRef, ModelRef, Sampling, Stage
 from mezzotint.training_protocol import EpochSaved, TrainingRequest, TrainingSettings, TrainingStep
 
 STEPS = 4
@@ -20,7 +23,8 @@ KINDS = {
 
 
 @pytest.fixture(params=KINDS)
-def request_of(request, pictures, tiny_sdxl_folder, tmp_path):
+def request_of(request, pictures, tiny_sdxl_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(samples, "Stage", partial(Stage, width=64, height=64, sampling=Sampling(steps=2)))
     settings = TrainingSettings(
         **{"steps": STEPS, "epochs": 2, "batch": 2, "resolution": 64, "regularization": 0, "rate": 1e-2, "rank": None}
         | KINDS[request.param]
