@@ -57,6 +57,13 @@ class DeviceLost(MezzotintError):
     exit_code = 86
 
 
+class ProcessLost(MezzotintError):
+    """Another process of the same work has ended; its own error says why."""
+
+    kind = "process_lost"
+    exit_code = 87
+
+
 class StorageError(MezzotintError):
     """A file or folder that cannot be read or written."""
 

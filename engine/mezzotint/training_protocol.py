@@ -10,10 +10,13 @@ AdapterKind = Literal["lora", "dora", "lokr", "embedding"]
 TrainedLayers = Literal["attention", "all"]
 LossWeighting = Literal["none", "min-snr", "debiased"]
 NoiseLevelChoice = Literal["uniform", "logit-normal"]
-OptimizerName = Literal["adamw", "adamw-8bit", "adafactor", "lion"]
+OptimizerName = Literal[
+    "adamw", "adamw-8bit", "adamw-8bit-paged", "adamw-4bit", "adafactor", "lion", "prodigy", "schedule-free"
+]
 RateSchedule = Literal["constant", "cosine"]
 Checkpointing = Literal["none", "blocks"]
 BaseQuantization = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
+Shard = Literal["none", "optimizer", "gradients", "parameters"]
 TrainingDtype = Literal["auto", "float32", "bfloat16", "float16"]
 TrainingAttention = Literal["auto", "flash", "sdpa", "reference"]
 
@@ -46,6 +49,8 @@ class TrainingSettings:
     dtype: TrainingDtype = "auto"
     attention: TrainingAttention = "auto"
     device: str = "auto"
+    devices: tuple[str, ...] = ()  # several: one process on each
+    shard: Shard = "none"  # what is split over the devices; each includes those before
     seed: int = 0
     epochs: int = 10  # LoRAs saved during training, at equal distances
     flip: bool = False

@@ -16,6 +16,7 @@ from mezzotint.protocol import ModelRef
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
+from mezzotint.training.distributed import ALONE, Processes
 from mezzotint.training.objective import objective_of
 from mezzotint.training.trainer import Rates, TrainedImage, Trainer
 
@@ -73,12 +74,12 @@ class TinyTraining:
         choices |= dict.fromkeys(encoders, LayerChoice(rank=rank, alpha=chosen.alpha))
         return NetworkAdapter(self.model.networks, choices, **how)
 
-    def trainer(self, adapter: Any = None, *, rank: int = 4, **rates: Any) -> Trainer:
+    def trainer(self, adapter: Any = None, *, rank: int = 4, processes: Processes = ALONE, **rates: Any) -> Trainer:
         """A trainer of an adapter, or of fresh LoRAs."""
         objective = objective_of(self.family, self.model.sources, SIDE, SIDE, levels="uniform", weighting="min-snr")
         usual = {"steps": 20, "peak": 1e-2, "schedule": "constant", "optimizer": "adamw"}
         adapter = self.adapter(rank=rank) if adapter is None else adapter
-        return Trainer(self.family, self.model, objective, adapter, Rates(**usual | rates))
+        return Trainer(self.family, self.model, objective, adapter, Rates(**usual | rates), processes)
 
     def batch(self, number: int, size: int = 4) -> list[TrainedImage]:
         """A batch of the images, in turn."""

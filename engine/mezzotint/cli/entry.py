@@ -52,6 +52,7 @@ def _do(words: list[str], context: Context) -> int:
         arguments = make_parser(command).parse_args(words)
     except SystemExit as end:  # argparse has printed the help or the version
         return int(end.code or 0)
+    arguments.words = words
     context.terminal.quiet = getattr(arguments, "quiet", False)
     return int(arguments.run(arguments, context))
 

@@ -1,6 +1,9 @@
 """`mezzotint train`: train a LoRA or an embedding on a folder of images."""
 
 import argparse
+import os
+import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -21,6 +24,7 @@ from mezzotint.training_protocol import (
     OptimizerName,
     Preparing,
     RateSchedule,
+    Shard,
     TrainedLayers,
     TrainingAttention,
     TrainingDtype,
@@ -43,6 +47,7 @@ _EXAMPLES = """\
   mezzotint train photos -m sdxl-base -o loras/aunt-mary --trigger "aunt mary" --word woman --dry-run
   mezzotint train photos --from loras/aunt-mary.safetensors -o loras/aunt-mary-2 --seed 1
   mezzotint train --resume -o loras/aunt-mary
+  mezzotint train photos -m sdxl-base -o loras/aunt-mary --devices 0,1 --batch 4
 
 The folder holds images, each with its caption in a text file of the same name. Beside NAME.safetensors, the folder
 NAME.training keeps everything else: the LoRA of each epoch, samples, the loss, and the state. Ctrl+C pauses.
@@ -145,6 +150,15 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dtype", choices=get_args(TrainingDtype), default="auto", help="default: auto")
     group.add_argument("--attention", choices=get_args(TrainingAttention), default="auto", help="default: auto")
     group.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
+    group.add_argument(
+        "--devices", metavar="LIST", type=_names, default=(), help="several, each with its share of a batch: 0,1"
+    )
+    group.add_argument(
+        "--shard",
+        choices=get_args(Shard),
+        default="none",
+        help="what is split over the devices, each with those before it (default: none)",
+    )
     group.add_argument("--seed", type=integer(0, 2**32 - 1, 7), metavar="N", default=0, help="default: 0")
     group.add_argument("--epochs", type=integer(1, 1000, 10), metavar="N", default=10, help="LoRAs saved on the way")
     group.add_argument("--flip", action="store_true", help="also train on mirrored images")
@@ -171,20 +185,41 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError("must be names or numbers with commas between them: 0,1")
+    return names
+
+
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Check the images, or train."""
+    """Check the images, or train: on several devices in a process for each, which run this very command."""
+    request = _resumed(arguments) if arguments.resume else _request(arguments, context)
+    if len(request.settings.devices) > 1 and "WORLD_SIZE" not in os.environ and not arguments.dry_run:
+        from mezzotint.jobs.training.launcher import launch
+
+        command = [sys.executable, "-P", "-m", "mezzotint", *arguments.words]
+        return launch(command, len(request.settings.devices))
+    return _train(request, arguments, context)
+
+
+def _train(request: TrainingRequest, arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint.jobs.training.preparing import prepare
     from mezzotint.jobs.training.run import TrainingRun
+    from mezzotint.training.distributed import Processes
 
-    catalog = context.make_catalog(arguments.models_folder)
-    request = _resumed(arguments) if arguments.resume else _request(arguments, context)
+    catalog, stops = context.make_catalog(arguments.models_folder), context.interrupt.stop_requested
     if arguments.dry_run:
-        _show(prepare(request, catalog, lambda _: None, context.interrupt.stop_requested), arguments, context)
+        _show(prepare(request, catalog, lambda _: None, stops), arguments, context)
+        return 0
+    processes, options = Processes.of_environment(), {"resume": arguments.resume}
+    options["accept_changes"] = arguments.accept_changes
+    if not processes.is_first:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first decides when all stop
+        TrainingRun(request, catalog, lambda _: None, stops, processes).run(**options)
         return 0
     with _Reporter(context, is_json=arguments.json) as reporter:
-        training = TrainingRun(request, catalog, reporter.on_event, context.interrupt.stop_requested)
-        result = training.run(resume=arguments.resume, accept_changes=arguments.accept_changes)
-        reporter.finish(result)
+        reporter.finish(TrainingRun(request, catalog, reporter.on_event, stops, processes).run(**options))
     return 0
 
 

@@ -38,6 +38,7 @@ _PER_IMAGE, _LEAST_STEPS, _MOST_STEPS = 100, 500, 3000
 _MOST_REGULARIZATION = 32
 _TEXT_SHARE = 0.1  # of the learning rate, for text encoders: 1e-5 beside 1e-4, as kohya's documents advise
 _EMBEDDING_RATE = 2e-3  # what diffusers' example comes to: 5e-4, scaled by four accumulated batches
+_PRODIGY_RATE = 1.0  # a factor of the rate that Prodigy finds itself
 
 
 def preset_of(sources: ModelSources) -> Preset:
@@ -74,21 +75,27 @@ class Resolved:
     regularization: int
 
 
-def resolved(settings: TrainingSettings, preset: Preset, *, images: int, side: int) -> Resolved:
+def _usual_rate(settings: TrainingSettings, preset: Preset) -> float:
+    if settings.optimizer == "prodigy":
+        return _PRODIGY_RATE
+    return _EMBEDDING_RATE if settings.kind == "embedding" else preset.rate
+
+
+def resolved(settings: TrainingSettings, preset: Preset, *, images: int, side: int, processes: int = 1) -> Resolved:
     """Fill in what the settings leave open; `side`: the model's own image size. Raises UsageError for bad values."""
     steps = settings.steps or preset.steps or min(max(images * _PER_IMAGE, _LEAST_STEPS), _MOST_STEPS)
     rank = settings.rank or preset.rank
     usual = min(images, _MOST_REGULARIZATION) if preset.regularization is None else preset.regularization
     if settings.kind == "embedding":  # nothing is forgotten: the networks stay as they are
         usual = 0
-    rate = settings.rate or (_EMBEDDING_RATE if settings.kind == "embedding" else preset.rate)
+    rate = settings.rate or _usual_rate(settings, preset)
     found = Resolved(
         steps=steps,
         rank=rank,
         alpha=rank if settings.alpha is None else settings.alpha,
         rate=rate,
         text_rate=settings.text_rate or rate * _TEXT_SHARE,
-        batch=settings.batch or preset.batch,
+        batch=settings.batch or max(preset.batch, processes),
         resolution=settings.resolution or side,
         levels=settings.levels or preset.levels,
         weighting=settings.weighting or preset.weighting,
@@ -112,4 +119,6 @@ def resolved(settings: TrainingSettings, preset: Preset, *, images: int, side: i
     ):
         if not low <= value <= high:
             raise UsageError(f"{name} is {value:g}; it must be {low:g} to {high:g}")
+    if settings.optimizer == "schedule-free" and (settings.ema or settings.schedule != "constant"):
+        raise UsageError("schedule-free averages the weights in place of a schedule: leave --ema and --schedule out")
     return found

@@ -2,7 +2,8 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import MezzotintError, ModelRefused
 from mezzotint.families.family import Conditioning, Family, LoadedModel
 from mezzotint.families.text.conditionings import moved, shape_of
 from mezzotint.training.adapters.adapter import Adapter
+from mezzotint.training.averages import MovingAverage, evaluated
+from mezzotint.training.distributed import ALONE, Processes, whole
 from mezzotint.training.objective import Objective
-from mezzotint.training.optimizers import build_optimizer
-from mezzotint.training.state import load_state, optimizer_state, restore_optimizer, save_state
-from mezzotint.training_protocol import OptimizerName, RateSchedule
+from mezzotint.training.optimizers import set_rate
+from mezzotint.training.sharding import spread
+from mezzotint.training.state import load_state, save_state
+from mezzotint.training_protocol import OptimizerName, RateSchedule, Shard
 
 _CLIP = 1.0  # norm of the gradients
 _WARM_UP = 0.05  # share of the steps
@@ -49,6 +53,7 @@ class Rates:
     ema: float = 0.0
     accumulate: int = 1
     seed: int = 0
+    shard: Shard = "none"
 
     def at(self, step: int) -> float:
         """Learning rate of a step, from 0: a linear warm-up, then constant or a cosine down to a tenth."""
@@ -61,6 +66,16 @@ class Rates:
         return self.peak * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * along)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pass:
+    """Images of equal shape that go through the network together."""
+
+    images: list[TrainedImage]
+    noise: Tensor
+    levels: Tensor
+    weight: float  # of each image's loss
+
+
 BatchAt = Callable[[int], Sequence[TrainedImage]]  # by number of the batch, from 0
 
 
@@ -68,22 +83,32 @@ class Trainer:
     """An adapter, its optimizer and its average; `step` is the number of steps taken."""
 
     def __init__(
-        self, family: Family, model: LoadedModel, objective: Objective, adapter: Adapter, rates: Rates
+        self,
+        family: Family,
+        model: LoadedModel,
+        objective: Objective,
+        adapter: Adapter,
+        rates: Rates,
+        processes: Processes = ALONE,
     ) -> None:
         self._family, self._model, self._objective = family, model, objective
-        self.adapter, self.rates, self.step = adapter, rates, 0
-        self._optimizer = build_optimizer(rates.optimizer, adapter.groups(), rates.peak)
+        self.adapter, self.rates, self.step, self._processes = adapter, rates, 0, processes
+        network = model.networks[family.denoiser_component]
+        self._devices = spread(rates.shard, processes, adapter, network, model.device)
+        self._optimizer = self._devices.optimizer(rates.optimizer, rates.peak)
         self._scaler = torch.amp.GradScaler(model.device.type, enabled=model.dtype == torch.float16)
-        self._averages = [each.detach().clone() for each in adapter.parameters()] if rates.ema else []
+        self._average = MovingAverage(adapter.parameters(), rates.ema) if rates.ema else None
 
     def train_step(self, batch_at: BatchAt) -> float:
         """Take an optimizer step; returns the mean loss. Raises MezzotintError if that is not finite."""
-        total = 0.0
+        end, total = (self.step + 1) * self.rates.accumulate, 0.0
         with self.adapter.attached():
-            for part in range(self.rates.accumulate):
-                number = self.step * self.rates.accumulate + part
-                total += self._accumulate(batch_at(number), _generator(self.rates.seed, "step", number))
-        loss = total / self.rates.accumulate
+            for number in range(self.step * self.rates.accumulate, end):
+                passes = self._passes(batch_at(number), number)
+                for each in passes:
+                    with self._devices.exchanging(is_last=number == end - 1 and each is passes[-1]):
+                        total += self._accumulate(each)
+        loss = self._processes.total(total) / self.rates.accumulate
         if not math.isfinite(loss):
             raise MezzotintError(
                 f"the loss of step {self.step + 1} is {loss}: training stopped before it spoils the LoRA; lower the "
@@ -103,55 +128,79 @@ class Trainer:
                 total += float(self._losses([image] * _VALIDATION_LEVELS, noise, levels).mean())
         return total / len(images)
 
-    def averaged(self) -> "_Swapped":
-        """Context manager: the parameters are their moving average, if there is one."""
-        return _Swapped(self.adapter.parameters(), self._averages)
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Context manager: the parameters are as they are to be used: whole, and their average if one is kept."""
+        average: AbstractContextManager[None] = nullcontext()
+        if self._average is not None:
+            average = self._average.applied()
+        elif self.rates.optimizer == "schedule-free":
+            average = evaluated(self._optimizer, self.adapter.parameters())
+        with average, self._devices.gathered():
+            yield
 
     def save(self, path: Path, numbers: dict[str, Any]) -> None:
-        """Write everything needed to go on."""
-        tensors, states = optimizer_state(self._optimizer)
-        names = list(self.adapter.named())
-        tensors |= {f"parameter.{name}": value for name, value in self.adapter.named().items()}
-        tensors |= {f"average.{name}": value for name, value in zip(names, self._averages, strict=False)}
+        """Write everything needed to go on; the first process does, with the help of the others."""
+        tensors, states = self._devices.state(self._optimizer)
+        named = self.adapter.named()
+        tensors |= {f"parameter.{name}": whole(value) for name, value in named.items()}
+        if self._average is not None:
+            averages = zip(named, self._average.values, strict=True)
+            tensors |= {f"average.{name}": whole(value) for name, value in averages}
         if self._scaler.is_enabled():
             states["scaler"] = self._scaler.state_dict()
-        save_state(path, tensors, {**numbers, **states, "step": self.step})
+        if self._processes.is_first:
+            save_state(path, tensors, {**numbers, **states, "step": self.step})
 
     def restore(self, path: Path) -> dict[str, Any]:
         """Go on from what `save` wrote; returns its numbers. Raises ModelRefused for the state of another training."""
-        from mezzotint.errors import ModelRefused
-
         tensors, numbers = load_state(path)
         named = self.adapter.named()
         shapes = {name: tensors.get(f"parameter.{name}") for name in named}
         if any(each is None or each.shape != named[name].shape for name, each in shapes.items()):
             raise ModelRefused(f"{path}: the state of a training with other layers or another rank")
         for place, (name, parameter) in enumerate(named.items()):
-            parameter.data.copy_(tensors[f"parameter.{name}"])
-            if self._averages:
-                self._averages[place].copy_(tensors[f"average.{name}"])
-        restore_optimizer(self._optimizer, tensors, numbers)
+            self._devices.set(parameter, tensors[f"parameter.{name}"])
+            if self._average is not None:
+                self._devices.set(self._average.values[place], tensors[f"average.{name}"])
+        self._devices.restore(self._optimizer, (tensors, numbers))
         if "scaler" in numbers:
             self._scaler.load_state_dict(numbers["scaler"])
         self.step = int(numbers["step"])
         return numbers
 
-    def _accumulate(self, batch: Sequence[TrainedImage], generator: torch.Generator) -> float:
-        """Add the gradients of a batch's mean loss, one pass for each shape; returns the loss."""
+    def _passes(self, batch: Sequence[TrainedImage], number: int) -> list[_Pass]:
+        """This process's share of a batch, one pass for each shape, as many in every process.
+
+        Noise is drawn for the whole batch, so that it does not depend on how many processes there are.
+        """
+        generator = _generator(self.rates.seed, "step", number)
         levels = self._objective.draw(len(batch), generator)
         noise = [torch.randn(image.latents.shape, generator=generator) for image in batch]
         groups: dict[Hashable, list[int]] = {}
         for place, image in enumerate(batch):
             groups.setdefault(image.shape, []).append(place)
-        total = 0.0
-        for places in groups.values():
-            losses = self._losses(
-                [batch[place] for place in places], torch.stack([noise[place] for place in places]), levels[places]
+        passes: list[_Pass] = []
+        for turn, group in enumerate(groups.values()):
+            own = self._processes.share(group, number + turn)
+            places = own or group[:1]  # with a weight of 0, for the others wait for this process
+            passes.append(
+                _Pass(
+                    images=[batch[place] for place in places],
+                    noise=torch.stack([noise[place] for place in places]),
+                    levels=levels[places],
+                    weight=1 / len(batch) if own else 0.0,
+                )
             )
-            loss = losses.sum() / len(batch)
-            self._scaler.scale(loss / self.rates.accumulate).backward()  # type: ignore[no-untyped-call]
-            total += float(loss.detach())
-        return total
+        return passes
+
+    def _accumulate(self, each: _Pass) -> float:
+        """Add the gradients of a pass to those of the step; returns its part of the loss."""
+        losses = self._devices.run(lambda: self._losses(each.images, each.noise, each.levels))
+        loss = losses.sum() * each.weight
+        share = self._processes.count / self.rates.accumulate  # the processes' gradients are averaged, not added up
+        self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach())
 
     def _losses(self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor) -> Tensor:
         """Loss of each image; all of the same shape."""
@@ -168,34 +217,13 @@ class Trainer:
         parameters = self.adapter.parameters()
         self._scaler.unscale_(self._optimizer)
         nn.utils.clip_grad_norm_(parameters, _CLIP)
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.rates.at(self.step) * group["share"]
+        set_rate(self._optimizer, self.rates.at(self.step))
         self._scaler.step(self._optimizer)
         self._scaler.update()
         self._optimizer.zero_grad(set_to_none=True)
         self.step += 1
-        if self._averages:
-            keep = min(self.rates.ema, self.step / (self.step + 10))
-            with torch.no_grad():
-                torch._foreach_lerp_(self._averages, [each.detach() for each in parameters], 1 - keep)
-
-
-class _Swapped:
-    """Exchanges parameters and their averages while it is entered."""
-
-    def __init__(self, parameters: list[Tensor], averages: list[Tensor]) -> None:
-        self._pairs = list(zip(parameters, averages, strict=False))
-
-    def __enter__(self) -> None:
-        self._exchange()
-
-    def __exit__(self, *_: object) -> None:
-        self._exchange()
-
-    def _exchange(self) -> None:
-        for place, (parameter, other) in enumerate(self._pairs):
-            self._pairs[place] = (parameter, parameter.data)
-            parameter.data = other
+        if self._average is not None:
+            self._average.update(self.step)
 
 
 def _generator(seed: int, what: str, number: int) -> torch.Generator:

@@ -29,3 +29,20 @@ def test_what_is_asked_for_comes_first():
 def test_values_that_cannot_be(settings):
     with pytest.raises(UsageError, match="it must be"):
         resolved(replace(TrainingSettings(), **settings), Preset(), images=9, side=1024)
+
+
+def values(**settings):
+    return resolved(TrainingSettings(**settings), Preset(rate=1e-4), images=10, side=512)
+
+
+def test_prodigy_finds_its_rate_itself():
+    assert values().rate == 1e-4
+    assert values(optimizer="prodigy").rate == 1.0
+    assert values(optimizer="prodigy", rate=0.5).rate == 0.5
+
+
+@pytest.mark.parametrize("also", [{"ema": 0.99}, {"schedule": "cosine"}])
+def test_schedule_free_takes_no_other_average_and_no_schedule(also):
+    assert values(optimizer="schedule-free").rate == 1e-4
+    with pytest.raises(UsageError, match="leave --ema and --schedule out"):
+        values(optimizer="schedule-free", **also)

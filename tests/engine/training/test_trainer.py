@@ -2,14 +2,11 @@
 
 import pytest
 import torch
+from optimizer_cases import OPTIMIZERS
 from tiny_training import TinyTraining
 
 from mezzotint.errors import MezzotintError, ModelRefused
-from mezzotint.training.adapters.adapter import Group
-from mezzotint.training.optimizers import build_optimizer
 from mezzotint.training.trainer import Rates
-
-OPTIMIZERS = ("adamw", "adafactor", "adamw-8bit", "lion")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +43,10 @@ def test_a_unet_learns_too(tiny_sdxl_folder):
 @pytest.mark.parametrize("ema", [0.0, 0.9])
 def test_a_resumed_training_is_the_same_to_the_bit(tiny, tmp_path, optimizer, ema):
     whole = tiny.trainer(optimizer=optimizer, ema=ema)
-    for _ in range(6):
+    for _ in range(3):
+        whole.train_step(tiny.batch)
+    whole.validation_loss(lambda: tiny.images[:1])  # leaves no trace
+    for _ in range(3):
         whole.train_step(tiny.batch)
     first = tiny.trainer(optimizer=optimizer, ema=ema)
     for _ in range(3):
@@ -124,12 +124,3 @@ def test_rates_rise_stay_and_fall():
     assert rates.at(99) == pytest.approx(0.1, abs=0.01)
     constant = Rates(steps=100, peak=1.0, schedule="constant", optimizer="adamw")
     assert constant.at(99) == 1.0
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_every_optimizer_steps(optimizer):
-    parameter = torch.nn.Parameter(torch.ones(64, 64))
-    built = build_optimizer(optimizer, [Group(parameters=[parameter])], 1e-2)
-    parameter.square().sum().backward()
-    built.step()
-    assert float(parameter.detach().mean()) < 1

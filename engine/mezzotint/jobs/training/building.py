@@ -1,13 +1,15 @@
 """The trainer of a prepared training: the denoiser and what is trained beside it, in memory."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.loading.networks import load_components
 from mezzotint.jobs.training.preparing import Prepared
 from mezzotint.protocol import IsCancelled
 from mezzotint.training.adapters.building import build_adapter, trains_text
-from mezzotint.training.encoding import Encoders
+from mezzotint.training.distributed import Processes
+from mezzotint.training.encoding import CPU, Encoders
 from mezzotint.training.objective import Objective, objective_of
 from mezzotint.training.trainer import Rates, Trainer
 
@@ -18,6 +20,7 @@ def build_trainer(
     encoders: Encoders,
     on_bytes: Callable[[int, int], None],
     cancelled: IsCancelled,
+    processes: Processes,
 ) -> Trainer:
     """Load the denoiser, and text encoders if captions are encoded in each step; `on_bytes`: done, and all."""
     family, settings = prepared.model.family, prepared.request.settings
@@ -33,8 +36,9 @@ def build_trainer(
         ema=settings.ema,
         accumulate=settings.accumulate,
         seed=settings.seed,
+        shard=settings.shard,
     )
-    return Trainer(family, model, _objective(prepared), adapter, rates)
+    return Trainer(family, model, _objective(prepared), adapter, rates, processes)
 
 
 def _load_denoiser(
@@ -48,7 +52,9 @@ def _load_denoiser(
         done += some
         on_bytes(min(done, total), total)
 
-    load_components(model, [name], on_bytes=count, cancelled=cancelled)
+    splits = prepared.request.settings.shard == "parameters"  # from RAM, by blocks: the whole may not fit on the device
+    place = replace(model, device=CPU) if splits else model
+    load_components(place, [name], on_bytes=count, cancelled=cancelled)
     network = model.networks[name]
     network.requires_grad_(False)
     checkpointing = prepared.request.settings.checkpointing

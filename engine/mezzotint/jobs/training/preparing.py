@@ -14,13 +14,15 @@ from mezzotint.families.lora.dialects import DIALECTS
 from mezzotint.families.model_sources import sources_of
 from mezzotint.jobs.training.data import Feed, Geometry
 from mezzotint.protocol import DeviceInfo, IsCancelled, ModelRef
-from mezzotint.training.adapters.building import check_adapter
+from mezzotint.training.adapters.building import check_adapter, trains_text
 from mezzotint.training.dataset.captions import CaptionOptions
 from mezzotint.training.dataset.checking import DatasetReport, check
 from mezzotint.training.dataset.reading import read_dataset
 from mezzotint.training.dataset.records import Dataset, TrainingImage
+from mezzotint.training.distributed import ALONE, Processes
 from mezzotint.training.presets import Resolved, preset_of, resolved
-from mezzotint.training_protocol import Preparing, TrainingEvent, TrainingRequest
+from mezzotint.training.sharding import check_sharding
+from mezzotint.training_protocol import Preparing, TrainingEvent, TrainingRequest, TrainingSettings
 
 OnEvent = Callable[[TrainingEvent], None]
 
@@ -75,10 +77,16 @@ class Prepared:
         )
 
 
-def prepare(request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cancelled: IsCancelled) -> Prepared:
+def prepare(
+    request: TrainingRequest,
+    catalog: Catalog,
+    on_event: OnEvent,
+    cancelled: IsCancelled,
+    processes: Processes = ALONE,
+) -> Prepared:
     """Read and check everything; raises UsageError for what cannot be trained, with all errors of the dataset."""
     _check_name(request)
-    model = _model(request, catalog)
+    model = _model(request, catalog, processes)
     preset = preset_of(model.sources)
     check_adapter(request, model.family)
     if request.settings.kind == "embedding":
@@ -89,13 +97,22 @@ def prepare(request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cance
         on_images=lambda done, total: on_event(Preparing(phase="dataset", done=done, total=total)),
     )
     own = sum(not each.regularization for each in dataset.images)
-    values = resolved(request.settings, preset, images=own, side=model.side)
+    settings, count = request.settings, max(processes.count, len(request.settings.devices))
+    values = resolved(settings, preset, images=own, side=model.side, processes=count)
+    check_sharding(
+        settings.shard,
+        count,
+        batch=values.batch,
+        optimizer=settings.optimizer,
+        dtype=model.dtype,
+        quantized=settings.quantization != "none",
+        trains_text=trains_text(settings),
+    )
     multiple = multiple_of(model.family, model.sources)
     report = check(dataset, resolution=values.resolution, multiple=multiple)
     if not report.is_trainable:
         reasons = [problem.message for problem in report.problems if problem.severity == "error"]
         raise UsageError(f"{plain(request.dataset, 300)}: {'; '.join(reasons[:3])}")
-    settings = request.settings
     return Prepared(
         request=request,
         model=model,
@@ -139,9 +156,23 @@ def multiple_of(family: Family, sources: ModelSources) -> int:
     return max(family.multiple(sources), sources.vae_factor)
 
 
-def _model(request: TrainingRequest, catalog: Catalog) -> TrainedModel:
+def device_of(settings: TrainingSettings, processes: Processes) -> DeviceInfo:
+    """The device of this process; raises UsageError or NoDevice if there is none for it."""
+    available = machine.devices()
+    best, place = available[0].id.partition(":")[0], processes.local_rank
+    name = settings.device
+    if settings.devices:
+        if place >= len(settings.devices):
+            raise UsageError(f"there are more processes on this machine than devices: {', '.join(settings.devices)}")
+        name = settings.devices[place]
+    elif name == "auto" and processes.count > 1 and best != "cpu":
+        name = str(place)
+    return machine.choose_device(f"{best}:{name}" if name.isdecimal() else name, available)
+
+
+def _model(request: TrainingRequest, catalog: Catalog, processes: Processes) -> TrainedModel:
     found, sources = trainable(request.model, catalog)
-    device = machine.choose_device(request.settings.device, machine.devices())
+    device = device_of(request.settings, processes)
     dtype = machine.choose_dtype(request.settings.dtype, device)
     return TrainedModel(
         found=found, sources=sources, family=family_of(found.detected.family), device=device, dtype=dtype

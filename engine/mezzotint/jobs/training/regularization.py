@@ -77,6 +77,11 @@ def made_by_the_model(
                     raise MezzotintError(f"regularization images cannot be made: {outcome.failure.message}")
     for number in range(count):
         _path(folder, number).with_suffix(".txt").write_text(prompts[number % len(prompts)], encoding="utf-8")
+    return images_in(folder, cancelled)
+
+
+def images_in(folder: Path, cancelled: IsCancelled) -> tuple[TrainingImage, ...]:
+    """The images that have been made."""
     made = read_dataset(folder.parent, cancelled=cancelled)
     return tuple(each for each in made.images if each.regularization)
 
@@ -86,7 +91,7 @@ def _request(prepared: Prepared, prompts: list[str], folder: Path, number: int) 
     return GenerateRequest(
         prompt=prompts[number % len(prompts)],
         seed=request.settings.seed + number,
-        device=request.settings.device,
+        device=prepared.model.device.id,
         cascade=Cascade(stages=(Stage(model=request.model, width=side, height=side),)),
         output=Output(path=str(_path(folder, number))),
     )

@@ -12,7 +12,7 @@ import torch
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import decode, encode
-from mezzotint.errors import Busy, Cancelled, DatasetChanged
+from mezzotint.errors import Busy, Cancelled, DatasetChanged, UsageError
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.lora.description import Description
@@ -23,15 +23,17 @@ from mezzotint.jobs.training.building import build_trainer
 from mezzotint.jobs.training.data import Feed, untouched
 from mezzotint.jobs.training.encoded import EncodedImages
 from mezzotint.jobs.training.folder import RunFolder
-from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, prepare
+from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, device_of, prepare
 from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
-from mezzotint.jobs.training.regularization import made_by_the_model
+from mezzotint.jobs.training.regularization import images_in, made_by_the_model
 from mezzotint.jobs.training.samples import Sampler
 from mezzotint.machine import PeakMemory
 from mezzotint.protocol import IsCancelled
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.adapters.building import trains_text
+from mezzotint.training.dataset.records import TrainingImage
+from mezzotint.training.distributed import ALONE, Processes
 from mezzotint.training.encoding import Encoders
 from mezzotint.training.trainer import TrainedImage, Trainer
 from mezzotint.training_protocol import (
@@ -51,8 +53,16 @@ _SAMPLE_SEED = 1
 class TrainingRun:
     """One training."""
 
-    def __init__(self, request: TrainingRequest, catalog: Catalog, on_event: OnEvent, cancelled: IsCancelled) -> None:
-        self._catalog, self._on_event, self._cancelled = catalog, on_event, cancelled
+    def __init__(
+        self,
+        request: TrainingRequest,
+        catalog: Catalog,
+        on_event: OnEvent,
+        cancelled: IsCancelled,
+        processes: Processes = ALONE,
+    ) -> None:
+        self._catalog, self._cancelled, self._processes = catalog, cancelled, processes
+        self._on_event: OnEvent = on_event if processes.is_first else lambda _: None
         self._request, self._folder = request, RunFolder.of(request)
         self._lora = Path(request.output) / f"{request.name}.safetensors"
         self._saved: list[EpochSaved] = []
@@ -65,6 +75,15 @@ class TrainingRun:
 
         `accept_changes`: go on although the dataset has changed.
         """
+        if len(self._request.settings.devices) > 1 and self._processes.count == 1:
+            raise UsageError("several devices need a process for each: start it by `mezzotint train` or torchrun")
+        with self._processes.joined(torch.device(device_of(self._request.settings, self._processes).id)):
+            if self._processes.is_first:
+                return self._leased(resume=resume, accept_changes=accept_changes)
+            self._processes.wait()  # until the first has prepared everything
+            return self._run(resume=resume, accept_changes=accept_changes)
+
+    def _leased(self, *, resume: bool, accept_changes: bool) -> TrainingResult:
         check_output(self._lora)
         lease = Lease.acquire(what=f"training {self._request.name}")
         if isinstance(lease, Held):
@@ -73,26 +92,24 @@ class TrainingRun:
             return self._run(resume=resume, accept_changes=accept_changes)
 
     def _run(self, *, resume: bool, accept_changes: bool) -> TrainingResult:
-        prepared = self._prepared = prepare(self._request, self._catalog, self._on_event, self._cancelled)
+        processes = self._processes
+        prepared = prepare(self._request, self._catalog, self._on_event, self._cancelled, processes)
+        self._prepared = prepared
         started, peak = time.monotonic(), PeakMemory(torch.device(prepared.model.device.id))
         self._open(resume=resume, accept_changes=accept_changes)
-        regularization = made_by_the_model(
-            prepared, self._folder.regularization, self._catalog, self._tell("regularization"), self._cancelled
-        )
-        model, feed = self._empty_model(), prepared.feed(regularization)
-        sampler = self._sampler(model)
-        encoders = Encoders(prepared.model.family, model, self._cancelled)
-        encoded = self._encode(model, encoders, feed, sampler)
-        trainer = build_trainer(prepared, model, encoders, self._tell("loading"), self._cancelled)
+        model = self._empty_model()
+        sampler, encoders = self._sampler(model), Encoders(prepared.model.family, model, self._cancelled)
+        encoded = EncodedImages(self._folder.encoded, prepared.geometry, model.sources)
+        feed = prepared.feed(self._regularization())
+        if processes.is_first:
+            self._encode(encoded, encoders, feed, sampler)
+            processes.wait()
+        sampler.conditionings = processes.given(sampler.conditionings)
+        trainer = build_trainer(prepared, model, encoders, self._tell("loading"), self._cancelled, processes)
         if trainer.adapter.changes_text:
             encoded.encode_now(lambda text: encoders.encode_now(*text, _GUIDANCE, trainer.adapter.words))
         with training_attention(model, self._request.settings.attention, self._notice) as attention:
-            if self._folder.state.exists():
-                self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
-                self._saved = [epoch for line in self._folder.rewind(trainer.step) if (epoch := _epoch_of(line))]
-            else:
-                self._folder.rewind(0)
-                self._sample(sampler, model, 0, trainer.adapter)
+            self._begin(trainer, sampler, model)
             self._train(trainer, encoded, feed, sampler, model)
         self._write(trainer, self._lora)
         tail = self._losses[-max(1, len(self._losses) // 10) :]
@@ -112,7 +129,7 @@ class TrainingRun:
 
     def _open(self, *, resume: bool, accept_changes: bool) -> None:
         fingerprint = self._prepared.dataset.fingerprint
-        if not resume:
+        if not resume and self._processes.is_first:
             self._started = datetime.now(UTC)
             steps = self._prepared.values.steps
             begun = {"dataset": fingerprint, "started": self._started.isoformat(), "steps": steps}
@@ -121,13 +138,20 @@ class TrainingRun:
         _, record = self._folder.read()
         self._folder.paused.unlink(missing_ok=True)
         self._started = datetime.fromisoformat(record["started"])
-        if changed(self._prepared, record.get("dataset")):
+        if self._processes.is_first and changed(self._prepared, record.get("dataset")):
             if not accept_changes:
                 raise DatasetChanged(
                     f"{plain(self._request.dataset, 300)} has changed since this training began; undo that, or go on "
                     "with what is there now by --accept-changes"
                 )
             self._folder.write(self._request, {**record, "dataset": fingerprint})
+
+    def _regularization(self) -> tuple[TrainingImage, ...]:
+        folder, tell = self._folder.regularization, self._tell("regularization")
+        if self._processes.is_first:
+            return made_by_the_model(self._prepared, folder, self._catalog, tell, self._cancelled)
+        own = tuple(each for each in self._prepared.dataset.images if each.regularization)
+        return own if own or not self._prepared.values.regularization else images_in(folder, self._cancelled)
 
     def _empty_model(self) -> LoadedModel:
         model, settings = self._prepared.model, self._request.settings
@@ -146,9 +170,8 @@ class TrainingRun:
         family, request, geometry = self._prepared.model.family, self._request, self._prepared.geometry
         return Sampler(family, model, self._catalog.find, request.model, request.prompts, geometry.side)
 
-    def _encode(self, model: LoadedModel, encoders: Encoders, feed: Feed, sampler: Sampler) -> EncodedImages:
+    def _encode(self, encoded: EncodedImages, encoders: Encoders, feed: Feed, sampler: Sampler) -> None:
         """Encode what all batches and the validation need: texts, unless that changes with each step, then images."""
-        encoded = EncodedImages(self._folder.encoded, self._prepared.geometry, model.sources)
         batches = range(self._prepared.values.steps * self._request.settings.accumulate)
         chosen = [each for number in batches for each in feed.chosen(number)]
         chosen += [untouched(image) for image in self._prepared.held]
@@ -168,7 +191,17 @@ class TrainingRun:
                 for done, each in enumerate(images):
                     encoded.add_image(each, encode_pixels)
                     tell(done + 1, len(images))
-        return encoded
+
+    def _begin(self, trainer: Trainer, sampler: Sampler, model: LoadedModel) -> None:
+        """Go on from the state, if there is one."""
+        if not self._folder.state.exists():
+            if self._processes.is_first:
+                self._folder.rewind(0)
+            self._sample(sampler, model, 0, trainer.adapter)
+            return
+        self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
+        if self._processes.is_first:
+            self._saved = [epoch for line in self._folder.rewind(trainer.step) if (epoch := _epoch_of(line))]
 
     # ---- steps
 
@@ -182,8 +215,12 @@ class TrainingRun:
             return encoded.trained(feed.chosen(number))
 
         while trainer.step < steps:
-            if self._cancelled():
+            is_due = time.monotonic() - saved > _SAVE_SECONDS
+            stops, is_due = self._processes.decided(self._cancelled(), is_due)
+            if stops or is_due:
                 self._save(trainer)
+                saved = time.monotonic()
+            if stops:
                 self._write(trainer, self._folder.paused)
                 raise Cancelled(
                     f"paused after step {trainer.step} of {steps}; go on with `mezzotint train --resume "
@@ -195,10 +232,9 @@ class TrainingRun:
             self._losses.append(loss)
             seconds = time.monotonic() - begun
             self._on_event(TrainingStep(step=trainer.step, steps=steps, loss=loss, rate=rate, seconds=seconds))
-            self._folder.log({"step": trainer.step, "loss": loss, "rate": rate, "seconds": round(seconds, 3)})
+            self._log({"step": trainer.step, "loss": loss, "rate": rate, "seconds": round(seconds, 3)})
             if trainer.step in ends:
                 self._end_epoch(trainer, ends.index(trainer.step) + 1, encoded, sampler, model)
-            if trainer.step in ends or time.monotonic() - saved > _SAVE_SECONDS:
                 self._save(trainer)
                 saved = time.monotonic()
 
@@ -215,17 +251,17 @@ class TrainingRun:
             epoch=epoch, step=trainer.step, path=str(path), validation=validation, samples=tuple(map(str, samples))
         )
         self._saved.append(event)
-        self._folder.log(encode(event))  # type: ignore[arg-type]
+        self._log(encode(event))  # type: ignore[arg-type]
         self._on_event(event)
 
     def _sample(self, sampler: Sampler, model: LoadedModel, epoch: int, adapter: Adapter) -> list[Path]:
         """Make the sample images of an epoch; 0: of the model without what is trained."""
         if adapter.changes_text:
             sampler.encode(adapter.words)
-        latents = [sampler.make(number, _SAMPLE_SEED, self._cancelled) for number in range(sampler.prompts)]
-        if not latents:
-            return []
+        latents = [sampler.make(number, _SAMPLE_SEED, self._stops_alone) for number in range(sampler.prompts)]
         paths = [self._folder.sample(epoch, number) for number in range(len(latents))]
+        if not latents or not self._processes.is_first:
+            return paths
         load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=self._cancelled)
         try:
             for path, each in zip(paths, latents, strict=True):
@@ -233,6 +269,14 @@ class TrainingRun:
         finally:
             model.networks.pop("vae", None)
         return paths
+
+    def _stops_alone(self) -> bool:
+        """Whether to stop at once; several processes stop together, before the next step."""
+        return self._processes.count == 1 and self._cancelled()
+
+    def _log(self, line: Mapping[str, Any]) -> None:
+        if self._processes.is_first:
+            self._folder.log(line)
 
     def _save(self, trainer: Trainer) -> None:
         trainer.save(self._folder.state, {"losses": self._losses})
@@ -252,7 +296,8 @@ class TrainingRun:
         )
         family = self._prepared.model.sources.family
         with trainer.averaged():
-            trainer.adapter.write(path, family, description, overwrite=path != self._lora)
+            if self._processes.is_first:
+                trainer.adapter.write(path, family, description, overwrite=path != self._lora)
         return path
 
     def _notice(self, code: str, message: str) -> None:

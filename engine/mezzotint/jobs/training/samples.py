@@ -25,7 +25,7 @@ class Sampler:
     ) -> None:
         self._family, self._model = family, model
         self._setups = [_setup(prompt, find, ref, side) for prompt in prompts]
-        self._conditionings: list[Conditioning] = []
+        self.conditionings: list[Conditioning] = []  # of the prompts, on the CPU
 
     @property
     def prompts(self) -> int:
@@ -34,13 +34,13 @@ class Sampler:
 
     def encode(self, words: Words = ()) -> None:
         """Encode the prompts, with words that are learned, while the text encoders are in memory."""
-        self._conditionings = []
+        self.conditionings = []
         with torch.no_grad():
             for setup in self._setups:
                 stage = setup.stages[0]
                 inputs = replace(prompt_inputs(stage, ()), inversions=words)
                 found = replace(self._family.encode(self._model, inputs), sampling=stage.sampling)
-                self._conditionings.append(moved(found, torch.device("cpu")))
+                self.conditionings.append(moved(found, torch.device("cpu")))
 
     def make(self, number: int, seed: int, cancelled: Callable[[], bool]) -> torch.Tensor:
         """Latents of a prompt's image."""
@@ -54,7 +54,7 @@ class Sampler:
                 self._family,
                 model,
                 schedule,
-                moved(self._conditionings[number], model.device),
+                moved(self.conditionings[number], model.device),
                 initial_noise(schedule, shape, generator, model.device),
                 [generator],
                 estimates=False,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from mezzotint.families.lora.description import Description
 from mezzotint.families.text.textual_inversion import Inversion
@@ -23,6 +23,10 @@ class Group:
 
 class Adapter(Protocol):
     """Parameters in float32 that change what frozen networks compute."""
+
+    @property
+    def module(self) -> nn.Module:
+        """The parameters as torch's distributed training takes them, which may replace them by parts."""
 
     @property
     def words(self) -> tuple[Inversion, ...]:

@@ -26,14 +26,19 @@ class EmbeddingAdapter:
     def __init__(self, encoders: Sequence[ClipEncoder], word: str, *, initial: str, vectors: int) -> None:
         """`initial`: what the word is, in words that the encoders know; raises UsageError if there are none."""
         self._word = word
-        self._vectors: dict[str, nn.Parameter] = {
-            each.key: nn.Parameter(_initial(each, initial, vectors)) for each in encoders
-        }
+        self._vectors = nn.ParameterDict(
+            {each.key: nn.Parameter(_initial(each, initial, vectors)) for each in encoders}
+        )
+
+    @property
+    def module(self) -> nn.Module:
+        """The vectors."""
+        return self._vectors
 
     @property
     def words(self) -> tuple[Inversion, ...]:
         """The word, with the vectors as they are now."""
-        return (Inversion(word=self._word, path=None, vectors=self._vectors),)
+        return (Inversion(word=self._word, path=None, vectors=dict(self._vectors)),)
 
     def named(self) -> dict[str, Tensor]:
         """The vectors by encoder."""

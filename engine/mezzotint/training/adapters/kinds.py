@@ -35,7 +35,7 @@ class TrainedLayer(Protocol):
     """What is trained beside one layer."""
 
     @property
-    def parts(self) -> Mapping[str, nn.Parameter]:
+    def parts(self) -> nn.ParameterDict:
         """Parameters by name."""
 
     def added(self, module: Any, x: Tensor, output: Tensor) -> Tensor:  # noqa: ANN401
@@ -53,7 +53,7 @@ class LoraLayer:
         window = (1,) * (len(shape) - 2)
         down = _uniform(f"{settings.seed} {name}", (settings.rank, *shape[1:]), math.prod(shape[1:]))
         up = torch.zeros(shape[0], settings.rank, *window)
-        self.parts: Mapping[str, nn.Parameter] = {"down": nn.Parameter(down), "up": nn.Parameter(up)}
+        self.parts = nn.ParameterDict({"down": nn.Parameter(down), "up": nn.Parameter(up)})
         self.alpha = settings.alpha
 
     @property
@@ -83,7 +83,8 @@ class DoraLayer:
         self._network, self._name = network, name
         self._lora = LoraLayer(network, name, settings)
         magnitude = nn.Parameter(self._row_norms().cpu().clone())
-        self.parts: Mapping[str, nn.Parameter] = {**self._lora.parts, "magnitude": magnitude}
+        self._lora.parts["magnitude"] = magnitude
+        self.parts = self._lora.parts
 
     def added(self, module: Any, x: Tensor, output: Tensor) -> Tensor:  # noqa: ANN401
         """The layer's output with rescaled rows: `y + (g - 1) (y - bias) + g branch(x)`, with gains g."""
@@ -124,7 +125,7 @@ class LokrLayer:
         else:
             parts["lokr_w2_a"] = _uniform(f"{seed} w2", (m, rank), rank)
             parts["lokr_w2_b"] = torch.zeros(rank, p * math.prod(window))
-        self.parts: Mapping[str, nn.Parameter] = {part: nn.Parameter(tensor) for part, tensor in parts.items()}
+        self.parts = nn.ParameterDict({part: nn.Parameter(tensor) for part, tensor in parts.items()})
         self._rank, self._alpha = rank, float(rank) if self._is_whole else settings.alpha
 
     def added(self, module: Any, x: Tensor, output: Tensor) -> Tensor:  # noqa: ANN401

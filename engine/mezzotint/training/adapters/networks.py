@@ -47,6 +47,7 @@ class NetworkAdapter:
                 for name, rank in choice.ranks_of(network).items()
             }
         self._networks, self._text_share = networks, text_share
+        self.module = nn.ModuleList(layer.parts for layers in self.layers.values() for layer in layers.values())
 
     @property
     def changes_text(self) -> bool:
