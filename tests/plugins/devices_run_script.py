@@ -1,4 +1,4 @@
-"""A training on two devices that is paused and goes on, in tests: `python devices_run_script.py REQUEST PORT`."""
+"""A training on two devices that is paused and goes on, in tests: `python devices_run_script.py REQUEST MEETING`."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from mezzotint.training.distributed import Processes
 from mezzotint.training_protocol import TrainingRequest, TrainingStep
 
 
-def main(path: Path, port: str) -> None:
+def main(path: Path, meeting: str) -> None:
     """Pause after the third step, which only the first process is asked for; then go on."""
     torch.set_num_threads(1)
     request = decode(TrainingRequest, json.loads(path.read_text(encoding="utf-8")))
@@ -30,7 +30,7 @@ def main(path: Path, port: str) -> None:
         TrainingRun(request, Catalog.standard(), on_event, lambda: len(steps) == 3, processes).run()
         raise AssertionError("not paused")
     except Cancelled:
-        os.environ["MASTER_PORT"] = port
+        os.environ["MEZZOTINT_MEETING"] = meeting
     TrainingRun(request, Catalog.standard(), on_event, lambda: False, processes).run(resume=True)
 
 

@@ -49,7 +49,13 @@ class Processes:
         if device.type != "cpu":
             torch.get_device_module(device).set_device(device)
         try:
-            dist.init_process_group(_backend(device), timeout=_PATIENCE, rank=self.rank, world_size=self.count)
+            dist.init_process_group(
+                _backend(device),
+                init_method=os.environ.get("MEZZOTINT_MEETING"),  # of our launcher; torchrun has an address
+                timeout=_PATIENCE,
+                rank=self.rank,
+                world_size=self.count,
+            )
             yield
         except RuntimeError as error:
             if _is_lost(error):

@@ -3,16 +3,17 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import IO
 
 from mezzotint.errors import ProcessLost
 
+MEETING = "MEZZOTINT_MEETING"  # where the processes find one another: the URL of a file
 _LOOK = 0.1  # seconds between looks at the processes
 _GRACE = 1.0  # seconds in which those that lost a failed one may end as well
 _LAST_WORDS = 4000  # characters of a failed process's errors
@@ -23,9 +24,9 @@ def launch(command: Sequence[str], count: int) -> int:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_interrupts_left_to_the_first())
         errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, count)]
-        port = _free_port()
+        meeting = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "meeting"
         started = [
-            stack.enter_context(_process(command, rank, count, port, errors[rank - 1] if rank else None))
+            stack.enter_context(_process(command, rank, count, meeting, errors[rank - 1] if rank else None))
             for rank in range(count)
         ]
         return _told(_codes(started), errors)
@@ -60,10 +61,10 @@ def _told(codes: Sequence[int | None], errors: Sequence[IO[bytes]]) -> int:
 
 @contextlib.contextmanager
 def _process(
-    command: Sequence[str], rank: int, count: int, port: int, errors: IO[bytes] | None
+    command: Sequence[str], rank: int, count: int, meeting: Path, errors: IO[bytes] | None
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Context manager: a process, which ends with it."""
-    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, MEETING: meeting.as_uri()}
     silent = {} if errors is None else {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": errors}
     environment = os.environ | {name: str(value) for name, value in place.items()}
     process = subprocess.Popen(command, env=environment, **silent)  # type: ignore[call-overload]  # noqa: S603
@@ -92,9 +93,3 @@ def _interrupts_left_to_the_first() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGTERM, before[1])
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

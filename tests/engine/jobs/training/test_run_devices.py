@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -62,10 +61,8 @@ def test_it_is_paused_and_goes_on_as_on_one_device(shard, request_of, tmp_path, 
     (tmp_path / "request.json").write_text(json.dumps(encode(request)))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-P", devices_run_script.__file__, str(tmp_path / "request.json"), port]
+    meeting = (tmp_path / "second-meeting").as_uri()
+    command = [sys.executable, "-P", devices_run_script.__file__, str(tmp_path / "request.json"), meeting]
     assert launch(command, 2) == 0
     folders = {name: Path(alone.folder).with_name(f"{name}.training") for name in ("one", "two")}
     states = {name: load_state(folder / "state.safetensors")[0] for name, folder in folders.items()}
