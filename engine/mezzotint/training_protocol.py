@@ -60,6 +60,7 @@ class TrainingSettings:
     prefix: str = ""
     regularization: int | None = None  # images made by the model itself; None: by the preset; 0: none
     validation: float = 0.0  # share of the images that is kept aside
+    distill: int = 0  # images that the model makes itself of a file's prompts, to learn to make them in few steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ class TrainingJob:
 class Preparing:
     """Event: something before the first step."""
 
-    phase: Literal["dataset", "regularization", "captions", "images", "loading"]
+    phase: Literal["dataset", "regularization", "captions", "images", "loading", "pairs"]
     done: int
     total: int
 

@@ -25,6 +25,11 @@ class Encoders:
     def __init__(self, family: Family, model: LoadedModel, cancelled: Callable[[], bool]) -> None:
         self._family, self._model, self._cancelled = family, model, cancelled
 
+    @property
+    def model(self) -> LoadedModel:
+        """The model that they belong to."""
+        return self._model
+
     @contextmanager
     def text(self) -> Iterator[EncodeText]:
         """Context manager: a function from a text, an image size and a guidance scale to conditioning, on the CPU."""

@@ -4,10 +4,11 @@ Where a value is not our own measurement, it is what kohya's scripts, OneTrainer
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
+from mezzotint.families.samplers import own_prediction
 from mezzotint.training_protocol import LossWeighting, NoiseLevelChoice, TrainingSettings
 
 _SMALL = 64 * 2**20  # bytes of a denoiser below which a model is one of the small ones that a CPU trains
@@ -57,6 +58,27 @@ def preset_of(sources: ModelSources) -> Preset:
         raise UsageError(f"this is an inpainting model ({sources.family} {variant}); train on the ordinary model")
     denoiser = next(part for name, part in sources.components.items() if name in ("unet", "transformer"))
     return _SMALL_PRESET if denoiser.bytes < _SMALL else _PRESETS.get(sources.family, Preset())
+
+
+def distilling(preset: Preset, sources: ModelSources, settings: TrainingSettings) -> Preset:
+    """The preset for distilling to few steps; raises UsageError for what cannot be distilled."""
+    if own_prediction(sources.scheduler) != "flow_prediction":
+        raise UsageError(
+            f"--distill straightens the paths of flow models, and this {sources.family} model is none: use an LCM "
+            "LoRA, or a model that was distilled"
+        )
+    if settings.kind != "lora" or settings.text_encoders or settings.devices or settings.flip:
+        raise UsageError("--distill trains LoRAs of denoisers on one device: leave --kind, --text-encoders, ... out")
+    is_small = preset is _SMALL_PRESET
+    return replace(
+        preset,
+        rank=32 if is_small else 64,
+        rate=1e-3 if is_small else 1e-4,
+        batch=max(preset.batch, 4),
+        steps=1000 if is_small else 3000,
+        levels="uniform",
+        regularization=0,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,7 @@ class TrainedImage:
     latents: Tensor  # (c, h, w), on the CPU
     conditioning: Conditioning  # (1, ...), on the CPU
     mask: Tensor | None = None  # (1, h, w): weights of the loss
+    noise: Tensor | None = None  # (c, h, w), if it is always the same
 
     @property
     def shape(self) -> Hashable:
@@ -177,6 +178,7 @@ class Trainer:
         generator = _generator(self.rates.seed, "step", number)
         levels = self._objective.draw(len(batch), generator)
         noise = [torch.randn(image.latents.shape, generator=generator) for image in batch]
+        noise = [drawn if image.noise is None else image.noise for image, drawn in zip(batch, noise, strict=True)]
         groups: dict[Hashable, list[int]] = {}
         for place, image in enumerate(batch):
             groups.setdefault(image.shape, []).append(place)

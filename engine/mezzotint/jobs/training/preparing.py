@@ -17,10 +17,11 @@ from mezzotint.protocol import DeviceInfo, IsCancelled, ModelRef
 from mezzotint.training.adapters.building import check_adapter, trains_text
 from mezzotint.training.dataset.captions import CaptionOptions
 from mezzotint.training.dataset.checking import DatasetReport, check
+from mezzotint.training.dataset.prompts import read_prompts
 from mezzotint.training.dataset.reading import read_dataset
 from mezzotint.training.dataset.records import Dataset, TrainingImage
 from mezzotint.training.distributed import ALONE, Processes
-from mezzotint.training.presets import Resolved, preset_of, resolved
+from mezzotint.training.presets import Resolved, distilling, preset_of, resolved
 from mezzotint.training.sharding import check_sharding
 from mezzotint.training_protocol import Preparing, TrainingEvent, TrainingRequest, TrainingSettings
 
@@ -91,11 +92,15 @@ def prepare(
     check_adapter(request, model.family)
     if request.settings.kind == "embedding":
         request = replace(request, trigger=request.name)
-    dataset = read_dataset(
-        Path(request.dataset),
-        cancelled=cancelled,
-        on_images=lambda done, total: on_event(Preparing(phase="dataset", done=done, total=total)),
-    )
+    if request.settings.distill:
+        preset = distilling(preset, model.sources, request.settings)
+        dataset = read_prompts(Path(request.dataset), request.settings.resolution or model.side)
+    else:
+        dataset = read_dataset(
+            Path(request.dataset),
+            cancelled=cancelled,
+            on_images=lambda done, total: on_event(Preparing(phase="dataset", done=done, total=total)),
+        )
     own = sum(not each.regularization for each in dataset.images)
     settings, count = request.settings, max(processes.count, len(request.settings.devices))
     values = resolved(settings, preset, images=own, side=model.side, processes=count)

@@ -20,22 +20,18 @@ from mezzotint.families.lora.writing import check_output
 from mezzotint.jobs.lease import Held, Lease
 from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import build_trainer
-from mezzotint.jobs.training.data import Feed, untouched
-from mezzotint.jobs.training.encoded import EncodedImages
+from mezzotint.jobs.training.examples import Examples, examples_of
 from mezzotint.jobs.training.folder import RunFolder
 from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, device_of, prepare
 from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
-from mezzotint.jobs.training.regularization import images_in, made_by_the_model
 from mezzotint.jobs.training.samples import Sampler
 from mezzotint.machine import PeakMemory
 from mezzotint.protocol import IsCancelled
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.adapter import Adapter
-from mezzotint.training.adapters.building import trains_text
-from mezzotint.training.dataset.records import TrainingImage
 from mezzotint.training.distributed import ALONE, Processes
 from mezzotint.training.encoding import Encoders
-from mezzotint.training.trainer import TrainedImage, Trainer
+from mezzotint.training.trainer import Trainer
 from mezzotint.training_protocol import (
     EpochSaved,
     Preparing,
@@ -46,7 +42,6 @@ from mezzotint.training_protocol import (
 )
 
 _SAVE_SECONDS = 120.0
-_GUIDANCE = 1.0  # of networks that are given the scale
 _SAMPLE_SEED = 1
 
 
@@ -99,18 +94,16 @@ class TrainingRun:
         self._open(resume=resume, accept_changes=accept_changes)
         model = self._empty_model()
         sampler, encoders = self._sampler(model), Encoders(prepared.model.family, model, self._cancelled)
-        encoded = EncodedImages(self._folder.encoded, prepared.geometry, model.sources)
-        feed = prepared.feed(self._regularization())
+        examples = examples_of(prepared, self._folder, self._catalog, processes, self._tell, self._cancelled)
         if processes.is_first:
-            self._encode(encoded, encoders, feed, sampler)
+            examples.encode(encoders, sampler)
             processes.wait()
         sampler.conditionings = processes.given(sampler.conditionings)
         trainer = build_trainer(prepared, model, encoders, self._tell("loading"), self._cancelled, processes)
-        if trainer.adapter.changes_text:
-            encoded.encode_now(lambda text: encoders.encode_now(*text, _GUIDANCE, trainer.adapter.words))
         with training_attention(model, self._request.settings.attention, self._notice) as attention:
+            examples.begin(model, encoders, trainer.adapter)
             self._begin(trainer, sampler, model)
-            self._train(trainer, encoded, feed, sampler, model)
+            self._train(trainer, examples, sampler, model)
         self._write(trainer, self._lora)
         tail = self._losses[-max(1, len(self._losses) // 10) :]
         return TrainingResult(
@@ -146,13 +139,6 @@ class TrainingRun:
                 )
             self._folder.write(self._request, {**record, "dataset": fingerprint})
 
-    def _regularization(self) -> tuple[TrainingImage, ...]:
-        folder, tell = self._folder.regularization, self._tell("regularization")
-        if self._processes.is_first:
-            return made_by_the_model(self._prepared, folder, self._catalog, tell, self._cancelled)
-        own = tuple(each for each in self._prepared.dataset.images if each.regularization)
-        return own if own or not self._prepared.values.regularization else images_in(folder, self._cancelled)
-
     def _empty_model(self) -> LoadedModel:
         model, settings = self._prepared.model, self._request.settings
         quantization = {}
@@ -170,28 +156,6 @@ class TrainingRun:
         family, request, geometry = self._prepared.model.family, self._request, self._prepared.geometry
         return Sampler(family, model, self._catalog.find, request.model, request.prompts, geometry.side)
 
-    def _encode(self, encoded: EncodedImages, encoders: Encoders, feed: Feed, sampler: Sampler) -> None:
-        """Encode what all batches and the validation need: texts, unless that changes with each step, then images."""
-        batches = range(self._prepared.values.steps * self._request.settings.accumulate)
-        chosen = [each for number in batches for each in feed.chosen(number)]
-        chosen += [untouched(image) for image in self._prepared.held]
-        texts = [each for each in dict.fromkeys(map(encoded.text, chosen)) if not encoded.has_text(each)]
-        if (texts or sampler.prompts) and not trains_text(self._request.settings):
-            tell = self._tell("captions")
-            with encoders.text() as encode_text:
-                for done, text in enumerate(texts):
-                    encoded.add_text(text, encode_text(*text, _GUIDANCE))
-                    tell(done + 1, len(texts))
-                sampler.encode()
-        distinct = {(each.image.content, each.image.mask_content, each.flipped): each for each in chosen}
-        images = [each for each in distinct.values() if not encoded.has_image(each)]
-        if images:
-            tell = self._tell("images")
-            with encoders.vae() as encode_pixels:
-                for done, each in enumerate(images):
-                    encoded.add_image(each, encode_pixels)
-                    tell(done + 1, len(images))
-
     def _begin(self, trainer: Trainer, sampler: Sampler, model: LoadedModel) -> None:
         """Go on from the state, if there is one."""
         if not self._folder.state.exists():
@@ -205,15 +169,9 @@ class TrainingRun:
 
     # ---- steps
 
-    def _train(
-        self, trainer: Trainer, encoded: EncodedImages, feed: Feed, sampler: Sampler, model: LoadedModel
-    ) -> None:
+    def _train(self, trainer: Trainer, examples: Examples, sampler: Sampler, model: LoadedModel) -> None:
         steps, saved = trainer.rates.steps, time.monotonic()
         ends = _epoch_ends(steps, self._request.settings.epochs)
-
-        def batch_at(number: int) -> list[TrainedImage]:
-            return encoded.trained(feed.chosen(number))
-
         while trainer.step < steps:
             is_due = time.monotonic() - saved > _SAVE_SECONDS
             stops, is_due = self._processes.decided(self._cancelled(), is_due)
@@ -228,22 +186,21 @@ class TrainingRun:
                 )
             begun = time.monotonic()
             rate = trainer.rates.at(trainer.step)
-            loss = trainer.train_step(batch_at)
+            loss = trainer.train_step(examples.batch)
             self._losses.append(loss)
             seconds = time.monotonic() - begun
             self._on_event(TrainingStep(step=trainer.step, steps=steps, loss=loss, rate=rate, seconds=seconds))
             self._log({"step": trainer.step, "loss": loss, "rate": rate, "seconds": round(seconds, 3)})
             if trainer.step in ends:
-                self._end_epoch(trainer, ends.index(trainer.step) + 1, encoded, sampler, model)
+                self._end_epoch(trainer, ends.index(trainer.step) + 1, examples, sampler, model)
                 self._save(trainer)
                 saved = time.monotonic()
 
     def _end_epoch(
-        self, trainer: Trainer, epoch: int, encoded: EncodedImages, sampler: Sampler, model: LoadedModel
+        self, trainer: Trainer, epoch: int, examples: Examples, sampler: Sampler, model: LoadedModel
     ) -> None:
         path = self._write(trainer, self._folder.epoch(self._request.name, epoch))
-        held = [untouched(image) for image in self._prepared.held]
-        validation = trainer.validation_loss(lambda: encoded.trained(held)) if held else None
+        validation = trainer.validation_loss(examples.held) if self._prepared.held else None
         samples: list[Path] = []
         with trainer.adapter.attached(), trainer.averaged(), suppress(Cancelled):  # then the state is saved first
             samples = self._sample(sampler, model, epoch, trainer.adapter)
