@@ -14,7 +14,7 @@ OptimizerName = Literal[
     "adamw", "adamw-8bit", "adamw-8bit-paged", "adamw-4bit", "adafactor", "lion", "prodigy", "schedule-free"
 ]
 RateSchedule = Literal["constant", "cosine"]
-Checkpointing = Literal["none", "blocks"]
+Checkpointing = Literal["none", "selective", "blocks", "sqrt"]
 BaseQuantization = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
 Shard = Literal["none", "optimizer", "gradients", "parameters"]
 TrainingDtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -39,13 +39,13 @@ class TrainingSettings:
     batch: int | None = None  # images per step, with regularization images
     accumulate: int = 1  # batches per optimizer step
     resolution: int | None = None  # pixels; area of a square of this side
-    optimizer: OptimizerName = "adamw"
+    optimizer: OptimizerName | None = None  # None: adamw, or adamw-8bit where memory needs it
     schedule: RateSchedule = "constant"
     levels: NoiseLevelChoice | None = None  # of flow models
     weighting: LossWeighting | None = None  # of other models
     ema: float = 0.0  # decay of the moving average of the factors; 0: none
-    checkpointing: Checkpointing | None = None  # None: as the device needs
-    quantization: BaseQuantization = "none"  # of the frozen denoiser
+    checkpointing: Checkpointing | None = None  # None: as memory needs
+    quantization: BaseQuantization | None = None  # of the frozen denoiser; None: as memory needs
     dtype: TrainingDtype = "auto"
     attention: TrainingAttention = "auto"
     device: str = "auto"
@@ -84,6 +84,44 @@ class TrainingJob:
     request: TrainingRequest | None = None  # None: that of the run
     resume: str | None = None  # folder of a run that was paused or interrupted
     accept_changes: bool = False  # resume although the dataset has changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingLevers:
+    """What makes a training need less memory."""
+
+    checkpointing: Checkpointing = "none"
+    optimizer: OptimizerName = "adamw"
+    quantization: BaseQuantization = "none"
+    batch: int = 1  # images in each pass
+    accumulate: int = 1  # passes in each step
+    text_on_cpu: bool = False  # text encoders run on the CPU
+    vae_tile: int = 0  # pixels; images are encoded and decoded in tiles of this side; 0: as a whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingPhase:
+    """Bytes on the device in a phase of a training."""
+
+    name: Literal["text", "images", "network", "samples"]
+    parameters: int  # weights, and factors with their average
+    gradients: int
+    optimizer: int
+    activations: int
+    peak: int  # all of it, with what the driver takes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingPlan:
+    """The memory of a training, predicted, and what it takes to fit."""
+
+    fits: bool
+    vram_bytes: int  # of the device
+    peak_bytes: int  # of the phase that needs most
+    levers: TrainingLevers
+    phases: tuple[TrainingPhase, ...]
+    summary: str  # one line
+    reasons: tuple[str, ...]  # for each lever; if it does not fit, what would
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +179,7 @@ class TrainingResult:
     seconds: float
     peak_vram_bytes: int | None
     peak_ram_bytes: int
+    plan: TrainingPlan | None = None  # what was predicted before
 
 
 # ---- the library service: a dataset before training, and runs on disk

@@ -13,7 +13,7 @@ from mezzotint.memory.footprints.live_memory import counted
 def traced_peaks(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]], tokens: int) -> list[Point]:
     """The peaks at these sizes and batches; the network is unusable afterwards."""
     points = []
-    with tracing._fake(network):
+    with tracing.faked(network):
         for size, batch in sizes:
             with counted() as memory:
                 known_call(class_name, network, size, batch, tokens)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from mezzotint.cli.argument_types import card_memory, integer, memory_size, size
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.plan_report import report
+from mezzotint.cli.plan_report import report, training_report
 from mezzotint.errors import OutOfMemory
 from mezzotint.protocol import MemoryPolicy, PlanRequest, Quantization
 from mezzotint.stages.planning import planned
@@ -19,6 +19,7 @@ _EXAMPLES = """\
   mezzotint plan starter-xl
   mezzotint plan sdxl+refiner --vram 8GB
   mezzotint plan flux --vram "RTX 4090"
+  mezzotint plan --train z-image --vram 8GB
   mezzotint plan flux --size 1024x1024 --vram 8GB --ram 16GB --json
 """
 
@@ -32,6 +33,7 @@ def add(commands: "Commands") -> None:
         help="an id of `mezzotint models list`, a path, or a known model such as sdxl, sdxl+refiner, sd1.5, flux, "
         "z-image, krea2, qwen-image or sana (the error for another name lists all)",
     )
+    parser.add_argument("--train", action="store_true", help="plan the training of a LoRA instead of images")
     parser.add_argument("--size", type=size, metavar="WxH", help="image size in pixels (default: the model's default)")
     parser.add_argument(
         "--reference",
@@ -70,6 +72,8 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Print the plan; returns the exit code of OutOfMemory if the model does not fit."""
+    if arguments.train:
+        return _run_training(arguments, context)
     width, height = arguments.size or (None, None)
     request = PlanRequest(
         models=models_of(arguments.model),
@@ -92,6 +96,28 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if plan.fits:
         return 0
     context.terminal.error(OutOfMemory(plan.reasons[0]))
+    return OutOfMemory.exit_code
+
+
+def _run_training(arguments: argparse.Namespace, context: Context) -> int:
+    from mezzotint.jobs.training.planning import plan_for
+
+    plan = plan_for(
+        arguments.model,
+        lambda: context.make_catalog(arguments.models_folder),
+        resolution=arguments.size and round((arguments.size[0] * arguments.size[1]) ** 0.5),
+        quantization=None if arguments.quant == "auto" else arguments.quant,
+        vram_bytes=arguments.vram[0],
+        card=arguments.vram[1],
+        ram_bytes=arguments.ram,
+    )
+    if arguments.json:
+        context.terminal.json(plan)
+    else:
+        context.terminal.result(training_report(plan))
+    if plan.fits:
+        return 0
+    context.terminal.error(OutOfMemory(plan.summary))
     return OutOfMemory.exit_code
 
 

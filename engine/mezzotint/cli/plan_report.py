@@ -3,6 +3,7 @@
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
 from mezzotint.protocol import Plan, PlannedComponent, PlannedPhase
+from mezzotint.training_protocol import TrainingPlan
 
 _HOSTS = {"ram": "RAM", "disk": "disk"}
 _NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "OFFLOADED TO", "USED IN")
@@ -23,6 +24,16 @@ def report(plan: Plan) -> str:
     lines += [columns([_PHASES, *phases]), ""]
     lines += [f"- {plain(reason, 400)}" for reason in plan.reasons[1:]]
     return "\n".join(lines)
+
+
+def training_report(plan: TrainingPlan) -> str:
+    """Format the verdict, a table of phases, and the reasons."""
+    rows = [("PHASE", "PARAMETERS", "GRADIENTS", "OPTIMIZER", "ACTIVATIONS", "PEAK")]
+    for each in plan.phases:
+        buckets = (each.parameters, each.gradients, each.optimizer, each.activations, each.peak)
+        rows.append((each.name, *(size(count) if count else "-" for count in buckets)))  # type: ignore[arg-type]
+    reasons = (f"- {plain(reason, 400)}" for reason in plan.reasons)
+    return "\n".join([plan.summary, "", columns(rows), "", *reasons])
 
 
 def _phase(phase: PlannedPhase) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
@@ -21,6 +21,7 @@ from mezzotint.training_protocol import (
     Preparing,
     TrainingEvent,
     TrainingNotice,
+    TrainingPlan,
     TrainingRequest,
     TrainingResult,
     TrainingSettings,
@@ -106,7 +107,10 @@ def _train(request: TrainingRequest, arguments: argparse.Namespace, context: Con
 
     catalog, stops = context.make_catalog(arguments.models_folder), context.interrupt.stop_requested
     if arguments.dry_run:
-        _show(prepare(request, catalog, lambda _: None, stops), arguments, context)
+        from mezzotint.jobs.training.planning import plan_of
+
+        prepared = prepare(request, catalog, lambda _: None, stops)
+        _show(prepared, plan_of(prepared), arguments, context)
         return 0
     processes, options = Processes.of_environment(), {"resume": arguments.resume}
     options["accept_changes"] = arguments.accept_changes
@@ -225,6 +229,9 @@ class _Reporter:
         else:
             self._terminal.result(plain(result.lora, 300))
         self._terminal.message(f"{result.steps} steps, loss {result.loss:.4f}, {result.seconds:.0f} s")
+        if result.plan is not None and result.peak_vram_bytes is not None:
+            predicted, measured = size(result.plan.peak_bytes), size(result.peak_vram_bytes)
+            self._terminal.message(f"peak of device memory: {measured}; predicted: {predicted}, with the driver's")
 
     def _show(self, what: str, done: int, total: int) -> None:
         if self._bar is not None:
@@ -235,16 +242,19 @@ class _Reporter:
             self._bar.hide()
 
 
-def _show(prepared: "Prepared", arguments: argparse.Namespace, context: Context) -> None:
-    """Print what would be trained, and what is wrong with the images."""
+def _show(prepared: "Prepared", plan: TrainingPlan, arguments: argparse.Namespace, context: Context) -> None:
+    """Print what would be trained, the memory that it needs, and what is wrong with the images."""
     report, values = prepared.report, prepared.values
     if arguments.json:
         problems = [{"severity": each.severity, "message": each.message} for each in report.problems]
-        context.terminal.json({"values": values, "images": report.images, "problems": problems})
+        context.terminal.json({"values": values, "images": report.images, "problems": problems, "plan": plan})
         return
     rows = [(name, str(value)) for name, value in encode(values).items()]  # type: ignore[attr-defined]
     buckets = ", ".join(f"{each.images} at {each.width}x{each.height}" for each in report.buckets)
     rows += [("images", f"{report.images}, {report.captioned} of them with captions"), ("sizes", buckets)]
     context.terminal.result(columns(rows))
+    context.terminal.result(f"memory: {plan.summary}")
+    for reason in plan.reasons:
+        context.terminal.result(f"- {plain(reason, 400)}")
     for problem in report.problems:
         context.terminal.result(f"{problem.severity}: {problem.message}")

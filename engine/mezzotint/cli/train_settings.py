@@ -60,14 +60,21 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "--accumulate", type=integer(1, 1024, 4), metavar="N", default=1, help="batches in each step (default: 1)"
     )
     group.add_argument("--resolution", type=integer(64, 4096, 1024), metavar="PIXELS", help="side of a square image")
-    group.add_argument("--optimizer", choices=get_args(OptimizerName), default="adamw", help="default: adamw")
+    group.add_argument("--optimizer", choices=get_args(OptimizerName), help="default: adamw, or its 8-bit form to fit")
     group.add_argument("--schedule", choices=get_args(RateSchedule), default="constant", help="of the learning rate")
     group.add_argument("--levels", choices=get_args(NoiseLevelChoice), help="noise levels of flow models")
     group.add_argument("--weighting", choices=get_args(LossWeighting), help="of the loss, for other models")
     group.add_argument("--ema", type=float, metavar="X", default=0.0, help="decay of an average of the weights: 0.99")
-    group.add_argument("--checkpointing", choices=get_args(Checkpointing), help="compute blocks again, to save memory")
     group.add_argument(
-        "--quantization", choices=("none", "int8", "int8-weight", "int4"), default="none", help="of the frozen model"
+        "--checkpointing",
+        choices=get_args(Checkpointing),
+        help="compute activations again instead of keeping them: in attention and feed-forward, in blocks, or twice "
+        "(default: as memory needs)",
+    )
+    group.add_argument(
+        "--quantization",
+        choices=("none", "int8", "int8-weight", "int4"),
+        help="of the frozen model (default: as memory needs)",
     )
     group.add_argument("--dtype", choices=get_args(TrainingDtype), default="auto", help="default: auto")
     group.add_argument("--attention", choices=get_args(TrainingAttention), default="auto", help="default: auto")

@@ -25,6 +25,7 @@ from mezzotint.memory.footprints.traced_cache import TracedCache
 from mezzotint.quantization.policy import is_kept
 
 if TYPE_CHECKING:
+    from mezzotint.memory.footprints.forward_calls import Call
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
@@ -79,7 +80,7 @@ def graph_of(sources: ModelSources, component: str) -> str:
 def _tokens_for(sources: ModelSources, component: str) -> int:
     """Prompt length seen by the denoiser, or by an encoder that pads under a mask; 0 for other components."""
     if component == family_of(sources.family).denoiser_component:
-        return _tokens(sources)
+        return prompt_tokens(sources)
     masks = _masks_padding(sources) and sources.components[component].class_name in _MASKED
     return _tokens_read(sources) if masks else 0
 
@@ -89,7 +90,8 @@ def _masks_padding(sources: ModelSources) -> bool:
     return not isinstance(family, FlowFamily) or family.spec.masks_padding
 
 
-def _tokens(sources: ModelSources) -> int:
+def prompt_tokens(sources: ModelSources) -> int:
+    """Tokens of a prompt as the denoiser takes them."""
     family = family_of(sources.family)
     if isinstance(family, FlowFamily):
         return family.text_tokens(sources)
@@ -99,7 +101,7 @@ def _tokens(sources: ModelSources) -> int:
 def _tokens_read(sources: ModelSources) -> int:
     """Prompt length including the instruction that the encoder reads before it."""
     family = family_of(sources.family)
-    return _tokens(sources) + (family.spec.instruction_tokens if isinstance(family, FlowFamily) else 0)
+    return prompt_tokens(sources) + (family.spec.instruction_tokens if isinstance(family, FlowFamily) else 0)
 
 
 def _component(
@@ -127,17 +129,22 @@ def _traced(sources: ModelSources, name: str, on_progress: Callable[[float], Non
     network = empty_network(source)
     if hasattr(network, "tie_weights"):
         network.tie_weights()
-    asks = isinstance(family, FlowFamily) and name == family.denoiser_component
     return component_footprint(
         network,
         name=source.name,
         class_name=source.class_name,
         tokens=_tokens_for(sources, name),
-        call=family.traced_call(source.config, sources.latent_channels)
-        if asks and isinstance(family, FlowFamily)
-        else None,
+        call=denoiser_call(sources) if name == family.denoiser_component else None,
         on_progress=on_progress,
     )
+
+
+def denoiser_call(sources: ModelSources) -> "Call | None":
+    """How to call the denoiser for tracing; None: as known for its class."""
+    family = family_of(sources.family)
+    if not isinstance(family, FlowFamily):
+        return None
+    return family.traced_call(sources.components[family.denoiser_component].config, sources.latent_channels)
 
 
 def _float32(source: ComponentSource) -> bool:

@@ -22,8 +22,12 @@ CPU = torch.device("cpu")
 class Encoders:
     """A model's text encoders and VAE, in memory only while they are used."""
 
-    def __init__(self, family: Family, model: LoadedModel, cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self, family: Family, model: LoadedModel, cancelled: Callable[[], bool], *, text_on_cpu: bool = False
+    ) -> None:
+        """`text_on_cpu`: run the text encoders there, because they do not fit on the model's device."""
         self._family, self._model, self._cancelled = family, model, cancelled
+        self._text_device = CPU if text_on_cpu else model.device
 
     @property
     def model(self) -> LoadedModel:
@@ -39,7 +43,7 @@ class Encoders:
             with torch.no_grad():
                 return moved(self._family.encode(self._model, _inputs(text, size, guidance_scale)), CPU)
 
-        with self._loaded("text_encoder", "tokenizer"):
+        with self._loaded("text_encoder", "tokenizer", device=self._text_device):
             yield encode
 
     def load_text(self) -> None:
@@ -64,18 +68,20 @@ class Encoders:
             with torch.no_grad():
                 generator = torch.Generator().manual_seed(seed)
                 network = self._model.networks["vae"].float()  # in 16 bits some VAEs overflow
-                return encode_pixels(network, pixels[None], generator)[0].cpu()
+                return encode_pixels(network, pixels[None], generator, self._model.vae_tile)[0].cpu()
 
-        with self._loaded("vae"):
+        with self._loaded("vae", device=self._model.device):
             yield encode
 
     @contextmanager
-    def _loaded(self, *prefixes: str) -> Iterator[None]:
+    def _loaded(self, *prefixes: str, device: torch.device) -> Iterator[None]:
+        own, self._model.device = self._model.device, device
         names = self._names(*prefixes)
-        load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
         try:
+            load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
             yield
         finally:
+            self._model.device = own
             for name in names:
                 self._model.networks.pop(name, None)
 

@@ -57,7 +57,12 @@ def preset_of(sources: ModelSources) -> Preset:
     if sources.takes_mask:
         raise UsageError(f"this is an inpainting model ({sources.family} {variant}); train on the ordinary model")
     denoiser = next(part for name, part in sources.components.items() if name in ("unet", "transformer"))
-    return _SMALL_PRESET if denoiser.bytes < _SMALL else _PRESETS.get(sources.family, Preset())
+    return usual_preset(sources.family, denoiser.bytes)
+
+
+def usual_preset(family: str, denoiser_bytes: int) -> Preset:
+    """The preset for a denoiser of this size."""
+    return _SMALL_PRESET if denoiser_bytes < _SMALL else _PRESETS.get(family, Preset())
 
 
 def distilling(preset: Preset, sources: ModelSources, settings: TrainingSettings) -> Preset:

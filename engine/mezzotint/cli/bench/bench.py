@@ -16,6 +16,7 @@ from mezzotint.cli.bench import attention as bench_attention
 from mezzotint.cli.bench import linear as bench_linear
 from mezzotint.cli.bench import memory as bench_memory
 from mezzotint.cli.bench import quality as bench_quality
+from mezzotint.cli.bench import training_memory as bench_training_memory
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
@@ -65,6 +66,7 @@ def add(commands: "Commands") -> None:
     bench_linear.add(below)
     bench_memory.add(below)
     bench_quality.add(below)
+    bench_training_memory.add(below)
     summary = "Score the starter models on scenes that were held out from training."
     parser = add_command(below, "starter", summary, run, EXAMPLES)
     parser.add_argument(

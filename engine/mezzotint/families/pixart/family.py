@@ -65,7 +65,7 @@ class PixArt:
         lengths = _lengths(mask)
         if lengths is not None:
             tensors["lengths"] = lengths.to(model.device)
-        if model.sources.detected.variant == "alpha" and model.networks["transformer"].config.sample_size == 128:
+        if model.sources.detected.variant == "alpha" and _side(model) == 128:
             rows = text.shape[0]
             tensors["resolution"] = torch.tensor([[inputs.height, inputs.width]]).repeat(rows, 1).to(text)
             tensors["aspect_ratio"] = torch.tensor([[inputs.height / inputs.width]]).repeat(rows, 1).to(text)
@@ -112,6 +112,11 @@ class PixArt:
             return output[:, : sample.shape[1]]  # a learned variance is dropped
 
         return guided_output(ask, sample, conditioning, model.passes, model.at_once)
+
+
+def _side(model: LoadedModel) -> object:
+    """Latents along a side of the image that the transformer was made for; it may not be loaded yet."""
+    return model.sources.components["transformer"].config.get("sample_size", 128)
 
 
 def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":

@@ -8,14 +8,17 @@ from mezzotint.families.loading.networks import load_components
 from mezzotint.jobs.training.preparing import Prepared
 from mezzotint.protocol import IsCancelled
 from mezzotint.training.adapters.building import build_adapter, trains_text
+from mezzotint.training.checkpointing import apply_checkpointing
 from mezzotint.training.distributed import Processes
 from mezzotint.training.encoding import CPU, Encoders
 from mezzotint.training.objective import Objective, objective_of
 from mezzotint.training.trainer import Rates, Trainer
+from mezzotint.training_protocol import TrainingLevers
 
 
 def build_trainer(
     prepared: Prepared,
+    levers: TrainingLevers,
     model: LoadedModel,
     encoders: Encoders,
     on_bytes: Callable[[int, int], None],
@@ -25,6 +28,7 @@ def build_trainer(
     """Load the denoiser, and text encoders if captions are encoded in each step; `on_bytes`: done, and all."""
     family, settings = prepared.model.family, prepared.request.settings
     _load_denoiser(prepared, model, on_bytes, cancelled)
+    apply_checkpointing(model.networks[family.denoiser_component], levers.checkpointing)
     if trains_text(settings):
         encoders.load_text()
     adapter = build_adapter(model, family, prepared.request, prepared.values)
@@ -32,7 +36,7 @@ def build_trainer(
         steps=prepared.values.steps,
         peak=prepared.values.rate,
         schedule=settings.schedule,
-        optimizer=settings.optimizer,
+        optimizer=levers.optimizer,
         ema=settings.ema,
         accumulate=settings.accumulate,
         seed=settings.seed,
@@ -55,12 +59,7 @@ def _load_denoiser(
     splits = prepared.request.settings.shard == "parameters"  # from RAM, by blocks: the whole may not fit on the device
     place = replace(model, device=CPU) if splits else model
     load_components(place, [name], on_bytes=count, cancelled=cancelled)
-    network = model.networks[name]
-    network.requires_grad_(False)
-    checkpointing = prepared.request.settings.checkpointing
-    if (checkpointing or ("none" if prepared.model.device.id == "cpu" else "blocks")) == "blocks":
-        network.enable_gradient_checkpointing()
-        network.train()  # diffusers' networks recompute only in this mode; they have no dropout
+    model.networks[name].requires_grad_(False)
 
 
 def _objective(prepared: Prepared) -> Objective:

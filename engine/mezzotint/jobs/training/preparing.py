@@ -108,9 +108,9 @@ def prepare(
         settings.shard,
         count,
         batch=values.batch,
-        optimizer=settings.optimizer,
+        optimizer=settings.optimizer or "adamw",
         dtype=model.dtype,
-        quantized=settings.quantization != "none",
+        quantized=settings.quantization not in (None, "none"),
         trains_text=trains_text(settings),
     )
     multiple = multiple_of(model.family, model.sources)

@@ -17,7 +17,7 @@ from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.training.preparing import Prepared
 from mezzotint.request_protocol import ModelRef
 from mezzotint.training.dataset.reading import read_dataset
-from mezzotint.training_protocol import TrainingRequest, TrainingSettings
+from mezzotint.training_protocol import TrainingLevers, TrainingRequest, TrainingSettings
 
 ENTRY = "mezzotint.training"  # of the file's metadata
 
@@ -63,7 +63,7 @@ def model_name(prepared: Prepared) -> str:
     return Path(info.path).name if info.source == "path" else info.id
 
 
-def recipe_text(prepared: Prepared, request: TrainingRequest) -> str:
+def recipe_text(prepared: Prepared, request: TrainingRequest, levers: TrainingLevers) -> str:
     """The entry for a file of this training."""
     recipe = Recipe(
         version=__version__,
@@ -74,7 +74,7 @@ def recipe_text(prepared: Prepared, request: TrainingRequest) -> str:
         dataset=Path(request.dataset).name,
         images=len(prepared.dataset.images),
         fingerprint=prepared.dataset.fingerprint,
-        settings=_resolved(prepared),
+        settings=replace(_resolved(prepared), optimizer=levers.optimizer, quantization=levers.quantization),
     )
     return json.dumps(encode(recipe), sort_keys=True)
 

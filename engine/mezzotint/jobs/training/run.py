@@ -22,6 +22,7 @@ from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import build_trainer
 from mezzotint.jobs.training.examples import Examples, examples_of
 from mezzotint.jobs.training.folder import RunFolder
+from mezzotint.jobs.training.planning import check_fits, levers_of, plan_of
 from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, device_of, prepare
 from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
 from mezzotint.jobs.training.samples import Sampler
@@ -35,6 +36,7 @@ from mezzotint.training.trainer import Trainer
 from mezzotint.training_protocol import (
     EpochSaved,
     Preparing,
+    TrainingLevers,
     TrainingNotice,
     TrainingRequest,
     TrainingResult,
@@ -63,6 +65,7 @@ class TrainingRun:
         self._saved: list[EpochSaved] = []
         self._losses: list[float] = []
         self._prepared: Prepared
+        self._levers: TrainingLevers
         self._started: datetime  # of the first run, so that a resumed one writes the same LoRA
 
     def run(self, *, resume: bool = False, accept_changes: bool = False) -> TrainingResult:
@@ -91,15 +94,21 @@ class TrainingRun:
         prepared = prepare(self._request, self._catalog, self._on_event, self._cancelled, processes)
         self._prepared = prepared
         started, peak = time.monotonic(), PeakMemory(torch.device(prepared.model.device.id))
+        plan = plan_of(prepared)
+        if not self._request.settings.devices:  # the plan is for one
+            check_fits(plan, prepared.model.device.id)
+        self._levers = plan.levers
         self._open(resume=resume, accept_changes=accept_changes)
         model = self._empty_model()
-        sampler, encoders = self._sampler(model), Encoders(prepared.model.family, model, self._cancelled)
+        sampler, encoders = self._sampler(model), self._encoders(model)
         examples = examples_of(prepared, self._folder, self._catalog, processes, self._tell, self._cancelled)
         if processes.is_first:
             examples.encode(encoders, sampler)
             processes.wait()
         sampler.conditionings = processes.given(sampler.conditionings)
-        trainer = build_trainer(prepared, model, encoders, self._tell("loading"), self._cancelled, processes)
+        trainer = build_trainer(
+            prepared, self._levers, model, encoders, self._tell("loading"), self._cancelled, processes
+        )
         with training_attention(model, self._request.settings.attention, self._notice) as attention:
             examples.begin(model, encoders, trainer.adapter)
             self._begin(trainer, sampler, model)
@@ -116,6 +125,7 @@ class TrainingRun:
             seconds=time.monotonic() - started,
             peak_vram_bytes=peak.vram_bytes(),
             peak_ram_bytes=peak.ram_bytes(),
+            plan=plan,
         )
 
     # ---- before the first step
@@ -124,12 +134,12 @@ class TrainingRun:
         fingerprint = self._prepared.dataset.fingerprint
         if not resume and self._processes.is_first:
             self._started = datetime.now(UTC)
-            steps = self._prepared.values.steps
-            begun = {"dataset": fingerprint, "started": self._started.isoformat(), "steps": steps}
-            self._folder.create(self._request, begun)
+            begun = {"dataset": fingerprint, "started": self._started.isoformat(), "steps": self._prepared.values.steps}
+            self._folder.create(self._request, begun | {"levers": encode(self._levers)})
             return
         _, record = self._folder.read()
         self._folder.paused.unlink(missing_ok=True)
+        self._levers = levers_of(record, self._levers)
         self._started = datetime.fromisoformat(record["started"])
         if self._processes.is_first and changed(self._prepared, record.get("dataset")):
             if not accept_changes:
@@ -140,21 +150,25 @@ class TrainingRun:
             self._folder.write(self._request, {**record, "dataset": fingerprint})
 
     def _empty_model(self) -> LoadedModel:
-        model, settings = self._prepared.model, self._request.settings
+        model, levers = self._prepared.model, self._levers
         quantization = {}
-        if settings.quantization != "none":
-            quantization = {model.family.denoiser_component: Choice(scheme=settings.quantization)}
+        if levers.quantization != "none":
+            quantization = {model.family.denoiser_component: Choice(scheme=levers.quantization)}
         return LoadedModel(
             sources=model.sources,
             device=torch.device(model.device.id),
             dtype=getattr(torch, model.dtype),
             quantization=quantization,
             identity=model.found.info.id,
+            vae_tile=levers.vae_tile,
         )
 
     def _sampler(self, model: LoadedModel) -> Sampler:
         family, request, geometry = self._prepared.model.family, self._request, self._prepared.geometry
         return Sampler(family, model, self._catalog.find, request.model, request.prompts, geometry.side)
+
+    def _encoders(self, model: LoadedModel) -> Encoders:
+        return Encoders(self._prepared.model.family, model, self._cancelled, text_on_cpu=self._levers.text_on_cpu)
 
     def _begin(self, trainer: Trainer, sampler: Sampler, model: LoadedModel) -> None:
         """Go on from the state, if there is one."""
@@ -248,7 +262,7 @@ class TrainingRun:
             others={
                 "ss_sd_model_name": model_name(self._prepared),
                 "ss_steps": str(trainer.step),
-                ENTRY: recipe_text(self._prepared, request),
+                ENTRY: recipe_text(self._prepared, request, self._levers),
             },
         )
         family = self._prepared.model.sources.family

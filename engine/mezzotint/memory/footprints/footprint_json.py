@@ -54,8 +54,8 @@ def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
     """Serialize a component's footprint for `component_from_json`."""
     return {
         **{key: getattr(part, key) for key in _PLAIN},
-        "live": _law_to_json(part.live),
-        "work": _law_to_json(part.work),
+        "live": law_to_json(part.live),
+        "work": law_to_json(part.work),
         "outside": _row(part.outside),
         "blocks": [[block.name, *_row(block.bytes)] for block in part.blocks],
     }
@@ -73,8 +73,8 @@ def component_from_json(data: Mapping[str, Any]) -> ComponentFootprint:
             **{key: _is(data[key], type_) for key, type_ in _types(ComponentFootprint, _PLAIN).items()},
             blocks=blocks,
             outside=_sizes(data["outside"]),
-            live=_law_from_json(data["live"]),
-            work=_law_from_json(data["work"]),
+            live=law_from_json(data["live"]),
+            work=law_from_json(data["work"]),
         )
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"invalid footprint: {error!r}") from error
@@ -90,11 +90,13 @@ def _sizes(row: Sequence[object]) -> dict[Scheme, int]:
     return {scheme: _is(size, int) for scheme, size in zip(_SCHEMES, row, strict=True) if size is not None}
 
 
-def _law_to_json(law: ScalingLaw) -> list[float]:
+def law_to_json(law: ScalingLaw) -> list[float]:
+    """Serialize a law."""
     return [float(f"{getattr(law, term):.7g}") for term in _LAW]
 
 
-def _law_from_json(data: Sequence[object]) -> ScalingLaw:
+def law_from_json(data: Sequence[object]) -> ScalingLaw:
+    """Deserialize a law; raises ValueError if it is invalid."""
     if len(data) != len(_LAW):
         raise ValueError(f"invalid footprint: {data}")
     return ScalingLaw(**{term: float(_is(value, int, float)) for term, value in zip(_LAW, data, strict=True)})

@@ -38,10 +38,15 @@ class LiveMemory(_python_dispatch.TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Operation, types: object, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None
     ) -> Value:
-        """Run an operation and count its outputs; composite operations arrive already decomposed."""
+        """Run an operation and count its outputs; composite operations are decomposed first."""
         kwargs = kwargs or {}
         if self._paused:
             return func(*args, **kwargs)
+        if func.namespace != "prim":  # those of fake tensors, which have no kernels
+            with self:
+                made = func.decompose(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
         made = func(*args, **kwargs)
         self._count(made, known={id(storage) for storage in _storages((*args, *kwargs.values()))})
         self._calculate(func, args, kwargs, made)

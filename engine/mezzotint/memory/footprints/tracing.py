@@ -16,6 +16,7 @@ from mezzotint.memory.footprints.footprint import ScalingLaw
 from mezzotint.memory.footprints.forward_calls import TOKEN_COUNTS, Call, is_text, known_call, longest, sides_of
 from mezzotint.memory.footprints.live_memory import counted
 from mezzotint.memory.fp32_parameters import keep_in_fp32
+from mezzotint.quantization.layers import QuantizedLayer
 
 HALF = torch.bfloat16  # 16 bits, with the same code paths as float16 except for its overflow guards
 
@@ -44,7 +45,7 @@ def trace(
     asked = call or functools.partial(known_call, class_name)
     order: list[str] = []
     live, work = [], []
-    with _fake(network):
+    with faked(network):
         sizes = _sizes(network, class_name, tokens)
         for index, (size, batch) in enumerate(sizes):
             run = functools.partial(asked, network, size, batch, tokens)
@@ -69,19 +70,23 @@ def _sizes(network: nn.Module, class_name: str, tokens: int) -> list[tuple[int, 
 
 
 @contextlib.contextmanager
-def _fake(network: nn.Module) -> Iterator[None]:
-    """Replace the network's parameters by fake tensors and trace inside the context."""
+def faked(network: nn.Module, numbers: torch.dtype = HALF) -> Iterator[None]:
+    """Replace the network's parameters by fake tensors of this dtype and trace inside the context.
+
+    Quantized layers keep the dtypes of their formats.
+    """
     network.requires_grad_(False).eval()
     with _quiet(), FakeTensorMode(allow_non_fake_inputs=True):
         for lead, module in network.named_modules():
             for name, parameter in module._parameters.items():
                 if parameter is not None:
                     wide = keep_in_fp32(type(network).__name__, f"{lead}.{name}")
-                    shape = _like(parameter, torch.float32 if wide else HALF)
+                    shape = _like(parameter, torch.float32 if wide else numbers)
                     module._parameters[name] = nn.Parameter(shape, requires_grad=False)
             for name, buffer in module._buffers.items():
                 if buffer is not None:
-                    module._buffers[name] = _like(buffer)
+                    stored = isinstance(module, QuantizedLayer) and name != "bias"
+                    module._buffers[name] = _like(buffer, buffer.dtype if stored else numbers)
         yield
 
 

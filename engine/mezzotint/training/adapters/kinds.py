@@ -27,7 +27,7 @@ class LayerSettings:
 
     rank: int
     alpha: float
-    seed: int
+    seed: int | None  # None: no numbers, to trace memory
     factor: int = -1  # of a LoKr: size of the smaller factor; -1: about equal
 
 
@@ -51,7 +51,7 @@ class LoraLayer:
     def __init__(self, network: Network, name: str, settings: LayerSettings) -> None:
         shape = weight_shape(network.get_submodule(name))
         window = (1,) * (len(shape) - 2)
-        down = _uniform(f"{settings.seed} {name}", (settings.rank, *shape[1:]), math.prod(shape[1:]))
+        down = _uniform(_seed(settings, name), (settings.rank, *shape[1:]), math.prod(shape[1:]))
         up = torch.zeros(shape[0], settings.rank, *window)
         self.parts = nn.ParameterDict({"down": nn.Parameter(down), "up": nn.Parameter(up)})
         self.alpha = settings.alpha
@@ -117,13 +117,13 @@ class LokrLayer:
     def __init__(self, network: Network, name: str, settings: LayerSettings) -> None:
         rows, columns, *window = weight_shape(network.get_submodule(name))
         (a, m), (b, p) = factorized(rows, settings.factor), factorized(columns, settings.factor)
-        seed, rank = f"{settings.seed} {name}", settings.rank
+        seed, rank = _seed(settings, name), settings.rank
         parts = {"lokr_w1": _uniform(seed, (a, b), b)}
         self._window, self._is_whole = tuple(window), rank >= max(m, p) / 2
         if self._is_whole:
             parts["lokr_w2"] = torch.zeros(m, p, *window)
         else:
-            parts["lokr_w2_a"] = _uniform(f"{seed} w2", (m, rank), rank)
+            parts["lokr_w2_a"] = _uniform(seed and f"{seed} w2", (m, rank), rank)
             parts["lokr_w2_b"] = torch.zeros(rank, p * math.prod(window))
         self.parts = nn.ParameterDict({part: nn.Parameter(tensor) for part, tensor in parts.items()})
         self._rank, self._alpha = rank, float(rank) if self._is_whole else settings.alpha
@@ -164,8 +164,14 @@ def _with_branch(output: Tensor, x: Tensor, branch: Branch, module: Any) -> Tens
     return with_branch(output, x, branch) if branch.down.ndim == 2 else convolved(output, x, [branch], module)
 
 
-def _uniform(seed: str, shape: tuple[int, ...], inputs: int) -> Tensor:
+def _seed(settings: LayerSettings, name: str) -> str | None:
+    return None if settings.seed is None else f"{settings.seed} {name}"
+
+
+def _uniform(seed: str | None, shape: tuple[int, ...], inputs: int) -> Tensor:
     """Numbers that torch would initialize a layer of so many inputs with; the same for a seed."""
+    if seed is None:
+        return torch.empty(shape)
     digest = hashlib.sha256(seed.encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
     return (torch.rand(shape, generator=generator) * 2 - 1) / math.sqrt(inputs)

@@ -80,6 +80,12 @@ def trainable_layers(network: Network, layers: TrainedLayers = "attention") -> S
     ]
 
 
+def factor_shapes(shape: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of down and up for a layer whose weight has this shape."""
+    rank = min(rank, shape[0], math.prod(shape[1:]))
+    return (rank, *shape[1:]), (shape[0], rank, *(1,) * (len(shape) - 2))
+
+
 def _fits(layer: Any, layers: TrainedLayers) -> bool:  # noqa: ANN401
     shape = weight_shape(layer)
     return layers == "all" or len(shape) == 2 or tuple(shape[2:]) == (1, 1)

@@ -30,7 +30,7 @@ class NetworkAdapter:
         choices: Mapping[str, LayerChoice],
         *,
         kind: LayerKind = "lora",
-        seed: int = 0,
+        seed: int | None = 0,
         factor: int = -1,
         text_share: float = 1.0,
     ) -> None:

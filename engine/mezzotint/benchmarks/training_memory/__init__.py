@@ -1,0 +1,1 @@
+"""What `mezzotint bench training-memory` measures."""

@@ -1,0 +1,1 @@
+"""Planning of the memory that a training needs."""

@@ -1,0 +1,164 @@
+"""Plan a training: the memory of each phase, and the least that has to be done to fit.
+
+What changes no result comes first: checkpointing, then splitting the batch into several passes; then the 8-bit
+optimizer; then quantization of the frozen weights, in 8 and in 4 bits. What the request says stays as it is.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.planning.phases import TILES
+from mezzotint.memory.planning.problem import MARGIN
+from mezzotint.training.planning.optimizer_bytes import numbers_bytes, optimizer_bytes
+from mezzotint.training.planning.reasons import reasons_of, summary_of
+from mezzotint.training.planning.task import TrainingTask
+from mezzotint.training_protocol import (
+    BaseQuantization,
+    Checkpointing,
+    OptimizerName,
+    TrainingLevers,
+    TrainingPhase,
+    TrainingPlan,
+)
+
+MODES: tuple[Checkpointing, ...] = get_args(Checkpointing)
+_SCHEMES: tuple[BaseQuantization, ...] = ("none", "int8-weight", "int4")  # their gradients are exact
+_OPTIMIZERS: tuple[OptimizerName, ...] = ("adamw", "adamw-8bit")
+
+
+def plan_training(task: TrainingTask, machine: MachineFacts) -> TrainingPlan:
+    """Return the plan; if nothing fits, that of the least memory, which then says so."""
+    return _Planner(task, machine).plan()
+
+
+def planned_phases(task: TrainingTask, levers: TrainingLevers, fixed: int = 0) -> tuple[TrainingPhase, ...]:
+    """The memory of each phase with given levers; `fixed` bytes are in use besides."""
+    phases = _Phases(task, fixed)
+    found = [phases.text(levers), phases.images(levers), phases.network(levers)]
+    return (*found, phases.samples(levers)) if task.samples else tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phases:
+    task: TrainingTask
+    fixed: int
+
+    @property
+    def pixels(self) -> int:
+        return self.task.resolution**2
+
+    def text(self, levers: TrainingLevers) -> TrainingPhase:
+        weights, live = (0, 0) if levers.text_on_cpu else self.task.model.text()
+        return self._phase("text", weights, activations=live)
+
+    def images(self, levers: TrainingLevers) -> TrainingPhase:
+        weights, live = self.task.model.images(self.pixels, levers.vae_tile)
+        return self._phase("images", weights, activations=live)
+
+    def network(self, levers: TrainingLevers) -> TrainingPhase:
+        task, model = self.task, self.task.model
+        live = model.denoiser.activations(
+            levers.checkpointing,
+            levers.quantization,
+            round(self.pixels / model.footprint.vae_factor**2),
+            levers.batch,
+            task.rank,
+        )
+        return self._phase("network", *self._held(levers), activations=live)
+
+    def samples(self, levers: TrainingLevers) -> TrainingPhase:
+        weights, live = self.task.model.samples(self.pixels, levers.vae_tile)
+        parameters, _, state = self._held(levers)
+        return self._phase("samples", parameters + weights, 0, state, activations=live)
+
+    def least(self, levers: TrainingLevers) -> int:
+        """Bytes of the network's phase without activations, which are slow to find."""
+        return self.fixed + sum(self._held(levers))
+
+    def _held(self, levers: TrainingLevers) -> tuple[int, int, int]:
+        """Bytes of parameters, gradients and the optimizer's state."""
+        shapes = self.task.model.denoiser.factor_shapes(self.task.rank)
+        factors = numbers_bytes(shapes)
+        weights = self.task.model.denoiser.weights(levers.quantization) or 0
+        parameters = weights + factors * (2 if self.task.averages else 1)
+        return parameters, factors, optimizer_bytes(levers.optimizer, shapes)
+
+    def _phase(
+        self, name: str, parameters: int, gradients: int = 0, optimizer: int = 0, *, activations: int
+    ) -> TrainingPhase:
+        return TrainingPhase(
+            name=name,  # type: ignore[arg-type]
+            parameters=parameters,
+            gradients=gradients,
+            optimizer=optimizer,
+            activations=activations,
+            peak=self.fixed + parameters + gradients + optimizer + activations,
+        )
+
+
+class _Planner:
+    def __init__(self, task: TrainingTask, machine: MachineFacts) -> None:
+        self._task, self._vram = task, machine.free_vram_bytes
+        self._fixed = machine.context_bytes + (0 if machine.one_memory else MARGIN)
+        self._is_cpu = machine.one_memory
+        self._phases = _Phases(task, self._fixed)
+
+    def plan(self) -> TrainingPlan:
+        candidates = list(self._candidates())
+        chosen = next((each for each in candidates if self._fits_network(each)), None)
+        least = chosen or min(candidates, key=lambda each: self._phases.network(each).peak)
+        levers = self._beside(least)
+        phases = planned_phases(self._task, levers, self._fixed)
+        plan = TrainingPlan(
+            fits=all(phase.peak <= self._vram for phase in phases),
+            vram_bytes=self._vram,
+            peak_bytes=max(phase.peak for phase in phases),
+            levers=levers,
+            phases=phases,
+            summary="",
+            reasons=(),
+        )
+        plain = self._phases.network(candidates[0]) if plan.fits or chosen else None
+        return replace(plan, summary=summary_of(plan, self._fixed), reasons=reasons_of(self._task, plan, plain))
+
+    def _candidates(self) -> Iterator[TrainingLevers]:
+        """All combinations that are allowed, from the one that changes least."""
+        task = self._task
+        schemes = (task.quantization,) if task.quantization is not None else _SCHEMES
+        optimizers = (task.optimizer,) if task.optimizer is not None else _OPTIMIZERS[: 1 + task.has_8bit]
+        modes = (task.checkpointing,) if task.checkpointing is not None else MODES
+        for scheme, optimizer, batch, mode in itertools.product(schemes, optimizers, self._batches(), modes):
+            if self._task.model.denoiser.weights(scheme) is not None:
+                yield TrainingLevers(
+                    checkpointing=mode,
+                    optimizer=optimizer,
+                    quantization=scheme,
+                    batch=batch,
+                    accumulate=task.accumulate * (task.batch // batch),
+                )
+
+    def _batches(self) -> Iterator[int]:
+        """The batch, and equal parts of it."""
+        batch = self._task.batch
+        yield batch
+        while self._task.may_split and batch % 2 == 0:
+            batch //= 2
+            yield batch
+
+    def _fits_network(self, levers: TrainingLevers) -> bool:
+        return self._phases.least(levers) <= self._vram and self._phases.network(levers).peak <= self._vram
+
+    def _beside(self, levers: TrainingLevers) -> TrainingLevers:
+        """Choose what concerns the other phases."""
+        if not self._is_cpu and self._phases.text(levers).peak > self._vram:
+            levers = replace(levers, text_on_cpu=True)
+        for tile in (0, *TILES):
+            levers = replace(levers, vae_tile=tile if tile < self._task.resolution else 0)
+            peaks = [self._phases.images(levers).peak]
+            peaks += [self._phases.samples(levers).peak] if self._task.samples else []
+            if max(peaks) <= self._vram:
+                break
+        return levers

@@ -1,0 +1,80 @@
+"""Training plans: levers in order, only as many as needed, each with a reason."""
+
+import pytest
+
+from mezzotint.memory.footprints.shipped import shipped
+from mezzotint.memory.machine.probe import ordinary_machine
+from mezzotint.training.planning.known import known_model, known_names, laws_from_json, laws_to_json
+from mezzotint.training.planning.planner import plan_training
+from mezzotint.training.planning.task import TrainingTask
+
+GIB = 2**30
+RAM = 32 * GIB
+
+
+def planned(name, gib, **settings):
+    model = known_model(shipped(name), "bfloat16")
+    usual = {"resolution": 1024, "rank": 16, "batch": 1}
+    return plan_training(TrainingTask(model=model, **usual | settings), ordinary_machine(int(gib * GIB), RAM))
+
+
+def test_enough_memory_needs_no_lever():
+    plan = planned("sdxl", 80)
+    assert plan.fits
+    assert (plan.levers.checkpointing, plan.levers.optimizer, plan.levers.quantization) == ("none", "adamw", "none")
+
+
+@pytest.mark.parametrize("name", known_names())
+def test_less_memory_pulls_more_levers(name):
+    order = ("none", "int8-weight", "int4")
+    before = planned(name, 160)
+    for gib in (24, 16, 12, 8, 6, 4):
+        plan = planned(name, gib)
+        assert order.index(plan.levers.quantization) >= order.index(before.levers.quantization)
+        if plan.fits:
+            assert plan.peak_bytes <= gib * GIB
+            assert plan.peak_bytes == max(each.peak for each in plan.phases)
+            before = plan
+        else:
+            assert any("does not fit" in reason for reason in plan.reasons)
+
+
+def test_what_changes_no_result_comes_first():
+    plan = planned("sdxl", 9)
+    assert plan.fits and plan.levers.checkpointing != "none" and plan.levers.quantization == "none"
+
+
+def test_what_is_asked_for_stays():
+    plan = planned("sdxl", 24, quantization="int4", optimizer="lion", checkpointing="sqrt")
+    assert (plan.levers.quantization, plan.levers.optimizer, plan.levers.checkpointing) == ("int4", "lion", "sqrt")
+    assert sum("(as asked)" in reason for reason in plan.reasons) == 2
+
+
+def test_without_bitsandbytes_the_8bit_optimizer_is_not_chosen():
+    assert planned("flux", 8, has_8bit=False).levers.optimizer == "adamw"
+
+
+def test_a_batch_is_split_before_numbers_change():
+    plan = planned("sdxl", 9, batch=8)
+    assert plan.levers.batch * plan.levers.accumulate == 8
+    assert plan.levers.quantization == "none"
+    assert planned("sdxl", 9, batch=8, may_split=False).levers.batch == 8
+
+
+def test_text_encoders_that_do_not_fit_run_on_the_cpu():
+    plan = planned("flux", 8)
+    assert plan.levers.text_on_cpu and any("on the CPU" in reason for reason in plan.reasons)
+    assert not planned("flux", 24).levers.text_on_cpu
+
+
+def test_the_summary_is_one_line_of_buckets():
+    plan = planned("z-image", 12)
+    assert plan.summary.startswith("needs ") and "\n" not in plan.summary
+    for word in ("weights", "gradients", "optimizer", "activations"):
+        assert word in plan.summary
+
+
+@pytest.mark.parametrize("name", known_names())
+def test_laws_survive_json(name):
+    laws = known_model(shipped(name), "bfloat16").denoiser.laws
+    assert laws_from_json(laws_to_json(laws)) == laws
