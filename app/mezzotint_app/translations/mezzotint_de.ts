@@ -6132,6 +6132,10 @@ und {n} weitere</translation>
         <translation>In jeder Epoche wird zu jedem ein Bild generiert, zum Vergleichen</translation>
     </message>
     <message>
+        <source>Automatic: as memory needs</source>
+        <translation>Automatisch: nach Speicherbedarf</translation>
+    </message>
+    <message>
         <source>Batch size</source>
         <translation>Batchgröße</translation>
     </message>

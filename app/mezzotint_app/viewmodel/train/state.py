@@ -9,8 +9,12 @@ MAX_FOLDERS = 200
 OPTIMIZERS: dict[OptimizerName, str] = {  # their names as displayed
     "adamw": "AdamW",
     "adamw-8bit": "AdamW 8-bit",
+    "adamw-8bit-paged": "AdamW 8-bit, paged",
+    "adamw-4bit": "AdamW 4-bit",
     "adafactor": "Adafactor",
     "lion": "Lion",
+    "prodigy": "Prodigy",
+    "schedule-free": "Schedule-free AdamW",
 }
 SUFFIX = ".training"  # of the folder of a run
 
@@ -30,7 +34,7 @@ class TrainForm:
     batch: int | None = None
     resolution: int | None = None
     regularization: int | None = None
-    optimizer: OptimizerName = "adamw"
+    optimizer: OptimizerName | None = None
     validation: float = 0.0
     epochs: int = 10
     flip: bool = False

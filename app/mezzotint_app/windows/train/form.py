@@ -50,8 +50,9 @@ class TrainFormView(QWidget):
             box.blockSignals(True)
             box.setChecked(form.flip)
             box.blockSignals(False)
+        automatic = Choice(value=None, name=self.tr("Automatic: as memory needs"))
         optimizers = [Choice(value=name, name=OPTIMIZERS[name]) for name in get_args(OptimizerName)]
-        self.optimizer.show_choices(optimizers, form.optimizer)
+        self.optimizer.show_choices([automatic, *optimizers], form.optimizer)
 
     # ---- setup
 

@@ -5,9 +5,10 @@ input, Q, K, V its projections, O the attention's output, Z and H what is before
 is computed: tensors are fake, and on the CPU, because attention on `meta` would keep its scores.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -80,15 +81,15 @@ class Stack(nn.Module):
 def cases() -> Iterator[CaseRow]:
     """Cases A, B and C, with one head and with eight."""
     for heads in (1, 8):
-        yield _case("A", heads, lambda heads=heads: Block(heads=heads, keeps_scores=True))
-        yield _case("B", heads, lambda heads=heads: Block(heads=heads))
-    yield _case("C", 8, lambda: Block(heads=8), again=True)
+        yield _case("A", heads, partial(Block, heads=heads, keeps_scores=True))
+        yield _case("B", heads, partial(Block, heads=heads))
+    yield _case("C", 8, partial(Block, heads=8), again=True)
 
 
-def depths() -> Iterator[DepthRow]:
+def depths(counts: Sequence[int] = DEPTHS) -> Iterator[DepthRow]:
     """What stacks of blocks keep."""
     modes: tuple[Checkpointing, ...] = ("none", "blocks", "sqrt")
-    for blocks in DEPTHS:
+    for blocks in counts:
         for mode in modes:
             with FakeTensorMode():
                 network, x = Stack(blocks), torch.empty(1, _DEEP_TOKENS, WIDTH)

@@ -24,7 +24,7 @@ from mezzotint.training.planning.known import model_of
 from mezzotint.training.planning.planner import planned_phases
 from mezzotint.training.planning.task import TrainingModel, TrainingTask
 from mezzotint.training.trainer import Rates, TrainedImage, Trainer
-from mezzotint.training_protocol import TrainingLevers
+from mezzotint.training_protocol import BaseQuantization, Checkpointing, OptimizerName, TrainingLevers
 
 CPU = torch.device("cpu")
 _CAPTION = "a purple castle by the sea, "
@@ -45,7 +45,8 @@ class MeasuredStep:
     @property
     def name(self) -> str:
         """What differs from a training without levers."""
-        levers, said = self.levers, []
+        levers = self.levers
+        said: list[str] = []
         said += [levers.checkpointing] if levers.checkpointing != "none" else []
         said += [levers.optimizer] if levers.optimizer != "adamw" else []
         said += [levers.quantization] if levers.quantization != "none" else []
@@ -160,12 +161,15 @@ def every_lever(batch: int) -> list[TrainingLevers]:
     """The levers one by one, then together."""
     plain = TrainingLevers(batch=batch)
     several = replace(plain, batch=batch // 4, accumulate=4)
+    modes: tuple[Checkpointing, ...] = ("selective", "blocks", "sqrt")
+    optimizers: tuple[OptimizerName, ...] = ("adamw-8bit", "adafactor", "lion")
+    schemes: tuple[BaseQuantization, ...] = ("int8", "int8-weight", "int4")
     return [
         plain,
-        *(replace(plain, checkpointing=mode) for mode in ("selective", "blocks", "sqrt")),
+        *(replace(plain, checkpointing=mode) for mode in modes),
         several,
-        *(replace(plain, optimizer=name) for name in ("adamw-8bit", "adafactor", "lion")),
-        *(replace(plain, quantization=scheme) for scheme in ("int8", "int8-weight", "int4")),
+        *(replace(plain, optimizer=name) for name in optimizers),
+        *(replace(plain, quantization=scheme) for scheme in schemes),
         replace(several, checkpointing="blocks", optimizer="adamw-8bit", quantization="int4"),
     ]
 

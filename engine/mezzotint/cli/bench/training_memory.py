@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 def _steps(name: str, catalog: "Catalog", arguments: argparse.Namespace, context: Context) -> "list[MeasuredStep]":
     from mezzotint.benchmarks.training_memory.steps import StepBench, every_lever
 
-    bench, rows = StepBench(catalog.find(ModelRef(id=name))), []
+    bench = StepBench(catalog.find(ModelRef(id=name)))
+    rows: list[MeasuredStep] = []
     for levers in every_lever(arguments.batch):
         if context.interrupt.stop_requested():
             raise Cancelled(f"stopped after {len(rows)} measurements of {name}")

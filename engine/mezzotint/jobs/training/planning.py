@@ -51,6 +51,18 @@ def plan_of(prepared: Prepared, machine: MachineFacts | None = None) -> Training
     return plan_training(task, machine or _machine(model.device.id))
 
 
+def levers_of_settings(prepared: Prepared) -> TrainingLevers:
+    """What the settings say, on a CPU, where nothing needs to fit."""
+    settings = prepared.request.settings
+    return TrainingLevers(
+        checkpointing=settings.checkpointing or "none",
+        optimizer=settings.optimizer or "adamw",
+        quantization=settings.quantization or "none",
+        batch=prepared.values.batch,
+        accumulate=settings.accumulate,
+    )
+
+
 def plan_for(
     name: str,
     make_catalog: Callable[[], Catalog],
@@ -98,9 +110,9 @@ def levers_of(record: Mapping[str, Any], planned: TrainingLevers) -> TrainingLev
     return replace(begun, checkpointing=planned.checkpointing, text_on_cpu=planned.text_on_cpu)
 
 
-def check_fits(plan: TrainingPlan, device: str) -> None:
-    """Raise OutOfMemory if the plan does not fit a GPU; a CPU may swap."""
-    if not plan.fits and device != "cpu":
+def check_fits(plan: TrainingPlan) -> None:
+    """Raise OutOfMemory if the plan does not fit."""
+    if not plan.fits:
         raise OutOfMemory(f"this training {plan.summary}; {'; '.join(plan.reasons[-2:])}")
 
 

@@ -22,7 +22,7 @@ from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import build_trainer
 from mezzotint.jobs.training.examples import Examples, examples_of
 from mezzotint.jobs.training.folder import RunFolder
-from mezzotint.jobs.training.planning import check_fits, levers_of, plan_of
+from mezzotint.jobs.training.planning import check_fits, levers_of, levers_of_settings, plan_of
 from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, device_of, prepare
 from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
 from mezzotint.jobs.training.samples import Sampler
@@ -94,10 +94,10 @@ class TrainingRun:
         prepared = prepare(self._request, self._catalog, self._on_event, self._cancelled, processes)
         self._prepared = prepared
         started, peak = time.monotonic(), PeakMemory(torch.device(prepared.model.device.id))
-        plan = plan_of(prepared)
-        if not self._request.settings.devices:  # the plan is for one
-            check_fits(plan, prepared.model.device.id)
-        self._levers = plan.levers
+        plan = None if prepared.model.device.id == "cpu" else plan_of(prepared)
+        if plan is not None and not self._request.settings.devices:  # the plan is for one
+            check_fits(plan)
+        self._levers = levers_of_settings(prepared) if plan is None else plan.levers
         self._open(resume=resume, accept_changes=accept_changes)
         model = self._empty_model()
         sampler, encoders = self._sampler(model), self._encoders(model)

@@ -120,7 +120,8 @@ def _text_live(sources: ModelSources, footprint: ModelFootprint) -> int | None:
     for part in footprint.components:
         if part.role == "text" and can_trace(part.class_name):
             network = empty_network(sources.components[part.name])
-            found.append(traced_text(network, part.class_name, footprint.text_tokens))
+            most = getattr(network.config, "max_position_embeddings", None) or footprint.text_tokens  # of CLIP's chunks
+            found.append(traced_text(network, part.class_name, min(most, footprint.text_tokens)))
     return max(found, default=None)
 
 

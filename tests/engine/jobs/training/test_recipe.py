@@ -13,7 +13,7 @@ from mezzotint.jobs.training.preparing import prepare
 from mezzotint.jobs.training.recipe import ENTRY, read_recipe, recipe_text
 from mezzotint.jobs.training.run import TrainingRun
 from mezzotint.protocol import ModelRef
-from mezzotint.training_protocol import TrainingRequest, TrainingSettings
+from mezzotint.training_protocol import TrainingLevers, TrainingRequest, TrainingSettings
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def written(path, request):
     prepared = prepare(request, Catalog.standard(), lambda _: None, lambda: False)
     import torch
 
-    save_file({"a": torch.ones(1)}, path, metadata={ENTRY: recipe_text(prepared, request)})
+    save_file({"a": torch.ones(1)}, path, metadata={ENTRY: recipe_text(prepared, request, TrainingLevers())})
     return path
 
 
