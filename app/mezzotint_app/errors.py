@@ -63,6 +63,13 @@ def _dataset_changed() -> Words:
     )
 
 
+def _process_lost() -> Words:
+    return (
+        translate("Errors", "Training has lost one of its processes."),
+        translate("Errors", "The log says why. Resume the training."),
+    )
+
+
 def _unknown_model() -> Words:
     return (
         translate("Errors", "The model was not found."),
@@ -180,6 +187,7 @@ _WORDS: dict[str, Callable[[], Words]] = {
     "failed": _failed,
     "usage": _usage,
     "dataset_changed": _dataset_changed,
+    "process_lost": _process_lost,
     "unknown_model": _unknown_model,
     "out_of_memory": _out_of_memory,
     "model_refused": _model_refused,

@@ -2331,6 +2331,10 @@
         <translation>Die Bilder oder Beschreibungen haben sich seit Beginn dieses Laufs geändert.</translation>
     </message>
     <message>
+        <source>The log says why. Resume the training.</source>
+        <translation>Das Protokoll sagt, warum. Setzen Sie das Training fort.</translation>
+    </message>
+    <message>
         <source>The model cannot be used.</source>
         <translation>Das Modell ist nicht verwendbar.</translation>
     </message>
@@ -2353,6 +2357,10 @@
     <message>
         <source>This model is gated: its terms must be accepted first.</source>
         <translation>Dieses Modell ist zugangsbeschränkt: Zuerst müssen seine Bedingungen angenommen werden.</translation>
+    </message>
+    <message>
+        <source>Training has lost one of its processes.</source>
+        <translation>Das Training hat einen seiner Prozesse verloren.</translation>
     </message>
     <message>
         <source>Try again. If this happens again, reinstall Mezzotint.</source>

@@ -8,7 +8,7 @@ from pathlib import Path
 import devices_script
 import pytest
 import torch
-from devices_script import CASES, MIDDLE, STEPS
+from devices_script import CASES, MIDDLE, RATE, STEPS
 from tiny_training import TinyTraining
 
 from mezzotint.errors import UsageError
@@ -35,7 +35,7 @@ def test_two_processes_train_as_one_does_in_less_memory_and_go_on_to_the_bit(tin
 
 def check_as_one(tiny, name, found, report, path):
     """The same training in this process gives the same state and losses."""
-    trainer = tiny.trainer(**CASES[name] | {"shard": "none"})
+    trainer = tiny.trainer(peak=RATE, **CASES[name] | {"shard": "none"})
     losses = devices_script.trained(tiny, trainer, MIDDLE)
     assert report["validation"] == pytest.approx(trainer.validation_loss(lambda: tiny.images[:2]), abs=1e-6), name
     losses += devices_script.trained(tiny, trainer, STEPS - MIDDLE)
@@ -44,7 +44,9 @@ def check_as_one(tiny, name, found, report, path):
     expected, _ = load_state(path)
     assert found.keys() == expected.keys(), name
     for key, value in expected.items():
-        torch.testing.assert_close(found[key], value, atol=1e-6, rtol=0)
+        torch.testing.assert_close(found[key], value, atol=1e-6, rtol=0, msg=f"{name}: {key}")
+        gap = (found[key].double() - value.double()).norm()
+        assert gap <= 1e-4 * value.double().norm(), f"{name}: {key}"  # moments are smaller than 1e-6
 
 
 def check_sizes(sizes):

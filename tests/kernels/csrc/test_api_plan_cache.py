@@ -51,7 +51,7 @@ def test_other_random_numbers_are_not_planned_anew(forward, stand_in):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"dropout": Dropout(kept=200)},
+        pytest.param({"dropout": Dropout(kept=200)}, id="dropout"),
         {"nq": 50},
         {"nk": 50},
         {"batch": 1},

@@ -13,7 +13,7 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.options import SETTINGS
 
 JOBS = Path(__file__).parents[4] / "assets" / "samples" / "jobs"
-IMAGES = {"prompts": 18, "table": 4, "night": 4, "enlarge": 2, "inpaint": 4}
+IMAGES = {"prompts": 18, "table": 4, "night": 3, "enlarge": 2, "inpaint": 4}
 
 
 def test_these_are_the_jobs():

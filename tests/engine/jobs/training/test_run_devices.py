@@ -32,7 +32,7 @@ def request_of(tiny_pixart_folder, tmp_path):
         (folder / f"{number}.txt").write_text(f"a castle, number {number}")
 
     def make(name, **settings):
-        usual = {"steps": 6, "epochs": 2, "batch": 3, "rank": 4, "rate": 1e-3, "ema": 0.9, "validation": 0.2}
+        usual = {"steps": 6, "epochs": 2, "batch": 3, "rank": 4, "rate": 1e-4, "ema": 0.9, "validation": 0.2}
         usual |= {"device": "cpu", "resolution": 64, "regularization": 0, "flip": True}
         return TrainingRequest(
             dataset=str(folder),
