@@ -21,9 +21,7 @@ import pytest
 INSTALL_LINES = {
     "PySide6": "make setup, or pip install -c constraints.txt -e '.[app]'",
     "ray": "make setup, or pip install -c constraints.txt -e '.[ray]'",
-    **dict.fromkeys(
-        ("prodigyopt", "schedulefree", "torchao"), "make setup, or pip install -c constraints.txt -e '.[training]'"
-    ),
+    **dict.fromkeys(("prodigyopt", "schedulefree"), "make setup, or pip install -c constraints.txt -e '.[training]'"),
 }
 # An installed package may still lack system libraries: the module that needs them, and how to install them.
 SYSTEM_LIBRARIES = {"PySide6": ("PySide6.QtWidgets", "sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3")}
