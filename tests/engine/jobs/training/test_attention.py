@@ -1,5 +1,6 @@
 """A training's attention: by the kernels where both passes passed, and a whole step's gradients with the real ones."""
 
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from mezzotint.errors import UsageError
 from mezzotint.jobs.training.attention import training_attention
 
 STARTER = Path(__file__).parents[4] / "assets/starter/dit"
-IMAGES = 2
+IMAGES, DRAWS = 2, 6
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def cast(conditioning, dtype):
     return replace(conditioning, tensors=tensors)
 
 
-def gradients(tiny, dtype, backends=None, asked="auto"):
+def gradients(tiny, dtype, backends=None, asked="auto", draw=0):
     """The factors' gradients of a step `(n)` in float64, and what ran; the factors' up is not zero."""
     trainer = in_dtype(tiny, dtype).trainer()
     for number, each in enumerate(trainer.adapter.parameters()):
@@ -50,7 +51,7 @@ def gradients(tiny, dtype, backends=None, asked="auto"):
     with training_attention(tiny.model, asked, lambda *notice: notices.append(notice), backends) as session:
         assert (tiny.model.attention is None) == (session.used == "sdpa")
         with trainer.adapter.attached():
-            for each in trainer._passes(tiny.batch(0, IMAGES), 0):
+            for each in trainer._passes(tiny.batch(0, IMAGES), draw):
                 trainer._accumulate(each)
     assert tiny.model.attention is None
     found = torch.cat([each.grad.flatten().double() for each in trainer.adapter.parameters()])
@@ -71,7 +72,10 @@ def emulated(install_backward, monkeypatch):
 
 @pytest.mark.requires_command("g++", "sudo apt-get install g++")
 def test_a_step_of_the_starter_has_the_gradients_of_float64(emulated):
-    """Self-attention, and attention to captions by their lengths; as exact as torch's attention in 16 bits."""
+    """Self-attention, and attention to captions by their lengths; about as exact as torch's attention in 16 bits.
+
+    Rounding elsewhere in the network makes single draws of noise differ by up to a factor of 2 either way.
+    """
     tiny, (forward, backward) = TinyTraining(STARTER, images=IMAGES), emulated
     found, session, notices = gradients(tiny, torch.bfloat16, fake_backends(forward))
     again, _, _ = gradients(tiny, torch.bfloat16, fake_backends(forward))
@@ -79,9 +83,19 @@ def test_a_step_of_the_starter_has_the_gradients_of_float64(emulated):
     assert (forward.launches, backward.launches) == (2 * layers, 2 * layers)
     assert (session.ran, session.fallbacks, notices) == ("flash", (), [])
     assert torch.equal(found, again)
-    plain, _, _ = gradients(tiny, torch.bfloat16, asked="sdpa")
-    exact, _, _ = gradients(tiny, torch.float64, asked="sdpa")
-    assert error(found, exact) <= 1.5 * error(plain, exact)
+    ratios = []
+    for draw in range(DRAWS):
+        mine, plain, exact = (
+            gradients(tiny, dtype, backends, asked, draw)[0]
+            for dtype, backends, asked in (
+                (torch.bfloat16, fake_backends(forward), "auto"),
+                (torch.bfloat16, None, "sdpa"),
+                (torch.float64, None, "sdpa"),
+            )
+        )
+        ratios.append(error(mine, exact) / error(plain, exact))
+    assert max(ratios) <= 3
+    assert statistics.geometric_mean(ratios) <= 1.5
 
 
 def test_captions_are_attended_by_length_and_checkpoints_change_nothing(tiny, install_backward):
