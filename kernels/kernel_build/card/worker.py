@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stub", action="store_true")
     options = parser.parse_args(arguments)
     done = json.loads(sys.stdin.read() or "[]")
-    module = importlib.import_module(f"kernel_build.card.{options.kind}_worker")
+    module = importlib.import_module(f"kernel_build.card.workers.{options.kind}")
     teller = Teller(done) if options.stub else CardTeller(done)
     return int(module.run(teller, options.words, options.stub) or 0)
 

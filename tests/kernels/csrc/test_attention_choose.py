@@ -11,8 +11,8 @@ from kernel_build.card.forced import instance_of
 from kernel_build.card.machine import Device
 from kernel_build.card.protocol import Row
 from kernel_build.card.record_file import Record
-from kernel_build.card.sweep_worker import instance_name
 from kernel_build.card.swept_file import write_swept
+from kernel_build.card.workers.sweep import instance_name
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from kernel_build.card import measured
-from kernel_build.card.attention_worker import by_targets, with_targets
 from kernel_build.card.measured import row_of
 from kernel_build.card.row_text import failure_of
+from kernel_build.card.workers.attention import by_targets, with_targets
 from mezzotint.benchmarks.attention_shapes import SHAPES
 from mezzotint.benchmarks.products import ProductRow
 

@@ -12,7 +12,7 @@ from kernel_build.card.worker import KINDS
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_a_part_is_done_by_a_worker(part):
     assert part.kind in KINDS
-    assert importlib.util.find_spec(f"kernel_build.card.{part.kind}_worker")
+    assert importlib.util.find_spec(f"kernel_build.card.workers.{part.kind}")
     for word in part.words if part.kind == "tests" else ():
         assert "pytest.mark.gpu" in (ROOT / word).read_text("utf-8")
 

@@ -8,8 +8,8 @@ from kernel_build.card.forced import Instance
 from kernel_build.card.machine import STUB, Device
 from kernel_build.card.protocol import Row
 from kernel_build.card.record_file import Record
-from kernel_build.card.sweep_worker import chosen_name, instance_name
 from kernel_build.card.swept_file import SWEPT, swept_text, write_swept
+from kernel_build.card.workers.sweep import chosen_name, instance_name
 
 CARD = Device(name="Paper Card", capability=(8, 7), torch="2.11", cuda="13.0", multiprocessors=100)
 LARGE = Instance(

@@ -5,9 +5,10 @@ import io
 import pytest
 from fake_backward import FakeBackward
 
-from kernel_build.card import backward_worker, stub
+from kernel_build.card import stub
 from kernel_build.card.protocol import Row, Teller, told
 from kernel_build.card.row_text import text_of
+from kernel_build.card.workers import backward
 from mezzotint.attention.compiled_backward import CompiledBackward
 
 TEST = "mezzotint self-test, bfloat16"
@@ -16,7 +17,7 @@ TEST = "mezzotint self-test, bfloat16"
 def rows_of(monkeypatch, library, done=()):
     monkeypatch.setattr(stub, "attention_backward", lambda: CompiledBackward(library))
     out = io.StringIO()
-    backward_worker.run(Teller(done, out), (), True)
+    backward.run(Teller(done, out), (), True)
     return {row.item: row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)}
 
 

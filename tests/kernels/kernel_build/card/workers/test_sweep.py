@@ -7,11 +7,12 @@ import pytest
 import torch
 from fake_kernels import FakeKernels, read_and_attend
 
-from kernel_build.card import stub, sweep_worker
+from kernel_build.card import stub
 from kernel_build.card.forced import Instance
 from kernel_build.card.instances_file import kind_of
 from kernel_build.card.protocol import Row, Teller, told
-from kernel_build.card.sweep_worker import chosen_name, instance_name, serves
+from kernel_build.card.workers import sweep
+from kernel_build.card.workers.sweep import chosen_name, instance_name, serves
 from mezzotint.benchmarks import attention as benchmark
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint_kernels.errors import KernelsError, Unsupported
@@ -76,7 +77,7 @@ def test_each_is_run_by_its_number_and_what_does_not_run_is_a_row(monkeypatch):
     monkeypatch.setattr(stub, "smallest_attention", lambda: [FEW])
     monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device, captured: [call() for call in calls] and 1.0)
     out = io.StringIO()
-    sweep_worker.run(Teller((), out), ("attention",), True)
+    sweep.run(Teller((), out), ("attention",), True)
     rows = {row.item: row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)}
     ours = {f"few: {instance_name(ALL[number])}": number for number in (0, 1, 2, 3)}
     chosen = {f"few: {chosen_name(int8, masked)}" for int8 in (False, True) for masked in (False, True)}

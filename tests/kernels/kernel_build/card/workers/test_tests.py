@@ -26,8 +26,9 @@ def test_without_a_card(): assert 0
 PROGRAM = """
 import sys
 from pathlib import Path
-from kernel_build.card import tests_worker, worker
-tests_worker.ROOT = Path(sys.argv[1])
+from kernel_build.card import worker
+from kernel_build.card.workers import tests
+tests.ROOT = Path(sys.argv[1])
 worker.card_is_lost = lambda: False  # without reading torch
 raise SystemExit(worker.main(["tests", "tests/kernels/csrc/test_it.py", *sys.argv[2:]]))
 """

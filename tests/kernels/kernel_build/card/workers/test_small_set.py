@@ -7,8 +7,9 @@ from fake_backward import FakeBackward
 from fake_kernels import FakeKernels
 from fake_products import FakeProducts
 
-from kernel_build.card import small_set_worker, stub
+from kernel_build.card import stub
 from kernel_build.card.protocol import Row, Teller, told
+from kernel_build.card.workers import small_set
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.compiled_backward import CompiledBackward
 from mezzotint.quantization.products.compiled import CompiledLinear
@@ -28,6 +29,6 @@ def test_what_is_wrong_is_told(monkeypatch, attention, backward, products, wrong
     monkeypatch.setattr(stub, "attention", lambda: CompiledAttention(attention))
     monkeypatch.setattr(stub, "products", lambda: CompiledLinear(products))
     out = io.StringIO()
-    small_set_worker.run(Teller((), out), (), True)
+    small_set.run(Teller((), out), (), True)
     rows = [row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)]
     assert {row.item.partition(",")[0] for row in rows if row.outcome == "failed"} == wrong

@@ -1,0 +1,1 @@
+"""Workers: each does one kind of parts of gpu-check, in a process of its own."""
