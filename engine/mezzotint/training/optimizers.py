@@ -1,10 +1,9 @@
-"""Optimizers by name, and the memory that their states take."""
+"""Optimizers by name."""
 
 import contextlib
 import importlib
 import io
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,12 +17,6 @@ _DECAY = 0.01
 _BETAS = (0.9, 0.99)
 _Groups = list[dict[str, Any]]
 _Build = Callable[[_Groups, float], torch.optim.Optimizer]
-
-_STEP = 4  # bytes of torch's count of steps
-_QUANTIZED = 4096  # values from which bitsandbytes and torchao quantize a state
-_BLOCK_8, _BLOCK_4 = 256, 128  # values with a common scale
-_CODEBOOKS_8 = 2 * 256 * 4  # bytes, once
-_CODEBOOKS_4 = 2 * 16 * 4  # bytes, for each parameter
 
 
 def build_optimizer(name: OptimizerName, groups: Sequence[Group], rate: float) -> torch.optim.Optimizer:
@@ -51,16 +44,6 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
             group["lr"].fill_(rate * group.get("share", 1.0))
         else:
             group["lr"] = rate * group.get("share", 1.0)
-
-
-def state_bytes(name: OptimizerName, shapes: Iterable[Sequence[int]]) -> int:
-    """Bytes of the state for float32 parameters of these shapes, once all have been stepped.
-
-    Prodigy's is the most that it can be: it keeps no copy of parameters that begin as zeros.
-    """
-    shapes = [tuple(shape) for shape in shapes]
-    shared = _CODEBOOKS_8 if any(math.prod(shape) >= _QUANTIZED for shape in shapes) else 0
-    return sum(_STATE_BYTES[name](shape) for shape in shapes) + (shared if "8bit" in name else 0)
 
 
 # ---- construction
@@ -138,41 +121,4 @@ _OPTIMIZERS: Mapping[OptimizerName, _Build] = {
     "lion": _lion,
     "prodigy": _prodigy,
     "schedule-free": _schedule_free,
-}
-
-
-# ---- memory
-
-
-def _adamw_bytes(shape: Sequence[int]) -> int:
-    return 8 * math.prod(shape) + _STEP
-
-
-def _adamw_8bit_bytes(shape: Sequence[int]) -> int:
-    values = math.prod(shape)
-    return 8 * values if values < _QUANTIZED else 2 * (values + 4 * math.ceil(values / _BLOCK_8))
-
-
-def _adamw_4bit_bytes(shape: Sequence[int]) -> int:
-    values = math.prod(shape)
-    if values < _QUANTIZED or values % _BLOCK_4:
-        return 8 * values + _STEP
-    return values + 2 * 4 * values // _BLOCK_4 + _CODEBOOKS_4 + _STEP
-
-
-def _adafactor_bytes(shape: Sequence[int]) -> int:
-    """Means of rows and of columns (arXiv 1804.04235)."""
-    values = math.prod(shape)
-    return _STEP + 4 * (values // shape[-1] + values // shape[-2] if len(shape) > 1 else values)
-
-
-_STATE_BYTES: Mapping[OptimizerName, Callable[[Sequence[int]], int]] = {
-    "adamw": _adamw_bytes,
-    "adamw-8bit": _adamw_8bit_bytes,
-    "adamw-8bit-paged": _adamw_8bit_bytes,
-    "adamw-4bit": _adamw_4bit_bytes,
-    "adafactor": _adafactor_bytes,
-    "lion": lambda shape: 4 * math.prod(shape),
-    "prodigy": lambda shape: 16 * math.prod(shape),
-    "schedule-free": lambda shape: 8 * math.prod(shape),
 }

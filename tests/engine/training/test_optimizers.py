@@ -11,7 +11,8 @@ from torch import nn
 
 from mezzotint.errors import UsageError
 from mezzotint.training.adapters.adapter import Group
-from mezzotint.training.optimizers import build_optimizer, set_rate, state_bytes
+from mezzotint.training.optimizers import build_optimizer, set_rate
+from mezzotint.training.planning.optimizer_bytes import state_tensors
 from mezzotint.training_protocol import OptimizerName
 
 SHAPES = ((16, 1152), (1152, 16), (64, 64), (16, 320, 3, 3), (4, 32), (100,), (4099,))
@@ -45,12 +46,12 @@ def test_each_lowers_what_it_minimizes(name):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_the_state_has_the_bytes_that_are_planned(name):
     optimizer, _ = stepped(name)
-    assert sum(storages(dict(optimizer.state)).values()) == state_bytes(name, SHAPES)
+    assert sum(storages(dict(optimizer.state)).values()) == sum(state_tensors(name, SHAPES))
 
 
 def test_the_bytes_of_a_parameter_are_those_of_the_manual():
     shape = [(4096, 1024)]
-    found = {name: state_bytes(name, shape) / (4096 * 1024) for name in get_args(OptimizerName)}
+    found = {name: sum(state_tensors(name, shape)) / (4096 * 1024) for name in get_args(OptimizerName)}
     assert found == pytest.approx(
         {
             "adamw": 8,
