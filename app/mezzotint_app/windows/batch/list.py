@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QStackedLayout, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.batch.batch import BatchModel
 from mezzotint_app.viewmodel.batch.failures import BatchFailures
 from mezzotint_app.widgets.batch_card import BatchCard
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.empty_state import EmptyState
+from mezzotint_app.widgets.form_layout import scrolled
 
 
 class BatchList(QWidget):
@@ -46,12 +47,8 @@ class BatchList(QWidget):
         self._column.setContentsMargins(16, 12, 16, 16)
         self._column.setSpacing(12)
         self._column.addStretch(1)
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(inside)
-        self._scroll.setWidgetResizable(True)
+        self._scroll = scrolled(inside)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._scroll)
         self._stack.addWidget(self.empty)

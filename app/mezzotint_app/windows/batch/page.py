@@ -8,9 +8,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
-    QSplitter,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -21,6 +19,7 @@ from mezzotint_app.viewmodel.batch.batch import BatchModel
 from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.form_layout import beside, form_side, scrolled, tabbed
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.batch.inputs import BatchInputs
@@ -144,26 +143,11 @@ class BatchPage(DropArea):
         return button
 
     def _build(self) -> None:
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.addWidget(self._left())
         self.tabs = QTabWidget()
         self.tabs.addTab(self.list, self.tr("Batches"))
         self.tabs.addTab(self.preview, self.tr("Preview"))
-        self.tabs.tabBar().setDrawBase(False)
-        for part in (self.tabs, self.tabs.tabBar()):
-            part.setAccessibleName(self.tr("Batches and preview"))
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.addWidget(self.tabs)
-        self._splitter.addWidget(right)
-        self._splitter.setStretchFactor(1, 1)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.setSizes([FORM_WIDTH, 900])
-        self._splitter.setObjectName("batch")
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._splitter)
+        right = tabbed(self.tabs, self.tr("Batches and preview"))
+        self._splitter = beside(self, self._left(), right, width=FORM_WIDTH, name="batch")
 
     def _left(self) -> QWidget:
         bar = QFrame()
@@ -180,22 +164,8 @@ class BatchPage(DropArea):
         inside.addWidget(self.inputs)
         inside.addWidget(self.outputs)
         inside.addStretch(1)
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(form)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        line = QFrame()
-        line.setProperty("role", "bar")
-        line.setFixedHeight(1)
-        left = QWidget()
-        layout = QVBoxLayout(left)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        for part in (bar, self._scroll, line, self._foot()):
-            layout.addWidget(part, 1 if part is self._scroll else 0)
-        left.setMinimumWidth(_NARROWEST)
-        return left
+        self._scroll = scrolled(form)
+        return form_side(self._scroll, self._foot(), narrowest=_NARROWEST, head=bar)
 
     def _foot(self) -> QWidget:
         foot = QWidget()

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QVBoxLayout, QWidget
 
 from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.form_layout import beside, form_side, scrolled
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.windows.create.basics import CreateBasics
 from mezzotint_app.windows.create.footer import CreateFooter
@@ -111,33 +112,9 @@ class CreatePage(QWidget):
         for part in (self.prompts, self.basics, self.sections):
             inside.addWidget(part)
         inside.addStretch(1)
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(form)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        line = QFrame()
-        line.setProperty("role", "bar")
-        line.setFixedHeight(1)
-        left = QWidget()
-        layout = QVBoxLayout(left)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._scroll, 1)
-        layout.addWidget(line)
-        layout.addWidget(self.footer)
-        left.setMinimumWidth(_NARROWEST)
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.addWidget(left)
-        self._splitter.addWidget(self.result)
-        self._splitter.setStretchFactor(1, 1)
-        self._splitter.setCollapsible(0, False)
-        self._splitter.setCollapsible(1, False)
-        self._splitter.setSizes([FORM_WIDTH, 900])
-        self._splitter.setObjectName("create")
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._splitter)
+        self._scroll = scrolled(form)
+        left = form_side(self._scroll, self.footer, narrowest=_NARROWEST)
+        self._splitter = beside(self, left, self.result, width=FORM_WIDTH, name="create")
 
     def _connect(self) -> None:
         model = self._model

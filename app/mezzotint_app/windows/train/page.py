@@ -1,13 +1,14 @@
 """The Train page: what to learn on the left, the images or the trainings on the right."""
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QTabWidget, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon_in, icons_folder
 from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.train.train import TrainModel
 from mezzotint_app.widgets.drop_area import DropArea
+from mezzotint_app.widgets.form_layout import beside, form_side, scrolled, tabbed
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.train.dataset import DatasetPane
 from mezzotint_app.windows.train.form import TrainFormView
@@ -99,26 +100,11 @@ class TrainPage(DropArea):
         self.start.setToolTip(self.tr("Train with these settings; the queue waits meanwhile"))
 
     def _build(self) -> None:
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.addWidget(self._left())
         self.tabs = QTabWidget()
         self.tabs.addTab(self.dataset, self.tr("Images"))
         self.tabs.addTab(self.runs, self.tr("Training runs"))
-        self.tabs.tabBar().setDrawBase(False)
-        for part in (self.tabs, self.tabs.tabBar()):
-            part.setAccessibleName(self.tr("Images and training runs"))
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.addWidget(self.tabs)
-        self._splitter.addWidget(right)
-        self._splitter.setStretchFactor(1, 1)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.setSizes([FORM_WIDTH, 900])
-        self._splitter.setObjectName("train")
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._splitter)
+        right = tabbed(self.tabs, self.tr("Images and training runs"))
+        self._splitter = beside(self, self._left(), right, width=FORM_WIDTH, name="train")
 
     def _left(self) -> QWidget:
         inside = QWidget()
@@ -127,23 +113,7 @@ class TrainPage(DropArea):
         column.setContentsMargins(16, 12, 16, 8)
         column.addWidget(self.form)
         column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidget(inside)
-        scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        line = QFrame()
-        line.setProperty("role", "bar")
-        line.setFixedHeight(1)
-        left = QWidget()
-        layout = QVBoxLayout(left)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(scroll, 1)
-        layout.addWidget(line)
-        layout.addWidget(self._foot())
-        left.setMinimumWidth(_NARROWEST)
-        return left
+        return form_side(scrolled(inside), self._foot(), narrowest=_NARROWEST)
 
     def _foot(self) -> QWidget:
         foot = QWidget()

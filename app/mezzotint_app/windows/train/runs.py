@@ -1,8 +1,8 @@
 """The trainings: one is shown with its progress, losses and epochs; the running one can be paused and stopped."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from mezzotint.training_protocol import TrainingRunInfo
 from mezzotint_app.resources import icon, icon_in
@@ -11,6 +11,7 @@ from mezzotint_app.viewmodel.train.texts import fraction, state_words, title_of
 from mezzotint_app.viewmodel.train.train import TrainModel
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.form_layout import scrolled
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.loss_plot import LossPlot
@@ -115,11 +116,7 @@ class RunsPane(QWidget):
         column.addWidget(self.plot)
         column.addWidget(self.epochs)
         column.addStretch(1)
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(inside)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll = scrolled(inside)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._scroll)
         self._stack.addWidget(self.empty)
