@@ -6224,10 +6224,6 @@ und {n} weitere</translation>
         <translation>Anteil der Bilder, an denen geprüft und nicht gelernt wird; 0: keine</translation>
     </message>
     <message>
-        <source>Strength (steps)</source>
-        <translation>Stärke (Schritte)</translation>
-    </message>
-    <message>
         <source>The file name of the LoRA</source>
         <translation>Der Dateiname der LoRA</translation>
     </message>
@@ -6246,6 +6242,10 @@ und {n} weitere</translation>
     <message>
         <source>The size of the LoRA: higher ones learn more detail, and forget more</source>
         <translation>Die Größe der LoRA: Höhere lernen mehr Einzelheiten und vergessen mehr</translation>
+    </message>
+    <message>
+        <source>Training steps</source>
+        <translation>Trainingsschritte</translation>
     </message>
     <message>
         <source>Trigger word</source>

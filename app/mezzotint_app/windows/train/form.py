@@ -74,7 +74,7 @@ class TrainFormView(QWidget):
             self.tr("Model"), self.tr("The model that learns; the LoRA works with models of its kind")
         )
         self.steps = AutomaticSpin(
-            self.tr("Strength (steps)"),
+            self.tr("Training steps"),
             self.tr("How long it learns: too few steps do not show it, too many copy the images"),
             1, _MOST_STEPS, 50,
         )  # fmt: skip
@@ -128,7 +128,7 @@ class TrainFormView(QWidget):
             "trigger": Field(self.tr("Trigger word"), self.trigger),
             "word": Field(self.tr("What it is"), self.word),
             "model": Field(self.tr("Model"), self.model),
-            "steps": Field(self.tr("Strength (steps)"), self.steps),
+            "steps": Field(self.tr("Training steps"), self.steps),
             "name": Field(self.tr("Name"), self.name),
             "prompts": Field(self.tr("Sample prompts, one per line"), self.prompts),
             "rank": Field(self.tr("Rank"), self.rank),
