@@ -14,7 +14,7 @@ MAX_PATH = 4096  # characters
 Kind = Literal["integer", "number", "yes or no", "text", "list"]
 
 _SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
-_MEMORY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?([gm])i?b", re.IGNORECASE)
+_MEMORY = re.compile(r"([0-9]{1,10}(?:\.[0-9]{1,6})?) ?([gm])i?b", re.IGNORECASE)
 _PIXELS = re.compile(r"[0-9]{1,6}")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

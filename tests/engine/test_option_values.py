@@ -4,7 +4,7 @@ import math
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mezzotint.option_values import (
@@ -96,6 +96,7 @@ def test_an_interval_is_text_in_job_files(value):
 
 
 @given(st.integers(2**20, 2**50))
+@example(1_048_576_000_000_000)  # ten digits before MB
 def test_memory_that_is_written_in_words_is_read_again(size):
     (word,) = MemorySize().to_arguments(size)
     assert MemorySize().parse(word) == pytest.approx(size, abs=1)

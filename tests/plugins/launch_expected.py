@@ -10,7 +10,7 @@ from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearAr
 ModelRequest = dict[str, object]
 
 UNASKED = 48 * 1024  # shared memory available without an attribute
-FORWARD, SHORT_KEYS, INT8 = range(3)
+FORWARD, SHORT_KEYS, INT8, DROPOUT = range(4)
 PASS_THREADS = 128
 _LOG2_E = ctypes.c_float(1.4426950408889634).value
 _ELEMENTS = {Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}

@@ -8,7 +8,7 @@ from attention_arguments import attention_args, packed_attention_args
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WORKSPACE, attention_of, queue_attention
-from launch_expected import FORWARD, INT8, SHORT_KEYS
+from launch_expected import DROPOUT, FORWARD, INT8, SHORT_KEYS
 from launch_expected import attention as expected
 from stub_cuda import CARDS, differences
 
@@ -22,6 +22,7 @@ NAMES = {
     FORWARD: rf"attention_forward<{TILES}, (?P<slice>\d+)>",
     SHORT_KEYS: r"attention_short_keys<(?P<type>\w+), (?P<d>\d+), (?P<warps>\d+), (?P<n>\d+)>",
     INT8: rf"attention_int8<{TILES}>",
+    DROPOUT: r"attention_dropout<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
 }
 
 
