@@ -12,7 +12,7 @@ from launch_expected import DROPOUT, FORWARD, INT8, SHORT_KEYS
 from launch_expected import attention as expected
 from stub_cuda import CARDS, differences
 
-from mezzotint_kernels.abi import AttentionFlags, Dtype, Status
+from mezzotint_kernels.abi import AttentionFlags, Dropout, Dtype, Status
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -130,7 +130,7 @@ def test_every_instance_has_the_kernel_that_it_tells_of(cuda):
 
 
 def every_problem():
-    """Arguments for all kernels: formats, head sizes, masks, scores, sizes."""
+    """Arguments for all kernels: formats, head sizes, masks, dropout, scores, sizes."""
     sizes = (
         {},
         {"nk": 300},
@@ -140,7 +140,8 @@ def every_problem():
         {"nq": 70000, "heads": 16},
     )
     heads = (32, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 384, 512)
-    masks = ({}, {"key_mask": 0x50000, "key_mask_stride": 77})
+    dropout = {"dropout": Dropout(seed=5, offset=2**40, kept=200)}
+    masks = ({}, {"key_mask": 0x50000, "key_mask_stride": 77}, dropout)
     for dtype, head_dim, flags, mask, size in itertools.product(
         (Dtype.FLOAT16, Dtype.BFLOAT16), heads, (0, AttentionFlags.INT8_SCORES), masks, sizes
     ):
@@ -166,6 +167,6 @@ def test_whatever_is_planned_is_launched(cuda, card):
         lines, kernels = wrong_with(cuda, attention_of(cuda, args, CARDS[card]), CARDS[card])
         assert lines == []
         launched.update(kernels)
-    instances = list(cuda.instances())
-    assert all(map(is_itself, instances))
+    assert all(map(is_itself, cuda.instances()))
+    assert any("attention_dropout" in kernel for kernel in launched)
     assert len(launched) > (30 if card == 75 else 60)
