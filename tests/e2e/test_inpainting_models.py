@@ -79,6 +79,7 @@ def test_a_part_is_made_anew(engine, every_device, folders, request_for, image, 
     np.testing.assert_array_equal(result[kept], pixels(init.path)[kept])
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 @FAMILIES
 def test_of_words_alone_all_is_hidden(engine, every_device, folders, request_for, family):
     hole = Image.new("L", (SIDE, SIDE), 255)
@@ -86,6 +87,7 @@ def test_of_words_alone_all_is_hidden(engine, every_device, folders, request_for
     agree(pixels(run(engine, request_for(folders[family], steps=STEPS)).images[0]), expected, every_device)
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders, request_for, image):
     init = image()
     expected = theirs(folders["sd15"], "sd15", Image.open(init.path), Image.new("L", (SIDE, SIDE), 255), 0.7)
@@ -93,6 +95,7 @@ def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders,
     agree(pixels(run(engine, asked).images[0]), expected, every_device)
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 @pytest.mark.slow_after(1)
 @FAMILIES
 def test_one_file_is_the_same_model(engine, folders, request_for, image, mask, tmp_path, family):
@@ -103,12 +106,14 @@ def test_one_file_is_the_same_model(engine, folders, request_for, image, mask, t
     np.testing.assert_array_equal(pixels(run(engine, request).images[0]), pixels(run(engine, again).images[0]))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 @FAMILIES
 def test_how_much_of_the_image_stays_where_nothing_is_said(engine, folders, request_for, image, mask, family):
     result = run(engine, request_for(folders[family], image(), mask(), steps=2))
     assert result.strength == {"sd15": 1.0, "sdxl": 0.99}[family]
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fill", ["original", "noise", "blur"])
 def test_a_replay_is_the_same_image(engine, folders, request_for, image, mask, fill):
@@ -117,6 +122,7 @@ def test_a_replay_is_the_same_image(engine, folders, request_for, image, mask, f
     assert again(engine, result, asked) == result.images[0].sha256
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_the_mask_of_latents_is_that_of_their_first_pixels(engine, every_device, folders, request_for, image, tmp_path):
     init, hole = image(), save_mask(tmp_path, (15, 9, 47, 41), name="odd.png")
     expected = theirs(folders["sd15"], "sd15", Image.open(init.path), Image.open(hole.path), 1.0)

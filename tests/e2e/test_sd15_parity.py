@@ -41,6 +41,7 @@ def test_words_alone(theirs, folder, file, tmp_path, negative):
     np.testing.assert_array_equal(mine, ours(file, tmp_path, steps=STEPS, negative_prompt=negative))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_without_guidance(theirs, folder, tmp_path):
     made = theirs(guidance_scale=1.0, generator=generator()).images[0]
     same(made, ours(folder, tmp_path, steps=STEPS, guidance_scale=1.0))
@@ -61,6 +62,7 @@ def test_of_an_image(folder, tmp_path, every_device):
     same(made.images[0], mine, apart=every_device != "cpu")
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("clip_skip", [1, 2])
 def test_clip_skip(theirs, folder, tmp_path, clip_skip):
@@ -77,6 +79,7 @@ def test_clip_skip(theirs, folder, tmp_path, clip_skip):
     same(made.images[0], mine)
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_learned_words(folder, tmp_path):
     path = tmp_path / "glowcat.safetensors"
     save_file({"emb_params": torch.randn(2, WIDTH, generator=generator())}, path)
@@ -89,6 +92,7 @@ def test_learned_words(folder, tmp_path):
     assert not np.array_equal(mine, ours(folder, tmp_path, steps=2, prompt=words))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_a_network_that_was_distilled_from_guidance(tmp_path):
     from diffusers import LCMScheduler, StableDiffusionPipeline
 
@@ -102,6 +106,7 @@ def test_a_network_that_was_distilled_from_guidance(tmp_path):
     same(made.images[0], ours(tmp_path / "LCM", tmp_path))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_a_safety_checker_is_not_opened(folder, tmp_path):
     named = shutil.copytree(folder, tmp_path / "named")
     name_safety_checker(named)

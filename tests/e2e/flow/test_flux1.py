@@ -37,6 +37,7 @@ def test_dev(folder, tmp_path):
     same(made.images[0], ours(folder, tmp_path, steps=4))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_schnell(schnell, tmp_path):
     made = pipeline("FluxPipeline", schnell)(
         PROMPT, height=SIDE, width=SIDE, num_inference_steps=4, max_sequence_length=256, generator=generator()
@@ -44,6 +45,7 @@ def test_schnell(schnell, tmp_path):
     same(made.images[0], ours(schnell, tmp_path))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_undistilled_has_two_passes_and_no_embedded_guidance(tmp_path, monkeypatch):
     monkeypatch.setattr(Flux1, "spec", replace(Flux1.spec, halves=("sequential",)))  # as its pipeline
     folder = write_tiny_flux(tmp_path / "OpenFLUX.1", variant="undistilled")
