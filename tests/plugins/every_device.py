@@ -5,6 +5,7 @@ Jobs that name no device then run on the GPU, as it is the best device.
 """
 
 import gc
+from collections.abc import Iterator
 from functools import wraps
 from weakref import WeakSet
 
@@ -12,6 +13,8 @@ import pytest
 from fake_card.install import fake_card
 
 from mezzotint.engine import Engine
+from mezzotint.families import footprints
+from mezzotint.memory.footprints.traced_cache import TracedCache
 from mezzotint.protocol import Step
 
 ROOM = 2 * 2**30
@@ -51,8 +54,28 @@ class WaitsOfSteps:
             self._on_event(event)
 
 
+@pytest.fixture(scope="session")
+def traced_once(request, tmp_path_factory) -> Iterator[None]:
+    """Trace each graph once in a run of the tests, in whichever process comes first; tracing has tests of its own."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if hasattr(request.config, "workerinput") else folder
+    trace, kept = footprints._traced, TracedCache(folder / "footprints")
+
+    def traced(sources, name, on_progress):
+        key = footprints.graph_of(sources, name)
+        known = kept.get(key)
+        if known is None:
+            known = trace(sources, name, on_progress)
+            kept.put(key, known)
+        return known
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(footprints, "_traced", traced)
+        yield
+
+
 @pytest.fixture(scope="module", params=["cpu", "cuda:0"])
-def every_device(request):
+def every_device(request, traced_once):
     """The device that jobs run on; `parametrize("every_device", ["cpu"], indirect=True)` selects one."""
     if request.param == "cpu":
         yield request.param
