@@ -42,6 +42,7 @@ from mezzotint_app.viewmodel.queue.runner import QueueRunner
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.viewmodel.train.checks import DatasetChecks
 from mezzotint_app.viewmodel.train.live import LiveTraining
+from mezzotint_app.viewmodel.train.memory import TrainingMemory
 from mezzotint_app.viewmodel.train.runs import TrainingRunsModel
 from mezzotint_app.viewmodel.train.state import TrainState
 from mezzotint_app.viewmodel.train.train import TrainModel
@@ -192,6 +193,7 @@ class Program(QObject):
         self.train = TrainModel(
             self.create.models,
             DatasetChecks(self.librarian, parent=self),
+            TrainingMemory(self.engine, self),
             TrainingRunsModel(self.librarian, self.train_state, live, str(folder), self),
             self.thumbnails,
             self.train_state,

@@ -23,7 +23,7 @@ from mezzotint.rpc.process import (
     lower_priority,
 )
 from mezzotint.rpc.server import Method, RpcServer
-from mezzotint.training_protocol import TrainingJob, TrainingResult
+from mezzotint.training_protocol import TrainingJob, TrainingPlan, TrainingRequest, TrainingResult
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -87,6 +87,7 @@ class Server:
             "train": Method(
                 params=TrainingJob, run=lambda asked, tell, stop: _train(asked, catalog(), tell, stop), job=True
             ),
+            "training_plan": Method(params=TrainingRequest, run=lambda asked, *_: _training_plan(asked, catalog())),
             "plan": Method(params=PlanRequest, run=lambda asked, *_: engine().plan(asked)),
             "info": Method(params=None, run=lambda *_: engine().info()),
             "models": Method(params=None, run=lambda *_: catalog().models()),
@@ -126,6 +127,12 @@ def _train(job: TrainingJob, catalog: "Catalog", tell: OnJobEvent, cancelled: Is
     from mezzotint.jobs.training.methods import train
 
     return train(job, catalog, tell, cancelled)
+
+
+def _training_plan(request: TrainingRequest, catalog: "Catalog") -> TrainingPlan:
+    from mezzotint.jobs.training.planning import plan_before
+
+    return plan_before(request, catalog)
 
 
 def _versions() -> dict[str, str]:

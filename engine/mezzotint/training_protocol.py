@@ -18,6 +18,7 @@ Checkpointing = Literal["none", "selective", "blocks", "sqrt"]
 BaseQuantization = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
 Shard = Literal["none", "optimizer", "gradients", "parameters"]
 TrainingDtype = Literal["auto", "float32", "bfloat16", "float16"]
+PhaseName = Literal["text", "images", "network", "samples"]
 TrainingAttention = Literal["auto", "flash", "sdpa", "reference"]
 
 
@@ -103,7 +104,7 @@ class TrainingLevers:
 class TrainingPhase:
     """Bytes on the device in a phase of a training."""
 
-    name: Literal["text", "images", "network", "samples"]
+    name: PhaseName
     parameters: int  # weights, and factors with their average
     gradients: int
     optimizer: int
@@ -232,7 +233,6 @@ class TrainingCheck:
     values: TrainingValues | None  # None if it cannot be trained
     problem: str = ""  # why it cannot be trained
     disk_bytes: int = 0  # estimate
-    note: str = ""  # what else should be known before the start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,8 @@ from tiny_sd15 import write_tiny_sd15
 from tiny_training import TinyTraining
 from trained_adapters import predicted, read_back, trained, write
 
+from mezzotint.conversion.loras.merging import merge_loras
+from mezzotint.conversion.loras.resizing import resize_lora
 from mezzotint.families import tokenizers
 from mezzotint.families.lora.description import Description
 from mezzotint.families.text.clip_encode import clip_encoders
@@ -154,3 +156,32 @@ def test_a_word(model, tmp_path):
     )
     assert np.abs(made - plain).max() > 8
     assert np.abs(made - (image * 255).round()).max() <= 1
+
+
+@pytest.mark.parametrize("rewritten", ["merged", "resized"])
+@pytest.mark.parametrize("model", ["sdxl"], indirect=True)
+def test_rewritten_with_layers_of_several_ranks(model, tmp_path, rewritten):
+    """diffusers loses the alphas of a file whose layers have several."""
+    folder, theirs, _, _ = model
+    tiny = TinyTraining(folder, images=2)
+    files = [
+        write(tiny, trained(tiny, tiny.adapter(alpha=alpha, choice=choice)).adapter, tmp_path / f"{alpha}.safetensors")
+        for alpha, choice in ((3, {"ranks": (("down_blocks", 2),)}), (5, {"ranks": (("mid_block", 0),)}))
+    ]
+    path = tmp_path / "made.safetensors"
+    if rewritten == "merged":
+        merge_loras([(files[0], 1.0), (files[1], 0.6)], path)
+    else:
+        resize_lora(files[0], path, keep=0.9)
+    assert len({tensor.shape[0] for name, tensor in load_file(path).items() if "lora_down" in name}) > 1
+    plain = predicted(tiny)
+    adapters = read_back(tiny, path)
+    read = predicted(tiny)
+    adapters.let_go()
+    load(theirs, path)
+    try:
+        loaded = predicted(tiny, theirs)
+    finally:
+        unload(theirs)
+    assert (read - plain).abs().max() > 0.01 * plain.abs().max()
+    torch.testing.assert_close(loaded, read, rtol=1e-4, atol=1e-4 * float(plain.abs().max()))

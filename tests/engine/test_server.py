@@ -295,6 +295,15 @@ def test_a_plan_without_a_job(client):
     assert client.answer(4)[0]["error"]["data"]["kind"] == "protocol"
 
 
+def test_a_training_is_planned_without_a_job(client, monkeypatch):
+    monkeypatch.setattr(
+        "mezzotint.jobs.training.planning.plan_before", lambda request, _: f"a plan for {request.model.id}"
+    )
+    request = {"dataset": "/images", "model": {"id": "sdxl"}, "name": "a", "output": "/loras"}
+    client.call(3, "training_plan", request)
+    assert client.answer(3)[0]["result"] == "a plan for sdxl"
+
+
 def test_a_process_can_hold_a_file_while_it_lives(tmp_path):
     path = tmp_path / "held"
     process = subprocess.Popen(

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 from queue_shown import fill_queue
 from train_made import check, epoch, image, problem, request, run_info
+from train_made import plan as training_plan
 
 from mezzotint.library_protocol import (
     Dropped,
@@ -77,9 +78,7 @@ OFFER = Offer(
     target=HOSTILE,
     problem=None,
 )
-CHECK = check(
-    image(0), image(1, HOSTILE), problems=(problem(0, HOSTILE), problem(path="/photos", message=HOSTILE)), note=HOSTILE
-)
+CHECK = check(image(0), image(1, HOSTILE), problems=(problem(0, HOSTILE), problem(path="/photos", message=HOSTILE)))
 RUN = run_info(
     epochs=(epoch(1, validation=0.2), epoch(2, validation=0.3)), request=request("castle", prompts=(HOSTILE,))
 )
@@ -134,7 +133,8 @@ def librarian():
 
 def engine():
     """An engine that only plans."""
-    return Answering({"plan": plan(reasons=(HOSTILE,))})
+    training = training_plan(checkpointing="blocks", optimizer="adamw-8bit", quantization="int4", vae_tile=512)
+    return Answering({"plan": plan(reasons=(HOSTILE,)), "training_plan": training})
 
 
 def _item(number):

@@ -14,7 +14,10 @@ from mezzotint.training_protocol import (
     DatasetProblem,
     EpochSaved,
     TrainingCheck,
+    TrainingLevers,
     TrainingLoss,
+    TrainingPhase,
+    TrainingPlan,
     TrainingRequest,
     TrainingRunInfo,
     TrainingSettings,
@@ -26,6 +29,7 @@ from mezzotint_app.viewmodel.models.choices import ModelChoices
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.viewmodel.train.checks import DatasetChecks
 from mezzotint_app.viewmodel.train.live import LiveTraining
+from mezzotint_app.viewmodel.train.memory import TrainingMemory
 from mezzotint_app.viewmodel.train.runs import TrainingRunsModel
 from mezzotint_app.viewmodel.train.state import TrainForm, TrainState
 from mezzotint_app.viewmodel.train.train import TrainModel
@@ -73,6 +77,21 @@ def run_info(name="castle", **fields: Any) -> TrainingRunInfo:
     return TrainingRunInfo(**usual | {"base_samples": (f"{folder}/samples/epoch-0000-0.png",)} | fields)
 
 
+def plan(need=6 << 30, have=8 << 30, **levers: Any) -> TrainingPlan:
+    step = TrainingPhase(
+        name="network", parameters=5 << 30, gradients=1 << 20, optimizer=2 << 20, activations=1 << 29, peak=need
+    )
+    return TrainingPlan(
+        fits=need <= have,
+        vram_bytes=have,
+        peak_bytes=need,
+        levers=TrainingLevers(**levers),
+        phases=(step,),
+        summary="",
+        reasons=(),
+    )
+
+
 class TrainWorks:
     """The view model, and the other ends of everything that it talks to."""
 
@@ -88,7 +107,9 @@ class TrainWorks:
         self.runs = TrainingRunsModel(self.librarian, self.state, self.live, USUAL)
         self.checks = DatasetChecks(self.librarian, self.clock)  # type: ignore[arg-type]
         self.thumbnails = Thumbnails(self.librarian, inline)
-        self.model = TrainModel(self.models, self.checks, self.runs, self.thumbnails, self.state)
+        self.planner = FakeService()  # the engine, for plans
+        self.memory = TrainingMemory(self.planner)
+        self.model = TrainModel(self.models, self.checks, self.memory, self.runs, self.thumbnails, self.state)
         self.models.use((model_info(id="base"),))
 
     def check(self, found: TrainingCheck | None = None) -> None:

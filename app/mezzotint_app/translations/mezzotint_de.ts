@@ -6357,6 +6357,10 @@ und {n} weitere</translation>
         </translation>
     </message>
     <message>
+        <source>Does not fit: {need} of memory are needed, {have} are free ({parts}). A lower resolution, batch size or rank, or another model needs less.</source>
+        <translation>Passt nicht: {need} Speicher werden gebraucht, {have} sind frei ({parts}). Eine geringere Auflösung, Batchgröße oder ein geringerer Rang oder ein anderes Modell braucht weniger.</translation>
+    </message>
+    <message>
         <source>Encoding captions: {done} of {total}</source>
         <translation>Beschreibungen werden codiert: {done} von {total}</translation>
     </message>
@@ -6382,6 +6386,10 @@ und {n} weitere</translation>
     <message>
         <source>Loading the model</source>
         <translation>Modell wird geladen</translation>
+    </message>
+    <message>
+        <source>Memory: {need} of {have} ({parts})</source>
+        <translation>Speicher: {need} von {have} ({parts})</translation>
     </message>
     <message>
         <source>Paused after step {step} of {steps}.</source>
@@ -6412,6 +6420,22 @@ und {n} weitere</translation>
         <translation>Das bisher Trainierte bleibt erhalten: Der Lauf kann fortgesetzt werden.</translation>
     </message>
     <message>
+        <source>captions encoded on the CPU</source>
+        <translation>Bildbeschreibungen auf der CPU kodiert</translation>
+    </message>
+    <message>
+        <source>images encoded in tiles</source>
+        <translation>Bilder in Kacheln kodiert</translation>
+    </message>
+    <message>
+        <source>optimizer in few bits</source>
+        <translation>Optimierer in wenigen Bits</translation>
+    </message>
+    <message>
+        <source>some activations computed twice</source>
+        <translation>manche Aktivierungen doppelt berechnet</translation>
+    </message>
+    <message>
         <source>the time is known after the first steps</source>
         <translation>die Dauer ist nach den ersten Schritten bekannt</translation>
     </message>
@@ -6430,6 +6454,10 @@ und {n} weitere</translation>
     <message>
         <source>{size} on disk</source>
         <translation>{size} auf der Festplatte</translation>
+    </message>
+    <message>
+        <source>{weights} of weights, {state} of gradients and optimizer, {live} of activations</source>
+        <translation>{weights} Gewichte, {state} Gradienten und Optimierer, {live} Aktivierungen</translation>
     </message>
 </context>
 <context>

@@ -27,6 +27,11 @@ def is_device_shortage(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(mark in str(error) for mark in _GPU_MEMORY) and not is_lost(error)
 
 
+def is_shortage(error: BaseException) -> bool:
+    """Whether the device or the machine is out of memory."""
+    return is_device_shortage(error) or is_ram_shortage(error)
+
+
 def is_ram_shortage(error: BaseException) -> bool:
     """Whether the machine is out of RAM."""
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _RAM in str(error))

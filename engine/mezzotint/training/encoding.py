@@ -13,8 +13,10 @@ from mezzotint.families.family import Conditioning, Family, LoadedModel, PromptI
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.text.conditionings import moved
 from mezzotint.families.text.textual_inversion import Inversion
+from mezzotint.training_protocol import PhaseName
 
 EncodeText = Callable[[str, tuple[int, int], float], Conditioning]
+OnPhase = Callable[[PhaseName], None]
 Words = tuple[Inversion, ...]
 CPU = torch.device("cpu")
 
@@ -23,10 +25,19 @@ class Encoders:
     """A model's text encoders and VAE, in memory only while they are used."""
 
     def __init__(
-        self, family: Family, model: LoadedModel, cancelled: Callable[[], bool], *, text_on_cpu: bool = False
+        self,
+        family: Family,
+        model: LoadedModel,
+        cancelled: Callable[[], bool],
+        *,
+        text_on_cpu: bool = False,
+        on_phase: OnPhase = lambda _: None,
     ) -> None:
-        """`text_on_cpu`: run the text encoders there, because they do not fit on the model's device."""
-        self._family, self._model, self._cancelled = family, model, cancelled
+        """`text_on_cpu`: run the text encoders there, because they do not fit on the model's device.
+
+        `on_phase` is called before text encoders or VAE are loaded to encode.
+        """
+        self._family, self._model, self._cancelled, self._on_phase = family, model, cancelled, on_phase
         self._text_device = CPU if text_on_cpu else model.device
 
     @property
@@ -43,6 +54,7 @@ class Encoders:
             with torch.no_grad():
                 return moved(self._family.encode(self._model, _inputs(text, size, guidance_scale)), CPU)
 
+        self._on_phase("text")
         with self._loaded("text_encoder", "tokenizer", device=self._text_device):
             yield encode
 
@@ -70,6 +82,7 @@ class Encoders:
                 network = self._model.networks["vae"].float()  # in 16 bits some VAEs overflow
                 return encode_pixels(network, pixels[None], generator, self._model.vae_tile)[0].cpu()
 
+        self._on_phase("images")
         with self._loaded("vae", device=self._model.device):
             yield encode
 

@@ -94,6 +94,7 @@ class Trainer:
     ) -> None:
         self._family, self._model, self._objective = family, model, objective
         self.adapter, self.rates, self.step, self._processes = adapter, rates, 0, processes
+        self.is_settled = True  # whether all numbers are those after a step, so that they can be saved
         network = model.networks[family.denoiser_component]
         self._devices = spread(rates.shard, processes, adapter, network, model.device)
         self._optimizer = self._devices.optimizer(rates.optimizer, rates.peak)
@@ -118,16 +119,20 @@ class Trainer:
         self._optimizer_step()
         return loss
 
-    def validation_loss(self, images_now: Callable[[], Sequence[TrainedImage]]) -> float:
-        """Mean loss of images, as they are encoded now, at fixed noise and noise levels."""
+    def validation_loss(
+        self, images_now: Callable[[], Sequence[TrainedImage]], at_once: int = _VALIDATION_LEVELS
+    ) -> float:
+        """Mean loss of images, as they are encoded now, at fixed noise and noise levels, `at_once` in each pass."""
         levels, total = self._objective.spread(_VALIDATION_LEVELS), 0.0
         with self.adapter.attached(), self.averaged(), torch.no_grad():
             images = images_now()
             for place, image in enumerate(images):
                 generator = _generator(0, "validation", place)
                 noise = torch.randn(_VALIDATION_LEVELS, *image.latents.shape, generator=generator)
-                total += float(self._losses([image] * _VALIDATION_LEVELS, noise, levels).mean())
-        return total / len(images)
+                for first in range(0, _VALIDATION_LEVELS, at_once):
+                    some = levels[first : first + at_once]
+                    total += float(self._losses([image] * len(some), noise[first : first + at_once], some).sum())
+        return total / _VALIDATION_LEVELS / len(images)
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -137,8 +142,10 @@ class Trainer:
             average = self._average.applied()
         elif self.rates.optimizer == "schedule-free":
             average = evaluated(self._optimizer, self.adapter.parameters())
+        self.is_settled = False
         with average, self._devices.gathered():
             yield
+        self.is_settled = True
 
     def save(self, path: Path, numbers: dict[str, Any]) -> None:
         """Write everything needed to go on; the first process does, with the help of the others."""
@@ -216,7 +223,7 @@ class Trainer:
         return objective.loss(predicted.cpu(), objective.target(clean, noise, levels), levels, mask)
 
     def _optimizer_step(self) -> None:
-        parameters = self.adapter.parameters()
+        parameters, self.is_settled = self.adapter.parameters(), False
         self._scaler.unscale_(self._optimizer)
         nn.utils.clip_grad_norm_(parameters, _CLIP)
         set_rate(self._optimizer, self.rates.at(self.step))
@@ -226,6 +233,7 @@ class Trainer:
         self.step += 1
         if self._average is not None:
             self._average.update(self.step)
+        self.is_settled = True
 
 
 def _generator(seed: int, what: str, number: int) -> torch.Generator:

@@ -16,6 +16,7 @@ from mezzotint_app.viewmodel.models.choices import ModelChoices
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.viewmodel.train.checks import DatasetChecks
 from mezzotint_app.viewmodel.train.dataset import DatasetModel
+from mezzotint_app.viewmodel.train.memory import TrainingMemory
 from mezzotint_app.viewmodel.train.runs import TrainingRunsModel
 from mezzotint_app.viewmodel.train.state import TrainForm, TrainState, request_of
 from mezzotint_app.viewmodel.train.texts import before_start, failure_words
@@ -37,6 +38,7 @@ class TrainModel(QObject):
         self,
         models: ModelChoices,
         checks: DatasetChecks,
+        memory: TrainingMemory,
         runs: TrainingRunsModel,
         thumbnails: Thumbnails,
         state: Stored[TrainState],
@@ -44,10 +46,11 @@ class TrainModel(QObject):
     ) -> None:
         super().__init__(parent)
         self._models, self._state = models, state
-        self.checks, self.runs, self.thumbnails = checks, runs, thumbnails
+        self.checks, self.memory, self.runs, self.thumbnails = checks, memory, runs, thumbnails
         self.dataset = DatasetModel(thumbnails, self)
         self._checked: TrainingRequest | None = None
         checks.changed.connect(self._have_check)
+        memory.changed.connect(self.changed)
         checks.not_written.connect(self.noticed)
         self.dataset.edited.connect(checks.write)
         runs.changed.connect(self.changed)
@@ -130,9 +133,8 @@ class TrainModel(QObject):
         return before_start(found, seconds)
 
     def note(self) -> str:
-        """Return what else should be known before the start."""
-        found = self.checks.found()
-        return found.note if found is not None else ""
+        """Return the memory that it needs, and what is done to fit, in one line; "" while that is not known."""
+        return self.memory.line()
 
     def can_start(self) -> bool:
         """Whether a training can be started now."""
@@ -191,7 +193,9 @@ class TrainModel(QObject):
         self.noticed.emit(self.tr("Training of {name} has stopped. {words}").format(name=name, words=words))
 
     def _have_check(self) -> None:
-        self.dataset.use(self.checks.found())
+        found = self.checks.found()
+        self.dataset.use(found)
+        self.memory.ask(self.request() if found is not None and found.values is not None else None)
         self.changed.emit()
 
 

@@ -38,13 +38,21 @@ class Rewriting:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     ranks: list[int] = field(default_factory=list)
     alphas: list[float] = field(default_factory=list)
+    alpha: float = 0.0  # that is written for every layer with one
     energy: float = 0.0
     kept: float = 0.0
 
     def add(self, layer: LoraLayer, factors: LoraFactors) -> None:
-        """Give a layer these factors, with an alpha only if it had one: some programs accept none in their names."""
+        """Give a layer these factors, with an alpha only if it had one: some programs accept none in their names.
+
+        All layers get the alpha of the first: diffusers loses others of attention (get_peft_kwargs in 0.42.1).
+        """
         names = layer.names
-        factors = factors if "alpha" in names else factors.folded()
+        if "alpha" in names:
+            self.alpha = self.alpha or factors.alpha
+            factors = factors.with_alpha(self.alpha)
+        else:
+            factors = factors.folded()
         self.tensors |= {names["down"]: factors.down.to(self.dtype), names["up"]: factors.up.to(self.dtype)}
         if "alpha" in names:
             self.tensors[names["alpha"]] = torch.tensor(factors.alpha, dtype=torch.float32)

@@ -18,7 +18,7 @@ from mezzotint.families.loading.quantized_cache import QuantizedCache, discard_e
 from mezzotint.families.loading.routing import route
 from mezzotint.families.loading.stored_layers import StoredLayers
 from mezzotint.families.loading.weight_loader import WeightLoader
-from mezzotint.memory.shortage import is_ram_shortage
+from mezzotint.memory.shortage import is_shortage
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above any real size, below what exhausts memory
 _LARGEST_TOKENIZER = 64 * 2**20  # bytes of a file
@@ -186,7 +186,7 @@ def empty_network(source: ComponentSource) -> Network:
         with empty_weights():
             return _construct(source)
     except Exception as error:
-        if is_ram_shortage(error):
+        if is_shortage(error):
             raise
         reason = str(error).partition("\n")[0][:200]
         raise ModelRefused(f"the configuration of {source.name} describes no network: {reason}") from error
@@ -277,7 +277,7 @@ def _read_tokenizer(source: ComponentSource) -> Tokenizer:
         tokenizer_class = getattr(transformers, source.class_name)
         return tokenizer_class.from_pretrained(str(source.folder), local_files_only=True)
     except Exception as error:
-        if is_ram_shortage(error):
+        if is_shortage(error):
             raise
         reason = str(error).partition("\n")[0][:200]
         raise ModelRefused(f"{source.folder}: the tokenizer cannot be read: {reason}") from error

@@ -37,6 +37,11 @@ class RunFolder:
         return self.path / "state.safetensors"
 
     @property
+    def resuming(self) -> str:
+        """The command that goes on with it, for messages."""
+        return f"`mezzotint train --resume -o {plain(self.path.with_suffix(''), 200)}`"
+
+    @property
     def paused(self) -> Path:
         """The LoRA of the step at which it was paused."""
         return self.path / "epochs" / "paused.safetensors"
@@ -63,8 +68,8 @@ class RunFolder:
         """Make the folder; raises UsageError if there is one already."""
         if self._record.exists():
             raise UsageError(
-                f"{plain(self.path, 300)} holds a training already: go on with `mezzotint train --resume "
-                f"{plain(self.path, 200)}`, choose another name, or remove the folder"
+                f"{plain(self.path, 300)} holds a training already: go on with {self.resuming}, choose another name, "
+                "or remove the folder"
             )
         try:
             for folder in (self.path, self.path / "epochs", self.path / "samples", self.regularization, self.encoded):
@@ -77,6 +82,11 @@ class RunFolder:
         """Write the record, in place of an earlier one."""
         record = {"schema_version": SCHEMA_VERSION, "request": encode(request), **values}
         atomic_write(self._record, json.dumps(record, indent=1).encode(), overwrite=True)
+
+    def change(self, **values: object) -> None:
+        """Change values of the record; raises as `read`."""
+        request, record = self.read()
+        self.write(request, record | values)
 
     def read(self) -> tuple[TrainingRequest, dict[str, Any]]:
         """Read the record; raises UsageError if there is none, ModelRefused if it is damaged."""

@@ -1,6 +1,5 @@
 """Methods for training: the engine's job, and what the library service tells about datasets and runs."""
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +34,7 @@ def training_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
 
 def train(job: TrainingJob, catalog: Catalog, tell: OnJobEvent, cancelled: IsCancelled) -> TrainingResult:
     """Train, or go on with a training. Raises as TrainingRun.run."""
+    from mezzotint.jobs.training.ladder import free_memory
     from mezzotint.jobs.training.run import TrainingRun
 
     request = _request(job)
@@ -43,18 +43,7 @@ def train(job: TrainingJob, catalog: Catalog, tell: OnJobEvent, cancelled: IsCan
         return run.run(resume=job.resume is not None, accept_changes=job.accept_changes)
     finally:
         del run
-        _free_memory()
-
-
-def _free_memory() -> None:
-    """Give the memory of the networks back, as this process goes on."""
-    import torch
-
-    from mezzotint.gpu import opened_gpu
-
-    gc.collect()
-    if (found := opened_gpu(torch)) is not None:
-        found.empty_cache()
+        free_memory()
 
 
 def _request(job: TrainingJob) -> TrainingRequest:

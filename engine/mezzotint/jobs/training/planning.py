@@ -9,7 +9,8 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.codec import decode
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.model_sources import sources_of
-from mezzotint.jobs.training.preparing import Prepared
+from mezzotint.jobs.training.preparing import Prepared, TrainedModel
+from mezzotint.jobs.training.preparing import model_of as trained_model
 from mezzotint.machine import devices
 from mezzotint.memory.footprints.shipped import is_shipped, shipped
 from mezzotint.memory.machine.calibration import load_calibration
@@ -18,37 +19,61 @@ from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.machine.probe import machine_facts, ordinary_machine, usual_dtype
 from mezzotint.protocol import ModelRef
 from mezzotint.training.planning.known import has_8bit, known_model, model_of
-from mezzotint.training.planning.planner import plan_training
+from mezzotint.training.planning.planner import MODES, plan_training
 from mezzotint.training.planning.task import TrainingTask
-from mezzotint.training.presets import usual_preset
-from mezzotint.training_protocol import BaseQuantization, TrainingLevers, TrainingPlan
+from mezzotint.training.presets import Resolved, distilling, preset_of, resolved, usual_preset
+from mezzotint.training_protocol import BaseQuantization, TrainingLevers, TrainingPlan, TrainingRequest
 
 _USUAL_SIDE = 1024  # pixels; what public figures are about
 
 
 def plan_of(prepared: Prepared, machine: MachineFacts | None = None) -> TrainingPlan:
     """The plan for a machine, by default this one with the training's device."""
-    settings, model = prepared.request.settings, prepared.model
-    task = TrainingTask(
+    task = task_of(prepared.request, prepared.model, prepared.values)
+    return plan_training(task, machine or machine_of(prepared.model.device.id))
+
+
+def plan_before(request: TrainingRequest, catalog: Catalog) -> TrainingPlan:
+    """The plan of a request, without its images; on a CPU, where nothing is chosen, with what the settings say.
+
+    Raises UsageError for a model that cannot be trained.
+    """
+    model, settings = trained_model(request, catalog), request.settings
+    preset = preset_of(model.sources)
+    preset = distilling(preset, model.sources, settings) if settings.distill else preset
+    task = task_of(request, model, resolved(settings, preset, images=1, side=model.side))
+    if model.device.id == "cpu":
+        task = replace(
+            task,
+            checkpointing=settings.checkpointing or "none",
+            optimizer=settings.optimizer or "adamw",
+            quantization=settings.quantization or "none",
+        )
+    return plan_training(task, machine_of(model.device.id))
+
+
+def task_of(request: TrainingRequest, model: TrainedModel, values: Resolved) -> TrainingTask:
+    """A training, as planning sees it."""
+    settings = request.settings
+    return TrainingTask(
         model=model_of(
             model.sources,
             model_id=model.found.info.id,
             dtype=model.dtype,  # type: ignore[arg-type]
             cache=paths.cache_folder() / "footprints",
         ),
-        resolution=prepared.values.resolution,
-        rank=prepared.values.rank,
-        batch=prepared.values.batch,
+        resolution=values.resolution,
+        rank=values.rank,
+        batch=values.batch,
         accumulate=settings.accumulate,
         may_split=False,  # a batch is what decides which images are together, also when it is resumed
         checkpointing=settings.checkpointing,
         optimizer=settings.optimizer,
         quantization=settings.quantization,
         averages=settings.ema > 0,
-        samples=bool(prepared.request.prompts),
+        samples=bool(request.prompts),
         has_8bit=has_8bit(),
     )
-    return plan_training(task, machine or _machine(model.device.id))
 
 
 def levers_of_settings(prepared: Prepared) -> TrainingLevers:
@@ -74,7 +99,7 @@ def plan_for(
     ram_bytes: int | None = None,
 ) -> TrainingPlan:
     """The plan for a model by name, id or path, with its usual settings, on this machine or a hypothetical one."""
-    machine = _machine_of(vram_bytes, card, ram_bytes)
+    machine = _hypothetical(vram_bytes, card, ram_bytes)
     dtype = usual_dtype(machine)
     found = known_model(shipped(name), dtype) if is_shipped(name) else None
     if found is None:
@@ -95,19 +120,23 @@ def plan_for(
     )
 
 
-def _machine_of(vram_bytes: int | None, card: str | None, ram_bytes: int | None) -> MachineFacts:
+def _hypothetical(vram_bytes: int | None, card: str | None, ram_bytes: int | None) -> MachineFacts:
     if vram_bytes is None:
-        return _machine(devices()[0].id)
+        return machine_of(devices()[0].id)
     ram = ram_bytes or machine_facts("cpu").ram_bytes
     return ordinary_machine(vram_bytes, ram, None if card is None else known_card(card))
 
 
 def levers_of(record: Mapping[str, Any], planned: TrainingLevers) -> TrainingLevers:
-    """What a training goes on with: checkpointing as planned now, and all that changes a number as it began."""
+    """What a training goes on with: what it was run with last, and more checkpointing if that is planned now."""
     if "levers" not in record:
         return planned
-    begun = decode(TrainingLevers, record["levers"])
-    return replace(begun, checkpointing=planned.checkpointing, text_on_cpu=planned.text_on_cpu)
+    last = decode(TrainingLevers, record["levers"])
+    return replace(
+        last,
+        checkpointing=max(last.checkpointing, planned.checkpointing, key=MODES.index),
+        text_on_cpu=last.text_on_cpu or planned.text_on_cpu,
+    )
 
 
 def check_fits(plan: TrainingPlan) -> None:
@@ -116,6 +145,7 @@ def check_fits(plan: TrainingPlan) -> None:
         raise OutOfMemory(f"this training {plan.summary}; {'; '.join(plan.reasons[-2:])}")
 
 
-def _machine(device: str) -> MachineFacts:
+def machine_of(device: str) -> MachineFacts:
+    """What is known of a device and its machine."""
     facts = machine_facts(device)
     return machine_facts(device, calibration=load_calibration(paths.cache_folder(), facts.device_name))

@@ -87,7 +87,7 @@ def prepare(
 ) -> Prepared:
     """Read and check everything; raises UsageError for what cannot be trained, with all errors of the dataset."""
     _check_name(request)
-    model = _model(request, catalog, processes)
+    model = model_of(request, catalog, processes)
     preset = preset_of(model.sources)
     check_adapter(request, model.family)
     if request.settings.kind == "embedding":
@@ -175,7 +175,8 @@ def device_of(settings: TrainingSettings, processes: Processes) -> DeviceInfo:
     return machine.choose_device(f"{best}:{name}" if name.isdecimal() else name, available)
 
 
-def _model(request: TrainingRequest, catalog: Catalog, processes: Processes) -> TrainedModel:
+def model_of(request: TrainingRequest, catalog: Catalog, processes: Processes = ALONE) -> TrainedModel:
+    """The model of a request, with this process's device; raises UsageError if it cannot be trained, or NoDevice."""
     found, sources = trainable(request.model, catalog)
     device = device_of(request.settings, processes)
     dtype = machine.choose_dtype(request.settings.dtype, device)

@@ -14,7 +14,6 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import decode, encode
 from mezzotint.errors import Busy, Cancelled, DatasetChanged, UsageError
 from mezzotint.families.family import LoadedModel
-from mezzotint.families.loading.networks import load_components
 from mezzotint.families.lora.description import Description
 from mezzotint.families.lora.writing import check_output
 from mezzotint.jobs.lease import Held, Lease
@@ -22,12 +21,13 @@ from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import build_trainer
 from mezzotint.jobs.training.examples import Examples, examples_of
 from mezzotint.jobs.training.folder import RunFolder
+from mezzotint.jobs.training.ladder import Ladder
 from mezzotint.jobs.training.planning import check_fits, levers_of, levers_of_settings, plan_of
 from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, device_of, prepare
 from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
 from mezzotint.jobs.training.samples import Sampler
 from mezzotint.machine import PeakMemory
-from mezzotint.protocol import IsCancelled
+from mezzotint.protocol import Attention, IsCancelled
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.distributed import ALONE, Processes
@@ -64,8 +64,9 @@ class TrainingRun:
         self._lora = Path(request.output) / f"{request.name}.safetensors"
         self._saved: list[EpochSaved] = []
         self._losses: list[float] = []
+        self._is_written = False  # the LoRA
         self._prepared: Prepared
-        self._levers: TrainingLevers
+        self._ladder: Ladder
         self._started: datetime  # of the first run, so that a resumed one writes the same LoRA
 
     def run(self, *, resume: bool = False, accept_changes: bool = False) -> TrainingResult:
@@ -97,49 +98,60 @@ class TrainingRun:
         plan = None if prepared.model.device.id == "cpu" else plan_of(prepared)
         if plan is not None and not self._request.settings.devices:  # the plan is for one
             check_fits(plan)
-        self._levers = levers_of_settings(prepared) if plan is None else plan.levers
-        self._open(resume=resume, accept_changes=accept_changes)
-        model = self._empty_model()
-        sampler, encoders = self._sampler(model), self._encoders(model)
-        examples = examples_of(prepared, self._folder, self._catalog, processes, self._tell, self._cancelled)
-        if processes.is_first:
-            examples.encode(encoders, sampler)
-            processes.wait()
-        sampler.conditionings = processes.given(sampler.conditionings)
-        trainer = build_trainer(
-            prepared, self._levers, model, encoders, self._tell("loading"), self._cancelled, processes
+        levers = self._open(
+            levers_of_settings(prepared) if plan is None else plan.levers, resume=resume, accept_changes=accept_changes
         )
-        with training_attention(model, self._request.settings.attention, self._notice) as attention:
-            examples.begin(model, encoders, trainer.adapter)
-            self._begin(trainer, sampler, model)
-            self._train(trainer, examples, sampler, model)
-        self._write(trainer, self._lora)
+        self._ladder = Ladder(prepared, levers, self._folder, self._notice)
+        steps, attention = self._ladder.run(self._attempt, can_retry=processes.count == 1)
         tail = self._losses[-max(1, len(self._losses) // 10) :]
         return TrainingResult(
             lora=str(self._lora),
             folder=str(self._folder.path),
-            steps=trainer.step,
+            steps=steps,
             epochs=tuple(self._saved),
             loss=sum(tail) / len(tail),
-            attention=attention.ran,
+            attention=attention,
             seconds=time.monotonic() - started,
             peak_vram_bytes=peak.vram_bytes(),
             peak_ram_bytes=peak.ram_bytes(),
             plan=plan,
         )
 
+    def _attempt(self) -> tuple[int, Attention]:
+        """Go on to the end with the levers of now; returns the steps, and what attention ran."""
+        prepared, processes, ladder, levers = self._prepared, self._processes, self._ladder, self._ladder.levers
+        model = self._empty_model(levers)
+        sampler = self._sampler(model)
+        encoders = Encoders(
+            prepared.model.family, model, self._cancelled, text_on_cpu=levers.text_on_cpu, on_phase=ladder.enter
+        )
+        examples = examples_of(prepared, self._folder, self._catalog, processes, self._tell, self._cancelled)
+        if processes.is_first:
+            examples.encode(encoders, sampler)
+            processes.wait()
+        sampler.conditionings = processes.given(sampler.conditionings)
+        ladder.enter("network")
+        trainer = build_trainer(prepared, levers, model, encoders, self._tell("loading"), self._cancelled, processes)
+        with training_attention(model, self._request.settings.attention, self._notice) as attention:
+            examples.begin(model, encoders, trainer.adapter)
+            self._begin(trainer, sampler)
+            with ladder.keeping(trainer, lambda: self._save(trainer)):
+                self._train(trainer, examples, sampler)
+        self._write(trainer, self._lora)
+        return trainer.step, attention.ran
+
     # ---- before the first step
 
-    def _open(self, *, resume: bool, accept_changes: bool) -> None:
+    def _open(self, levers: TrainingLevers, *, resume: bool, accept_changes: bool) -> TrainingLevers:
+        """Begin the folder, or read it; returns the levers to begin with."""
         fingerprint = self._prepared.dataset.fingerprint
         if not resume and self._processes.is_first:
             self._started = datetime.now(UTC)
             begun = {"dataset": fingerprint, "started": self._started.isoformat(), "steps": self._prepared.values.steps}
-            self._folder.create(self._request, begun | {"levers": encode(self._levers)})
-            return
+            self._folder.create(self._request, begun | {"levers": encode(levers)})
+            return levers
         _, record = self._folder.read()
         self._folder.paused.unlink(missing_ok=True)
-        self._levers = levers_of(record, self._levers)
         self._started = datetime.fromisoformat(record["started"])
         if self._processes.is_first and changed(self._prepared, record.get("dataset")):
             if not accept_changes:
@@ -147,10 +159,11 @@ class TrainingRun:
                     f"{plain(self._request.dataset, 300)} has changed since this training began; undo that, or go on "
                     "with what is there now by --accept-changes"
                 )
-            self._folder.write(self._request, {**record, "dataset": fingerprint})
+            self._folder.change(dataset=fingerprint)
+        return levers_of(record, levers)
 
-    def _empty_model(self) -> LoadedModel:
-        model, levers = self._prepared.model, self._levers
+    def _empty_model(self, levers: TrainingLevers) -> LoadedModel:
+        model = self._prepared.model
         quantization = {}
         if levers.quantization != "none":
             quantization = {model.family.denoiser_component: Choice(scheme=levers.quantization)}
@@ -167,15 +180,13 @@ class TrainingRun:
         family, request, geometry = self._prepared.model.family, self._request, self._prepared.geometry
         return Sampler(family, model, self._catalog.find, request.model, request.prompts, geometry.side)
 
-    def _encoders(self, model: LoadedModel) -> Encoders:
-        return Encoders(self._prepared.model.family, model, self._cancelled, text_on_cpu=self._levers.text_on_cpu)
-
-    def _begin(self, trainer: Trainer, sampler: Sampler, model: LoadedModel) -> None:
+    def _begin(self, trainer: Trainer, sampler: Sampler) -> None:
         """Go on from the state, if there is one."""
+        self._losses, self._saved = [], []
         if not self._folder.state.exists():
             if self._processes.is_first:
                 self._folder.rewind(0)
-            self._sample(sampler, model, 0, trainer.adapter)
+            self._sample(sampler, 0, trainer.adapter)
             return
         self._losses = [float(each) for each in trainer.restore(self._folder.state)["losses"]]
         if self._processes.is_first:
@@ -183,9 +194,12 @@ class TrainingRun:
 
     # ---- steps
 
-    def _train(self, trainer: Trainer, examples: Examples, sampler: Sampler, model: LoadedModel) -> None:
+    def _train(self, trainer: Trainer, examples: Examples, sampler: Sampler) -> None:
         steps, saved = trainer.rates.steps, time.monotonic()
         ends = _epoch_ends(steps, self._request.settings.epochs)
+        is_open = trainer.step in ends and not any(each.step == trainer.step for each in self._saved)
+        if self._processes.decided(is_open)[0]:
+            self._end_epoch(trainer, ends.index(trainer.step) + 1, examples, sampler)
         while trainer.step < steps:
             is_due = time.monotonic() - saved > _SAVE_SECONDS
             stops, is_due = self._processes.decided(self._cancelled(), is_due)
@@ -194,10 +208,7 @@ class TrainingRun:
                 saved = time.monotonic()
             if stops:
                 self._write(trainer, self._folder.paused)
-                raise Cancelled(
-                    f"paused after step {trainer.step} of {steps}; go on with `mezzotint train --resume "
-                    f"{plain(self._folder.path, 200)}`"
-                )
+                raise Cancelled(f"paused after step {trainer.step} of {steps}; go on with {self._folder.resuming}")
             begun = time.monotonic()
             rate = trainer.rates.at(trainer.step)
             loss = trainer.train_step(examples.batch)
@@ -206,18 +217,16 @@ class TrainingRun:
             self._on_event(TrainingStep(step=trainer.step, steps=steps, loss=loss, rate=rate, seconds=seconds))
             self._log({"step": trainer.step, "loss": loss, "rate": rate, "seconds": round(seconds, 3)})
             if trainer.step in ends:
-                self._end_epoch(trainer, ends.index(trainer.step) + 1, examples, sampler, model)
                 self._save(trainer)
                 saved = time.monotonic()
+                self._end_epoch(trainer, ends.index(trainer.step) + 1, examples, sampler)
 
-    def _end_epoch(
-        self, trainer: Trainer, epoch: int, examples: Examples, sampler: Sampler, model: LoadedModel
-    ) -> None:
-        path = self._write(trainer, self._folder.epoch(self._request.name, epoch))
-        validation = trainer.validation_loss(examples.held) if self._prepared.held else None
+    def _end_epoch(self, trainer: Trainer, epoch: int, examples: Examples, sampler: Sampler) -> None:
+        path, batch = self._write(trainer, self._folder.epoch(self._request.name, epoch)), self._prepared.values.batch
+        validation = trainer.validation_loss(examples.held, batch) if self._prepared.held else None
         samples: list[Path] = []
-        with trainer.adapter.attached(), trainer.averaged(), suppress(Cancelled):  # then the state is saved first
-            samples = self._sample(sampler, model, epoch, trainer.adapter)
+        with trainer.adapter.attached(), trainer.averaged(), suppress(Cancelled):  # the state is saved
+            samples = self._sample(sampler, epoch, trainer.adapter)
         event = EpochSaved(
             epoch=epoch, step=trainer.step, path=str(path), validation=validation, samples=tuple(map(str, samples))
         )
@@ -225,20 +234,18 @@ class TrainingRun:
         self._log(encode(event))  # type: ignore[arg-type]
         self._on_event(event)
 
-    def _sample(self, sampler: Sampler, model: LoadedModel, epoch: int, adapter: Adapter) -> list[Path]:
+    def _sample(self, sampler: Sampler, epoch: int, adapter: Adapter) -> list[Path]:
         """Make the sample images of an epoch; 0: of the model without what is trained."""
+        if not self._ladder.makes_samples:
+            return []
+        self._ladder.enter("samples")
         if adapter.changes_text:
             sampler.encode(adapter.words)
         latents = [sampler.make(number, _SAMPLE_SEED, self._stops_alone) for number in range(sampler.prompts)]
         paths = [self._folder.sample(epoch, number) for number in range(len(latents))]
-        if not latents or not self._processes.is_first:
-            return paths
-        load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=self._cancelled)
-        try:
-            for path, each in zip(paths, latents, strict=True):
-                sampler.decode(each).save(path)
-        finally:
-            model.networks.pop("vae", None)
+        if latents and self._processes.is_first:
+            sampler.save(latents, paths, self._cancelled)
+        self._ladder.enter("network")
         return paths
 
     def _stops_alone(self) -> bool:
@@ -262,13 +269,15 @@ class TrainingRun:
             others={
                 "ss_sd_model_name": model_name(self._prepared),
                 "ss_steps": str(trainer.step),
-                ENTRY: recipe_text(self._prepared, request, self._levers),
+                ENTRY: recipe_text(self._prepared, request, self._ladder.levers),
             },
         )
         family = self._prepared.model.sources.family
         with trainer.averaged():
             if self._processes.is_first:
-                trainer.adapter.write(path, family, description, overwrite=path != self._lora)
+                is_own = path != self._lora or self._is_written
+                trainer.adapter.write(path, family, description, overwrite=is_own)
+                self._is_written |= path == self._lora
         return path
 
     def _notice(self, code: str, message: str) -> None:

@@ -1,12 +1,13 @@
 """Sample images during a training, made with the networks that are in memory for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import torch
-from PIL import Image
 
 from mezzotint.families.family import Conditioning, Family, LoadedModel
+from mezzotint.families.loading.networks import load_components
 from mezzotint.families.text.conditionings import moved
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint.stages.denoise import denoise
@@ -62,10 +63,17 @@ class Sampler:
                 cancelled=cancelled,
             ).latents.cpu()
 
-    def decode(self, latents: torch.Tensor) -> Image.Image:
-        """The image of latents, while the VAE is in memory."""
-        with torch.no_grad():
-            return to_image(self._model, latents.to(self._model.device))
+    def save(self, latents: Sequence[torch.Tensor], paths: Sequence[Path], cancelled: Callable[[], bool]) -> None:
+        """Decode latents and write the images, with the VAE in memory only meanwhile."""
+        model = self._model
+        load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=cancelled)
+        try:
+            for each, path in zip(latents, paths, strict=True):
+                with torch.no_grad():
+                    image = to_image(model, each.to(model.device))
+                image.save(path)
+        finally:
+            model.networks.pop("vae", None)
 
 
 def _setup(prompt: str, find: Find, ref: ModelRef, side: int) -> CascadeSetup:

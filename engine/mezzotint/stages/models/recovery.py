@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from mezzotint.checkpoints.plain_text import size
 from mezzotint.errors import OutOfMemory
-from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
+from mezzotint.memory.shortage import is_ram_shortage, is_shortage
 
 T = TypeVar("T")
 
@@ -44,9 +44,9 @@ class Recovery:
             try:
                 return make()
             except Exception as error:
-                if not is_device_shortage(error) and not is_ram_shortage(error):
+                if not is_shortage(error):
                     raise
-                reason = _reason(error)
+                reason = reason_of(error)
                 traceback.clear_frames(error.__traceback__)  # frames hold the tensors computed so far
             reset()
             self._make_room(rungs, what, reason)
@@ -68,8 +68,8 @@ class Recovery:
         raise OutOfMemory(f"{what} ran out of memory, and nothing more can be freed: {reason}; {advice}")
 
 
-def _reason(error: Exception) -> str:
-    """The error's message; for a RAM shortage, with the RAM available."""
+def reason_of(error: Exception) -> str:
+    """A shortage's message; for a RAM shortage, with the RAM available."""
     words = str(error).partition("\n")[0][:300]
     if not is_ram_shortage(error):
         return words

@@ -34,6 +34,13 @@ def plan_training(task: TrainingTask, machine: MachineFacts) -> TrainingPlan:
     return _Planner(task, machine).plan()
 
 
+def next_levers(
+    task: TrainingTask, machine: MachineFacts, levers: TrainingLevers, *, keeps_optimizer: bool
+) -> TrainingLevers | None:
+    """The first levers after these with which a step needs less; None if there are none."""
+    return _Planner(task, machine).after(levers, keeps_optimizer=keeps_optimizer)
+
+
 def planned_phases(task: TrainingTask, levers: TrainingLevers, fixed: int = 0) -> tuple[TrainingPhase, ...]:
     """The memory of each phase with given levers; `fixed` bytes are in use besides."""
     phases = _Phases(task, fixed)
@@ -123,6 +130,17 @@ class _Planner:
         )
         plain = self._phases.network(candidates[0]) if plan.fits or chosen else None
         return replace(plan, summary=summary_of(plan, self._fixed), reasons=reasons_of(self._task, plan, plain))
+
+    def after(self, levers: TrainingLevers, *, keeps_optimizer: bool) -> TrainingLevers | None:
+        """The first candidate after these levers with a smaller step; what concerns other phases stays."""
+        others = {"text_on_cpu": levers.text_on_cpu, "vae_tile": levers.vae_tile}
+        candidates = [replace(each, **others) for each in self._candidates()]  # type: ignore[arg-type]
+        first, now = candidates.index(levers) + 1 if levers in candidates else 0, self._phases.network(levers).peak
+        for each in candidates[first:]:
+            is_allowed = each.optimizer == levers.optimizer or not keeps_optimizer
+            if is_allowed and self._phases.network(each).peak < now:
+                return each
+        return None
 
     def _candidates(self) -> Iterator[TrainingLevers]:
         """All combinations that are allowed, from the one that changes least."""

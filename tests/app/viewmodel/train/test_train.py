@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from fake_engine import model_info
-from train_made import FOLDER, TrainWorks, check, run_info
+from train_made import FOLDER, TrainWorks, check, plan, run_info
 
 from mezzotint_app.viewmodel.train.state import TrainForm
 
@@ -23,8 +23,10 @@ def test_a_folder_is_checked_with_the_first_usable_model(tmp_path):
     works.clock.advance(1)
     asked = works.librarian.last("training_check").params
     assert (asked.dataset, asked.model.id, asked.output) == (FOLDER, "base", "/loras")
-    works.librarian.answer(check(note="8 GB are needed"), "training_check")
-    assert works.model.summary().startswith("3 images, 100 steps") and works.model.note() == "8 GB are needed"
+    works.librarian.answer(check(), "training_check")
+    assert works.model.summary().startswith("3 images, 100 steps") and works.model.note() == ""
+    works.planner.answer(plan(), "training_plan")
+    assert works.model.note().startswith("Memory: 6.0 GB of 8.0 GB")
     assert works.model.can_start() and works.model.dataset.rowCount() == 3
 
 

@@ -46,9 +46,9 @@ def test_what_is_checked_is_summed_up_and_can_be_started(qtbot, works, page):
 
 def test_what_prevents_a_start_is_told(works, page):
     works.checks.again()
-    works.check(check(values=None, problem="an inpainting model cannot be trained", note="8 GB"))
+    works.check(check(values=None, problem="an inpainting model cannot be trained"))
     page.show_model()
-    assert "inpainting" in page.hint.text() and not page.start.isEnabled() and page.note.text() == "8 GB"
+    assert "inpainting" in page.hint.text() and not page.start.isEnabled() and page.note.text() == ""
 
 
 def test_a_folder_without_images_says_what_to_put_there(qtbot, works, page):
