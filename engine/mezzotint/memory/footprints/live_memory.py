@@ -22,6 +22,7 @@ Operation: TypeAlias = Any
 Value: TypeAlias = Any
 
 GRAIN = 512  # bytes: torch's CUDA allocator rounds allocations up to this
+_COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 _OURS = ("mezzotint::attention", "mezzotint::attention_with_lse")
 
 
@@ -42,11 +43,9 @@ class LiveMemory(_python_dispatch.TorchDispatchMode):
         kwargs = kwargs or {}
         if self._paused:
             return func(*args, **kwargs)
-        if func.namespace != "prim":  # those of fake tensors, which have no kernels
-            with self:
-                made = func.decompose(*args, **kwargs)
-            if made is not NotImplemented:
-                return made
+        if func.namespace != "prim" and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), _COMPOSITE):
+            with self:  # not by func.decompose, which also takes apart what devices have kernels for
+                return func._op_dk(_COMPOSITE, *args, **kwargs)
         made = func(*args, **kwargs)
         self._count(made, known={id(storage) for storage in _storages((*args, *kwargs.values()))})
         self._calculate(func, args, kwargs, made)
