@@ -190,7 +190,7 @@ def test_a_hang_is_ended_from_outside_and_the_queue_goes_on(window, monkeypatch)
     from mezzotint_app.processes import deadlines
 
     for name in ("PREPARING", "LOADING", "FIRST_STEP", "STEP"):
-        monkeypatch.setattr(deadlines, name, 3.0)
+        monkeypatch.setattr(deadlines, name, 10.0)
     fake = window().until_ready()
     fake.add("hang")
     fake.add("a house")

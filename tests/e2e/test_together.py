@@ -109,6 +109,7 @@ def test_a_limit_that_has_room_for_one_alone_has_them_made_one_by_one(engine, re
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)  # a card's driver alone takes more than the limits
 def test_stages_and_masks_of_several_stay_within_a_limit_and_stream_no_more_than_one(
     engine, tiny_sdxl_folder, tmp_path
 ):
