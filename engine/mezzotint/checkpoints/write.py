@@ -84,8 +84,7 @@ class SafetensorsWriter:
         data = _bytes_of(tensor)
         with writing(self._path):
             self._file.write(data)
-        entry = {"dtype": _NAMES[str(tensor.dtype).removeprefix("torch.")], "shape": list(tensor.shape)}
-        self._entries[name] = {**entry, "data_offsets": [self._end, self._end + len(data)]}
+        self._entries[name] = _entry(tensor, self._end, self._end + len(data))
         self._end += len(data)
 
     def _finish(self) -> None:
@@ -103,10 +102,28 @@ class SafetensorsWriter:
         self._temporary.replace(self._path)
 
 
+def serialized(tensors: "Mapping[str, torch.Tensor]", metadata: Mapping[str, str]) -> bytes:
+    """The bytes of a safetensors file; MemoryError, where the library ends the process, if there is no RAM for them."""
+    entries: dict[str, object] = {"__metadata__": dict(metadata)}
+    parts, end = [], 0
+    for name, tensor in tensors.items():
+        parts.append(_bytes_of(tensor))
+        entries[name] = _entry(tensor, end, end + len(parts[-1]))
+        end += len(parts[-1])
+    header = json.dumps(entries).encode()
+    header = header.ljust(-(-len(header) // _ALIGNED) * _ALIGNED)
+    return b"".join([len(header).to_bytes(8, "little"), header, *parts])
+
+
 def header_room(counts: Mapping[str, int], metadata: Mapping[str, str]) -> int:
     """Most bytes that a header takes with this metadata and, per name, `counts[name]` tensors named slightly longer."""
     tensors = sum((len(json.dumps(name)) + _LONGER + _ENTRY) * count for name, count in counts.items())
     return len(json.dumps(dict(metadata))) + 100 + tensors
+
+
+def _entry(tensor: "torch.Tensor", start: int, end: int) -> dict[str, object]:
+    dtype = _NAMES[str(tensor.dtype).removeprefix("torch.")]
+    return {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [start, end]}
 
 
 def _bytes_of(tensor: "torch.Tensor") -> memoryview:

@@ -11,6 +11,7 @@ from mezzotint.atomic import atomic_write
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.checkpoints.write import serialized
 from mezzotint.errors import ModelRefused
 
 _ENTRY = "training"
@@ -18,10 +19,8 @@ _ENTRY = "training"
 
 def save_state(path: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
     """Write tensors and JSON values; raises StorageError, and leaves the earlier state then."""
-    from safetensors.torch import save
-
-    ready = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    atomic_write(path, save(ready, metadata={_ENTRY: json.dumps(numbers, sort_keys=True)}), overwrite=True)
+    metadata = {_ENTRY: json.dumps(numbers, sort_keys=True)}
+    atomic_write(path, serialized(tensors, metadata), overwrite=True)
 
 
 def load_state(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

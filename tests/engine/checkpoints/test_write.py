@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 import mezzotint
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.checkpoints.write import WRITABLE, SafetensorsWriter, header_room
+from mezzotint.checkpoints.write import WRITABLE, SafetensorsWriter, header_room, serialized
 from mezzotint.errors import StorageError
 
 DTYPES = (
@@ -182,3 +182,18 @@ def test_a_disk_that_fills_half_way(tmp_path, numbers):
     assert "a.safetensors cannot be written: File too large" in done.stdout, done.stderr
     assert not done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_bytes_of_a_whole_file_are_read_by_the_library(tmp_path):
+    tensors = {
+        "a": torch.arange(6, dtype=torch.float32).reshape(2, 3).T,
+        "scalar": torch.tensor(3),
+        "mask": torch.tensor([True, False, True]),
+        "half": torch.ones(0, 2, dtype=torch.bfloat16),
+    }
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(serialized(tensors, {"said": '{"step": 1}'}))
+    with safe_open(path, "pt") as file:
+        assert file.metadata() == {"said": '{"step": 1}'} and set(file.keys()) == set(tensors)
+        for name, tensor in tensors.items():
+            assert torch.equal(file.get_tensor(name), tensor) and file.get_tensor(name).dtype == tensor.dtype

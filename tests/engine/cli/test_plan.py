@@ -4,13 +4,16 @@ import subprocess
 import sys
 
 import pytest
+from fake_engine import FakeCatalog
 
+from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli.plan import models_of
 from mezzotint.codec import decode
 from mezzotint.memory.machine.calibration import Calibration
 from mezzotint.memory.machine.probe import machine_facts, ordinary_machine
 from mezzotint.protocol import Plan
 from mezzotint.stages import planning
+from mezzotint.training_protocol import TrainingPlan
 
 GB = 2**30
 CARDS = ("RTX 3060", "rtx 4090")
@@ -117,6 +120,51 @@ def test_models_are_divided_by_a_plus_unless_a_file_has_it_in_its_name(tmp_path)
 )
 def test_nonsense_is_refused(command, words):
     assert command("plan", "sdxl", *words).code == 2
+
+
+@pytest.fixture
+def starters(monkeypatch):
+    """The bundled models are found."""
+    monkeypatch.setattr(FakeCatalog, "find", lambda _, ref: Catalog.standard().find(ref))
+
+
+@pytest.mark.usefixtures("starters")
+@pytest.mark.parametrize(
+    ("model", "vram", "checkpointing", "quantization"),
+    [
+        ("sdxl", "24GB", "none", "none"),
+        ("sdxl", "8GB", "blocks", "none"),
+        ("sdxl", "6GB", "blocks", "int8-weight"),
+        ("flux", "12GB", "selective", "int4"),
+        ("starter-dit", "2GB", "none", "none"),
+        pytest.param("starter-xl", "RTX 3060", "none", "none", marks=pytest.mark.slow),
+    ],
+)
+def test_a_training_is_planned_for_a_card(command, model, vram, checkpointing, quantization):
+    words = ("plan", "--train", model, "--vram", vram, "--ram", "32GB")
+    made = decode(TrainingPlan, command(*words, "--json").json)
+    assert made.fits and made.peak_bytes <= made.vram_bytes
+    assert (made.levers.checkpointing, made.levers.quantization) == (checkpointing, quantization)
+    done = command(*words)
+    assert done.code == 0 and done.out.startswith("needs ") and "PHASE" in done.out
+    assert all(phase.name in done.out for phase in made.phases) and all(each in done.out for each in made.reasons)
+
+
+@pytest.mark.usefixtures("starters")
+@pytest.mark.parametrize(("model", "vram"), [("flux", "8GB"), ("starter-dit", "300MB")])
+def test_a_training_that_does_not_fit_ends_with_4(command, model, vram):
+    done = command("plan", "--train", model, "--vram", vram, "--ram", "32GB", "--json")
+    made = decode(TrainingPlan, done.json)
+    assert done.code == 4 and not made.fits and "does not fit: needs " in done.err
+    assert any("are needed" in each for each in made.reasons)
+
+
+def test_a_training_s_size_and_quantization_are_honoured(command):
+    words = ("plan", "--train", "sdxl", "--vram", "24GB", "--size", "512x512", "--quant", "int8", "--json")
+    made = decode(TrainingPlan, command(*words).json)
+    whole = decode(TrainingPlan, command(*words[:5], "--json").json)
+    assert made.levers.quantization == "int8" and made.phases[2].activations < whole.phases[2].activations
+    assert command("plan", "--train", "no-such", "--vram", "8GB").code == 2
 
 
 def test_known_models_on_given_machines_need_no_torch():

@@ -12,6 +12,7 @@ from mezzotint.training_protocol import (
     TrainingEvent,
     TrainingJob,
     TrainingLoss,
+    TrainingNotice,
     TrainingRequest,
     TrainingResult,
     TrainingRunInfo,
@@ -41,6 +42,7 @@ class LiveTraining(QObject):
 
     changed = Signal()
     saved = Signal(str)  # folder of a run of which something new is on disk
+    noticed = Signal(str)  # message for the user
     ended = Signal(str, object)  # folder, Failure | None; a pause is a failure of kind "cancelled"
 
     def __init__(self, engine: Service, turn: GpuTurn, parent: QObject | None = None) -> None:
@@ -137,6 +139,8 @@ class LiveTraining(QObject):
                 self._on_step(event)
             case EpochSaved():
                 self.saved.emit(self._folder)
+            case TrainingNotice(code="memory_short"):
+                self.noticed.emit(event.message)
 
     def _on_step(self, event: TrainingStep) -> None:
         is_first = not self._recent

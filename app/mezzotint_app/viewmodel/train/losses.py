@@ -15,7 +15,9 @@ class LossCurve:
         self._losses = list(losses)
 
     def add(self, loss: TrainingLoss) -> None:
-        """Add the loss of a step."""
+        """Add the loss of a step, in place of those after it: a training may go on from an earlier state."""
+        if self._losses and self._losses[-1].step >= loss.step:
+            self._losses = [one for one in self._losses if one.step < loss.step]
         self._losses.append(loss)
         if len(self._losses) > MOST_POINTS:
             self._losses = [_mean(self._losses[at : at + 2]) for at in range(0, len(self._losses), 2)]

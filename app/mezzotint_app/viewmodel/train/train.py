@@ -54,6 +54,7 @@ class TrainModel(QObject):
         checks.not_written.connect(self.noticed)
         self.dataset.edited.connect(checks.write)
         runs.changed.connect(self.changed)
+        runs.live.noticed.connect(self.noticed)
         runs.ended.connect(self._ended)
         models.changed.connect(self._update)
 

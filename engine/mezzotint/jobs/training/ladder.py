@@ -76,6 +76,8 @@ class Ladder:
             yield
         except Exception as error:
             if is_shortage(error) and trainer.is_settled:
+                traceback.clear_frames(error.__traceback__)  # room for the state in RAM
+                free_memory()
                 with suppress(MemoryError, RuntimeError, OutOfMemory):  # as good as none: the last one is kept
                     save()
             raise
@@ -93,7 +95,7 @@ class Ladder:
             self.makes_samples = False
             self._notify("memory_short", f"{what} ran out of memory: the training goes on without them: {reason}")
         else:
-            raise OutOfMemory(self._refusal(what, reason))
+            raise OutOfMemory(self._refusal(what, reason, can_retry=can_retry))
 
     def _next(self) -> TrainingLevers | None:
         """Levers with which the phase needs less."""
@@ -111,7 +113,7 @@ class Ladder:
     def _task(self) -> TrainingTask:
         return task_of(self._prepared.request, self._prepared.model, self._prepared.values)
 
-    def _refusal(self, what: str, reason: str) -> str:
+    def _refusal(self, what: str, reason: str, *, can_retry: bool) -> str:
         phases = {each.name: each.peak for each in planned_phases(self._task, self.levers)}
         need = phases.get(self._phase, max(phases.values()))
         advice = _ADVICE
@@ -122,9 +124,10 @@ class Ladder:
                 advice += ", and without --checkpointing, --optimizer and --quantization"
             elif self._folder.state.exists():
                 advice += ", or with --optimizer adamw-8bit, which cannot change once steps are taken"
+        left = "nothing is left that needs less" if can_retry else "one of several processes cannot go on alone"
         return (
-            f"{what} ran out of memory, and nothing is left that needs less ({_all(self.levers)}): about {size(need)} "
-            f"are needed, besides the driver's; {reason}; {advice}; then go on with {self._folder.resuming}"
+            f"{what} ran out of memory, and {left} ({_all(self.levers)}): about {size(need)} are needed, besides the "
+            f"driver's; {reason}; {advice}; then go on with {self._folder.resuming}"
         )
 
     def _lost(self, error: Exception) -> DeviceLost:

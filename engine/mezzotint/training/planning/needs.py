@@ -94,6 +94,13 @@ class TracedDenoiser:
 
     def factor_shapes(self, rank: int) -> Sequence[Shape]:
         """Shapes of all factors."""
+        return self._shaped(rank)
+
+    @functools.cached_property
+    def _shaped(self) -> Callable[[int], Sequence[Shape]]:
+        return functools.cache(self._shapes)
+
+    def _shapes(self, rank: int) -> Sequence[Shape]:
         from mezzotint.quantization.branched import weight_shape
         from mezzotint.training.adapters.layers import factor_shapes, trainable_layers
 
@@ -103,6 +110,13 @@ class TracedDenoiser:
 
     def weights(self, scheme: Scheme) -> int | None:
         """Bytes of the weights; None if the scheme fits none of them."""
+        return self._weighed(scheme)
+
+    @functools.cached_property
+    def _weighed(self) -> Callable[[Scheme], int | None]:
+        return functools.cache(self._weigh)
+
+    def _weigh(self, scheme: Scheme) -> int | None:
         import torch
 
         from mezzotint.memory.accounting import rounded

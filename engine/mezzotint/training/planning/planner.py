@@ -5,7 +5,7 @@ optimizer; then quantization of the frozen weights, in 8 and in 4 bits. What the
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -116,7 +116,7 @@ class _Planner:
     def plan(self) -> TrainingPlan:
         candidates = list(self._candidates())
         chosen = next((each for each in candidates if self._fits_network(each)), None)
-        least = chosen or min(candidates, key=lambda each: self._phases.network(each).peak)
+        least = chosen or min(self._smallest(candidates), key=lambda each: self._phases.network(each).peak)
         levers = self._beside(least)
         phases = planned_phases(self._task, levers, self._fixed)
         plan = TrainingPlan(
@@ -165,6 +165,11 @@ class _Planner:
         while self._task.may_split and batch % 2 == 0:
             batch //= 2
             yield batch
+
+    def _smallest(self, candidates: Sequence[TrainingLevers]) -> list[TrainingLevers]:
+        """Those of the smallest batch with the least beside activations, which are slow to find for all."""
+        batch, held = min(each.batch for each in candidates), min(map(self._phases.least, candidates))
+        return [each for each in candidates if each.batch == batch and self._phases.least(each) == held]
 
     def _fits_network(self, levers: TrainingLevers) -> bool:
         return self._phases.least(levers) <= self._vram and self._phases.network(levers).peak <= self._vram

@@ -2,7 +2,7 @@
 
 from train_made import request, run_info
 
-from mezzotint.training_protocol import EpochSaved, Preparing, TrainingJob, TrainingStep
+from mezzotint.training_protocol import EpochSaved, Preparing, TrainingJob, TrainingNotice, TrainingStep
 
 FOLDER = "/loras/castle.training"
 
@@ -44,6 +44,17 @@ def test_events_tell_how_far_it_is(works):
     assert live.seconds_left() == 38 * 3.0 and [one.step for one in live.losses()] == [1, 2]
     works.engine.event(EpochSaved(epoch=1, step=2, path="/a", validation=None, samples=()))
     assert saved == [FOLDER, FOLDER]  # the base model's samples, and the epoch
+
+
+def test_a_shortage_is_told_and_the_curve_goes_on_from_the_state(works):
+    live, told = begun(works), []
+    works.model.noticed.connect(told.append)
+    for number in (1, 2, 3):
+        works.engine.event(step(number))
+    works.engine.event(TrainingNotice(code="memory_short", message="the training ran out of memory"))
+    works.engine.event(TrainingNotice(code="attention", message="torch's attention is used"))
+    works.engine.event(step(2))
+    assert told == ["the training ran out of memory"] and [one.step for one in live.losses()] == [1, 2]
 
 
 def test_a_pause_is_asked_for_and_waited_for(works):

@@ -24,7 +24,7 @@ def test_a_step_needs_what_was_predicted(bench, levers):
 
 def test_encoding_needs_what_was_predicted(bench):
     for name, (predicted, measured) in bench.encoding().items():
-        assert predicted == pytest.approx(measured, rel=0.25 if name == "text" else 0.1), name
+        assert predicted == pytest.approx(measured, rel=0.1), name
 
 
 def test_checkpointing_saves_most_of_the_activations(bench):

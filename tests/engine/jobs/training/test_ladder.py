@@ -175,6 +175,21 @@ def test_saving_fails_too_and_the_last_state_is_used(train, request_of, monkeypa
     assert _tensors(train(made)[0].lora) == whole(train, made) and 1 in asked
 
 
+def test_a_shortage_while_the_state_is_read_is_overcome(train, request_of, monkeypatch, whole):
+    made, restore, failed = request_of(**SETTINGS), Trainer.restore, []
+    with pytest.raises(KeyboardInterrupt):
+        train(made, on_event=_stopping_after(3))
+
+    def short(self, path):
+        if not failed:
+            failed.append(restore(self, path))
+            raise device_shortage()
+        return restore(self, path)
+
+    monkeypatch.setattr(Trainer, "restore", short)
+    assert _tensors(train(made, resume=True)[0].lora) == whole(train, made) and failed
+
+
 @pytest.mark.parametrize("words", ["an illegal memory access was encountered", "unspecified launch failure"])
 def test_a_lost_device_leaves_the_last_state(train, request_of, tmp_path, monkeypatch, whole, words):
     made, step = request_of(**SETTINGS), Trainer.train_step
@@ -223,6 +238,18 @@ def test_resuming_uses_the_levers_of_last_time(train, request_of, tmp_path, monk
     folder.change(levers=encode(wanted))
     train(request_of(**SETTINGS), resume=True)
     assert used == [TrainingLevers(batch=2), wanted]
+
+
+def test_one_of_several_processes_does_not_go_on_alone(request_of, tmp_path):
+    prepared = prepare(request_of(), Catalog.standard(), lambda _: None, lambda: False)
+    steps = ladder.Ladder(prepared, TrainingLevers(batch=2), RunFolder(tmp_path / "mine.training"), lambda *_: None)
+    steps.enter("network")
+
+    def short():
+        raise device_shortage()
+
+    with pytest.raises(OutOfMemory, match="the training ran out of memory, and one of several processes cannot go on"):
+        steps.run(short, can_retry=False)
 
 
 class TestOnACard:

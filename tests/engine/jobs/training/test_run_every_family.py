@@ -1,5 +1,6 @@
 """A model of every family learns, and our reader finds its LoRA's layers in it."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from tiny_sd3 import write_tiny_sd3
 from tiny_sd15 import write_tiny_sd15
 from tiny_z_image import write_tiny_z_image
 
+from mezzotint.catalog.catalog import Catalog
 from mezzotint.errors import UsageError
+from mezzotint.jobs.training.planning import plan_before
 from mezzotint.protocol import LoraRef
 
 MODELS = {
@@ -42,6 +45,15 @@ def test_it_learns(family, train, request_of, tmp_path):
     assert abs(plain - tuned).mean() > 0.1
 
 
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("family", MODELS)
+def test_its_memory_is_planned(family, request_of, tmp_path):
+    request = request_of(MODELS[family](tmp_path / family), batch=1)
+    plain, again = (plan_before(each, Catalog.standard()) for each in (request, _checkpointed(request)))
+    assert all(phase.peak > 0 for phase in plain.phases)
+    assert again.phases[2].activations <= plain.phases[2].activations
+
+
 @pytest.mark.parametrize(
     ("write", "name", "reason"),
     [
@@ -54,3 +66,7 @@ def test_it_learns(family, train, request_of, tmp_path):
 def test_other_variants_are_refused_by_name_and_reason(train, request_of, tmp_path, write, name, reason):
     with pytest.raises(UsageError, match=reason):
         train(request_of(write(tmp_path / name)))
+
+
+def _checkpointed(request):
+    return replace(request, settings=replace(request.settings, checkpointing="blocks"))

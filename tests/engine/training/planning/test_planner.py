@@ -1,12 +1,15 @@
 """Training plans: levers in order, only as many as needed, each with a reason."""
 
+from dataclasses import replace
+
 import pytest
 
 from mezzotint.memory.footprints.shipped import shipped
 from mezzotint.memory.machine.probe import ordinary_machine
 from mezzotint.training.planning.known import known_model, known_names, laws_from_json, laws_to_json
-from mezzotint.training.planning.planner import plan_training
+from mezzotint.training.planning.planner import next_levers, plan_training, planned_phases
 from mezzotint.training.planning.task import TrainingTask
+from mezzotint.training_protocol import TrainingLevers
 
 GIB = 2**30
 RAM = 32 * GIB
@@ -65,6 +68,26 @@ def test_text_encoders_that_do_not_fit_run_on_the_cpu():
     plan = planned("flux", 8)
     assert plan.levers.text_on_cpu and any("on the CPU" in reason for reason in plan.reasons)
     assert not planned("flux", 24).levers.text_on_cpu
+
+
+def test_an_autoencoder_that_does_not_fit_works_in_tiles():
+    whole = planned("sdxl", 6, quantization="int4", checkpointing="sqrt")
+    assert whole.levers.vae_tile == 0
+    peak = next(each.peak for each in whole.phases if each.name == "images")
+    plan = planned("sdxl", (peak - 1) / GIB, quantization="int4", checkpointing="sqrt")
+    images = next(each for each in plan.phases if each.name == "images")
+    assert plan.levers.vae_tile == 768 and images.peak < peak and any("tiles of 768" in each for each in plan.reasons)
+
+
+def test_after_a_shortage_comes_the_next_that_needs_less():
+    task = TrainingTask(model=known_model(shipped("sdxl"), "bfloat16"), resolution=1024, rank=16, batch=1)
+    machine, levers, peaks = ordinary_machine(24 * GIB, RAM), TrainingLevers(text_on_cpu=True, vae_tile=512), []
+    while levers is not None:
+        peaks.append(planned_phases(task, levers)[2].peak)
+        assert levers.optimizer == "adamw" and levers.text_on_cpu and levers.vae_tile == 512
+        last, levers = levers, next_levers(task, machine, levers, keeps_optimizer=True)
+    assert peaks == sorted(peaks, reverse=True) and len(peaks) > 4 and last.quantization == "int4"
+    assert next_levers(task, machine, replace(last, quantization="none"), keeps_optimizer=False).optimizer != "adamw"
 
 
 def test_the_summary_is_one_line_of_buckets():
