@@ -26,7 +26,7 @@ from mezzotint.quantization.branched import weight_shape
 from mezzotint.training.adapters.layers import trainable_layers
 from mezzotint.training.planning.known import laws_to_json
 from mezzotint.training.planning.needs import StepLaws
-from mezzotint.training.planning.planner import MODES
+from mezzotint.training.planning.planner import BY_BLOCKS, MODES
 from mezzotint.training.planning.step_tracing import quantized_empty, traced_encoding, traced_step
 
 DATA = Path(__file__).parents[1] / "engine" / "mezzotint" / "training" / "planning" / "data"
@@ -58,7 +58,7 @@ def traced_model(model: Mapping[str, Any], recipes: Mapping[str, Any]) -> dict[s
     call = call_of(model["family"], class_name, config, latents.channels) or functools.partial(known_call, class_name)
     side, tokens = SIDE // latents.factor, model["tokens"]
 
-    def traced(network: Any, mode: str, side: int, batch: int) -> float:
+    def traced(network: Any, mode: str, side: int, batch: int, *, offloads: bool = False) -> float:
         found = traced_step(
             network,
             call,
@@ -67,16 +67,23 @@ def traced_model(model: Mapping[str, Any], recipes: Mapping[str, Any]) -> dict[s
             tokens=tokens,
             rank=RANK,
             checkpointing=mode,  # type: ignore[arg-type]
+            offloads=offloads,
         )
-        print(f"  {class_name} {mode} {side} x {batch}: {found / 2**30:.3f} GiB", flush=True)
+        print(
+            f"  {class_name} {mode}{' offloaded' if offloads else ''} {side} x {batch}: {found / 2**30:.3f} GiB",
+            flush=True,
+        )
         return found
 
     plain = empty_network(class_name, config)
     sizes = [(side // 2, 1), (side, 1), (side // 2, 2)]
-    live = {}
-    for mode in MODES:
-        points = [Point(positions=a * a, batch=b, value=traced(plain, mode, a, b)) for a, b in sizes]
-        live[mode] = fit(points, squared=False)
+
+    def fitted(mode: str, *, offloads: bool = False) -> ScalingLaw:
+        points = [Point(positions=a * a, batch=b, value=traced(plain, mode, a, b, offloads=offloads)) for a, b in sizes]
+        return fit(points, squared=False)
+
+    live = {mode: fitted(mode) for mode in MODES}
+    offloaded = {mode: fitted(mode, offloads=True) for mode in BY_BLOCKS}
     base, extra = traced(plain, "blocks", side // 2, 1), {}
     for scheme in EXTRA:
         network = quantized_empty(empty_network(class_name, config), scheme)
@@ -84,7 +91,7 @@ def traced_model(model: Mapping[str, Any], recipes: Mapping[str, Any]) -> dict[s
         per = scheme in DYNAMIC
         extra[scheme] = ScalingLaw(per_position=4 * more / side**2) if per else ScalingLaw(constant=math.ceil(more))
     shapes = [tuple(weight_shape(plain.get_submodule(name))) for name in trainable_layers(plain)]
-    laws = StepLaws(rank=RANK, layers=tuple(Counter(shapes).items()), live=live, extra=extra)
+    laws = StepLaws(rank=RANK, layers=tuple(Counter(shapes).items()), live=live, extra=extra, offloaded=offloaded)
     encoding = traced_encoding(empty_network(vae["class"], vae["config"]), SIDE, SIDE)
     return {
         "source": model["source"],

@@ -46,7 +46,9 @@ class TrainingSettings:
     weighting: LossWeighting | None = None  # of other models
     ema: float = 0.0  # decay of the moving average of the factors; 0: none
     checkpointing: Checkpointing | None = None  # None: as memory needs
+    offload_activations: bool | None = None  # of checkpointed blocks, to RAM; None: as memory needs
     quantization: BaseQuantization | None = None  # of the frozen denoiser; None: as memory needs
+    stream_blocks: int | None = None  # blocks of the frozen denoiser that stay in RAM; None: as memory needs
     dtype: TrainingDtype = "auto"
     attention: TrainingAttention = "auto"
     device: str = "auto"
@@ -94,6 +96,8 @@ class TrainingLevers:
     checkpointing: Checkpointing = "none"
     optimizer: OptimizerName = "adamw"
     quantization: BaseQuantization = "none"
+    offload_activations: bool = False  # inputs of checkpointed blocks are kept in RAM
+    stream_blocks: int = 0  # of the frozen denoiser, that stay in RAM
     batch: int = 1  # images in each pass
     accumulate: int = 1  # passes in each step
     text_on_cpu: bool = False  # text encoders run on the CPU

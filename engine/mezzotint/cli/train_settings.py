@@ -72,9 +72,21 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "(default: as memory needs)",
     )
     group.add_argument(
+        "--offload-activations",
+        action=argparse.BooleanOptionalAction,
+        help="keep in RAM what checkpointing by blocks keeps (default: as memory needs)",
+    )
+    group.add_argument(
         "--quantization",
         choices=("none", "int8", "int8-weight", "int4"),
         help="of the frozen model (default: as memory needs)",
+    )
+    group.add_argument(
+        "--stream-blocks",
+        type=integer(0, 1000, 20),
+        metavar="N",
+        help="keep N blocks of the frozen model in RAM, and copy each to the GPU when it is used (default: as memory "
+        "needs)",
     )
     group.add_argument("--dtype", choices=get_args(TrainingDtype), default="auto", help="default: auto")
     group.add_argument("--attention", choices=get_args(TrainingAttention), default="auto", help="default: auto")

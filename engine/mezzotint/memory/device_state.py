@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 from torch import nn
 
@@ -13,15 +13,31 @@ from mezzotint.memory.merging import Merging, Targets
 from mezzotint.memory.slots import Slot
 from mezzotint.memory.weights import Weight
 
+Act: TypeAlias = Callable[[], None]
+# Acts before and after each time that a module is computed, until what it returns is called.
+Watch: TypeAlias = Callable[[nn.Module, Act, Act], Act]
+
+
+def by_hooks(module: nn.Module, before: Act, after: Act) -> Act:
+    """Watch a module by its forward hooks, which is enough without gradients."""
+    first = module.register_forward_pre_hook(lambda *_: before(), prepend=True)
+    last = module.register_forward_hook(lambda *_: after())
+
+    def end() -> None:
+        first.remove()
+        last.remove()
+
+    return end
+
 
 class DeviceState:
     """State of a network from `enter` to `leave`."""
 
-    def __init__(self, copier: Copier, bringing: Copier, segments: list[Segment]) -> None:
-        self._copier, self._bringing, self.segments = copier, bringing, segments
+    def __init__(self, copier: Copier, bringing: Copier, segments: list[Segment], watch: Watch) -> None:
+        self._copier, self._bringing, self.segments, self._watch = copier, bringing, segments, watch
         self.slots: list[Slot] = []
         self._residents: list[_Resident] = []
-        self._hooks: list[Any] = []
+        self._ends: list[Act] = []
         self._merging = Merging()
         self._held: dict[str, Targets] = {}
 
@@ -43,14 +59,13 @@ class DeviceState:
                 resident.invalidate()
 
     def add_slot(self, blocks: Mapping[str, Load], network: nn.Module) -> None:
-        """Stream blocks through a slot, driven by forward hooks."""
+        """Stream blocks through a slot."""
         held = {block: self._held[block] for block in blocks}
         slot = Slot(blocks, self._copier, _merge_streamed(self._merging, held))
         self.slots.append(slot)
         for block in blocks:
             module = network.get_submodule(block)
-            self._hooks.append(module.register_forward_pre_hook(_before(slot, block), prepend=True))
-            self._hooks.append(module.register_forward_hook(_after(slot, block)))
+            self._ends.append(self._watch(module, partial(slot.before, block), partial(slot.after, block)))
 
     def start(self, residents: Mapping[str, Load], mark: Mark, network: nn.Module) -> None:
         """Start all copies: weights outside blocks, then the slots' first blocks, then resident blocks."""
@@ -60,15 +75,15 @@ class DeviceState:
             self._residents.append(resident)
             if block:
                 module = network.get_submodule(block)
-                self._hooks.append(module.register_forward_pre_hook(_arrived(resident), prepend=True))
+                self._ends.append(self._watch(module, resident.wait, _nothing))
             else:
                 for slot in self.slots:
                     slot.prepare(mark)
 
     def end(self) -> None:
-        """Remove the hooks and make sure that no copy is still writing."""
-        for hook in self._hooks:
-            hook.remove()
+        """Watch no longer, and make sure that no copy is still writing."""
+        for end in reversed(self._ends):
+            end()
         for slot in self.slots:
             slot.drain()
         for resident in self._residents:
@@ -106,13 +121,5 @@ def _merge_streamed(merging: Merging, held: Mapping[str, Targets]) -> Callable[[
     return lambda block: merging.into_streamed(held[block])
 
 
-def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook with any arguments
-    return lambda *_: slot.before(block)
-
-
-def _after(slot: Slot, block: str) -> Any:  # noqa: ANN401
-    return lambda *_: slot.after(block)
-
-
-def _arrived(resident: _Resident) -> Any:  # noqa: ANN401
-    return lambda *_: resident.wait()
+def _nothing() -> None:
+    """After a resident block."""

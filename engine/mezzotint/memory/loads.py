@@ -46,7 +46,8 @@ class Load:
         layouts = [source.layout for source in sources]
         offsets, _ = placed(layouts)
         self.memory = memory
-        self.tensors = tuple(views_in(memory, layouts))
+        # With versions of their own: autograd need not know when a block returns to the memory that others shared.
+        self.tensors = tuple(views_in(memory.data, layouts))
         sizes = (layout.bytes for layout in layouts)
         self.placed = tuple(map(Placed, sources, offsets, sizes))
 

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping
 from mezzotint.memory.copying import Copier, Mark, Ticket
 from mezzotint.memory.loads import Load
 
+_CONTEXT = 3  # blocks used last, by which the next is predicted: a training turns round within a step
+
 
 class Slot:
     """Holds one of its blocks at a time, and prefetches the next as soon as one has been used.
 
-    The next block is the one that followed last time, initially in the given order. If another is needed, it is copied
-    on demand: the order affects only time, never results.
+    The next block is the one that followed last time after the same blocks, as many as are known, initially in the
+    given order. If another is needed, it is copied on demand: the order affects only time, never results.
     """
 
     def __init__(
@@ -19,9 +21,11 @@ class Slot:
         """`arrived` is called with a block each time it has arrived, before computation continues."""
         self._blocks, self._copier, self._arrived = blocks, copier, arrived
         names = list(blocks)
-        self._following = dict(zip(names, [*names[1:], names[0]], strict=True))
+        self._following: dict[tuple[str, ...], str] = {
+            (name,): after for name, after in zip(names, [*names[1:], names[0]], strict=True)
+        }
         self._held = ""
-        self._latest = ""  # the block used last
+        self._latest: tuple[str, ...] = ()  # the blocks used last
         self._ticket: Ticket | None = None
         self._first = names[0]
         self.misses = 0  # how often a block was needed that was not being fetched yet
@@ -32,9 +36,9 @@ class Slot:
 
     def before(self, block: str) -> None:
         """Make the block available before computation continues."""
-        if self._latest:
-            self._following[self._latest] = block
-        self._latest = block
+        for start in range(len(self._latest)):
+            self._following[self._latest[start:]] = block
+        self._latest = (*self._latest, block)[-_CONTEXT:]
         if self._held != block:
             self.misses += 1
             self._fetch(block, self._copier.mark())
@@ -54,7 +58,8 @@ class Slot:
 
     def after(self, block: str) -> None:
         """The block's computation has been queued: prefetch the next."""
-        following = self._following[block]
+        contexts = (self._latest[start:] for start in range(len(self._latest)))
+        following = next((self._following[each] for each in contexts if each in self._following), block)
         if following != self._held:
             self._fetch(following, self._copier.mark())
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from mezzotint.memory.accounting import rounded, uncounted
 from mezzotint.memory.arena import DeviceArena, Segment
 from mezzotint.memory.copying import Copier
-from mezzotint.memory.device_state import DeviceState
+from mezzotint.memory.device_state import DeviceState, Watch, by_hooks
 from mezzotint.memory.even_spread import spread
 from mezzotint.memory.host import HostTensor, Source, TensorLayout
 from mezzotint.memory.loads import Load
@@ -36,7 +36,7 @@ class StreamedNetwork:
     """A network that can be moved to a device (`enter`) and off it (`leave`) repeatedly.
 
     `blocks` names the modules that may be streamed, in execution order. `disk` maps weights to files from which they
-    are read each time; those are no longer kept in RAM.
+    are read each time; those are no longer kept in RAM. `watch` tells when blocks are computed.
     """
 
     def __init__(
@@ -49,10 +49,11 @@ class StreamedNetwork:
         copier: Copier,
         arena: DeviceArena,
         disk: Mapping[str, Source] | None = None,
+        watch: Watch = by_hooks,
     ) -> None:
         check_blocks(network, blocks)
         self.network, self.blocks = network, tuple(blocks)
-        self._copier, self._arena = copier, arena
+        self._copier, self._arena, self._watch = copier, arena, watch
         self._weights: dict[str, list[Weight]] = {"": [], **{block: [] for block in blocks}}
         for weight in weights_of(network, self.blocks, disk):
             self._weights[weight.block].append(weight)
@@ -114,7 +115,7 @@ class StreamedNetwork:
         with ExitStack() as undo, uncounted(), torch.inference_mode(False), torch.no_grad():
             resident = self._allocate(undo, placed(self._layouts("", *arrangement.resident))[1])
             slots = [self._allocate(undo, self._slot_bytes(blocks)) for blocks in arrangement.slots]
-            state = DeviceState(self._copier, copier or self._copier, [resident, *slots])
+            state = DeviceState(self._copier, copier or self._copier, [resident, *slots], self._watch)
             undo.callback(state.end)
             undo.callback(self._unbind)
             self._bind(state, arrangement, resident, slots)

@@ -14,6 +14,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -23,15 +24,18 @@ from torch.utils.checkpoint import checkpoint
 from mezzotint.families.family import Network
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.training.block_chains import Chain, chains_of
+from mezzotint.training.offloading import Offloading
 from mezzotint.training_protocol import Checkpointing
 
 _UNITS = re.compile(r"attn\d*|attention|ff|ff_context|feed_forward|mlp|txt_mlp|img_mlp")
 _Forward = Callable[..., Any]
 
 
-def apply_checkpointing(network: Network, mode: Checkpointing) -> Callable[[], None]:
-    """Checkpoint the network's blocks from now on; returns what undoes it."""
-    installed = _Installed()
+def apply_checkpointing(
+    network: Network, mode: Checkpointing, offloading: Offloading | None = None
+) -> Callable[[], None]:
+    """Checkpoint the network's blocks from now on, what they keep offloaded or not; returns what undoes it."""
+    installed = _Installed(offloading)
     if mode == "sqrt":
         installed.replace(network, _Segmented(network, installed))
     elif mode != "none":
@@ -69,14 +73,16 @@ def _high_resolution(network: Any) -> tuple[str, ...]:  # noqa: ANN401
     )
 
 
-def _again(forward: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _again(offloading: Offloading | None, forward: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
     """Run a module, and again in the backward pass."""
     if not torch.is_grad_enabled():
         return forward(*args, **kwargs)
 
     run = functools.partial(_with_names, forward, len(args), tuple(kwargs))
     # Only positional tensors are saved as autograd saves them, and so freed where this is inside another checkpoint.
-    return checkpoint(run, *args, *kwargs.values(), use_reentrant=False)
+    # Only they are offloaded: inside, checkpoint's own hooks take what is saved.
+    with nullcontext() if offloading is None else offloading.saving():
+        return checkpoint(run, *args, *kwargs.values(), use_reentrant=False)
 
 
 def _with_names(forward: _Forward, count: int, names: Sequence[str], *values: Any) -> Any:  # noqa: ANN401
@@ -87,7 +93,8 @@ def _with_names(forward: _Forward, count: int, names: Sequence[str], *values: An
 class _Installed:
     """Forward passes of modules that were replaced."""
 
-    def __init__(self) -> None:
+    def __init__(self, offloading: Offloading | None) -> None:
+        self.offloading = offloading
         self._before: list[tuple[nn.Module, _Forward | None]] = []
 
     def replace(self, module: nn.Module, forward: _Forward) -> None:
@@ -95,7 +102,7 @@ class _Installed:
         module.forward = forward
 
     def checkpoint(self, module: nn.Module) -> None:
-        self.replace(module, functools.partial(_again, module.forward))
+        self.replace(module, functools.partial(_again, self.offloading, module.forward))
 
     def remove(self) -> None:
         while self._before:
@@ -130,7 +137,7 @@ class _Segmented:
         for chain in chains:
             first = 0
             for length in segment_lengths(len(chain.blocks)):
-                segment = _Segment(self._network, chain.part(first, length))
+                segment = _Segment(self._network, chain.part(first, length), self._installed.offloading)
                 for place, module in enumerate(segment.modules):
                     self._installed.replace(module, functools.partial(segment.called, place))
                 first += length
@@ -139,27 +146,27 @@ class _Segmented:
 class _Segment:
     """Consecutive blocks that run as one: when the first is called; the others only pass on the result."""
 
-    def __init__(self, network: nn.Module, chain: Chain) -> None:
+    def __init__(self, network: nn.Module, chain: Chain, offloading: Offloading | None) -> None:
         self.modules = [network.get_submodule(name) for name in chain.blocks]
         self._forwards = [module.forward for module in self.modules]
-        self._chain, self._result = chain, None
+        self._chain, self._offloading, self._result = chain, offloading, None
 
     def called(self, place: int, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """The forward pass of block `place`."""
         if not torch.is_grad_enabled():
             return self._forwards[place](*args, **kwargs)
         if place == 0:
-            self._result = _again(self._run, *args, **kwargs)
+            self._result = _again(self._offloading, self._run, *args, **kwargs)
         if place + 1 < len(self.modules):
             return _without_numbers(self._result)
         result, self._result = self._result, None
         return result
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        result = _again(self._forwards[0], *args, **kwargs)
+        result = _again(None, self._forwards[0], *args, **kwargs)
         for place, forward in enumerate(self._forwards[1:]):
             args, kwargs = self._chain.passed_on(place, result, args, kwargs)
-            result = _again(forward, *args, **kwargs)
+            result = _again(None, forward, *args, **kwargs)
         return result
 
 

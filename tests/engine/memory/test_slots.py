@@ -70,7 +70,7 @@ def test_a_block_that_is_used_again_and_again_stays(slot, memory):
     assert use(slot, memory, "aabbcc") == [1, 1, 2, 2, 3, 3]
     learned = slot.misses
     assert use(slot, memory, "aaaa") == [1, 1, 1, 1]
-    assert slot.misses <= learned + 2
+    assert slot.misses <= learned + 3
 
 
 def test_what_cannot_be_had_is_told_and_fetched_again(memory):

@@ -3,7 +3,8 @@
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,25 +12,29 @@ from torch import Tensor, nn
 
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.families.autoencoder import encode_pixels
-from mezzotint.families.family import LoadedModel, PromptInputs
+from mezzotint.families.family import LoadedModel, Network, PromptInputs
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.model_sources import sources_of
 from mezzotint.memory.accounting import ByteAccount, ByteLedger, rounded
+from mezzotint.memory.device import open_device
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
 from mezzotint.training.checkpointing import apply_checkpointing
 from mezzotint.training.objective import objective_of
+from mezzotint.training.offloading import offloading
 from mezzotint.training.planning.known import model_of
 from mezzotint.training.planning.planner import planned_phases
 from mezzotint.training.planning.task import TrainingModel, TrainingTask
+from mezzotint.training.streamed_base import streamed_base
 from mezzotint.training.trainer import Rates, TrainedImage, Trainer
 from mezzotint.training_protocol import BaseQuantization, Checkpointing, OptimizerName, TrainingLevers
 
 CPU = torch.device("cpu")
 _CAPTION = "a purple castle by the sea, "
 _LONG = 100  # times the caption: longer than any model takes; plans are made for its longest
+STREAMED = (4, 8)  # blocks
 _STEPS = 3  # the optimizer's state exists from the second on
 
 
@@ -50,7 +55,9 @@ class MeasuredStep:
         said: list[str] = []
         said += [levers.checkpointing] if levers.checkpointing != "none" else []
         said += [levers.optimizer] if levers.optimizer != "adamw" else []
+        said += ["offloaded"] if levers.offload_activations else []
         said += [levers.quantization] if levers.quantization != "none" else []
+        said += [f"{levers.stream_blocks} streamed"] if levers.stream_blocks else []
         said += [f"{levers.accumulate} passes"] if levers.accumulate > 1 else []
         return ", ".join(said) or "none"
 
@@ -78,20 +85,17 @@ class StepBench:
         model = self._loaded(levers)
         network = model.networks[self.family.denoiser_component]
         network.requires_grad_(False)
-        undo = apply_checkpointing(network, levers.checkpointing)
         choice = LayerChoice(rank=self._rank, alpha=self._rank)
         factors = NetworkAdapter(model.networks, {self.family.denoiser_component: choice})
         trainer = self._trainer(model, factors, levers)
         averages = [each.clone() for each in factors.parameters()] if self._average else []
-        held = _bytes([*network.parameters(), *network.buffers(), *factors.parameters(), *averages])
-        images = [self._image] * levers.batch
-        ledger, seconds = ByteLedger(), []
-        with ByteAccount(ledger):
+        images, seconds = [self._image] * levers.batch, []
+        with self._using(levers, network) as (held, ledger):
             for _ in range(_STEPS):
                 begun = time.perf_counter()
                 trainer.train_step(lambda _: images)
                 seconds.append(time.perf_counter() - begun)
-        undo()
+            held += _bytes([*factors.parameters(), *averages])
         phase = planned_phases(self.task(levers), levers)[2]
         return MeasuredStep(
             levers=levers,
@@ -100,6 +104,24 @@ class StepBench:
             activation_bytes=phase.activations,
             seconds=statistics.median(seconds[1:]),
         )
+
+    @contextmanager
+    def _using(self, levers: TrainingLevers, network: Network) -> Iterator[tuple[int, ByteLedger]]:
+        """Context manager: the network's levers; yields its bytes and what counts all others."""
+        ledger, saved = ByteLedger(), offloading(CPU) if levers.offload_activations else None
+        with ExitStack() as stack:
+            held = _bytes([*network.parameters(), *network.buffers()])
+            if levers.stream_blocks:
+                device = open_device(CPU)
+                stack.enter_context(streamed_base(network, self._blocks, levers.stream_blocks, device))
+                held = device.arena.in_use
+            stack.callback(apply_checkpointing(network, levers.checkpointing, saved))
+            stack.enter_context(ByteAccount(ledger))
+            yield held, ledger
+
+    @property
+    def _blocks(self) -> list[str]:
+        return [block.name for block in self.model.footprint.denoiser.blocks]
 
     def encoding(self) -> dict[str, tuple[int, int]]:
         """Predicted and measured bytes of encoding a caption and an image.
@@ -169,13 +191,17 @@ def every_lever(batch: int) -> list[TrainingLevers]:
     modes: tuple[Checkpointing, ...] = ("selective", "blocks", "sqrt")
     optimizers: tuple[OptimizerName, ...] = ("adamw-8bit", "adafactor", "lion")
     schemes: tuple[BaseQuantization, ...] = ("int8", "int8-weight", "int4")
+    by_blocks = replace(plain, checkpointing="blocks")
     return [
         plain,
         *(replace(plain, checkpointing=mode) for mode in modes),
+        replace(by_blocks, offload_activations=True),
+        *(replace(by_blocks, stream_blocks=count) for count in STREAMED),
         several,
         *(replace(plain, optimizer=name) for name in optimizers),
         *(replace(plain, quantization=scheme) for scheme in schemes),
         replace(several, checkpointing="blocks", optimizer="adamw-8bit", quantization="int4"),
+        replace(by_blocks, offload_activations=True, quantization="int8-weight", stream_blocks=STREAMED[-1]),
     ]
 
 

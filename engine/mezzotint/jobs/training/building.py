@@ -1,17 +1,24 @@
 """The trainer of a prepared training: the denoiser and what is trained beside it, in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from mezzotint import paths
 from mezzotint.families.family import LoadedModel
+from mezzotint.families.footprints import footprint_of
 from mezzotint.families.loading.networks import load_components
 from mezzotint.jobs.training.preparing import Prepared
+from mezzotint.memory.device import open_device
+from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.protocol import IsCancelled
 from mezzotint.training.adapters.building import build_adapter, trains_text
 from mezzotint.training.checkpointing import apply_checkpointing
 from mezzotint.training.distributed import Processes
 from mezzotint.training.encoding import CPU, Encoders
 from mezzotint.training.objective import Objective, objective_of
+from mezzotint.training.offloading import offloading
+from mezzotint.training.streamed_base import streamed_base
 from mezzotint.training.trainer import Rates, Trainer
 from mezzotint.training_protocol import TrainingLevers
 
@@ -27,8 +34,7 @@ def build_trainer(
 ) -> Trainer:
     """Load the denoiser, and text encoders if captions are encoded in each step; `on_bytes`: done, and all."""
     family, settings = prepared.model.family, prepared.request.settings
-    _load_denoiser(prepared, model, on_bytes, cancelled)
-    apply_checkpointing(model.networks[family.denoiser_component], levers.checkpointing)
+    _load_denoiser(prepared, levers, model, on_bytes, cancelled)
     if trains_text(settings):
         encoders.load_text()
     adapter = build_adapter(model, family, prepared.request, prepared.values)
@@ -45,8 +51,35 @@ def build_trainer(
     return Trainer(family, model, _objective(prepared), adapter, rates, processes)
 
 
+@contextmanager
+def using_levers(prepared: Prepared, levers: TrainingLevers, model: LoadedModel) -> Iterator[None]:
+    """Context manager: the denoiser is checkpointed, and its blocks are streamed, as the levers say."""
+    network = model.networks[prepared.model.family.denoiser_component]
+    with ExitStack() as stack:
+        if levers.stream_blocks:
+            device = open_device(model.device)
+            stack.callback(device.close)
+            pin_bytes = machine_facts(prepared.model.device.id).pin_bytes
+            blocks = _blocks(prepared)
+            stack.enter_context(streamed_base(network, blocks, levers.stream_blocks, device, pin_bytes=pin_bytes))
+        saved = offloading(model.device) if levers.offload_activations else None
+        stack.callback(apply_checkpointing(network, levers.checkpointing, saved))
+        yield
+
+
+def _blocks(prepared: Prepared) -> list[str]:
+    """Names of the denoiser's blocks, in execution order."""
+    model, cache = prepared.model, paths.cache_folder() / "footprints"
+    footprint = footprint_of(model.sources, model_id=model.found.info.id, cache=cache)
+    return [block.name for block in footprint.denoiser.blocks]
+
+
 def _load_denoiser(
-    prepared: Prepared, model: LoadedModel, on_bytes: Callable[[int, int], None], cancelled: IsCancelled
+    prepared: Prepared,
+    levers: TrainingLevers,
+    model: LoadedModel,
+    on_bytes: Callable[[int, int], None],
+    cancelled: IsCancelled,
 ) -> None:
     name = prepared.model.family.denoiser_component
     total, done = model.sources.components[name].bytes, 0
@@ -58,6 +91,7 @@ def _load_denoiser(
 
     splits = prepared.request.settings.shard == "parameters"  # from RAM, by blocks: the whole may not fit on the device
     place = replace(model, device=CPU) if splits else model
+    place = replace(place, home=CPU) if levers.stream_blocks else place  # quantized on the device, kept in RAM
     load_components(place, [name], on_bytes=count, cancelled=cancelled)
     model.networks[name].requires_grad_(False)
 

@@ -70,6 +70,8 @@ def task_of(request: TrainingRequest, model: TrainedModel, values: Resolved) -> 
         checkpointing=settings.checkpointing,
         optimizer=settings.optimizer,
         quantization=settings.quantization,
+        offload_activations=settings.offload_activations,
+        stream_blocks=0 if settings.shard == "parameters" else settings.stream_blocks,
         averages=settings.ema > 0,
         samples=bool(request.prompts),
         has_8bit=has_8bit(),
@@ -79,10 +81,13 @@ def task_of(request: TrainingRequest, model: TrainedModel, values: Resolved) -> 
 def levers_of_settings(prepared: Prepared) -> TrainingLevers:
     """What the settings say, on a CPU, where nothing needs to fit."""
     settings = prepared.request.settings
+    needs_blocks = settings.stream_blocks or settings.offload_activations
     return TrainingLevers(
-        checkpointing=settings.checkpointing or "none",
+        checkpointing=settings.checkpointing or ("blocks" if needs_blocks else "none"),
         optimizer=settings.optimizer or "adamw",
         quantization=settings.quantization or "none",
+        offload_activations=bool(settings.offload_activations),
+        stream_blocks=settings.stream_blocks or 0,
         batch=prepared.values.batch,
         accumulate=settings.accumulate,
     )
@@ -128,13 +133,15 @@ def _hypothetical(vram_bytes: int | None, card: str | None, ram_bytes: int | Non
 
 
 def levers_of(record: Mapping[str, Any], planned: TrainingLevers) -> TrainingLevers:
-    """What a training goes on with: what it was run with last, and more checkpointing if that is planned now."""
+    """What a training goes on with: what it was run with last, and what needs less if that is planned now."""
     if "levers" not in record:
         return planned
     last = decode(TrainingLevers, record["levers"])
     return replace(
         last,
         checkpointing=max(last.checkpointing, planned.checkpointing, key=MODES.index),
+        offload_activations=last.offload_activations or planned.offload_activations,
+        stream_blocks=max(last.stream_blocks, planned.stream_blocks),
         text_on_cpu=last.text_on_cpu or planned.text_on_cpu,
     )
 

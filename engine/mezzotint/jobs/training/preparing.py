@@ -90,6 +90,7 @@ def prepare(
     model = model_of(request, catalog, processes)
     preset = preset_of(model.sources)
     check_adapter(request, model.family)
+    _check_levers(request.settings)
     if request.settings.kind == "embedding":
         request = replace(request, trigger=request.name)
     if request.settings.distill:
@@ -133,6 +134,19 @@ def prepare(
             dropout=settings.caption_dropout,
         ),
     )
+
+
+def _check_levers(settings: TrainingSettings) -> None:
+    """Raise UsageError for ways to save memory that exclude each other."""
+    wanted = {"--stream-blocks": settings.stream_blocks, "--offload-activations": settings.offload_activations}
+    for option in (option for option, value in wanted.items() if value):
+        if settings.checkpointing not in (None, "blocks", "sqrt"):
+            raise UsageError(
+                f"{option} needs checkpointing by whole blocks, not {settings.checkpointing}: use --checkpointing "
+                "blocks or sqrt, or leave it open"
+            )
+    if settings.stream_blocks and settings.shard == "parameters":
+        raise UsageError("--shard parameters splits the frozen network already: leave --stream-blocks out")
 
 
 def _check_name(request: TrainingRequest) -> None:

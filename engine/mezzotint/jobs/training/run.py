@@ -18,7 +18,7 @@ from mezzotint.families.lora.description import Description
 from mezzotint.families.lora.writing import check_output
 from mezzotint.jobs.lease import Held, Lease
 from mezzotint.jobs.training.attention import training_attention
-from mezzotint.jobs.training.building import build_trainer
+from mezzotint.jobs.training.building import build_trainer, using_levers
 from mezzotint.jobs.training.examples import Examples, examples_of
 from mezzotint.jobs.training.folder import RunFolder
 from mezzotint.jobs.training.ladder import Ladder
@@ -132,7 +132,10 @@ class TrainingRun:
         sampler.conditionings = processes.given(sampler.conditionings)
         ladder.enter("network")
         trainer = build_trainer(prepared, levers, model, encoders, self._tell("loading"), self._cancelled, processes)
-        with training_attention(model, self._request.settings.attention, self._notice) as attention:
+        with (
+            using_levers(prepared, levers, model),
+            training_attention(model, self._request.settings.attention, self._notice) as attention,
+        ):
             examples.begin(model, encoders, trainer.adapter)
             self._begin(trainer, sampler)
             with ladder.keeping(trainer, lambda: self._save(trainer)):

@@ -1,6 +1,6 @@
 """Costs of a network: device memory of its weights, block by block, and time of its forward passes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mezzotint.memory.even_spread import spread
@@ -70,6 +70,24 @@ def layouts(component: ComponentFootprint, scheme: Scheme, dtype: DType) -> tupl
     return (everything, *(layout for layout in streamed if layout.device_bytes < whole))
 
 
+def streamed_bytes(component: ComponentFootprint, scheme: Scheme, dtype: DType, streamed: int, slots: int) -> int:
+    """Bytes on the device of all weights if this many blocks are streamed."""
+    wide = runs_in_fp32(component, dtype)
+    sizes = [_bytes(block.bytes, scheme, wide) for block in component.blocks]
+    return _bytes(component.outside, scheme, wide) + spread_bytes(sizes, streamed, slots)
+
+
+def spread_bytes(sizes: Sequence[int], streamed: int, slots: int) -> int:
+    """Bytes of blocks of these sizes, of which some share slots."""
+    resident = spread(len(sizes), max(0, len(sizes) - streamed))
+    moving = [size for size, is_resident in zip(sizes, resident, strict=True) if not is_resident]
+    return sum(sizes) - sum(moving) + _room(moving, min(slots, len(moving)))
+
+
+def _room(moving: Sequence[int], slots: int) -> int:
+    return sum(max(moving[slot::slots]) for slot in range(slots))
+
+
 def _residents(component: ComponentFootprint) -> Iterator[int]:
     count = len(component.blocks)
     if component.role != "text":
@@ -84,8 +102,7 @@ def _streamed(outside: int, sizes: list[int], resident: int) -> Iterator[Layout]
     kept = outside + sum(sizes) - streamed
     for slots in SLOTS:
         if len(moving) > slots:  # otherwise every block has its own slot and nothing is streamed
-            room = sum(max(moving[slot::slots]) for slot in range(slots))
-            yield Layout(resident, slots, kept + room, kept, streamed)
+            yield Layout(resident, slots, kept + _room(moving, slots), kept, streamed)
 
 
 def _bytes(by_scheme: Mapping[Scheme, int], scheme: Scheme, wide: bool) -> int:

@@ -67,6 +67,7 @@ def laws_from_json(told: Mapping[str, Any]) -> StepLaws:
         layers=tuple((tuple(shape), count) for shape, count in told["layers"]),
         live={mode: law_from_json(law) for mode, law in told["live"].items()},
         extra={scheme: law_from_json(law) for scheme, law in told["extra"].items()},
+        offloaded={mode: law_from_json(law) for mode, law in told["offloaded"].items()},
     )
 
 
@@ -77,6 +78,7 @@ def laws_to_json(laws: StepLaws) -> dict[str, Any]:
         "layers": [[list(shape), count] for shape, count in laws.layers],
         "live": {mode: law_to_json(law) for mode, law in laws.live.items()},
         "extra": {scheme: law_to_json(law) for scheme, law in laws.extra.items()},
+        "offloaded": {mode: law_to_json(law) for mode, law in laws.offloaded.items()},
     }
 
 
@@ -90,14 +92,14 @@ def _traced(sources: ModelSources, footprint: ModelFootprint, name: str, dtype: 
     from mezzotint.memory.footprints.forward_calls import known_call
 
     source, family = sources.components[name], family_of(sources.family)
-    stored = footprint.denoiser.bytes("none") if set(footprint.denoiser.outside) == {"none"} else None
     return TracedDenoiser(
         build=lambda: empty_network(source),
         call=denoiser_call(sources) or functools.partial(known_call, source.class_name),
         tokens=prompt_tokens(sources),
         multiple=max(1, family.multiple(sources) // sources.vae_factor),
         dtype=dtype,
-        stored_bytes=stored,
+        component=footprint.denoiser,
+        is_stored=set(footprint.denoiser.outside) == {"none"},
     )
 
 

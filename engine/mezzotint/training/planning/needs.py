@@ -2,17 +2,19 @@
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from mezzotint.errors import ModelRefused
 from mezzotint.memory.footprints.footprint import ComponentFootprint, ScalingLaw, Scheme
-from mezzotint.memory.planning.costs import total_bytes
+from mezzotint.memory.planning.costs import SLOTS, spread_bytes, streamed_bytes, total_bytes
 from mezzotint.memory.planning.task import DType
 from mezzotint.training_protocol import Checkpointing
 
 if TYPE_CHECKING:
+    import torch
+
     from mezzotint.families.family import Network
     from mezzotint.memory.footprints.forward_calls import Call
 
@@ -22,14 +24,20 @@ Shape = tuple[int, ...]
 class DenoiserNeeds(Protocol):
     """The memory of a frozen denoiser with trained factors."""
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks can be streamed."""
+
     def factor_shapes(self, rank: int) -> Sequence[Shape]:
         """Shapes of all factors."""
 
-    def weights(self, scheme: Scheme) -> int | None:
-        """Bytes of the weights; None if the scheme fits none of them."""
+    def weights(self, scheme: Scheme, streamed: int = 0) -> int | None:
+        """Bytes on the device of the weights if some blocks are streamed; None if the scheme fits none of them."""
 
-    def activations(self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int) -> int:
-        """Peak bytes of activations at this many latent pixels."""
+    def activations(
+        self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int, *, offloads: bool
+    ) -> int:
+        """Peak bytes of activations at this many latent pixels, with what blocks keep offloaded or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +48,7 @@ class StepLaws:
     layers: tuple[tuple[Shape, int], ...]  # shapes of trained layers, and how many have each
     live: Mapping[Checkpointing, ScalingLaw]
     extra: Mapping[Scheme, ScalingLaw]  # bytes that quantized products need beside
+    offloaded: Mapping[Checkpointing, ScalingLaw]  # `live` with what blocks keep in RAM
 
     def factor_shapes(self, rank: int) -> Sequence[Shape]:
         """Shapes of all factors."""
@@ -47,11 +56,14 @@ class StepLaws:
 
         return [each for shape, count in self.layers for each in factor_shapes(shape, rank) * count]
 
-    def live_bytes(self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int) -> int:
+    def live_bytes(
+        self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int, *, offloads: bool
+    ) -> int:
         """Peak bytes of activations; those of factors in 16 bits grow with the rank."""
         cast = 2 * (self._numbers(rank) - self._numbers(self.rank)) if checkpointing == "none" else 0
         extra = self.extra.get(scheme, ScalingLaw())
-        return int(self.live[checkpointing].at(positions, batch) + extra.at(positions, batch)) + cast
+        law = (self.offloaded if offloads else self.live)[checkpointing]
+        return int(law.at(positions, batch) + extra.at(positions, batch)) + cast
 
     def _numbers(self, rank: int) -> int:
         return sum(math.prod(shape) for shape in self.factor_shapes(rank))
@@ -65,19 +77,29 @@ class KnownDenoiser:
     laws: StepLaws
     dtype: DType
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks can be streamed."""
+        return len(self.component.blocks)
+
     def factor_shapes(self, rank: int) -> Sequence[Shape]:
         """Shapes of all factors."""
         return self.laws.factor_shapes(rank)
 
-    def weights(self, scheme: Scheme) -> int | None:
-        """Bytes of the weights; None if the scheme fits none of them."""
-        known = scheme == "none" or scheme in self.component.outside
-        return total_bytes(self.component, scheme, self.dtype) if known else None
+    def weights(self, scheme: Scheme, streamed: int = 0) -> int | None:
+        """Bytes on the device of the weights; None if the scheme fits none of them."""
+        if scheme != "none" and scheme not in self.component.outside:
+            return None
+        if not streamed:
+            return total_bytes(self.component, scheme, self.dtype)
+        return streamed_bytes(self.component, scheme, self.dtype, streamed, min(SLOTS))
 
-    def activations(self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int) -> int:
+    def activations(
+        self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int, *, offloads: bool
+    ) -> int:
         """Peak bytes of activations at this many latent pixels."""
         wide = 2 if self.dtype == "float32" else 1
-        return wide * self.laws.live_bytes(checkpointing, scheme, positions, batch, rank)
+        return wide * self.laws.live_bytes(checkpointing, scheme, positions, batch, rank, offloads=offloads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +111,14 @@ class TracedDenoiser:
     tokens: int  # of a prompt
     multiple: int  # latents, of the sides of an image
     dtype: DType
-    stored_bytes: int | None = None  # of weights that are quantized in their files; None: as traced
+    component: ComponentFootprint
+    is_stored: bool = False  # quantized in its files: its weights are as the footprint says
     _networks: "dict[Scheme, Network | None]" = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks can be streamed."""
+        return len(self.component.blocks)
 
     def factor_shapes(self, rank: int) -> Sequence[Shape]:
         """Shapes of all factors."""
@@ -108,38 +136,48 @@ class TracedDenoiser:
         shapes = [tuple(weight_shape(network.get_submodule(name))) for name in trainable_layers(network)]
         return [each for shape in shapes for each in factor_shapes(shape, rank)]
 
-    def weights(self, scheme: Scheme) -> int | None:
-        """Bytes of the weights; None if the scheme fits none of them."""
-        return self._weighed(scheme)
+    def weights(self, scheme: Scheme, streamed: int = 0) -> int | None:
+        """Bytes on the device of the weights; None if the scheme fits none of them."""
+        sizes = self._sizes(scheme, bool(streamed))
+        return None if sizes is None else sizes[0] + spread_bytes(sizes[1], streamed, min(SLOTS))
+
+    def activations(
+        self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int, *, offloads: bool
+    ) -> int:
+        """Peak bytes of activations at this many latent pixels."""
+        return self._traced(checkpointing, scheme, positions, batch, rank, offloads)
 
     @functools.cached_property
-    def _weighed(self) -> Callable[[Scheme], int | None]:
-        return functools.cache(self._weigh)
+    def _sizes(self) -> "Callable[[Scheme, bool], tuple[int, Sequence[int]] | None]":
+        return functools.cache(self._measured)
 
-    def _weigh(self, scheme: Scheme) -> int | None:
+    def _measured(self, scheme: Scheme, packs: bool) -> tuple[int, Sequence[int]] | None:
+        """Bytes outside all blocks, and of each block; `packs`: as streaming packs them, not in memory of their own."""
         import torch
 
-        from mezzotint.memory.accounting import rounded
+        from mezzotint.memory.accounting import GRAIN
+        from mezzotint.memory.arena import ALIGNMENT
         from mezzotint.memory.footprints.tracing import faked
 
-        if self.stored_bytes is not None:
-            return self.stored_bytes if scheme == "none" else None
+        if self.is_stored:
+            blocks = [each.bytes["none"] for each in self.component.blocks]
+            return (self.component.outside["none"], blocks) if scheme == "none" else None
         network = self._network(scheme)
         if network is None:
             return None
         with faked(network, getattr(torch, self.dtype)):
-            tensors = {id(each): each for each in (*network.parameters(), *network.buffers())}
-            return sum(rounded(each.nbytes) for each in tensors.values())
-
-    def activations(self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int) -> int:
-        """Peak bytes of activations at this many latent pixels."""
-        return self._traced(checkpointing, scheme, positions, batch, rank)
+            grain = ALIGNMENT if packs else GRAIN
+            inside = [_tensors(network.get_submodule(block.name)) for block in self.component.blocks]
+            sizes = [_bytes(each.values(), grain) for each in inside]
+            return _bytes(_tensors(network).values(), grain) - sum(sizes), sizes
 
     @functools.cached_property
-    def _traced(self) -> Callable[[Checkpointing, Scheme, int, int, int], int]:
+    def _traced(self) -> Callable[[Checkpointing, Scheme, int, int, int, bool], int]:
         return functools.cache(self._trace)
 
-    def _trace(self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int) -> int:
+    def _trace(
+        self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int, offloads: bool
+    ) -> int:
         import torch
 
         from mezzotint.training.planning.step_tracing import traced_step
@@ -153,6 +191,7 @@ class TracedDenoiser:
             tokens=self.tokens,
             rank=rank,
             checkpointing=checkpointing,
+            offloads=offloads,
             dtype=getattr(torch, self.dtype),
         )
 
@@ -165,3 +204,11 @@ class TracedDenoiser:
             except ModelRefused:
                 self._networks[scheme] = None
         return self._networks[scheme]
+
+
+def _tensors(module: "torch.nn.Module") -> "dict[int, torch.Tensor]":
+    return {id(each): each for each in (*module.parameters(), *module.buffers())}
+
+
+def _bytes(tensors: "Iterable[torch.Tensor]", grain: int) -> int:
+    return sum(-(-each.nbytes // grain) * grain for each in tensors)

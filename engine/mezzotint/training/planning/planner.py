@@ -1,7 +1,8 @@
 """Plan a training: the memory of each phase, and the least that has to be done to fit.
 
-What changes no result comes first: checkpointing, then splitting the batch into several passes; then the 8-bit
-optimizer; then quantization of the frozen weights, in 8 and in 4 bits. What the request says stays as it is.
+What changes no result comes first: checkpointing, with activations offloaded before they are computed twice again, then
+splitting the batch into several passes; then the 8-bit optimizer; then quantization of the frozen weights in 8 bits;
+then streaming their blocks, as few as needed; 4 bits, which lose most, come last. What the request says stays as it is.
 """
 
 import itertools
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.planning.costs import SLOTS
 from mezzotint.memory.planning.phases import TILES
 from mezzotint.memory.planning.problem import MARGIN
 from mezzotint.training.planning.optimizer_bytes import numbers_bytes, optimizer_bytes
@@ -25,7 +27,9 @@ from mezzotint.training_protocol import (
 )
 
 MODES: tuple[Checkpointing, ...] = get_args(Checkpointing)
+BY_BLOCKS: tuple[Checkpointing, ...] = ("blocks", "sqrt")  # what streaming and offloading need
 _SCHEMES: tuple[BaseQuantization, ...] = ("none", "int8-weight", "int4")  # their gradients are exact
+_COARSE = ("int4",)  # come after streaming
 _OPTIMIZERS: tuple[OptimizerName, ...] = ("adamw", "adamw-8bit")
 
 
@@ -73,6 +77,7 @@ class _Phases:
             round(self.pixels / model.footprint.vae_factor**2),
             levers.batch,
             task.rank,
+            offloads=levers.offload_activations,
         )
         return self._phase("network", *self._held(levers), activations=live)
 
@@ -89,7 +94,7 @@ class _Phases:
         """Bytes of parameters, gradients and the optimizer's state."""
         shapes = self.task.model.denoiser.factor_shapes(self.task.rank)
         factors = numbers_bytes(shapes)
-        weights = self.task.model.denoiser.weights(levers.quantization) or 0
+        weights = self.task.model.denoiser.weights(levers.quantization, levers.stream_blocks) or 0
         parameters = weights + factors * (2 if self.task.averages else 1)
         return parameters, factors, optimizer_bytes(levers.optimizer, shapes)
 
@@ -109,13 +114,13 @@ class _Phases:
 class _Planner:
     def __init__(self, task: TrainingTask, machine: MachineFacts) -> None:
         self._task, self._vram = task, machine.free_vram_bytes
+        self._ram = machine.free_ram_bytes - machine.process_bytes
         self._fixed = machine.context_bytes + (0 if machine.one_memory else MARGIN)
         self._is_cpu = machine.one_memory
         self._phases = _Phases(task, self._fixed)
 
     def plan(self) -> TrainingPlan:
-        candidates = list(self._candidates())
-        chosen = next((each for each in candidates if self._fits_network(each)), None)
+        candidates, chosen = self._tried()
         least = chosen or min(self._smallest(candidates), key=lambda each: self._phases.network(each).peak)
         levers = self._beside(least)
         phases = planned_phases(self._task, levers, self._fixed)
@@ -142,21 +147,73 @@ class _Planner:
                 return each
         return None
 
+    def _tried(self) -> tuple[list[TrainingLevers], TrainingLevers | None]:
+        """The candidates up to the first that fits, and that one; all if none does."""
+        tried: list[TrainingLevers] = []
+        for each in self._candidates():
+            tried.append(each)
+            if self._fits_network(each):
+                return tried, each
+        return tried, None
+
     def _candidates(self) -> Iterator[TrainingLevers]:
         """All combinations that are allowed, from the one that changes least."""
         task = self._task
-        schemes = (task.quantization,) if task.quantization is not None else _SCHEMES
         optimizers = (task.optimizer,) if task.optimizer is not None else _OPTIMIZERS[: 1 + task.has_8bit]
-        modes = (task.checkpointing,) if task.checkpointing is not None else MODES
-        for scheme, optimizer, batch, mode in itertools.product(schemes, optimizers, self._batches(), modes):
-            if self._task.model.denoiser.weights(scheme) is not None:
-                yield TrainingLevers(
-                    checkpointing=mode,
+        for scheme, streams in self._bases():
+            for optimizer, batch, way in itertools.product(optimizers, self._batches(), self._ways(streams)):
+                levers = TrainingLevers(
+                    checkpointing=way[0],
+                    offload_activations=way[1],
                     optimizer=optimizer,
                     quantization=scheme,
                     batch=batch,
                     accumulate=task.accumulate * (task.batch // batch),
                 )
+                yield self._streaming(levers) if streams else levers
+
+    def _bases(self) -> Iterator[tuple[BaseQuantization, bool]]:
+        """Precisions of the frozen weights, and whether their blocks are streamed."""
+        task, denoiser = self._task, self._task.model.denoiser
+        wanted = (task.quantization,) if task.quantization is not None else _SCHEMES
+        usable = [scheme for scheme in wanted if denoiser.weights(scheme) is not None]
+        if task.stream_blocks is not None:
+            yield from ((scheme, task.stream_blocks > 0) for scheme in usable)
+            return
+        for are_coarse in (False, True):
+            group = [scheme for scheme in usable if (scheme in _COARSE) == are_coarse]
+            yield from ((scheme, False) for scheme in group)
+            if group and self._can_stream(group[-1]):
+                yield group[-1], True
+
+    def _can_stream(self, scheme: BaseQuantization) -> bool:
+        denoiser, by_blocks = self._task.model.denoiser, self._task.checkpointing in (None, *BY_BLOCKS)
+        fits_ram = not self._is_cpu and (denoiser.weights(scheme) or 0) <= self._ram
+        return by_blocks and fits_ram and denoiser.blocks > min(SLOTS)
+
+    def _ways(self, streams: bool) -> Iterator[tuple[Checkpointing, bool]]:
+        """Kinds of checkpointing, each without and with offloading, which costs less than computing twice again."""
+        task, modes = self._task, BY_BLOCKS if streams else MODES
+        for mode in modes if task.checkpointing is None else (task.checkpointing,):
+            usual = mode == "blocks" or task.checkpointing is not None
+            offers = (False, True) if mode in BY_BLOCKS and usual and not self._is_cpu else (False,)
+            for offloads in offers if task.offload_activations is None else (task.offload_activations,):
+                if mode in BY_BLOCKS or not offloads:
+                    yield mode, offloads
+
+    def _streaming(self, levers: TrainingLevers) -> TrainingLevers:
+        """Stream as many blocks as asked for, or as few as are needed."""
+        denoiser, wanted = self._task.model.denoiser, self._task.stream_blocks
+        if wanted is not None:
+            return replace(levers, stream_blocks=min(wanted, denoiser.blocks))
+        every = replace(levers, stream_blocks=denoiser.blocks)
+        if self._phases.least(every) > self._vram:
+            return every
+        others = self._phases.network(every).peak - (denoiser.weights(levers.quantization, denoiser.blocks) or 0)
+        for count in range(min(SLOTS) + 1, denoiser.blocks):
+            if others + (denoiser.weights(levers.quantization, count) or 0) <= self._vram:
+                return replace(levers, stream_blocks=count)
+        return every
 
     def _batches(self) -> Iterator[int]:
         """The batch, and equal parts of it."""

@@ -38,7 +38,9 @@ def summary_of(plan: TrainingPlan, fixed: int) -> str:
         begun += f" {_PHASES[top.name]}, {size(_network(plan).peak)} {_PHASES['network']}"
     phase, levers = _network(plan), plan.levers
     scheme = "" if levers.quantization == "none" else f" in {levers.quantization}"
+    scheme += f" with {levers.stream_blocks} blocks streamed" if levers.stream_blocks else ""
     again = "" if levers.checkpointing == "none" else f" with checkpointing ({levers.checkpointing})"
+    again += ", offloaded" if levers.offload_activations else ""
     others = f", driver and margin {size(fixed)}" if fixed else ""
     return (
         f"{begun}: weights {size(phase.parameters)}{scheme}, gradients {size(phase.gradients)}, "
@@ -64,6 +66,11 @@ def _levers(task: TrainingTask, plan: TrainingPlan, plain: TrainingPhase | None)
             f"checkpointing {levers.checkpointing}{_asked(task.checkpointing)}: {_CHECKPOINTING[levers.checkpointing]}"
             f"; activations need {size(now.activations)}; no result changes"
         )
+    if levers.offload_activations:
+        yield (
+            f"what these blocks keep is kept in RAM{_asked(task.offload_activations)}, and copied back when it is "
+            "needed; no result changes"
+        )
     if levers.batch < task.batch:
         yield f"a batch of {task.batch} is computed in {task.batch // levers.batch} passes of {levers.batch}"
     if levers.optimizer == "adamw-8bit":
@@ -75,6 +82,19 @@ def _levers(task: TrainingTask, plan: TrainingPlan, plain: TrainingPhase | None)
             f"{_SCHEMES[levers.quantization]} for the frozen network{_asked(task.quantization)}: {size(reduced)} "
             f"instead of {size(whole)}; what is trained keeps 32 bits"
         )
+    if levers.stream_blocks:
+        yield from _streaming(task, plan)
+
+
+def _streaming(task: TrainingTask, plan: TrainingPlan) -> Iterator[str]:
+    denoiser, count = task.model.denoiser, plan.levers.stream_blocks
+    whole = denoiser.weights(plan.levers.quantization) or 0
+    left = denoiser.weights(plan.levers.quantization, count) or 0
+    yield (
+        f"{count} of {denoiser.blocks} blocks of the frozen network are streamed{_asked(task.stream_blocks)}: they are "
+        f"in RAM, {size(whole)} with the others, and each is copied to the GPU while the one before computes; on the "
+        f"GPU they need {size(left)}; no result changes"
+    )
 
 
 def _others(task: TrainingTask, plan: TrainingPlan) -> Iterator[str]:
@@ -91,8 +111,12 @@ def _refusal(task: TrainingTask, plan: TrainingPlan) -> Iterator[str]:
         return
     worst = max(plan.phases, key=lambda phase: phase.peak)
     yield f"does not fit {_PHASES[worst.name]}: at least {size_at_least(worst.peak)} are needed"
-    if any(each is not None for each in (task.checkpointing, task.optimizer, task.quantization)):
-        yield "leave --checkpointing, --optimizer and --quantization open, so that the plan can choose them"
+    asked = (task.checkpointing, task.optimizer, task.quantization, task.offload_activations, task.stream_blocks)
+    if any(each is not None for each in asked):
+        yield (
+            "leave --checkpointing, --optimizer, --quantization, --offload-activations and --stream-blocks open, so "
+            "that the plan can choose them"
+        )
     if worst.name == "network":
         half = task.resolution // 2
         yield f"a smaller --resolution, such as {half}, or a smaller --batch or --rank needs less"

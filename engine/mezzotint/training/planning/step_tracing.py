@@ -16,6 +16,7 @@ from mezzotint.quantization.swap import layers_of, swap_in
 from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
 from mezzotint.training.checkpointing import apply_checkpointing
+from mezzotint.training.offloading import offloading
 from mezzotint.training_protocol import Checkpointing
 
 
@@ -28,6 +29,7 @@ def traced_step(
     tokens: int,
     rank: int,
     checkpointing: Checkpointing,
+    offloads: bool = False,
     dtype: torch.dtype = HALF,
 ) -> int:
     """Peak bytes of activations in the forward and backward pass; `side` in latents, `tokens` of the prompt.
@@ -38,7 +40,8 @@ def traced_step(
         factors = NetworkAdapter({"": network}, {"": LayerChoice(rank=rank, alpha=rank)}, seed=None)
         for each in factors.parameters():
             each.grad = torch.zeros_like(each)
-        undo, memory = apply_checkpointing(network, checkpointing), LiveMemory()
+        saved = offloading(torch.device("cpu")) if offloads else None
+        undo, memory = apply_checkpointing(network, checkpointing, saved), LiveMemory()
         try:
             with factors.attached(), memory:
                 loss = _predicted(call(network, side, batch, tokens)).float().square().mean()

@@ -67,6 +67,8 @@ class TrainingTask:
     checkpointing: Checkpointing | None = None
     optimizer: OptimizerName | None = None
     quantization: BaseQuantization | None = None
+    offload_activations: bool | None = None
+    stream_blocks: int | None = None
     averages: bool = False  # whether a moving average of the factors is kept
     samples: bool = False  # whether sample images are made
     has_8bit: bool = True  # whether the 8-bit optimizer is installed

@@ -15,10 +15,10 @@ GIB = 2**30
 RAM = 32 * GIB
 
 
-def planned(name, gib, **settings):
+def planned(name, gib, *, ram=RAM, **settings):
     model = known_model(shipped(name), "bfloat16")
     usual = {"resolution": 1024, "rank": 16, "batch": 1}
-    return plan_training(TrainingTask(model=model, **usual | settings), ordinary_machine(int(gib * GIB), RAM))
+    return plan_training(TrainingTask(model=model, **usual | settings), ordinary_machine(int(gib * GIB), ram))
 
 
 def test_enough_memory_needs_no_lever():
@@ -51,6 +51,51 @@ def test_what_is_asked_for_stays():
     plan = planned("sdxl", 24, quantization="int4", optimizer="lion", checkpointing="sqrt")
     assert (plan.levers.quantization, plan.levers.optimizer, plan.levers.checkpointing) == ("int4", "lion", "sqrt")
     assert sum("(as asked)" in reason for reason in plan.reasons) == 2
+
+
+def test_blocks_are_streamed_after_8_bits_and_before_4():
+    plan = planned("flux", 12)
+    assert plan.fits and plan.levers.quantization == "int8-weight"
+    assert plan.levers.checkpointing == "blocks" and plan.levers.stream_blocks > 2
+    assert any("blocks of the frozen network are streamed: they are in RAM" in reason for reason in plan.reasons)
+    assert f"{plan.levers.stream_blocks} blocks streamed" in plan.summary
+
+
+def test_as_few_blocks_are_streamed_as_needed():
+    counts = [planned("flux", gib, quantization="none").levers.stream_blocks for gib in (80, 24, 16, 12)]
+    assert counts == sorted(counts) and counts[0] == 0 and counts[-1] > counts[1]
+    asked = planned("flux", 12, stream_blocks=planned("flux", 12).levers.stream_blocks - 1, quantization="int8-weight")
+    assert not asked.fits or asked.levers.checkpointing != "blocks" or asked.levers.offload_activations
+
+
+def test_what_exceeds_the_ram_is_not_streamed():
+    plan = planned("flux", 12, ram=8 * GIB)
+    assert plan.levers.stream_blocks == 0 and plan.levers.quantization == "int4"
+
+
+def test_activations_are_offloaded_before_blocks_are_computed_twice_again():
+    ways = {
+        (plan.levers.checkpointing, plan.levers.offload_activations)
+        for gib in range(4, 60)
+        if (plan := planned("flux2-klein-4b", gib / 4, batch=4, may_split=False)).fits
+    }
+    assert ("blocks", True) in ways and ("sqrt", False) not in ways
+
+
+@pytest.mark.parametrize("asked", [{"stream_blocks": 20}, {"offload_activations": True}])
+def test_streaming_and_offloading_as_asked_checkpoint_blocks(asked):
+    plan = planned("flux", 80, **asked)
+    assert plan.levers.checkpointing == "blocks" and plan.levers.quantization == "none"
+    assert (plan.levers.stream_blocks, plan.levers.offload_activations) == (
+        asked.get("stream_blocks", 0),
+        asked.get("offload_activations", False),
+    )
+    assert any("(as asked)" in reason for reason in plan.reasons)
+
+
+def test_what_is_not_wanted_is_not_used():
+    plan = planned("flux", 12, stream_blocks=0, offload_activations=False)
+    assert plan.levers.stream_blocks == 0 and not plan.levers.offload_activations
 
 
 def test_without_bitsandbytes_the_8bit_optimizer_is_not_chosen():
