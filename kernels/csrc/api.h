@@ -52,6 +52,24 @@ typedef struct MztDropout {
     uint32_t reserved;     /* 0 */
 } MztDropout;
 
+/* Which blocks of 64 keys each block of queries sees, by rows, like a sparse matrix; the others are not computed. Masks,
+ * lengths, causality and bias hold in addition. The struct is in host memory, and its arrays are in device memory. */
+typedef struct MztBlockTable {
+    uint32_t size; /* sizeof(MztBlockTable) */
+    uint32_t abi;
+    int32_t rows;           /* of one table: (nq + block_q - 1) / block_q */
+    int32_t block_q;        /* queries of a row, 64 or 128 */
+    int32_t block_k;        /* 64 */
+    uint32_t reserved;      /* 0 */
+    const int32_t *row_ptr; /* (tables * rows + 1): the entries of row r are those from row_ptr[r] to row_ptr[r + 1] */
+    const int32_t *col;     /* (entries): block of keys, ascending in a row; plus MZT_PARTIAL where bits decide */
+    const int32_t *tile;    /* (entries): the number of a partial entry's bits; null: no entry is partial */
+    const uint64_t *bits;   /* (partial tiles, block_q): bit j of a word says whether its query sees key j of the block */
+    int64_t stride_batch, stride_head; /* rows from one batch's or head's table to the next; 0: it is the same */
+} MztBlockTable;
+
+enum { MZT_PARTIAL = 1 << 30 };
+
 /* softmax(q k^T * scale + bias) v; strides are in elements, the head dimension's is 1. */
 typedef struct MztAttentionArgs {
     uint32_t size; /* sizeof(MztAttentionArgs) */
@@ -74,6 +92,7 @@ typedef struct MztAttentionArgs {
     void *workspace;            /* device memory of at least the plan's bytes, 16-byte aligned; null where that is 0 */
     int64_t workspace_bytes;
     MztDropout dropout;
+    const MztBlockTable *table; /* null: all blocks of keys are seen; not with dropout */
 } MztAttentionArgs;
 
 typedef struct MztAttentionPlan {

@@ -44,6 +44,12 @@ class AttentionFlags(IntFlag):
     UNORDERED = 1 << 2  # backward only
 
 
+class BlockTableFlags(IntFlag):
+    """The bits of `BlockTableArgs.col` above the number of a block of keys."""
+
+    PARTIAL = 1 << 30
+
+
 class Preparation(IntEnum):
     """MztPreparation: what is applied to a row before it is rotated and quantized."""
 
@@ -100,6 +106,35 @@ _ATTENTION: Fields = (  # both passes begin with these
 )
 
 
+class BlockTableArgs(_Versioned):
+    """MztBlockTable: addresses as integers (0 or None for null), strides in rows."""
+
+    rows: int
+    block_q: int
+    block_k: int
+    row_ptr: int | None
+    col: int | None
+    tile: int | None
+    bits: int | None
+    stride_batch: int
+    stride_head: int
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("rows", ctypes.c_int32),
+        ("block_q", ctypes.c_int32),
+        ("block_k", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+        ("row_ptr", ctypes.c_void_p),
+        ("col", ctypes.c_void_p),
+        ("tile", ctypes.c_void_p),
+        ("bits", ctypes.c_void_p),
+        ("stride_batch", ctypes.c_int64),
+        ("stride_head", ctypes.c_int64),
+    )
+
+
 class AttentionArgs(_Versioned):
     """MztAttentionArgs: addresses as integers (0 or None for null), strides in elements."""
 
@@ -130,6 +165,7 @@ class AttentionArgs(_Versioned):
     workspace: int | None
     workspace_bytes: int
     dropout: Dropout
+    table: int | None  # address of a BlockTableArgs, which must live as long as the call
 
     _fields_: ClassVar[Fields] = (
         *_ATTENTION,
@@ -148,6 +184,7 @@ class AttentionArgs(_Versioned):
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
         ("dropout", Dropout),
+        ("table", ctypes.c_void_p),
     )
 
 

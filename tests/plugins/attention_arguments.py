@@ -1,6 +1,6 @@
 """Valid attention arguments, for tests in which no kernel dereferences the pointers."""
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, Dtype
+from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, BlockTableArgs, Dtype
 
 
 def attention_args(**changes: object) -> AttentionArgs:
@@ -25,6 +25,22 @@ def attention_args(**changes: object) -> AttentionArgs:
         "scale": 0.125,
     }
     return AttentionArgs(**values | changes)
+
+
+def table_args(**changes: object) -> BlockTableArgs:
+    """A table for the 100 queries of `attention_args`, with one for each head; `changes` override fields."""
+    values: dict[str, object] = {
+        "rows": 2,
+        "block_q": 64,
+        "block_k": 64,
+        "row_ptr": 0xA0000,
+        "col": 0xB0000,
+        "tile": 0xC0000,
+        "bits": 0xD0000,
+        "stride_batch": 0,
+        "stride_head": 2,
+    }
+    return BlockTableArgs(**values | changes)
 
 
 def packed_attention_args(**changes: object) -> AttentionArgs:

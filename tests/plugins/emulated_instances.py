@@ -12,7 +12,7 @@ from fake_products import EmulatedProducts
 
 from kernel_build.card.forced import instance_of
 from mezzotint.dispatch.library import KernelPlan, Unsupported
-from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
+from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct, BlockTableArgs
 from mezzotint_kernels.errors import KernelsError
 
 T = TypeVar("T")
@@ -64,6 +64,9 @@ class EmulatedAttention:
 
     def new_arguments(self):
         return AttentionArgs()
+
+    def new_table(self):
+        return BlockTableArgs()
 
     def attention_calls(self):
         return None

@@ -9,6 +9,7 @@ from pathlib import Path
 import int8_reference
 import torch
 from backward_tiles import Dropout
+from block_tables import GivenTable, table_of
 from emulator_build import Conditions
 from guarded_memory import guarded
 
@@ -36,7 +37,7 @@ class Problem:
     fused: bool = False  # q, k and v in one tensor, (b, n, 3, h, d)
     causal: bool = False
     key_lengths: tuple[int, ...] | None = None
-    key_mask: str | None = None  # random; late: the second half; none_seen: the first batch sees no key
+    key_mask: str | None = None  # random; late: the second half; ones: all; none_seen: the first batch sees no key
     # full, heads, keys, column: the dimensions not broadcast; lowest: 0 or the lowest value, for keys; moved: starts
     # one element after an aligned address; padded: rows with an even number of elements
     bias: str | None = None
@@ -53,13 +54,15 @@ class Problem:
     late_copies: bool = True
     stubborn: bool = False  # one warp always runs as long as it can
     dropout: Dropout | None = None
+    table: str | None = None  # a name of block_tables.py
+    table_queries: int = 64  # of a row of the table
     tiles_per_block: int = 0  # query tiles, for kernels with few keys; 0: as the library chooses
     seed: int = 0
 
     @property
     def masked(self) -> bool:
         """Whether it needs a kernel with mask support."""
-        return self.key_mask is not None or self.bias is not None
+        return self.key_mask is not None or self.bias is not None or self.table is not None
 
 
 @dataclass
@@ -98,6 +101,14 @@ class Tensors:
             self.k[batch, :, max(length, 0) :] = self.v[batch, :, max(length, 0) :] = float("nan")
         self.mask = self._mask(generator)
         self.bias = self._bias(generator)
+        self.table = self._table()
+
+    def _table(self) -> GivenTable | None:
+        problem = self.problem
+        if problem.table is None:
+            return None
+        sizes = (problem.nq, problem.nk, problem.batch, problem.heads, problem.table_queries)
+        return GivenTable(table_of(problem.table, *sizes), self.kept)
 
     def _random(self, generator: torch.Generator, heads: int, tokens: int, *, swap: bool) -> torch.Tensor:
         problem = self.problem
@@ -139,6 +150,8 @@ class Tensors:
             return None
         mask = self._guarded((problem.batch, problem.nk), torch.uint8)
         mask.copy_(torch.rand(mask.shape, generator=generator) < 0.6)
+        if problem.key_mask == "ones":
+            mask[:] = 1
         if problem.key_mask == "late":
             mask[:] = torch.arange(problem.nk) >= problem.nk // 2
         if problem.key_mask == "none_seen":
@@ -200,7 +213,14 @@ class Tensors:
             bias_stride=(0,) * 4 if self.bias is None else self.bias.stride(),
             scale=self.scale,
             dropout=dropout_of(problem),
+            table=self._table_address(),
         )
+
+    def _table_address(self) -> int | None:
+        if self.table is None:
+            return None
+        self.kept.append(struct := self.table.struct())
+        return ctypes.addressof(struct)
 
     def dropped(self) -> torch.Tensor | float:
         """Return the factors of the weights by dropout, (b, h, nq, nk); 1 if there is none."""
@@ -228,6 +248,8 @@ class Tensors:
             hidden |= (keys >= self.lengths.unsqueeze(1)).view(problem.batch, 1, 1, problem.nk)
         if self.mask is not None:
             hidden |= (self.mask == 0).view(problem.batch, 1, 1, problem.nk)
+        if self.table is not None:
+            hidden |= ~self.table.table.seen_positions()
         return hidden
 
     def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -310,7 +332,8 @@ class InstanceInfo(ctypes.Structure):
         wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), problem.int8)
         short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
         drops = (self.kind == DROPOUT) == (problem.dropout is not None)
-        return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough and drops
+        fits = problem.table is None or (problem.table_queries % self.tile_m == 0 and 64 % self.tile_n == 0)
+        return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough and drops and fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,13 +415,16 @@ class Emulator:
 
     def plan(self, problem: Problem, card: Card, **changes: int) -> Plan:
         """Return the library's plan for a device; `changes` override fields of its arguments, without tensors."""
-        from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
+        from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct, BlockTableArgs
 
         fields = ("batch", "heads", "kv_heads", "nq", "nk", "head_dim")
         sizes = {name: getattr(problem, name) for name in fields} | changes
         flags = CAUSAL * problem.causal | INT8_SCORES * problem.int8
         pointers = {"bias": 16 * (problem.bias is not None), "key_mask": 16 * (problem.key_mask is not None)}
         arguments = AttentionArgs(dtype=CODES[problem.dtype], flags=flags, scale=0.125, **sizes, **pointers)
+        table = BlockTableArgs(block_q=problem.table_queries, block_k=64)
+        if problem.table is not None:
+            arguments.table = ctypes.addressof(table)
         plan = AttentionPlanStruct()
         self._library.emulator_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)

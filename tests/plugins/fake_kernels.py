@@ -2,6 +2,8 @@
 
 import ctypes
 import importlib.util
+import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -15,13 +17,13 @@ _DTYPES = {0: torch.float16, 1: torch.bfloat16, 2: torch.float32}
 WORKSPACE = 96  # size in bytes
 
 
-def _structure():
-    """Return the struct that the package passes to the library, from its file; the package need not be installed."""
+def _structures():
+    """Return the structs that the package passes to the library, from its file; the package need not be installed."""
     path = Path(__file__).parents[2] / "kernels" / "mezzotint_kernels" / "abi.py"
     spec = importlib.util.spec_from_file_location("mezzotint_kernels_abi", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.AttentionArgs
+    return module.AttentionArgs, module.BlockTableArgs
 
 
 class FakeKernels:
@@ -32,7 +34,7 @@ class FakeKernels:
     """
 
     device_type = "cpu"
-    arguments_type = _structure()
+    arguments_type, table_type = _structures()
 
     def __init__(self, fault=None, after=0, only=lambda arguments: True, head_sizes=None, workspace=WORKSPACE):
         self.workspace = workspace
@@ -41,6 +43,9 @@ class FakeKernels:
 
     def new_arguments(self):
         return self.arguments_type()
+
+    def new_table(self):
+        return self.table_type()
 
     def attention_calls(self):
         return None
@@ -97,6 +102,25 @@ class CalledKernels(FakeKernels):
         return self.status
 
 
+def _hidden_by_table(table, arguments):
+    """Read a table entry by entry: a bias of 0, and -inf where nothing is seen."""
+    batch, heads, nq, nk = arguments.batch, arguments.heads, arguments.nq, arguments.nk
+    bias = torch.full((batch, heads, table.rows * table.block_q, -(-nk // 64) * 64), -torch.inf)
+    row_ptr, col, tile = (
+        ctypes.cast(each, ctypes.POINTER(ctypes.c_int32)) for each in (table.row_ptr, table.col, table.tile)
+    )
+    bits = ctypes.cast(table.bits, ctypes.POINTER(ctypes.c_uint64))
+    for b, h, row in itertools.product(range(batch), range(heads), range(table.rows)):
+        at = b * table.stride_batch + h * table.stride_head + row
+        for entry in range(row_ptr[at], row_ptr[at + 1]):
+            column, partial = col[entry] & ~(1 << 30), col[entry] >> 30
+            for query in range(table.block_q):
+                word = bits[tile[entry] * table.block_q + query] if partial else 2**64 - 1
+                shown = torch.tensor([word >> key & 1 for key in range(64)]).bool()
+                bias[b, h, row * table.block_q + query, column * 64 :][:64][shown] = 0
+    return bias[:, :, :nq, :nk]
+
+
 def read_and_attend(arguments):
     """Compute what the struct describes and write the output."""
     dtype, a = _DTYPES[arguments.dtype], arguments
@@ -109,6 +133,9 @@ def read_and_attend(arguments):
         key_lengths=a.key_lengths and _tensor(a.key_lengths, (a.batch,), (1,), torch.int32),
         causal=bool(a.flags & 1),
     )
+    if a.table:
+        hidden = _hidden_by_table(FakeKernels.table_type.from_address(a.table), a)
+        masks = replace(masks, bias=hidden if masks.bias is None else masks.bias + hidden)
     exact, sums = attention_reference(q, k, v, masks, a.scale)
     out.copy_(exact)
     lse = None

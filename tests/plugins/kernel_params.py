@@ -19,6 +19,14 @@ class Dropout(ctypes.Structure):
     _fields_: ClassVar[Fields] = _fields(seed__offset=ctypes.c_uint64, kept=ctypes.c_uint32)
 
 
+class BlockTable(ctypes.Structure):
+    """attention/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        row_ptr__col__tile__bits=_POINTER, stride_batch__stride_head=_LONG, log2_queries=_INT
+    )
+
+
 class ForwardParams(ctypes.Structure):
     """attention/params.h."""
 
@@ -34,6 +42,7 @@ class ForwardParams(ctypes.Structure):
         bias_is_float__bias_in_pairs=_BOOL,
         bias_stride=_LONG * 4,
         dropout=Dropout,
+        table=BlockTable,
     )
 
 

@@ -3,12 +3,13 @@
 Tests check that there are none, and that there are some where a bug was injected.
 """
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import launch_expected
-from attention_arguments import packed_attention_args
+from attention_arguments import packed_attention_args, table_args
 from linear_arguments import linear_args
 from quantize_arguments import quantize_args
 from stub_cuda import CARDS, Card, StubCuda, differences
@@ -25,6 +26,8 @@ _bfloat16 = partial(packed_attention_args, dtype=Dtype.BFLOAT16)
 _int8 = partial(_bfloat16, flags=AttentionFlags.INT8_SCORES)
 _masks = {"key_mask": 0x50000, "key_mask_stride": 77, "key_lengths": 0x60000, "lse": 0x70000}
 _bias = {"bias": 0x80000, "bias_dtype": Dtype.FLOAT32, "bias_stride": (9000, 800, 90, 1)}
+TABLE, WIDE_ROWS = table_args(), table_args(block_q=128, rows=1, stride_batch=4, stride_head=1)
+_table = {"table": ctypes.addressof(TABLE)}
 
 ATTENTION: dict[str, AttentionCase] = {
     "few keys": _bfloat16,
@@ -38,7 +41,10 @@ ATTENTION: dict[str, AttentionCase] = {
     "no keys": partial(_bfloat16, nk=0, k=None, v=None),
     "a wide head in slices": partial(_bfloat16, head_dim=512, nk=300),
     "a wide head with a bias": partial(_bfloat16, head_dim=512, **_bias),
+    "a block table": partial(_bfloat16, nk=300, **_table),
+    "a block table of wide rows, masked": partial(_bfloat16, **_masks, table=ctypes.addressof(WIDE_ROWS)),
     "8 bits": _int8,
+    "8 bits, a block table": partial(_int8, nk=300, **_table),
     "8 bits, many": partial(_int8, nq=4100, nk=1025, heads=8, kv_heads=8),
     "8 bits, masked and causal": partial(_int8, flags=AttentionFlags(3), nk=300, **_masks | {"key_mask_stride": 0}),
     "8 bits and no keys": partial(_int8, nk=0, k=None, v=None),

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 
 from stub_cuda import Card, PlanInfo, StubCuda
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
+from mezzotint_kernels.abi import (
+    AttentionArgs,
+    AttentionFlags,
+    BlockTableArgs,
+    Dtype,
+    LinearArgs,
+    Preparation,
+    QuantizeArgs,
+)
 
 ModelRequest = dict[str, object]
 
@@ -100,6 +108,7 @@ def _forward_params(instance: PlanInfo, args: AttentionArgs) -> ModelRequest:
         "causal": bool(args.flags & AttentionFlags.CAUSAL),
         "factor": ctypes.c_float(args.scale * _LOG2_E).value,
         "dropout": dropout_told(args),
+        "table": _table_told(args),
         "bias_is_float": args.bias_dtype == Dtype.FLOAT32,
         "bias_in_pairs": args.bias_stride[3] == 1 and not any(stride % 2 for stride in args.bias_stride[:3]),
     }
@@ -108,6 +117,16 @@ def _forward_params(instance: PlanInfo, args: AttentionArgs) -> ModelRequest:
 def dropout_told(args: ctypes.Structure) -> ModelRequest:
     """Return the kernels' part of MztDropout."""
     return {name: getattr(args.dropout, name) for name in ("seed", "offset", "kept")}
+
+
+def _table_told(args: AttentionArgs) -> ModelRequest:
+    """Return the kernels' part of MztBlockTable."""
+    if not args.table:
+        pointers = dict.fromkeys(("row_ptr", "col", "tile", "bits"))
+        return {**pointers, "stride_batch": 0, "stride_head": 0, "log2_queries": 0}
+    table = BlockTableArgs.from_address(args.table)
+    told = _same(table, "row_ptr col tile bits stride_batch stride_head")
+    return {**told, "log2_queries": {64: 6, 128: 7}[table.block_q]}
 
 
 def _int8_params(args: AttentionArgs, forward: ModelRequest) -> ModelRequest:

@@ -1,5 +1,6 @@
 """Attention by the kernel library: fills its argument structure, checked and planned once per kind of call."""
 
+import ctypes
 import math
 from dataclasses import dataclass
 
@@ -7,14 +8,18 @@ import torch
 from torch import Tensor
 
 from mezzotint.attention.arguments import check_arguments
+from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.kernel_tensors import (
     CAUSAL,
     DTYPES,
     INT8_SCORES,
     Kind,
     check_layout,
+    check_table,
     kinds_of,
     strides_of,
+    table_kind,
+    table_struct,
 )
 from mezzotint.attention.layout import empty_output, output_strides
 from mezzotint.attention.masks import NO_MASKS, Masks
@@ -54,24 +59,27 @@ class CompiledAttention:
         *,
         int8: bool = False,
         with_lse: bool = False,
+        table: BlockTable | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Same as `attention_reference`; the LSE is None unless `with_lse`. Raises Unsupported if there is no kernel.
 
-        The output is dense, in q's order of heads and tokens. Does not copy inputs or synchronize with the device.
+        The output is dense, in q's order of heads and tokens. Does not copy inputs or synchronize with the device. With
+        a table, q, k and v are by position.
         """
         question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, masks.causal | int8 << 1)
-        calls = None if with_lse or torch.is_grad_enabled() else self._calls
+        calls = None if with_lse or table is not None or torch.is_grad_enabled() else self._calls
         if calls is not None:
             known = calls.attend(*question)
             if known is not None:
                 return known, None
-        prepared = self._prepared_for(q, k, v, masks, scale, int8, with_lse)
+        prepared = self._prepared_for(_Call(q, k, v, masks, scale, int8, with_lse, table))
         _refuse_gradients(q, k, v, masks.bias)
         out, lse = _outputs(q, with_lse)
         if q.numel() == 0 or k.shape[2] == 0:
             return out.zero_(), lse.fill_(-math.inf) if lse is not None else None
         arguments = type(prepared.arguments).from_buffer_copy(prepared.arguments)
         _point(arguments, q, k, v, masks, out, lse)
+        struct = self._table_of(arguments, table)  # noqa: F841  lives until the launch
         self._launch(arguments, prepared.workspace_bytes, q)
         if calls is not None and prepared.in_one_step:
             calls.remember(*question, bytes(arguments))
@@ -79,20 +87,27 @@ class CompiledAttention:
 
     def kernel_name(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, *, int8: bool = False) -> str:
         """Name of the kernel that such a call runs; raises Unsupported if there is none."""
-        return self._prepared_for(q, k, v, masks, None, int8, False).kernel
+        return self._prepared_for(_Call(q, k, v, masks, None, int8, False, None)).kernel
 
-    def _prepared_for(
-        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, int8: bool, with_lse: bool
-    ) -> _Prepared:
-        scale = q.shape[-1] ** -0.5 if scale is None else scale
-        kind = (scale, masks.causal, int8, with_lse, *kinds_of(q, k, v, masks.bias, masks.key_mask, masks.key_lengths))
+    def _prepared_for(self, call: "_Call") -> _Prepared:
+        q, k, v, masks, scale = call.q, call.k, call.v, call.masks, call.scale_used
+        tensors = kinds_of(q, k, v, masks.bias, masks.key_mask, masks.key_lengths)
+        kind = (scale, masks.causal, call.int8, call.with_lse, table_kind(call.table), *tensors)
         prepared = self._prepared.get(kind)
         if prepared is None:
             check_arguments(q, k, v, masks, scale)
-            prepared = self._remember(kind, self._prepare(_Call(q, k, v, masks, scale, int8, with_lse)))
+            prepared = self._remember(kind, self._prepare(call))
         if prepared.unsupported:
             raise Unsupported(prepared.unsupported)
         return prepared
+
+    def _table_of(self, arguments: Arguments, table: BlockTable | None) -> Arguments | None:
+        """Point the arguments to a structure of the table, and return it."""
+        if table is None:
+            return None
+        struct = table_struct(self._library.new_table(), table)
+        arguments.table = ctypes.addressof(struct)
+        return struct
 
     def _launch(self, arguments: Arguments, workspace_bytes: int, q: Tensor) -> None:
         workspace = None
@@ -106,12 +121,17 @@ class CompiledAttention:
         q, k, v, masks = call.q, call.k, call.v, call.masks
         try:
             check_layout(self.device_type, q, k, v, masks)
+            if call.table is not None:
+                check_table(call.table, q, k)
             _describe(arguments, call)
             if q.numel() == 0 or k.shape[2] == 0:
                 return _Prepared(arguments)
             _point(arguments, q, k, v, masks, *_outputs(q, call.with_lse))
+            struct = self._table_of(arguments, call.table)  # noqa: F841  lives until the plan is made
             plan = self._library.plan(arguments, q.device.index or 0)
-            in_one_step = not plan.workspace_bytes and torch.empty_like(q).stride() == output_strides(q)
+            in_one_step = (
+                call.table is None and not plan.workspace_bytes and torch.empty_like(q).stride() == output_strides(q)
+            )
             return _Prepared(arguments, plan.workspace_bytes, plan.name, in_one_step)
         except Unsupported as error:
             return _Prepared(arguments, unsupported=str(error))
@@ -131,9 +151,15 @@ class _Call:
     k: Tensor
     v: Tensor
     masks: Masks
-    scale: float
+    scale: float | None
     int8: bool
     with_lse: bool
+    table: BlockTable | None
+
+    @property
+    def scale_used(self) -> float:
+        """The scale, 1 / sqrt(d) by default."""
+        return self.q.shape[-1] ** -0.5 if self.scale is None else self.scale
 
 
 def _outputs(q: Tensor, with_lse: bool) -> tuple[Tensor, Tensor | None]:
@@ -144,7 +170,7 @@ def _outputs(q: Tensor, with_lse: bool) -> tuple[Tensor, Tensor | None]:
 def _describe(arguments: Arguments, call: _Call) -> None:
     """Fill in all arguments except the pointers."""
     q, k, bias, key_mask = call.q, call.k, call.masks.bias, call.masks.key_mask
-    arguments.scale = call.scale
+    arguments.scale = call.scale_used
     arguments.flags = (CAUSAL if call.masks.causal else 0) | (INT8_SCORES if call.int8 else 0)
     arguments.dtype = DTYPES[q.dtype]
     arguments.batch, arguments.heads, arguments.nq, arguments.head_dim = q.shape

@@ -5,8 +5,9 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.masks import Masks
-from mezzotint.dispatch.library import Unsupported
+from mezzotint.dispatch.library import Arguments, Unsupported
 
 DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
 CAUSAL, INT8_SCORES = 1, 2  # flags of kernels/csrc/api.h
@@ -59,3 +60,36 @@ def strides_of(tensor: Tensor) -> tuple[int, int, int]:
     sizes, strides = tensor.shape, tensor.stride()
     first, second, third = (stride if size > 1 else 0 for size, stride in zip(sizes[:3], strides[:3], strict=True))
     return first, second, third
+
+
+def table_kind(table: BlockTable | None) -> Kind | None:
+    """Part of the cache key that depends on a table: everything except its entries."""
+    if table is None:
+        return None
+    return table.block_q, table.block_k, table.rows, table.stride_batch, table.stride_head, table.col.device
+
+
+def check_table(table: BlockTable, q: Tensor, k: Tensor) -> None:
+    """Raise ValueError if a table is not for q and k, by position, and Unsupported if the kernels do not take it."""
+    wanted, found = (table.q_positions, table.k_positions), (q.shape[2], k.shape[2])
+    if wanted != found:
+        raise ValueError(f"the table is for {wanted} queries and keys, and there are {found}")
+    if table.batch not in (1, q.shape[0]) or table.heads not in (1, q.shape[1]):
+        raise ValueError(f"there are tables for {table.batch} x {table.heads} batches and heads, and q is {q.shape}")
+    if table.col.device != q.device:
+        raise ValueError(f"the table is on {table.col.device} and q is on {q.device}; they must be on the same device")
+    if table.block_q not in (64, 128) or table.block_k != 64:
+        raise Unsupported(
+            f"the table has blocks of {table.block_q} x {table.block_k}; the kernels take 64 x 64 and 128 x 64"
+        )
+
+
+def table_struct(struct: Arguments, table: BlockTable) -> Arguments:
+    """Fill in a structure; the table must live as long as it is used."""
+    struct.rows, struct.block_q, struct.block_k = table.rows, table.block_q, table.block_k
+    struct.stride_batch, struct.stride_head = table.stride_batch, table.stride_head
+    struct.row_ptr = table.row_ptr.data_ptr()
+    struct.col = table.col.data_ptr() or struct.row_ptr  # without entries nothing is read there
+    if len(table.bits):
+        struct.tile, struct.bits = table.tile.data_ptr(), table.bits.data_ptr()
+    return struct

@@ -8,6 +8,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from mezzotint.attention.blocks.kernels import kernel_attention
+from mezzotint.attention.blocks.plain import block_attention
+from mezzotint.attention.blocks.reference import block_reference
+from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.differentiable import attention_with_gradients, wants_gradients
 from mezzotint.attention.masks import NO_MASKS, Masks
@@ -22,7 +26,7 @@ T = TypeVar("T")
 _FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
 
 
-class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float | None]):
+class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float | None, BlockTable | None]):
     """Dispatches attention calls, counts fallbacks and reports the first."""
 
     def __init__(
@@ -45,16 +49,36 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         """Reasons for fallbacks, with their counts."""
         return self._log.fallbacks
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None) -> Tensor:
-        """softmax(q k^T * scale + bias) v `(b, h, nq, d)` for q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`."""
-        if torch.compiler.is_compiling():
+    def attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        masks: Masks = NO_MASKS,
+        scale: float | None = None,
+        table: BlockTable | None = None,
+    ) -> Tensor:
+        """softmax(q k^T * scale + bias) v `(b, h, nq, d)` for q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`.
+
+        With a table, of its blocks alone, and without masks.
+        """
+        if table is not None and masks is not NO_MASKS:
+            raise ValueError("attention takes masks or a block table; let the table hide keys")
+        if torch.compiler.is_compiling() and table is None:
             return attention(q, k, v, masks, scale, implementation=self.used)
-        made = self.run(q, k, v, masks, scale)
+        made = self.run(q, k, v, masks, scale, table)
         if made is not None:
             return made
+        if table is not None:
+            return self._attend_blocks(q, k, v, table, scale)
         if self.plain == "reference":
             return attention_reference(q, k, v, masks, scale)[0]
         return attention_sdpa(q, k, v, masks, scale)
+
+    def _attend_blocks(self, q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None) -> Tensor:
+        if self.plain == "reference":
+            return block_reference(q, k, v, table, scale)[0].to(q.dtype)
+        return block_attention(q, k, v, table, scale)
 
     def finite(self, make: Callable[[], T], what: str) -> T:
         """Return the tensors from `make`; if our kernels produced a NaN or infinity, give them up and run it again.
@@ -69,16 +93,32 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
 
 
 def _in_16_bits(
-    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
+    kernels: CompiledAttention,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    masks: Masks,
+    scale: float | None,
+    table: BlockTable | None,
 ) -> Tensor:
+    if table is not None:
+        return kernel_attention(kernels, q, k, v, table, scale)[0]
     if wants_gradients(q, k, v, masks.bias):
         return attention_with_gradients(kernels, q, k, v, masks, scale)
     return kernels(q, k, v, masks, scale)[0]
 
 
 def _in_8_bits(
-    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
+    kernels: CompiledAttention,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    masks: Masks,
+    scale: float | None,
+    table: BlockTable | None,
 ) -> Tensor:
+    if table is not None:
+        return _blocks_in_8_bits(kernels, q, k, v, table, scale)
     if wants_gradients(q, k, v, masks.bias):  # of 8-bit scores there are none
         return attention_with_gradients(kernels, q, k, v, masks, scale)
     few_keys = k.shape[2] <= _FEW_KEYS < q.shape[2]
@@ -88,6 +128,15 @@ def _in_8_bits(
         if few_keys:
             raise
     return kernels(q, k, v, masks, scale)[0]
+
+
+def _blocks_in_8_bits(
+    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None
+) -> Tensor:
+    try:
+        return kernel_attention(kernels, q, k, v, table, scale, int8=True)[0]
+    except Unsupported:
+        return kernel_attention(kernels, q, k, v, table, scale)[0]
 
 
 def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -> T:

@@ -67,6 +67,9 @@ class AttentionLibrary(Protocol):
     def new_arguments(self) -> Arguments:
         """A zeroed argument structure with its size and version filled in."""
 
+    def new_table(self) -> Arguments:
+        """A zeroed structure of a block table with its size and version filled in."""
+
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
         """The kernel for these arguments; raises Unsupported if there is none."""
 
@@ -123,6 +126,7 @@ class InstalledKernels:
         self._package = package
         self.new_arguments, self.new_backward_arguments = package.AttentionArgs, package.AttentionBackwardArgs
         self.new_quantize_arguments, self.new_linear_arguments = package.QuantizeArgs, package.LinearArgs
+        self.new_table = package.BlockTableArgs
         self.launch, self._plan = self._translated(package.attention_forward), self._translated(package.attention_plan)
         self.launch_backward = self._translated(package.attention_backward)
         self._plan_backward = self._translated(package.attention_backward_plan)

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "last_error.h"
+#include "table_arguments.h"
 
 namespace mezzotint {
 
@@ -199,11 +200,15 @@ MztStatus find_mistake(const MztAttentionArgs& args, Purpose purpose) {
         if (const MztStatus status = check_tensor(tensor, args.head_dim, purpose)) return status;
     }
     if (const MztStatus status = check_masks(args)) return status;
-    return check_bias(args);
+    if (const MztStatus status = check_bias(args)) return status;
+    return args.table ? check_table(*args.table, args, purpose) : MZT_OK;
 }
 
 MztStatus find_unsupported(const MztAttentionArgs& args) {
     if (args.dtype == MZT_FLOAT32) return fail(MZT_UNSUPPORTED, "dtype is float32: the kernels take float16 and bfloat16");
+    if (args.table && args.dropout.kept) {
+        return fail(MZT_UNSUPPORTED, "dropout and a table are given: the kernels take one of them");
+    }
     if (!(args.scale > 0)) {
         return fail(MZT_UNSUPPORTED, "scale is %g: the kernels take positive ones", static_cast<double>(args.scale));
     }

@@ -61,6 +61,8 @@ PlanKey plan_key(const MztAttentionArgs& args, const cuda::Attributes& attribute
     key.args.workspace = nullptr;  // the plan determines these
     key.args.workspace_bytes = 0;
     key.args.dropout.seed = key.args.dropout.offset = 0;  // no plan depends on these
+    key.args.table = nullptr;  // nor on a table's entries
+    key.table_queries = args.table ? args.table->block_q : 0;
     return key;
 }
 

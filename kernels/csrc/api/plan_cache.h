@@ -9,6 +9,7 @@ namespace mezzotint {
 // What a plan depends on: arguments and device. Of addresses only whether they are null, and their low bits.
 struct PlanKey {
     MztAttentionArgs args;
+    int64_t table_queries;  // of a row of its table; 0: it has none
     cuda::Attributes attributes;
 };
 

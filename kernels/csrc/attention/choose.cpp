@@ -9,7 +9,12 @@ namespace mezzotint {
 
 namespace {
 
-bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.bias; }
+bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.bias || args.table; }
+
+// Whether an instance's tiles divide the blocks of a table, if there is one.
+bool divides_blocks(const Instance& instance, const MztAttentionArgs& args) {
+    return !args.table || (args.table->block_q % instance.tile_m == 0 && args.table->block_k % instance.tile_n == 0);
+}
 
 // Warps resident on a multiprocessor. Each block reserves 1 kB of shared memory in addition to its own.
 int resident_warps(const Instance& instance, const DeviceFacts& device) {
@@ -48,7 +53,7 @@ bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
     if (instance.masked != wants_masked(args) || (instance.kind == Kind::int8) != int8) return false;
-    if ((instance.kind == Kind::dropout) != (args.dropout.kept != 0)) return false;
+    if ((instance.kind == Kind::dropout) != (args.dropout.kept != 0) || !divides_blocks(instance, args)) return false;
     if (instance.kind == Kind::short_keys && args.nk > instance.tile_n) return false;
     return args.nq + args.nk + instance.tile_m <= INT32_MAX;
 }
@@ -176,6 +181,17 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     }
 }
 
+namespace {
+
+BlockTable table_params(const MztAttentionArgs& args) {
+    if (!args.table) return BlockTable{};
+    const MztBlockTable& table = *args.table;
+    return {table.row_ptr,      table.col,         table.tile,                table.bits,
+            table.stride_batch, table.stride_head, table.block_q == 64 ? 6 : 7};
+}
+
+}  // namespace
+
 ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args) {
     const auto strides = [](const int64_t (&from)[3]) { return Strides{from[0], from[1], from[2]}; };
     ForwardParams params{};
@@ -206,6 +222,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     for (int each = 0; each < 4; ++each) params.bias_stride[each] = args.bias_stride[each];
     params.bias_in_pairs = bias_in_pairs(args);
     params.dropout = {args.dropout.seed, args.dropout.offset, args.dropout.kept};
+    params.table = table_params(args);
     return params;
 }
 

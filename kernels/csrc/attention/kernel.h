@@ -110,6 +110,18 @@ MZT_DEVICE KeyRange key_range(const ForwardParams& params, const Place& place) {
 }
 
 template <class T>
+MZT_DEVICE TileWalk<T> walk_of(const ForwardParams& params, const Place& place, const KeyRange& keys) {
+    return {params.table, place.batch, place.head, place.first_query, keys.tiles};
+}
+
+// What scores are multiplied by in the exponent. Those with a bias are scaled before it is added, so that the largest
+// less itself is 0 however far out a bias lies.
+template <class T>
+MZT_DEVICE float factor_of(const ForwardParams& params) {
+    return T::masked && params.bias ? 1 : params.factor;
+}
+
+template <class T>
 MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* shared) {
     using Element = typename T::Element;
     const Place place = place_of<T>(params, block_index());
@@ -132,11 +144,9 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     source.nq = params.nq;
     source.key_limit = keys.limit;
 
-    // Masked scores are scaled before their bias is added, so that the largest less itself is 0 however far out a bias
-    // lies; others only here, in the exponent.
-    const float factor = T::masked ? 1 : params.factor;
+    const float factor = factor_of<T>(params);
     Mainloop<T> loop(source, shared_address(shared));
-    loop.run(keys.tiles, keys.masked_tiles, sight, factor);
+    loop.run(walk_of<T>(params, place, keys), keys.masked_tiles, sight, factor);
     const Place out = place_of<T>(params, block_index_anew());
     if constexpr (T::dropout) {
         write_out<T>(loop, params, out, factor, Scaled{256.0f / static_cast<float>(params.dropout.kept)});

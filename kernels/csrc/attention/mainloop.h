@@ -1,4 +1,5 @@
-// One block's work: its queries against all keys that they may see, a tile at a time, from the last to the first.
+// One block's work: its queries against all keys that they may see, a tile at a time, from the last to the first (those
+// of a table, where there is one).
 //
 // The ragged tile and the causal edge come first; for all other tiles one test, the same for the whole block, passes
 // masking by. While a tile's scores become weights its values arrive, and the next tile's keys (from Ampere on).
@@ -12,6 +13,7 @@
 #include "products.h"
 #include "shared_tile.h"
 #include "softmax.h"
+#include "tile_walk.h"
 #include "traits.h"
 
 namespace mezzotint {
@@ -57,19 +59,33 @@ public:
     MZT_DEVICE Mainloop(const Source& source, uint32_t shared)
         : source_(source), shared_(shared), key_copy_(source.k, source.k_row), value_copy_(source.v, source.v_row) {}
 
-    // Gather the first `tiles` tiles of keys; the last `masked_tiles` of them are looked at key by key.
-    MZT_DEVICE void run(int tiles, int masked_tiles, const Sight& sight, float factor) {
+    // Gather the tiles of keys; the first `masked_steps` of them are looked at key by key. The number of a tile is asked
+    // for two steps ahead, since its keys are one step ahead.
+    MZT_DEVICE void run(const TileWalk<T>& walk, int masked_steps, const Sight& sight, float factor) {
         load_queries();
-        if (tiles == 0) return;
-        load_keys(tiles - 1);
-        for (int tile = tiles - 1; tile >= 0; --tile) step(tile, tile >= tiles - masked_tiles, sight, factor);
+        if (walk.steps == 0) return;
+        const int last = walk.steps - 1;
+        int tile = walk.at(last), next = walk.at(last - 1);
+        load_keys(tile, last);
+        if constexpr (kFollowsTables<T>) {
+            for (int step = last; step >= 0; --step) {
+                const int after = walk.at(step - 2);
+                take(walk, step, tile, next, true, sight, factor);
+                tile = next;
+                next = after;
+            }
+        } else {
+            for (int each = last; each >= 0; --each) {
+                take(walk, each, each, each - 1, each >= walk.steps - masked_steps, sight, factor);
+            }
+        }
     }
 
 private:
     MZT_DEVICE static int lane() { return thread_index() % 32; }
     MZT_DEVICE static int warp_row() { return thread_index() / 32 * Shape::rows_per_warp; }
-    MZT_DEVICE uint32_t keys(int tile) const {
-        return shared_ + T::kv_begin + static_cast<uint32_t>(tile) % Shape::k_stages * T::k_bytes;
+    MZT_DEVICE uint32_t keys(int step) const {
+        return shared_ + T::kv_begin + static_cast<uint32_t>(step) % Shape::k_stages * T::k_bytes;
     }
     MZT_DEVICE uint32_t values() const { return shared_ + T::v_begin; }
 
@@ -98,43 +114,45 @@ private:
         return KeyTile::at(KeyTile::first(shared_, warp_row() + lane() % 16, 0), m * 16, 2 * T::k_steps);
     }
     // 16 keys by 16 columns, or 32 keys by the last 8.
-    MZT_DEVICE uint32_t key(int tile) const {
-        return KeyTile::first(keys(tile), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+    MZT_DEVICE uint32_t key(int step) const {
+        return KeyTile::first(keys(step), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
     }
-    MZT_DEVICE uint32_t key_rest(int tile) const { return KeyTile::first(keys(tile), lane(), 0); }
+    MZT_DEVICE uint32_t key_rest(int step) const { return KeyTile::first(keys(step), lane(), 0); }
 
-    MZT_DEVICE void load_keys(int tile) {
-        if (tile >= 0) {
-            key_copy_.copy(keys(tile), tile * Shape::tile_n, source_.key_limit);
+    MZT_DEVICE void load_keys(int tile, int step) {
+        if (step >= 0) {
+            key_copy_.copy(keys(step), TileWalk<T>::number(tile) * Shape::tile_n, source_.key_limit);
         }
         commit_copies<Architecture>();
     }
 
-    MZT_DEVICE void load_values(int tile) {
-        value_copy_.copy(values(), tile * Shape::tile_n, source_.key_limit);
+    MZT_DEVICE void load_values(int first_key) {
+        value_copy_.copy(values(), first_key, source_.key_limit);
         commit_copies<Architecture>();
     }
 
-    MZT_DEVICE void step(int tile, bool masked, const Sight& sight, float factor) {
+    MZT_DEVICE void take(const TileWalk<T>& walk, int step, int tile, int next, bool masked, const Sight& sight,
+                         float factor) {
+        const int first_key = TileWalk<T>::number(tile) * Shape::tile_n;
         wait_copies<Architecture, 0>();
         barrier();  // K(j) is there for all, and all are done with V(j+1)
-        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);
-        load_values(tile);
-        if constexpr (Shape::k_stages == 2) load_keys(tile - 1);
+        const MaskBytes<T> bytes(sight, first_key);
+        load_values(first_key);
+        if constexpr (Shape::k_stages == 2) load_keys(next, step - 1);
 
         float s[Shape::m_tiles][T::n_tiles][4] = {};
-        multiply_keys<T>(s, key(tile), key_rest(tile), *this);
+        multiply_keys<T>(s, key(step), key_rest(step), *this);
         if constexpr (Shape::k_stages == 1) {
             barrier();
-            load_keys(tile - 1);
+            load_keys(next, step - 1);
         }
 #pragma unroll
         for (int m = 0; m < Shape::m_tiles; ++m) {
-            if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, tile * Shape::tile_n, m * 16);
+            if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, first_key, m * 16, walk.words(tile, step));
             update_softmax<T>(s[m], out[m], rows[m], factor);
             if constexpr (T::dropout) {
                 const int first_row = source_.first_query + warp_row() + m * 16;
-                drop_weights<T>(s[m], source_.dropout, first_row, tile * Shape::tile_n);
+                drop_weights<T>(s[m], source_.dropout, first_row, first_key);
             }
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "params.h"
+#include "tile_walk.h"
 #include "traits.h"
 
 namespace mezzotint {
@@ -127,16 +128,16 @@ MZT_DEVICE void add_singly(float (&s)[T::n_tiles][4], const Sight& sight, int la
     }
 }
 
-// Scores become scale * s + bias.
+// Scores become scale * s + bias where there is a bias.
 template <class T>
 MZT_DEVICE void scale_scores(float (&s)[T::n_tiles][4], const Sight& sight, int first_key, int lane_key,
                              int first_row) {
+    if (!sight.bias) return;
 #pragma unroll
     for (int n = 0; n < T::n_tiles; ++n) {
 #pragma unroll
         for (int each = 0; each < 4; ++each) s[n][each] *= sight.scale;
     }
-    if (!sight.bias) return;
     using Element = typename T::Element;
     const bool in_pairs = sight.bias_in_pairs && first_key + T::Shape::tile_n <= sight.key_limit;
     if (sight.bias_is_float) {
@@ -172,11 +173,20 @@ MZT_DEVICE void hide_from(float (&s)[T::n_tiles][4], int half, int first) {
     }
 }
 
+// The bits of 32 keys of a tile, from its words for a row; those beyond the tile may be any.
+template <class T>
+MZT_DEVICE uint32_t bits_of_row(const uint64_t* words, int row, int first_key, int word) {
+    if (!words) return ~0u;
+    const uint32_t* halves = reinterpret_cast<const uint32_t*>(words + row);
+    const uint32_t bits = halves[first_key % kBlockKeys / 32 + word];
+    return T::Shape::tile_n < 32 ? bits >> first_key % 32 : bits;
+}
+
 // Scores s (16 rows x tile_n keys from `first_key` on, as this thread holds them) become what the softmax takes, -inf
-// where the key is not seen. The rows begin `below` those of the block's.
+// where the key is not seen. The rows begin `below` those of the block's; `words` are a table's, null if it has none.
 template <class T>
 MZT_DEVICE void mask_scores(float (&s)[T::n_tiles][4], const Sight& sight, const MaskBytes<T>& bytes, int first_key,
-                            int below) {
+                            int below, const uint64_t* words) {
     const int thread = thread_index_anew();
     const int in_eight = thread % 4 * 2;  // of the keys of each eight, and the next
     const int first_row = first_row_of<T>(sight.first_query, thread) + below;
@@ -196,7 +206,12 @@ MZT_DEVICE void mask_scores(float (&s)[T::n_tiles][4], const Sight& sight, const
 #pragma unroll
             for (int word = 0; word < kKeyWords<T>; ++word) {
                 const uint32_t every = lowest_bits(T::Shape::tile_n - word * 32);
-                const uint32_t hidden = ~(shown[word] & lowest_bits(keys - word * 32)) & every;
+                uint32_t seen = shown[word] & lowest_bits(keys - word * 32);
+                if constexpr (kFollowsTables<T>) {
+                    const int row = first_row_of<T>(below, thread) + half * 8;
+                    seen &= bits_of_row<T>(words, row, first_key, word);
+                }
+                const uint32_t hidden = ~seen & every;
                 if (hidden) hide_by_bits<T>(s, half, word, hidden >> in_eight);
             }
         } else {

@@ -17,6 +17,14 @@ struct Dropout {
     uint32_t kept;  // of 256; 0: none
 };
 
+// Which blocks of keys are seen (tile_walk.h), as in MztBlockTable.
+struct BlockTable {
+    const int32_t *row_ptr, *col, *tile;  // no row_ptr: all are
+    const uint64_t* bits;
+    int64_t stride_batch, stride_head;
+    int32_t log2_queries;  // of a row
+};
+
 struct ForwardParams {
     const void *q, *k, *v;
     void* out;
@@ -37,6 +45,7 @@ struct ForwardParams {
     bool bias_in_pairs;  // keys 2 i and 2 i + 1 lie side by side and aligned: they can be loaded at once
     int64_t bias_stride[4];
     Dropout dropout;
+    BlockTable table;
 };
 
 }  // namespace mezzotint

@@ -75,7 +75,7 @@ public:
         float s[1][T::n_tiles][4] = {};
         multiply_keys<T>(s, Tile::first(shared_, lane % 8 + lane / 16 * 8, lane / 8 % 2), Tile::first(shared_, lane, 0),
                          *this);
-        if (masked) mask_scores<T>(s[0], sight, MaskBytes<T>(sight, 0), 0, 0);
+        if (masked) mask_scores<T>(s[0], sight, MaskBytes<T>(sight, 0), 0, 0, nullptr);
         update_softmax<T>(s[0], out[0], rows[0], factor);
         uint32_t p[1][T::n_tiles / 2][4];
         pack_weights<T>(p, s);

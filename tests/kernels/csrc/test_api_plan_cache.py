@@ -4,7 +4,7 @@ import ctypes
 import threading
 
 import pytest
-from attention_arguments import attention_args
+from attention_arguments import attention_args, table_args
 
 from mezzotint_kernels.abi import AttentionPlanStruct, Dropout, Status
 
@@ -46,6 +46,16 @@ def test_other_random_numbers_are_not_planned_anew(forward, stand_in):
         args.dropout = Dropout(kept=200, seed=seed, offset=1000 * seed)
         assert forward(args) == Status.OK
     assert (stand_in.plans, stand_in.launches) == (1, 3)
+
+
+def test_other_tables_are_not_planned_anew_and_other_rows_are(forward, stand_in):
+    tables = [table_args(), table_args(col=SOMEWHERE, tile=None, bits=None), table_args(block_q=128, rows=1)]
+    plans = []
+    for table in tables:
+        assert forward(attention_args(table=ctypes.addressof(table))) == Status.OK
+        plans.append(stand_in.plans)
+    assert forward(attention_args()) == Status.OK
+    assert [*plans, stand_in.plans] == [1, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

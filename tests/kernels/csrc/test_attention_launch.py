@@ -1,5 +1,6 @@
 """What attention asks of CUDA: its launches as a stub of the runtime remembers them (tests/plugins/launch_build.py)."""
 
+import ctypes
 import itertools
 import re
 
@@ -7,7 +8,7 @@ import pytest
 from attention_arguments import attention_args, packed_attention_args
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WORKSPACE, attention_of, queue_attention
+from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WIDE_ROWS, WORKSPACE, attention_of, queue_attention
 from launch_expected import DROPOUT, FORWARD, INT8, SHORT_KEYS
 from launch_expected import attention as expected
 from stub_cuda import CARDS, differences
@@ -141,11 +142,14 @@ def every_problem():
     )
     heads = (32, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 384, 512)
     dropout = {"dropout": Dropout(seed=5, offset=2**40, kept=200)}
+    table = {"table": ctypes.addressof(WIDE_ROWS)}
     masks = ({}, {"key_mask": 0x50000, "key_mask_stride": 77}, dropout)
     for dtype, head_dim, flags, mask, size in itertools.product(
         (Dtype.FLOAT16, Dtype.BFLOAT16), heads, (0, AttentionFlags.INT8_SCORES), masks, sizes
     ):
         yield packed_attention_args(dtype=dtype, head_dim=head_dim, flags=flags, **mask, **size)
+    for dtype, head_dim, flags in itertools.product((Dtype.FLOAT16, Dtype.BFLOAT16), heads, (0, 2)):
+        yield packed_attention_args(dtype=dtype, head_dim=head_dim, flags=flags, **table)
 
 
 def wrong_with(cuda, args, card):

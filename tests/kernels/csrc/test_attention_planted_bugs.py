@@ -174,8 +174,8 @@ BUGS = {
     ),
     "int8: scales of another group of keys": Bug(
         file=INT8_LOOP,
-        text="source_.k_scale[tile * 4 + lane() % 4]",
-        becomes="source_.k_scale[tile * 4 + lane() / 8]",
+        text="source_.k_scale[TileWalk<T>::number(tile) * 4 + lane() % 4]",
+        becomes="source_.k_scale[TileWalk<T>::number(tile) * 4 + lane() / 8]",
         problems=(INT8,),
     ),
     "int8: scales of another group of queries": Bug(
@@ -207,8 +207,8 @@ BUGS = {
     ),
     "values are read one row past the last": Bug(
         file=MAINLOOP,
-        text="value_copy_.copy(values(), tile * Shape::tile_n, source_.key_limit);",
-        becomes="value_copy_.copy(values(), tile * Shape::tile_n, source_.key_limit + 1);",
+        text="value_copy_.copy(values(), first_key, source_.key_limit);",
+        becomes="value_copy_.copy(values(), first_key, source_.key_limit + 1);",
         problems=(LENGTHS,),
     ),
     "batches are 32 bits apart": Bug(
@@ -244,16 +244,16 @@ BUGS = {
         file=MAINLOOP,
         text="        wait_copies<Architecture, 0>();\n"
         "        barrier();  // K(j) is there for all, and all are done with V(j+1)\n"
-        "        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);\n"
-        "        load_values(tile);\n",
-        becomes="        wait_copies<Architecture, 0>();\n        load_values(tile);\n        barrier();\n"
-        "        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);\n",
+        "        const MaskBytes<T> bytes(sight, first_key);\n"
+        "        load_values(first_key);\n",
+        becomes="        wait_copies<Architecture, 0>();\n        load_values(first_key);\n        barrier();\n"
+        "        const MaskBytes<T> bytes(sight, first_key);\n",
         problems=STUBBORN,
     ),
     "the last tile of keys is left out": Bug(
         file=MAINLOOP,
-        text="for (int tile = tiles - 1; tile >= 0; --tile)",
-        becomes="for (int tile = tiles - 1; tile > 0; --tile)",
+        text="for (int each = last; each >= 0; --each)",
+        becomes="for (int each = last; each > 0; --each)",
         problems=PLAIN,
     ),
     "the causal edge lies on the other side": Bug(

@@ -76,7 +76,7 @@ def instances_of(name):
 
 def problem_for(kernel):
     sizes = {"nq": 70, "nk": min(150, kernel.tile_n) if kernel.kind == SHORT_KEYS else 150}
-    masks = {"key_mask": "late", "bias": "full"} if kernel.masked else {}
+    masks = {"key_mask": "late", "bias": "full", "table": "random"} if kernel.masked else {}
     more = {"dropout": Dropout(kept=200, seed=1)} if kernel.kind == DROPOUT else masks
     return Problem(head_dim=kernel.head_dim, dtype=kernel.dtype, int8=kernel.kind == INT8, **sizes, **more)
 

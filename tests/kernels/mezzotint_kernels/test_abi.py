@@ -12,6 +12,7 @@ pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 
 STRUCTS = {
     "MztDropout": abi.Dropout,
+    "MztBlockTable": abi.BlockTableArgs,
     "MztAttentionArgs": abi.AttentionArgs,
     "MztAttentionBackwardArgs": abi.AttentionBackwardArgs,
     "MztAttentionPlan": abi.AttentionPlanStruct,
@@ -23,6 +24,7 @@ ENUMS = {
     "MztStatus": abi.Status,
     "MztDtype": abi.Dtype,
     "MztAttentionArgs.flags": abi.AttentionFlags,
+    "MztBlockTable.col": abi.BlockTableFlags,
     "MztPreparation": abi.Preparation,
 }
 

@@ -27,6 +27,16 @@ class DropoutParams(ctypes.Structure):
     _fields_ = (("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("kept", ctypes.c_uint32))
 
 
+class TableParams(ctypes.Structure):
+    """BlockTable of attention/params.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("row_ptr", "col", "tile", "bits")),
+        *((name, ctypes.c_int64) for name in ("stride_batch", "stride_head")),
+        ("log2_queries", ctypes.c_int32),
+    )
+
+
 class ForwardParams(ctypes.Structure):
     """The struct of attention/params.h."""
 
@@ -44,6 +54,7 @@ class ForwardParams(ctypes.Structure):
         ("bias_in_pairs", ctypes.c_bool),
         ("bias_stride", ctypes.c_int64 * 4),
         ("dropout", DropoutParams),
+        ("table", TableParams),
     )
 
 
@@ -64,6 +75,7 @@ def attend(kernel: AttentionKernel, program: Program, problem: Problem, passes: 
     tensors = Tensors(problem)
     forward = _forward_params(kernel, tensors)
     given = [tensors.q, tensors.k, tensors.v, tensors.lengths, tensors.mask, tensors.bias]
+    given += [] if tensors.table is None else [each for each in tensors.table.arrays.values() if each.numel()]
     written = [tensors.out, tensors.lse]
     told: ctypes.Structure = forward
     if passes:
@@ -120,6 +132,20 @@ def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
         bias_in_pairs=bias is not None and _in_pairs(bias),
         bias_stride=(0,) * 4 if bias is None else bias.stride(),
         dropout=dropout_params(problem),
+        table=_table_params(tensors),
+    )
+
+
+def _table_params(tensors: Tensors) -> TableParams:
+    given = tensors.table
+    if given is None:
+        return TableParams()
+    table, arrays = given.table, {name: array.data_ptr() for name, array in given.arrays.items()}
+    return TableParams(
+        **arrays,
+        stride_batch=table.stride_batch,
+        stride_head=table.stride_head,
+        log2_queries=table.block_q.bit_length() - 1,
     )
 
 

@@ -37,6 +37,10 @@ ATTENTION = {
         Attention(head_dim=64, dtype=FLOAT, nq=40, bias="padded", bias_float=False, nk=97),
     ),
     "masked, bias between pairs": (MASKED, Attention(head_dim=64, dtype=FLOAT, nq=40, bias="moved", bias_float=False)),
+    "a block table": (
+        MASKED,
+        Attention(head_dim=64, dtype=FLOAT, nq=140, nk=200, table="random heads", key_lengths=(180,)),
+    ),
     "a text": (TEXT, Attention(head_dim=64, dtype=FLOAT, nq=250, nk=77, tiles_per_block=3)),
     "head size with a rest": (WITH_REST, Attention(head_dim=72, heads=4, kv_heads=2, nk=70)),
     "int8": (INT8, Attention(head_dim=72, nk=70, int8=True, uneven=True)),

@@ -35,9 +35,9 @@ MZT_DEVICE void int8_forward_block(const Int8Params& params, void* shared) {
     source.q_rows = params.q_rows;
     source.k_rows = params.k_rows;
 
-    const float factor = T::masked ? 1 : all.factor;
+    const float factor = factor_of<T>(all);
     Int8Mainloop<T> loop(source, shared_address(shared));
-    loop.run(keys.tiles, keys.masked_tiles, sight, factor);
+    loop.run(walk_of<T>(all, place, keys), keys.masked_tiles, sight, factor);
     const Restored finish{params.v_scale + k_head * T::head_dim, params.q_mean + q_head * all.nq, all.scale};
     write_out<T>(loop, all, place_of<T>(all, block_index_anew()), factor, finish);
 }

@@ -9,6 +9,7 @@
 #include "../products.h"
 #include "../shared_tile.h"
 #include "../softmax.h"
+#include "../tile_walk.h"
 #include "../traits.h"
 #include "params.h"
 
@@ -60,12 +61,23 @@ public:
 
     MZT_DEVICE Int8Mainloop(const Source& source, uint32_t shared) : source_(source), shared_(shared) {}
 
-    MZT_DEVICE void run(int tiles, int masked_tiles, const Sight& sight, float factor) {
+    MZT_DEVICE void run(const TileWalk<T>& walk, int masked_steps, const Sight& sight, float factor) {
         load_queries();
-        if (tiles == 0) return;
-        load_keys(tiles - 1, 0);
-        for (int tile = tiles - 1, stage = 0; tile >= 0; --tile, stage = 1 - stage) {
-            step(tile, stage, tile >= tiles - masked_tiles, sight, factor);
+        if (walk.steps == 0) return;
+        const int last = walk.steps - 1;
+        int tile = walk.at(last), next = walk.at(last - 1);
+        load_keys(tile, last, 0);
+        if constexpr (kFollowsTables<T>) {
+            for (int step = last, stage = 0; step >= 0; --step, stage = 1 - stage) {
+                const int after = walk.at(step - 2);
+                take(walk, step, stage, tile, next, true, sight, factor);
+                tile = next;
+                next = after;
+            }
+        } else {
+            for (int each = last, stage = 0; each >= 0; --each, stage = 1 - stage) {
+                take(walk, each, stage, each, each - 1, each >= walk.steps - masked_steps, sight, factor);
+            }
         }
     }
 
@@ -94,34 +106,36 @@ private:
         barrier();  // keys and values take the queries' place
     }
 
-    MZT_DEVICE void load_keys(int tile, int stage) {
-        if (tile >= 0) {
+    MZT_DEVICE void load_keys(int tile, int step, int stage) {
+        if (step >= 0) {
             copy_tile<Architecture, Shape::tile_n, T::padded_dim / 2, Shape::threads>(
-                keys(stage), reinterpret_cast<const uint16_t*>(source_.k), T::padded_dim / 2, tile * Shape::tile_n,
-                source_.k_rows);
+                keys(stage), reinterpret_cast<const uint16_t*>(source_.k), T::padded_dim / 2,
+                TileWalk<T>::number(tile) * Shape::tile_n, source_.k_rows);
         }
         commit_copies<Architecture>();
     }
 
-    MZT_DEVICE void load_values(int tile) {
+    MZT_DEVICE void load_values(int first_key) {
         copy_tile<Architecture, Shape::tile_n, T::head_dim, Shape::threads>(
-            values(), static_cast<const uint16_t*>(source_.v), T::head_dim, tile * Shape::tile_n, source_.k_rows);
+            values(), static_cast<const uint16_t*>(source_.v), T::head_dim, first_key, source_.k_rows);
         commit_copies<Architecture>();
     }
 
-    MZT_DEVICE void step(int tile, int stage, bool masked, const Sight& sight, float factor) {
+    MZT_DEVICE void take(const TileWalk<T>& walk, int step, int stage, int tile, int next, bool masked,
+                         const Sight& sight, float factor) {
+        const int first_key = TileWalk<T>::number(tile) * Shape::tile_n;
         wait_copies<Architecture, 0>();
         barrier();  // K(j) is there for all, and all are done with V(j+1)
-        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);
-        load_values(tile);
-        load_keys(tile - 1, 1 - stage);
-        const float k_scale = source_.k_scale[tile * 4 + lane() % 4];
+        const MaskBytes<T> bytes(sight, first_key);
+        load_values(first_key);
+        load_keys(next, step - 1, 1 - stage);
+        const float k_scale = source_.k_scale[TileWalk<T>::number(tile) * 4 + lane() % 4];
 
         float s[Shape::m_tiles][T::n_tiles][4];
         multiply_keys(s, stage, k_scale);
 #pragma unroll
         for (int m = 0; m < Shape::m_tiles; ++m) {
-            if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, tile * Shape::tile_n, m * 16);
+            if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, first_key, m * 16, walk.words(tile, step));
             update_softmax<T>(s[m], out[m], rows[m], factor);
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
