@@ -11,24 +11,43 @@ from pathlib import Path
 import torch
 
 from mezzotint.errors import MezzotintError
+from mezzotint.jobs.training.launcher import launch
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
+from mezzotint_starter.variant_recipe import VARIANTS
 
-PHASES = ("autoencoder", "sharpening", "reading", "denoiser", "base", "refiner", "flow", "flow-large", "judge")
+MOST_DEVICES = 4  # the smallest part of a batch, the edits of starter-flow at its larger size, has four images
+PHASES = (
+    "autoencoder",
+    "sharpening",
+    "reading",
+    "denoiser",
+    "base",
+    "refiner",
+    "flow",
+    "flow-large",
+    "judge",
+    "variant",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's argument parser."""
     options = argparse.ArgumentParser(prog="python -m mezzotint_starter", description=__doc__)
     options.add_argument("--device", default="cpu", help="cpu or cuda")
+    options.add_argument(
+        "--devices", type=device_names, default=[], help="several, each with its share of every batch: 0,1 or cpu,cpu"
+    )
     options.add_argument("--steps", type=int, help="run only this many steps of every phase, as a trial")
     options.add_argument("--work", type=Path, default=Path("build/starter"), help="folder of training states")
     options.add_argument(
         "--out", type=Path, help="output folder, with a subfolder for each model (default: WORK/models)"
     )
-    options.add_argument("--only", choices=MODELS, help="train only this one")
+    options.add_argument("--only", choices=(*MODELS, *VARIANTS), help="train only this one; some are made only so")
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--images", type=int, help="training images (default: 14336)")
     options.add_argument(
         "--parts",
         type=int,
@@ -44,15 +63,31 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+def device_names(text: str) -> list[str]:
+    """Names of devices, separated by commas; numbers are GPUs."""
+    names = [f"cuda:{name}" if name.isdecimal() else name for name in text.split(",")]
+    if "" in names or len(names) > MOST_DEVICES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of up to {MOST_DEVICES} devices, such as 0,1")
+    return names
+
+
+def device_of(options: argparse.Namespace) -> str:
+    """The device of this process."""
+    place = Processes.of_environment().local_rank
+    return str(options.devices[place] if options.devices else options.device)
+
+
 def plan_from(options: argparse.Namespace) -> Plan:
     """Build the training plan from the options."""
-    out = options.out or options.work / "models"
+    out, device = options.out or options.work / "models", device_of(options)
     if options.steps is not None:
-        plan = miniature(options.work, out, steps=options.steps, device=options.device, seed=options.seed)
+        plan = miniature(options.work, out, steps=options.steps, device=device, seed=options.seed)
     else:
-        plan = Plan(work=options.work, out=out, device=options.device, seed=options.seed)
-    precision = options.precision or choose_precision(options.device)
+        plan = Plan(work=options.work, out=out, device=device, seed=options.seed)
+    precision = options.precision or choose_precision(device)
     plan = replace(plan, parts=parts_for(options), precision=precision)
+    if options.images is not None:
+        plan = replace(plan, images=options.images)
     for phase in PHASES:
         name = f"{phase.replace('-', '_')}_steps"
         if (steps := getattr(options, name)) is not None:
@@ -61,21 +96,27 @@ def plan_from(options: argparse.Namespace) -> Plan:
 
 
 def parts_for(options: argparse.Namespace) -> int:
-    """Return how many threads share a batch: one on a GPU, else the number of cores, up to four."""
+    """Return how many threads share a batch: one on a GPU and on several devices, else one a core, up to four."""
+    if len(options.devices) > 1:
+        return 1
     if options.parts is not None:
         return int(options.parts)
-    return min(4, os.cpu_count() or 1) if options.device == "cpu" else 1
+    return min(4, os.cpu_count() or 1) if device_of(options) == "cpu" else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the recipe; returns 0 once every model is in its folder."""
+    """Run the recipe, on several devices in a process for each; returns 0 once every model is in its folder."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(words)
+    if len(options.devices) > 1 and "WORLD_SIZE" not in os.environ:
+        return launch([sys.executable, "-P", "-m", "mezzotint_starter", *words], len(options.devices))
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    options = parser().parse_args(arguments)
     plan = plan_from(options)
-    if plan.parts > 1:
+    if plan.parts > 1 or len(options.devices) > 1:
         torch.set_num_threads(1)
     try:
-        run(plan, options.only)
+        with Processes.of_environment().joined(torch.device(plan.device)):
+            run(plan, options.only)
     except MezzotintError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

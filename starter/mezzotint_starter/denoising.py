@@ -54,16 +54,20 @@ def train_denoiser(
     after: Callable[[Trainer], None],
     parts: int = 1,
     rate: float = 2e-3,
+    state: str = PHASE,
 ) -> None:
-    """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged."""
-    schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=rate, parts=parts, warm_up=200)
+    """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged.
+
+    `state` names its state file.
+    """
+    schedule = TrainingSchedule(phase=state, steps=steps, peak_lr=rate, parts=parts, warm_up=200)
     prompt_encoder.encoder.to(prompt_encoder.device).eval()
     trainer = Trainer(denoiser.to(prompt_encoder.device).train(), schedule)
 
     def loss_at(step: int, shard: slice) -> Tensor:
         return flow_loss(denoiser, prompt_encoder, latents, seed=seed, step=step, shard=shard)
 
-    train(trainer, work / "denoising.safetensors", loss_at, lambda: after(trainer))
+    train(trainer, work / f"{state}.safetensors", loss_at, lambda: after(trainer))
     denoiser.eval()
 
 

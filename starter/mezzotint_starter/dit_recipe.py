@@ -6,6 +6,7 @@ from diffusers import AutoencoderKL
 from torch import Tensor
 from transformers import T5Tokenizer
 
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.denoising import PromptEncoder, train_denoiser
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
@@ -46,8 +47,9 @@ def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) 
 def _tokenizer(plan: Plan) -> T5Tokenizer:
     # Unigram training is not deterministic (its sums run in parallel), so the first result is kept.
     folder = plan.work / "tokenizer"
-    if not (folder / "tokenizer.json").exists():
-        build_tokenizer(plan.seed).save_pretrained(folder)
+    with Processes.of_environment().after_the_first():
+        if not (folder / "tokenizer.json").exists():
+            build_tokenizer(plan.seed).save_pretrained(folder)
     return T5Tokenizer.from_pretrained(folder)
 
 

@@ -17,6 +17,7 @@ from diffusers import (
 from safetensors.torch import load_file, save_file
 from transformers import T5EncoderModel, T5Tokenizer
 
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.networks import IMAGE_SIDE
 
 FLOW_SHIFT = 3.0
@@ -32,7 +33,7 @@ class Parts:
     autoencoder: AutoencoderKL
     encoder: T5EncoderModel
     tokenizer: T5Tokenizer
-    denoiser: PixArtTransformer2DModel
+    denoiser: PixArtTransformer2DModel  # or a variant
 
 
 def build_scheduler(flow_shift: float = FLOW_SHIFT) -> DPMSolverMultistepScheduler:
@@ -61,19 +62,23 @@ def build_pipeline(parts: Parts, flow_shift: float = FLOW_SHIFT) -> PixArtSigmaP
     return pipeline
 
 
-def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any]) -> None:
-    """Write starter-dit's folder, replacing the old one."""
-    write_folder(build_pipeline(parts), folder, note(trained))
+def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any], name: str = "starter-dit") -> None:
+    """Write the folder of starter-dit or of a variant, replacing the old one."""
+    write_folder(build_pipeline(parts), folder, note(trained, name))
 
 
 def write_folder(pipeline: DiffusionPipeline, folder: Path, note_data: Mapping[str, Any]) -> None:
     """Write a model folder, replacing the old one: float16 safetensors, configs and mezzotint.json.
 
-    Components listed under "shared" are omitted: they are in another model's folder.
+    Components listed under "shared" are omitted: they are in another model's folder. Of several processes, the first
+    writes.
     """
+    if not Processes.of_environment().is_first:
+        return
     fresh = folder.with_name(folder.name + ".part")
     shutil.rmtree(fresh, ignore_errors=True)
     pipeline.save_pretrained(fresh, safe_serialization=True)
+    _name_own_classes(fresh / "model_index.json")
     for part in note_data.get("shared", {}):
         shutil.rmtree(fresh / part)
     for file in fresh.rglob("*.safetensors"):
@@ -83,6 +88,15 @@ def write_folder(pipeline: DiffusionPipeline, folder: Path, note_data: Mapping[s
     fresh.rename(folder)
 
 
+def _name_own_classes(index: Path) -> None:
+    # diffusers writes the module of a class that is not its own; the engine knows those of Mezzotint by this name.
+    content = json.loads(index.read_text("utf-8"))
+    for part, value in content.items():
+        if isinstance(value, list) and str(value[0]).startswith("mezzotint."):
+            content[part] = ["mezzotint", value[1]]
+    index.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
 def _halve(file: Path) -> None:
     # Only the stored weights are float16: the configs keep saying float32, so that all components load in one dtype.
     tensors = {name: tensor.half().contiguous() for name, tensor in load_file(file).items()}
@@ -90,10 +104,10 @@ def _halve(file: Path) -> None:
     file.chmod(0o644)
 
 
-def note(trained: Mapping[str, Any]) -> dict[str, Any]:
+def note(trained: Mapping[str, Any], name: str = "starter-dit") -> dict[str, Any]:
     """Return the content of the model's mezzotint.json."""
     return {
-        "name": "starter-dit",
+        "name": name,
         "family": "pixart",
         "defaults": {"width": IMAGE_SIDE, "height": IMAGE_SIDE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
         "description": DESCRIPTION,

@@ -12,6 +12,7 @@ from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes, chan
 from mezzotint.benchmarks.postcards.judge import Judge, build_judge, pixels_of, save_judge
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import Scene, judging_scene, training_scene
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.augmentation import augment
 from mezzotint_starter.randomness import step_random
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
@@ -39,7 +40,10 @@ def make_judge(
             chance(name),
         )
     accuracy = {name: round(share, 4) for name, share in right.items()}
-    save_judge(judge, out, {"steps": steps, "batch": BATCH, "seed": seed, "examined": examined, "accuracy": accuracy})
+    if Processes.of_environment().is_first:
+        save_judge(
+            judge, out, {"steps": steps, "batch": BATCH, "seed": seed, "examined": examined, "accuracy": accuracy}
+        )
     return right
 
 

@@ -11,6 +11,7 @@ from diffusers import AutoencoderKL
 from torch import Tensor
 
 from mezzotint.benchmarks.postcards.world import Scene, training_scene
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.autoencoder import encode_scenes
 from mezzotint_starter.progress import Progress
 from mezzotint_starter.state import load_tensors, save_tensors
@@ -37,12 +38,13 @@ def scene_latents(
 ) -> Tensor:
     """Return the latents of scenes 0..count-1; `numbers` (count, side and others) identify them in the cache."""
     numbers = {**numbers, "autoencoder": fingerprint(network)}
-    cached = load_tensors(path)
-    if cached is not None and cached[1] == numbers:
-        return cached[0]["latents"]
-    latents = _encode_all(network, numbers, scene_at, device=device, parts=parts)
-    save_tensors(path, {"latents": latents}, numbers)
-    return latents
+    with Processes.of_environment().after_the_first():
+        cached = load_tensors(path)
+        if cached is not None and cached[1] == numbers:
+            return cached[0]["latents"]
+        latents = _encode_all(network, numbers, scene_at, device=device, parts=parts)
+        save_tensors(path, {"latents": latents}, numbers)
+        return latents
 
 
 def fingerprint(network: AutoencoderKL) -> float:

@@ -25,6 +25,7 @@ class Plan:
     base_steps: int = 12000
     refiner_steps: int = 8000
     judge_steps: int = 900
+    variant_steps: int = 6000
     edits: int = 8192
     large_edits: int = 2048
     flow_steps: int = 8000
@@ -50,6 +51,7 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         base_steps=steps,
         refiner_steps=steps,
         judge_steps=steps,
+        variant_steps=steps,
         edits=min(4 * steps, 24),
         large_edits=min(2 * steps, 12),
         flow_steps=steps,

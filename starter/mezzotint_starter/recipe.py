@@ -7,6 +7,7 @@ from pathlib import Path
 
 from diffusers import AutoencoderKL
 
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.autoencoder import reconstruction_psnr, train_autoencoder
 from mezzotint_starter.decoder_training import train_decoder
 from mezzotint_starter.dit_recipe import make_dit
@@ -14,6 +15,7 @@ from mezzotint_starter.flow.flow_recipe import make_flow
 from mezzotint_starter.judge_training import make_judge
 from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.plan import Plan
+from mezzotint_starter.variant_recipe import VARIANTS, make_variant
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
@@ -21,8 +23,20 @@ MODELS = ("dit", "xl", "flow", "judge")
 
 
 def run(plan: Plan, only: str | None = None) -> Path:
-    """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`."""
+    """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`.
+
+    Variants are trained only on request.
+    """
     started = time.monotonic()
+    if only is not None and only in VARIANTS:
+        make_variant(plan, only)
+    else:
+        _make_models(plan, only)
+    LOG.info("%s is ready after %.1f min", plan.out, (time.monotonic() - started) / 60)
+    return plan.out
+
+
+def _make_models(plan: Plan, only: str | None) -> None:
     makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {
         "dit": _make_dit,
         "xl": _make_xl,
@@ -34,8 +48,7 @@ def run(plan: Plan, only: str | None = None) -> Path:
         _make_autoencoder(plan, autoencoder)
     for name in MODELS if only is None else (only,):
         makers[name](plan, autoencoder)
-    LOG.info("%s is ready after %.1f min", plan.out, (time.monotonic() - started) / 60)
-    return plan.out
+        Processes.of_environment().wait()  # the next may use what the first process has written
 
 
 def _make_dit(plan: Plan, autoencoder: AutoencoderKL) -> None:

@@ -9,6 +9,7 @@ from diffusers import PixArtSigmaPipeline
 from PIL import Image
 
 from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.export import GUIDANCE_SCALE, STEPS
 from mezzotint_starter.networks import IMAGE_SIDE, TOKENS
 from mezzotint_starter.trainer import Trainer
@@ -69,7 +70,9 @@ Draw = Callable[[Sequence[str]], list[Image.Image]]
 
 
 def save_sheet(draw: Draw, path: Path) -> None:
-    """Generate PROMPTS and write their contact sheet."""
+    """Generate PROMPTS and write their contact sheet, in the first process."""
+    if not Processes.of_environment().is_first:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     contact_sheet(draw(PROMPTS)).save(path)
 
@@ -83,7 +86,7 @@ class SampleLogger:
 
     def after(self, trainer: Trainer) -> None:
         """Write a contact sheet if one is due; call after each step."""
-        if time.monotonic() - self._saved_at <= self._minutes * 60:
+        if not trainer.processes.is_first or time.monotonic() - self._saved_at <= self._minutes * 60:
             return
         trainer.swap_averages()
         trainer.network.eval()

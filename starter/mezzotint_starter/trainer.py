@@ -1,4 +1,8 @@
-"""Training loop: AdamW, learning rate schedule, weight averaging (EMA), and checkpoints."""
+"""Training loop: AdamW, learning rate schedule, weight averaging (EMA), and checkpoints.
+
+On several devices, a process for each computes its share of every batch; torch's DistributedDataParallel averages the
+gradients. The first process writes the state.
+"""
 
 import math
 import time
@@ -11,6 +15,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from mezzotint.training.distributed import Processes
+from mezzotint.training.sharding import replicated
 from mezzotint_starter.progress import Progress
 from mezzotint_starter.state import load_tensors, save_tensors
 
@@ -56,15 +62,30 @@ class Trainer:
             self.parameters.values(), lr=schedule.peak_lr, betas=schedule.betas, weight_decay=0.01
         )
         self.pool = ThreadPoolExecutor()
+        self.processes = Processes.of_environment()
+        self._shared = replicated(network, some_unused=True) if self.processes.count > 1 else None
 
     def train_step(self, losses: Sequence[LossFunction]) -> float:
-        """Take one optimizer step on the mean of the losses, each computed in its own thread; return that mean."""
+        """Take one optimizer step on the mean of the losses, each computed in its own thread; return that mean.
+
+        Of several processes, each has one loss.
+        """
+        if self._shared is not None:
+            return self._shared_step(losses[0])
         found = list(self.pool.map(self._gradients, losses)) if len(losses) > 1 else [self._gradients(losses[0])]
         for place, value in enumerate(self.parameters.values()):
             given = [each for _, gradients in found if (each := gradients[place]) is not None]
             value.grad = torch.stack(given).mean(dim=0) if given else None
         self._optimizer_step()
         return sum(loss for loss, _ in found) / len(found)
+
+    def _shared_step(self, loss: LossFunction) -> float:
+        self.optimizer.zero_grad()
+        value: Tensor = self._shared(loss)  # type: ignore[misc]  # there is one
+        # A loss may pass through other networks, whose weights get no gradients.
+        torch.autograd.backward(value, inputs=list(self.parameters.values()))
+        self._optimizer_step()
+        return self.processes.total(float(value.detach())) / self.processes.count
 
     def _gradients(self, loss: LossFunction) -> tuple[float, tuple[Tensor | None, ...]]:
         value = loss()
@@ -156,12 +177,17 @@ def train_together(
 
 
 def shard_losses(loss_at: Callable[[int, slice], Tensor], step: int, parts: int) -> list[LossFunction]:
-    """Return one loss function for each interleaved shard of a step's batch."""
+    """Return one loss function for each interleaved shard of a step's batch; of several processes, this one's."""
+    processes = Processes.of_environment()
+    if processes.count > 1:
+        return [partial(loss_at, step, slice(processes.rank, None, processes.count))]
     return [partial(loss_at, step, slice(part, None, parts)) for part in range(parts)]
 
 
 def save_state(trainers: Mapping[str, Trainer], state: Path) -> None:
-    """Save the trainers' states to one file."""
+    """Save the trainers' states to one file, in the first process."""
+    if not Processes.of_environment().is_first:
+        return
     tensors = {prefix + name: value for prefix, each in trainers.items() for name, value in each.tensors().items()}
     save_tensors(state, tensors, {"step": next(iter(trainers.values())).step})
 

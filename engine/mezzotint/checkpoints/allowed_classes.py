@@ -19,6 +19,10 @@ def _of(library: str, *names: str, required: bool = True) -> Allowed:
     return Allowed(classes=frozenset((library, name) for name in names), required=required)
 
 
+def _either(first: Allowed, second: Allowed) -> Allowed:
+    return replace(first, classes=first.classes | second.classes)
+
+
 _UNUSED = Allowed(classes=frozenset(), required=False, used=False)
 _SCHEDULER = _of(
     "diffusers",
@@ -66,7 +70,10 @@ _SD15 = {
     "image_encoder": _UNUSED,
 }
 _PIXART = {
-    "transformer": _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
+    "transformer": _either(
+        _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
+        _of("mezzotint", "PixArtVariantTransformer2DModel"),  # of families/architectures
+    ),
     "vae": _VAE,
     "text_encoder": _of("transformers", "T5EncoderModel"),
     "tokenizer": _T5_TOKENIZER,

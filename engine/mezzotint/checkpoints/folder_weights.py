@@ -11,7 +11,11 @@ from mezzotint.errors import ModelRefused
 
 MAX_INDEX = 16 * 2**20
 MAX_SHARDS = 1000
-_STEMS = {"diffusers": "diffusion_pytorch_model", "transformers": "model"}
+_STEMS = {
+    "diffusers": "diffusion_pytorch_model",
+    "mezzotint": "diffusion_pytorch_model",
+    "transformers": "model",
+}
 
 
 def weight_files(root: Path, folder: Path, library: str) -> tuple[Path, ...]:

@@ -18,6 +18,8 @@ _BLOCKS = frozenset(
         "QwenImageTransformerBlock",
         "QwenImageResidualBlock",
         "QwenImageResample",
+        # our own, in families/architectures
+        "ReversibleBlock",
         # transformers
         "CLIPEncoderLayer",
         "T5Block",

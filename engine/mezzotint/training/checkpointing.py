@@ -34,8 +34,13 @@ _Forward = Callable[..., Any]
 def apply_checkpointing(
     network: Network, mode: Checkpointing, offloading: Offloading | None = None
 ) -> Callable[[], None]:
-    """Checkpoint the network's blocks from now on, what they keep offloaded or not; returns what undoes it."""
+    """Checkpoint the network's blocks from now on, what they keep offloaded or not; returns what undoes it.
+
+    Reversible networks keep no activations of their blocks anyway.
+    """
     installed = _Installed(offloading)
+    if getattr(network, "is_reversible", False):
+        return installed.remove
     if mode == "sqrt":
         installed.replace(network, _Segmented(network, installed))
     elif mode != "none":

@@ -1,5 +1,6 @@
 """The processes of a training on several devices, one on each, started by Mezzotint or by torchrun."""
 
+import gc
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -63,6 +64,8 @@ class Processes:
             raise
         finally:
             if dist.is_initialized():
+                # What torch keeps of the group in reference cycles would end after the interpreter, and abort it.
+                gc.collect()
                 dist.destroy_process_group()
 
     def share(self, places: list[int], turn: int) -> list[int]:
@@ -102,6 +105,15 @@ class Processes:
     def wait(self) -> None:
         """Wait until all processes are here."""
         self.total(0.0)
+
+    @contextmanager
+    def after_the_first(self) -> Iterator[None]:
+        """Context manager: the first process goes in alone, then the others, who find what it has written."""
+        if not self.is_first:
+            self.wait()
+        yield
+        if self.is_first:
+            self.wait()
 
 
 ALONE = Processes()

@@ -74,13 +74,20 @@ class _Watched(nn.Module):
         return compute()
 
 
+def replicated(module: nn.Module, *, some_unused: bool = False) -> nn.parallel.DistributedDataParallel:
+    """What computes a loss, given as a function without arguments, and averages the module's gradients over processes.
+
+    Whatever else the function uses stays out, with its buffers. `some_unused`: losses may not use all parameters.
+    """
+    return nn.parallel.DistributedDataParallel(_Watched(module), find_unused_parameters=some_unused)
+
+
 class Replicated(OneDevice):
     """The factors on every device, by DistributedDataParallel; their optimizer's state split or not."""
 
     def __init__(self, adapter: Adapter, *, splits_state: bool) -> None:
         super().__init__(adapter)
-        # The network, and its buffers, stay out.
-        self._module = nn.parallel.DistributedDataParallel(_Watched(adapter.module))
+        self._module = replicated(adapter.module)
         self._splits_state = splits_state
 
     def run(self, compute: Callable[[], Tensor]) -> Tensor:

@@ -12,6 +12,7 @@ from mezzotint.conversion.model import Conversion, convert
 from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.quantization.policy import Choice, Scheme
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.export import FLOW_SHIFT, GUIDANCE_SCALE, write_folder
 from mezzotint_starter.flow.flow_training import FlowTextEncoders
 from mezzotint_starter.networks import TOKENS
@@ -53,6 +54,11 @@ def export_flow(pipeline: FluxKontextPipeline, out: Path, side: int, trained: Ma
     """Write the folder beside those of starter-dit and starter-xl, then quantize its transformer."""
     folder = out / FOLDER
     write_folder(pipeline, folder, _note(side, trained))
+    if Processes.of_environment().is_first:
+        _quantize(folder, out)
+
+
+def _quantize(folder: Path, out: Path) -> None:
     quantized = out / f"{FOLDER}.quantized"
     shutil.rmtree(quantized, ignore_errors=True)
     checkpoint = open_checkpoint(folder)

@@ -9,6 +9,7 @@ import torch
 from diffusers import AutoencoderKL
 from PIL import Image
 
+from mezzotint.training.distributed import Processes
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
@@ -56,8 +57,9 @@ def _new_parts(plan: Plan, autoencoder: AutoencoderKL) -> XlParts:
 def _merges(plan: Plan) -> list[tuple[str, str]]:
     # The first result is kept, since another version of tokenizers may break ties differently.
     file = plan.work / "merges.json"
-    if not file.exists():
-        write_json(file, learn_merges(plan.seed))
+    with Processes.of_environment().after_the_first():
+        if not file.exists():
+            write_json(file, learn_merges(plan.seed))
     return [(first, second) for first, second in json.loads(file.read_text("utf-8"))]
 
 

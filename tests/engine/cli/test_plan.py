@@ -135,7 +135,7 @@ def starters(monkeypatch):
         ("sdxl", "24GB", "none", "none"),
         ("sdxl", "8GB", "blocks", "none"),
         ("sdxl", "6GB", "blocks", "int8-weight"),
-        ("flux", "12GB", "selective", "int4"),
+        ("flux", "12GB", "blocks", "int8-weight"),
         ("starter-dit", "2GB", "none", "none"),
         pytest.param("starter-xl", "RTX 3060", "none", "none", marks=pytest.mark.slow),
     ],
@@ -151,7 +151,7 @@ def test_a_training_is_planned_for_a_card(command, model, vram, checkpointing, q
 
 
 @pytest.mark.usefixtures("starters")
-@pytest.mark.parametrize(("model", "vram"), [("flux", "8GB"), ("starter-dit", "300MB")])
+@pytest.mark.parametrize(("model", "vram"), [("flux", "3GB"), ("starter-dit", "300MB")])
 def test_a_training_that_does_not_fit_ends_with_4(command, model, vram):
     done = command("plan", "--train", model, "--vram", vram, "--ram", "32GB", "--json")
     made = decode(TrainingPlan, done.json)

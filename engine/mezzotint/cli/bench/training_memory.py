@@ -17,6 +17,7 @@ from mezzotint.protocol import ModelRef
 if TYPE_CHECKING:
     from mezzotint.benchmarks.training_memory.cases import CaseRow, DepthRow
     from mezzotint.benchmarks.training_memory.steps import MeasuredStep
+    from mezzotint.benchmarks.training_memory.trunks import TrunkRow
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
 
@@ -27,6 +28,8 @@ EXAMPLES = """\
 
 kept: bytes that a block of 262144 tokens of 128 numbers in float32 keeps for its backward pass; A keeps the attention's
   scores, B does not, C keeps only input and output; by our byte account, and by autograd's hooks as a check.
+trunk: peak bytes of activations in a step that trains all weights of starter-dit with so many blocks, checkpointed or
+  reversible.
 predicted, measured: peak bytes of a training step on the CPU, as planned and as counted.
 seconds: median of a step.
 """
@@ -49,15 +52,16 @@ def add(commands: "Commands") -> None:
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Count the cases and the depths, then take steps of each model with each lever."""
     from mezzotint.benchmarks.training_memory.cases import cases, depths
+    from mezzotint.benchmarks.training_memory.trunks import trunks
 
-    kept, deep = list(cases()), list(depths())
+    kept, deep, reversed_ = list(cases()), list(depths()), list(trunks(arguments.batch))
     if arguments.json:
-        for row in (*kept, *deep):
+        for row in (*kept, *deep, *reversed_):
             context.terminal.json(row)
     catalog = context.make_catalog(arguments.models_folder)
     steps = {name: _steps(name, catalog, arguments, context) for name in arguments.models or _STARTERS}
     if not arguments.json:
-        context.terminal.result("\n\n".join([_cases(kept), _depths(deep), _levers(steps)]))
+        context.terminal.result("\n\n".join([_cases(kept), _depths(deep), _trunks(reversed_), _levers(steps)]))
     if arguments.plot is not None:
         _plot(steps, arguments.plot)
     return 0
@@ -91,6 +95,13 @@ def _depths(rows: "Sequence[DepthRow]") -> str:
     found = {(row.blocks, row.checkpointing): size(row.kept_bytes) for row in rows}
     blocks = dict.fromkeys(row.blocks for row in rows)
     return columns([("BLOCKS", *modes), *((str(n), *(found[n, mode] for mode in modes)) for n in blocks)])
+
+
+def _trunks(rows: "Sequence[TrunkRow]") -> str:
+    ways = list(dict.fromkeys(row.name for row in rows))
+    found = {(row.blocks, row.name): size(row.peak_bytes) for row in rows}
+    blocks = dict.fromkeys(row.blocks for row in rows)
+    return columns([("TRUNK", *ways), *((str(n), *(found[n, way] for way in ways)) for n in blocks)])
 
 
 def _levers(steps: "dict[str, list[MeasuredStep]]") -> str:

@@ -201,6 +201,10 @@ def _construct(source: ComponentSource) -> Network:
         for key, value in source.config.items()
         if not key.startswith("_name") and key != "quantization_config"
     }
+    if source.library == "mezzotint":
+        from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
+
+        return PixArtVariantTransformer2DModel.from_config(config)
     if source.library == "diffusers":
         network_class = getattr(diffusers, source.class_name)
         return network_class.from_config(config)

@@ -17,7 +17,11 @@ from mezzotint.library.downloads.names import has_case_collisions, is_confined
 from mezzotint.library.downloads.source import SUFFIXES
 
 VARIANTS = ("fp16", "")  # in order of preference: the first complete one is taken, fp16 for half the size
-_STEMS = {"diffusers": "diffusion_pytorch_model", "transformers": "model"}
+_STEMS = {
+    "diffusers": "diffusion_pytorch_model",
+    "mezzotint": "diffusion_pytorch_model",
+    "transformers": "model",
+}
 _SMALL = (".json", ".txt", ".model")
 _LARGEST_SMALL = 64 * 2**20
 _LICENCE = re.compile(r"licen[cs]e(\.md|\.txt)?", re.IGNORECASE)

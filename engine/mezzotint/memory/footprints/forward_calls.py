@@ -226,6 +226,7 @@ _TEXTS: Mapping[str, Call] = {
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,
     "PixArtTransformer2DModel": _pixart,
+    "PixArtVariantTransformer2DModel": _pixart,
     "FluxTransformer2DModel": _flux,
     "SD3Transformer2DModel": _sd3,
     "QwenImageTransformer2DModel": _qwen_image,

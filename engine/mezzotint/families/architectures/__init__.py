@@ -1,0 +1,1 @@
+"""Variants of PixArt's network that Mezzotint defines itself: the starter's recipe trains them."""

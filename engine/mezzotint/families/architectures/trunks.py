@@ -1,0 +1,41 @@
+"""The class of each kind of trunk: all blocks of a network, from the embedding to the output layers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from diffusers.models.attention import BasicTransformerBlock
+from torch import Tensor, nn
+
+from mezzotint.families.architectures.reversible import ReversibleTrunk
+from mezzotint.families.architectures.table import Trunk
+
+
+class TrunkKind(Protocol):
+    """How the blocks of a network follow one another."""
+
+    @property
+    def block(self) -> type[nn.Module]:
+        """Class of the blocks, which takes the arguments of diffusers' BasicTransformerBlock."""
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether training keeps no activations of the blocks."""
+
+    def run(self, blocks: Sequence[nn.Module], hidden: Tensor, conditions: Mapping[str, Any]) -> Tensor:
+        """Return the tokens `(b, n, d)` after all blocks."""
+
+
+class SequentialTrunk:
+    """One block after another, as in PixArt."""
+
+    block: type[nn.Module] = BasicTransformerBlock
+    is_reversible = False
+
+    def run(self, blocks: Sequence[nn.Module], hidden: Tensor, conditions: Mapping[str, Any]) -> Tensor:
+        """Return the tokens `(b, n, d)` after all blocks."""
+        for block in blocks:
+            hidden = block(hidden, **conditions)
+        return hidden
+
+
+TRUNKS: Mapping[Trunk, TrunkKind] = {"sequential": SequentialTrunk(), "reversible": ReversibleTrunk()}
