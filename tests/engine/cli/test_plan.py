@@ -151,7 +151,7 @@ def test_a_training_is_planned_for_a_card(command, model, vram, checkpointing, q
 
 
 @pytest.mark.usefixtures("starters")
-@pytest.mark.parametrize(("model", "vram"), [("flux", "3GB"), ("starter-dit", "300MB")])
+@pytest.mark.parametrize(("model", "vram"), [("flux", "2GB"), ("starter-dit", "300MB")])
 def test_a_training_that_does_not_fit_ends_with_4(command, model, vram):
     done = command("plan", "--train", model, "--vram", vram, "--ram", "32GB", "--json")
     made = decode(TrainingPlan, done.json)

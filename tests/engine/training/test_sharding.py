@@ -17,6 +17,7 @@ from mezzotint.training.sharding import check_sharding
 from mezzotint.training.state import load_state
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one_does_in_less_memory_and_go_on_to_the_bit(tiny_pixart_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -26,6 +26,7 @@ class OneAttention:
 
     def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  an AttentionLibrary
         self.device_type, self.new_arguments = library.device_type, library.new_arguments
+        self.new_table = library.new_table
         self._library, self._instances, self._number = library, instances, number
 
     def plan(self, arguments: Any, device: int) -> KernelPlan:  # noqa: ANN401
