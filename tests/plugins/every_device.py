@@ -54,7 +54,7 @@ class WaitsOfSteps:
             self._on_event(event)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def traced_once(request, tmp_path_factory) -> Iterator[None]:
     """Trace each graph once in a run of the tests, in whichever process comes first; tracing has tests of its own."""
     folder = tmp_path_factory.getbasetemp()
