@@ -133,7 +133,7 @@ class TrainingPlan:
 class Preparing:
     """Event: something before the first step."""
 
-    phase: Literal["dataset", "regularization", "captions", "images", "loading", "pairs"]
+    phase: Literal["dataset", "regularization", "captions", "images", "loading", "pairs", "blocks"]
     done: int
     total: int
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "plan": "plan",
     "quantize": "quantize",
     "train": "train",
+    "prune": "prune",
     "bench": "bench.bench",
     "doctor": "doctor.doctor",
     "app": "app",

@@ -52,6 +52,7 @@ _PHASES = {
     "images": "encoding images",
     "loading": "loading the model",
     "pairs": "making images to learn from",
+    "blocks": "leaving blocks out",
 }
 _SETTINGS = TrainingSettings()
 
@@ -118,7 +119,7 @@ def _train(request: TrainingRequest, arguments: argparse.Namespace, context: Con
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first decides when all stop
         TrainingRun(request, catalog, lambda _: None, stops, processes).run(**options)
         return 0
-    with _Reporter(context, is_json=arguments.json) as reporter:
+    with TrainingReporter(context, is_json=arguments.json) as reporter:
         reporter.finish(TrainingRun(request, catalog, reporter.on_event, stops, processes).run(**options))
     return 0
 
@@ -184,15 +185,15 @@ def _resumed(arguments: argparse.Namespace) -> TrainingRequest:
     return resumed_request(path.parent / f"{name}{SUFFIX}")
 
 
-class _Reporter:
-    """Prints the progress and the result."""
+class TrainingReporter:
+    """Prints the progress and the result of a training."""
 
-    def __init__(self, context: Context, *, is_json: bool) -> None:
+    def __init__(self, context: Context, *, is_json: bool = False) -> None:
         self._terminal, self._interrupt, self._is_json = context.terminal, context.interrupt, is_json
         self._bar: ProgressBar | None = None
         self._loss = 0.0
 
-    def __enter__(self) -> "_Reporter":
+    def __enter__(self) -> "TrainingReporter":
         if self._terminal.stderr.isatty() and not self._terminal.quiet:
             from mezzotint.cli.progress import ProgressBar
 
@@ -214,16 +215,16 @@ class _Reporter:
                 self._loss = keep * self._loss + (1 - keep) * event.loss
                 self._show(f"training, loss {self._loss:.4f}", event.step, event.steps)
             case EpochSaved():
-                self._hide()
+                self.hide()
                 held = "" if event.validation is None else f", validation loss {event.validation:.4f}"
                 self._terminal.message(f"epoch {event.epoch}, step {event.step}: loss {self._loss:.4f}{held}")
             case TrainingNotice():
-                self._hide()
+                self.hide()
                 self._terminal.message(plain(event.message, 500))
 
     def finish(self, result: TrainingResult) -> None:
         """Print the LoRA's path."""
-        self._hide()
+        self.hide()
         if self._is_json:
             self._terminal.json(encode(result))
         else:
@@ -237,7 +238,8 @@ class _Reporter:
         if self._bar is not None:
             self._bar.show(Progress(what=what, done=done, total=total, unit="steps"))
 
-    def _hide(self) -> None:
+    def hide(self) -> None:
+        """Take the progress bar away."""
         if self._bar is not None:
             self._bar.hide()
 

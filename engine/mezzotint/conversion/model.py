@@ -129,7 +129,8 @@ def _convert_folder(
             for name in checkpoint.components
         )
         shutil.copyfile(checkpoint.path / INDEX_FILE, partial / INDEX_FILE)
-        _write_json(partial / SETTINGS_FILE, _settings(conversion, checkpoint))
+        schemes = {name: choice.scheme for name, choice in conversion.choices.items()}
+        write_json(partial / SETTINGS_FILE, settings_of_copy(checkpoint, conversion.output) | {"quantization": schemes})
         (partial / _PLAN).unlink()
         for report in partial.glob("*/*.layers.json"):
             report.unlink()
@@ -159,9 +160,7 @@ def _convert_component(
     component = checkpoint.components[name]
     folder = partial / name
     folder.mkdir(exist_ok=True)
-    for path in sorted(component.folder.iterdir()):
-        if path.is_file() and path.suffix in _DESCRIPTIONS and ".index" not in path.suffixes:
-            shutil.copyfile(path, folder / path.name)
+    copy_descriptions(component.folder, folder)
     layers: list[LayerReport] = []
     for source in component.files:
         layers += _convert_once(conversion, name, source, folder / source.name, targets)
@@ -180,6 +179,13 @@ def _convert_component(
     )
 
 
+def copy_descriptions(source: Path, folder: Path) -> None:
+    """Copy the configurations and vocabularies beside a component's weights."""
+    for path in sorted(source.iterdir()):
+        if path.is_file() and path.suffix in _DESCRIPTIONS and ".index" not in path.suffixes:
+            shutil.copyfile(path, folder / path.name)
+
+
 def _convert_once(
     conversion: Conversion, name: str, source: Path, output: Path, targets: Mapping[str, Target]
 ) -> tuple[LayerReport, ...]:
@@ -195,7 +201,7 @@ def _convert_once(
         on_bytes=lambda count: conversion.on_bytes(name, count),
         cancelled=conversion.cancelled,
     )
-    _write_json(report, [asdict(layer) for layer in layers])
+    write_json(report, [asdict(layer) for layer in layers])
     return layers
 
 
@@ -203,7 +209,7 @@ def _write_index(path: Path, files: list[Path]) -> None:
     """Write the index of tensors by shard."""
     headers = [read_header(file) for file in files]
     places = {name: header.path.name for header in headers for name in header.tensors}
-    _write_json(path, {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places})
+    write_json(path, {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places})
 
 
 def _write_quantization_config(conversion: Conversion, name: str, folder: Path, formats: Mapping[str, Format]) -> None:
@@ -212,19 +218,18 @@ def _write_quantization_config(conversion: Conversion, name: str, folder: Path, 
     path = folder / "config.json"
     config = json.loads(path.read_text("utf-8"))
     config["quantization_config"] = diffusers_quantization_config(formats, kept)
-    _write_json(path, config)
+    write_json(path, config)
 
 
-def _settings(conversion: Conversion, checkpoint: FolderCheckpoint) -> dict[str, object]:
-    """mezzotint.json of the original with the new name and quantization; shares no components with siblings."""
+def settings_of_copy(checkpoint: FolderCheckpoint, output: Path) -> dict[str, object]:
+    """mezzotint.json of the original with the name of the copy, which shares no components with siblings."""
     settings = {key: value for key, value in checkpoint.settings.items() if key not in {"shared", "name"}}
-    name = _UNFIT.sub("-", conversion.output.name).strip("-._")[:_LONGEST_NAME]
-    settings |= {"name": name} if name else {}
-    settings["quantization"] = {name: choice.scheme for name, choice in conversion.choices.items()}
-    return settings
+    name = _UNFIT.sub("-", output.name).strip("-._")[:_LONGEST_NAME]
+    return settings | ({"name": name} if name else {})
 
 
-def _write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON file, complete or not at all."""
     temporary = path.with_name(f".mezzotint-{path.name}.part")
     with temporary.open("w", encoding="utf-8") as file:
         file.write(json.dumps(value, indent=2) + "\n")

@@ -74,6 +74,11 @@ def distilling(preset: Preset, sources: ModelSources, settings: TrainingSettings
         )
     if settings.kind != "lora" or settings.text_encoders or settings.devices or settings.flip:
         raise UsageError("--distill trains LoRAs of denoisers on one device: leave --kind, --text-encoders, ... out")
+    return imitating(preset)
+
+
+def imitating(preset: Preset) -> Preset:
+    """The preset for learning from what a model itself makes."""
     is_small = preset is _SMALL_PRESET
     return replace(
         preset,

@@ -91,8 +91,11 @@ class Trainer:
         adapter: Adapter,
         rates: Rates,
         processes: Processes = ALONE,
+        *,
+        imitates: bool = False,
     ) -> None:
-        self._family, self._model, self._objective = family, model, objective
+        """`imitates`: what is learned is what the network predicts without the adapter."""
+        self._family, self._model, self._objective, self._imitates = family, model, objective, imitates
         self.adapter, self.rates, self.step, self._processes = adapter, rates, 0, processes
         self.is_settled = True  # whether all numbers are those after a step, so that they can be saved
         network = model.networks[family.denoiser_component]
@@ -104,12 +107,14 @@ class Trainer:
     def train_step(self, batch_at: BatchAt) -> float:
         """Take an optimizer step; returns the mean loss. Raises MezzotintError if that is not finite."""
         end, total = (self.step + 1) * self.rates.accumulate, 0.0
+        numbers = range(self.step * self.rates.accumulate, end)
+        shown = iter(self._predicted(batch_at, numbers) if self._imitates else ())
         with self.adapter.attached():
-            for number in range(self.step * self.rates.accumulate, end):
+            for number in numbers:
                 passes = self._passes(batch_at(number), number)
                 for each in passes:
                     with self._devices.exchanging(is_last=number == end - 1 and each is passes[-1]):
-                        total += self._accumulate(each)
+                        total += self._accumulate(each, next(shown, None))
         loss = self._processes.total(total) / self.rates.accumulate
         if not math.isfinite(loss):
             raise MezzotintError(
@@ -203,24 +208,33 @@ class Trainer:
             )
         return passes
 
-    def _accumulate(self, each: _Pass) -> float:
+    def _predicted(self, batch_at: BatchAt, numbers: Sequence[int]) -> list[Tensor]:
+        """What the network predicts in the passes of these batches."""
+        with torch.no_grad():
+            passes = [each for number in numbers for each in self._passes(batch_at(number), number)]
+            return [self._predict(each.images, each.noise, each.levels).cpu() for each in passes]
+
+    def _accumulate(self, each: _Pass, wanted: Tensor | None) -> float:
         """Add the gradients of a pass to those of the step; returns its part of the loss."""
-        losses = self._devices.run(lambda: self._losses(each.images, each.noise, each.levels))
+        losses = self._devices.run(lambda: self._losses(each.images, each.noise, each.levels, wanted))
         loss = losses.sum() * each.weight
         share = self._processes.count / self.rates.accumulate  # the processes' gradients are averaged, not added up
         self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
-    def _losses(self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor) -> Tensor:
-        """Loss of each image; all of the same shape."""
-        device, objective = self._model.device, self._objective
-        clean = torch.stack([image.latents for image in images])
-        sample = objective.mixed(clean, noise, levels).to(device)
-        conditioning = moved(self._family.join([image.conditioning for image in images]), device)
-        predicted = self._family.predict(self._model, sample, objective.timesteps(levels).to(device), conditioning)
+    def _losses(
+        self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor, wanted: Tensor | None = None
+    ) -> Tensor:
+        """Loss of each image; all of the same shape. `wanted`: what to predict, if not what was mixed."""
+        found = self._predict(images, noise, levels)
+        if wanted is None:
+            wanted = self._objective.target(torch.stack([image.latents for image in images]), noise, levels)
         masks = [image.mask for image in images if image.mask is not None]
         mask = torch.stack(masks) if masks else None
-        return objective.loss(predicted.cpu(), objective.target(clean, noise, levels), levels, mask)
+        return self._objective.loss(found.cpu(), wanted, levels, mask)
+
+    def _predict(self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor) -> Tensor:
+        return predicted(self._family, self._model, self._objective, images, noise, levels)
 
     def _optimizer_step(self) -> None:
         parameters, self.is_settled = self.adapter.parameters(), False
@@ -234,6 +248,20 @@ class Trainer:
         if self._average is not None:
             self._average.update(self.step)
         self.is_settled = True
+
+
+def predicted(
+    family: Family,
+    model: LoadedModel,
+    objective: Objective,
+    images: Sequence[TrainedImage],
+    noise: Tensor,
+    levels: Tensor,
+) -> Tensor:
+    """What the denoiser predicts for images of equal shape, mixed with noise `(n, c, h, w)` at levels `(n)`."""
+    sample = objective.mixed(torch.stack([image.latents for image in images]), noise, levels).to(model.device)
+    conditioning = moved(family.join([image.conditioning for image in images]), model.device)
+    return family.predict(model, sample, objective.timesteps(levels).to(model.device), conditioning)
 
 
 def _generator(seed: int, what: str, number: int) -> torch.Generator:

@@ -34,7 +34,10 @@ def build_trainer(
 ) -> Trainer:
     """Load the denoiser, and text encoders if captions are encoded in each step; `on_bytes`: done, and all."""
     family, settings = prepared.model.family, prepared.request.settings
-    _load_denoiser(prepared, levers, model, on_bytes, cancelled)
+    splits = settings.shard == "parameters"  # from RAM, by blocks: the whole may not fit on the device
+    place = replace(model, device=CPU) if splits else model
+    place = replace(place, home=CPU) if levers.stream_blocks else place  # quantized on the device, kept in RAM
+    load_denoiser(place, family.denoiser_component, on_bytes, cancelled)
     if trains_text(settings):
         encoders.load_text()
     adapter = build_adapter(model, family, prepared.request, prepared.values)
@@ -74,14 +77,8 @@ def _blocks(prepared: Prepared) -> list[str]:
     return [block.name for block in footprint.denoiser.blocks]
 
 
-def _load_denoiser(
-    prepared: Prepared,
-    levers: TrainingLevers,
-    model: LoadedModel,
-    on_bytes: Callable[[int, int], None],
-    cancelled: IsCancelled,
-) -> None:
-    name = prepared.model.family.denoiser_component
+def load_denoiser(model: LoadedModel, name: str, on_bytes: Callable[[int, int], None], cancelled: IsCancelled) -> None:
+    """Load the frozen denoiser; `on_bytes`: done, and all."""
     total, done = model.sources.components[name].bytes, 0
 
     def count(_: str, some: int) -> None:
@@ -89,10 +86,7 @@ def _load_denoiser(
         done += some
         on_bytes(min(done, total), total)
 
-    splits = prepared.request.settings.shard == "parameters"  # from RAM, by blocks: the whole may not fit on the device
-    place = replace(model, device=CPU) if splits else model
-    place = replace(place, home=CPU) if levers.stream_blocks else place  # quantized on the device, kept in RAM
-    load_components(place, [name], on_bytes=count, cancelled=cancelled)
+    load_components(model, [name], on_bytes=count, cancelled=cancelled)
     model.networks[name].requires_grad_(False)
 
 

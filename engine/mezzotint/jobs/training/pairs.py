@@ -32,9 +32,19 @@ class TeacherPairs:
     """Pair number n is made of prompt n, over and over, and of noise that depends on n alone."""
 
     def __init__(
-        self, folder: Path, family: Family, find: Find, ref: ModelRef, prompts: Sequence[str], *, side: int, count: int
+        self,
+        folder: Path,
+        family: Family,
+        find: Find,
+        ref: ModelRef,
+        prompts: Sequence[str],
+        *,
+        side: int,
+        count: int,
+        guided: bool = False,
     ) -> None:
-        self._folder, self._family, self._count = folder, family, count
+        """`guided`: what learns of the pairs is guided, too."""
+        self._folder, self._family, self._count, self._guided = folder, family, count, guided
         self.prompts = tuple(prompts)
         self._setup = _setup(find, ref, side)
         self._teacher: list[Conditioning] = []
@@ -74,10 +84,11 @@ class TeacherPairs:
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
         return [self.pair(int(each)) for each in torch.randint(self._count, (size,), generator=generator)]
 
-    def pair(self, number: int) -> TrainedImage:
-        """A pair as the trainer takes it."""
+    def pair(self, number: int, *, guided: bool | None = None) -> TrainedImage:
+        """A pair as the trainer takes it; `guided`: other than usual."""
         latents = self._latents[number]
-        conditioning = self._student[number % len(self._student)]
+        known = self._teacher if (self._guided if guided is None else guided) else self._student
+        conditioning = known[number % len(known)]
         return TrainedImage(latents=latents, conditioning=conditioning, noise=_noise(number, latents.shape))
 
     def _made(self, model: LoadedModel, numbers: Sequence[int], batch: int, cancelled: IsCancelled) -> Tensor:

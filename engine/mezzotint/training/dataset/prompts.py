@@ -12,7 +12,7 @@ from mezzotint.trouble import shown
 def read_prompts(path: Path, side: int) -> Dataset:
     """A square image for each line of a text file; raises StorageError without a file, UsageError if it is empty."""
     if not path.is_file():
-        raise StorageError(f"{shown(path)} is not a file: --distill takes a text file with a prompt on each line")
+        raise StorageError(f"{shown(path)} is not a file: expected a text file with a prompt on each line")
     prompts = list(dict.fromkeys(read_caption_file(path)))
     if not prompts:
         raise UsageError(f"{shown(path)} is empty: write a prompt on each line")

@@ -39,7 +39,7 @@ def test_what_cannot_be_distilled(train, request_of, prompts, flow, dataset, tmp
         train(request_of(tiny_sdxl_folder, dataset=prompts, **USUAL))
     with pytest.raises(UsageError, match="--distill trains LoRAs of denoisers"):
         train(request_of(flow, dataset=prompts, kind="dora", **USUAL))
-    with pytest.raises(StorageError, match="takes a text file with a prompt on each line"):
+    with pytest.raises(StorageError, match="expected a text file with a prompt on each line"):
         train(request_of(flow, dataset=str(dataset), **USUAL))
     (tmp_path / "prompts.txt").write_text("\n")
     with pytest.raises(UsageError, match="is empty: write a prompt on each line"):

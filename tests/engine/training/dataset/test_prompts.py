@@ -18,7 +18,7 @@ def test_each_prompt_once_as_a_square_image(tmp_path):
 
 
 def test_what_is_no_file_of_prompts(tmp_path):
-    with pytest.raises(StorageError, match="is not a file: --distill takes a text file"):
+    with pytest.raises(StorageError, match="is not a file: expected a text file"):
         read_prompts(tmp_path, 512)
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(UsageError, match="is empty: write a prompt on each line"):

@@ -1,0 +1,1 @@
+"""Smaller copies of models."""
