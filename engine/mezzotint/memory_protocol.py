@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from mezzotint.option_values import DeepShrink, TokenReduction
+
 Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
 GuidancePasses = Literal["batched", "sequential"]
@@ -25,6 +27,9 @@ class PlanRequest:
     ram_bytes: int | None = None
     card: str | None = None  # GPU name for known_card, whose speed is assumed; None: a typical GPU
     references: tuple[tuple[int, int], ...] = ()  # sizes of reference images, in pixels
+    tokens: TokenReduction | None = None
+    deep_shrink: DeepShrink | None = None
+    step_cache: float | None = None
 
 
 # ---- planned

@@ -35,7 +35,8 @@ class Option:
     # `model`: describes the denoiser, and is dropped when another replaces it.
     scope: Scope = "cascade"
     label: str = ""  # label in the window, with `help` as tooltip; empty: no derived control
-    unset: float | tuple[float, float] = 0.0  # shown by a control if neither user nor model sets a value
+    # shown by a control if neither user nor model sets a value; None: the option is off
+    unset: float | tuple[float, float] | None = 0.0
 
     @property
     def field(self) -> str:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 MAX_PATH = 4096  # characters
 
@@ -21,6 +21,15 @@ _YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0
 
 SIDES = ("left", "top", "right", "bottom")
 Margins = tuple[int, int, int, int]  # pixels, in the order of SIDES
+
+TokenMethod = Literal["todo", "merge"]
+TokenReduction: TypeAlias = tuple[TokenMethod, float]  # the part of the tokens that is removed, 0 to MAX_TOKEN_RATIO
+DeepShrink: TypeAlias = tuple[float, float]  # factor by which features shrink, and until which part of the schedule
+
+TOKEN_RATIOS: dict[TokenMethod, float] = {"todo": 0.75, "merge": 0.5}  # as published: every second row and column; half
+MAX_TOKEN_RATIO = 0.95
+MAX_SHRINK = 4.0
+SHRINK_UNTIL = 0.35
 
 
 class Value:
@@ -333,6 +342,63 @@ class Listed(Value):
     def to_arguments(self, value: tuple[Any, ...]) -> list[str]:
         """The words of all values."""
         return [word for one in value for word in self.each.to_arguments(one)]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenReductionValue(Value):
+    """A method of token reduction and the part of the tokens that it removes."""
+
+    metavar: str = "todo|merge[:RATIO]"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> TokenReduction:
+        """Method and ratio, by default as published."""
+        name, colon, ratio = value.partition(":") if isinstance(value, str) else ("", "", "")
+        part = to_float(ratio.strip() or math.nan) if colon else TOKEN_RATIOS.get(cast(TokenMethod, name.strip()))
+        if name.strip() not in get_args(TokenMethod) or part is None or not 0.0 <= part <= MAX_TOKEN_RATIO:
+            raise ValueError(
+                f"{shown(value)} is invalid; expected todo or merge, and optionally the part of the tokens to remove, "
+                f"0 to {MAX_TOKEN_RATIO}, such as todo:0.75"
+            )
+        return cast(TokenMethod, name.strip()), part
+
+    def to_setting(self, value: TokenReduction) -> str:
+        """METHOD:RATIO."""
+        return f"{value[0]}:{plain_number(value[1])}"
+
+    def to_arguments(self, value: TokenReduction) -> list[str]:
+        """METHOD:RATIO."""
+        return [self.to_setting(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class DeepShrinkValue(Value):
+    """A factor, and the part of the schedule until which features are shrunk."""
+
+    metavar: str = "FACTOR[:UNTIL]"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> DeepShrink:
+        """Factor and part of the schedule."""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        text = str(value) if is_number or isinstance(value, str) else ""
+        first, colon, last = text.partition(":")
+        factor = to_float(first.strip() or math.nan)
+        until = to_float(last.strip() or math.nan) if colon else SHRINK_UNTIL
+        if not (1.0 <= factor <= MAX_SHRINK and 0.0 <= until <= 1.0):
+            raise ValueError(
+                f"{shown(value)} is invalid; expected a factor from 1 to {MAX_SHRINK:g}, and optionally the part of "
+                f"the schedule until which it applies, 0 to 1, such as 2:{SHRINK_UNTIL}"
+            )
+        return factor, until
+
+    def to_setting(self, value: DeepShrink) -> str:
+        """FACTOR:UNTIL."""
+        return ":".join(map(plain_number, value))
+
+    def to_arguments(self, value: DeepShrink) -> list[str]:
+        """FACTOR:UNTIL."""
+        return [self.to_setting(value)]
 
 
 def shown(value: object) -> str:

@@ -8,7 +8,18 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from mezzotint.option import declared, option, translate
-from mezzotint.option_values import Integer, Interval, Number, Text, YesNo, one_of
+from mezzotint.option_values import (
+    DeepShrink,
+    DeepShrinkValue,
+    Integer,
+    Interval,
+    Number,
+    Text,
+    TokenReduction,
+    TokenReductionValue,
+    YesNo,
+    one_of,
+)
 
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
@@ -131,6 +142,50 @@ class Sampling:
         group="sampling",
         scope="model",
         help="override what the model's files say",
+    )
+    # ToDo, arXiv 2402.13573; ToMe, arXiv 2303.17604
+    tokens: TokenReduction | None = option(
+        None,
+        "tokens",
+        TokenReductionValue(),
+        group="performance",
+        help=translate(
+            "Options",
+            "token reduction: less attention at high resolutions; todo keeps a quarter of the keys and values, merge "
+            "joins the most similar half of the tokens; changes details",
+        ),
+        default="off",
+        label=translate("Options", "Token reduction"),
+        unset=None,
+    )
+    deep_shrink: DeepShrink | None = option(
+        None,
+        "deep-shrink",
+        DeepShrinkValue(),
+        group="performance",
+        scope="stage",
+        help=translate(
+            "Options",
+            "deep shrink: divide the size inside the U-Net during the first third of the schedule; faster, and "
+            "without repeated subjects in images larger than the model was trained for",
+        ),
+        default="off",
+        label=translate("Options", "Deep shrink"),
+        unset=None,
+    )
+    # First-block cache; cf. TeaCache, arXiv 2411.19108
+    step_cache: float | None = option(
+        None,
+        "step-cache",
+        Number(0, 1, 0.1, metavar="THRESHOLD"),
+        group="performance",
+        help=translate(
+            "Options",
+            "step cache: reuse the last step's result of a transformer's blocks while its first block changes less "
+            "than this, such as 0.1; pays from about 20 steps",
+        ),
+        default="0: off",
+        label=translate("Options", "Step cache"),
     )
 
 

@@ -1522,6 +1522,10 @@
         <translation>Ausgangsbild</translation>
     </message>
     <message>
+        <source>Less computing, at some loss of fidelity</source>
+        <translation>Weniger Rechenaufwand bei etwas geringerer Bildtreue</translation>
+    </message>
+    <message>
         <source>LoRA</source>
         <translation>LoRA</translation>
     </message>
@@ -1564,6 +1568,10 @@
     <message>
         <source>Small files that add a style or a subject</source>
         <translation>Kleine Dateien, die einen Stil oder ein Motiv hinzufügen</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>Geschwindigkeit</translation>
     </message>
     <message>
         <source>Steps, CFG scale, sampler and schedule</source>
@@ -1616,6 +1624,29 @@
     <message>
         <source>{value}-pixel tiles</source>
         <translation>Kacheln von {value} Pixeln</translation>
+    </message>
+</context>
+<context>
+    <name>CreateSpeed</name>
+    <message>
+        <source>Change below {share} %</source>
+        <translation>Änderung unter {share} %</translation>
+    </message>
+    <message>
+        <source>Fewer keys and values (ToDo)</source>
+        <translation>Weniger Keys und Values (ToDo)</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Aus</translation>
+    </message>
+    <message>
+        <source>Sides divided by {factor}</source>
+        <translation>Seiten geteilt durch {factor}</translation>
+    </message>
+    <message>
+        <source>Similar tokens merged (ToMe)</source>
+        <translation>Ähnliche Token zusammengefasst (ToMe)</translation>
     </message>
 </context>
 <context>
@@ -4168,6 +4199,10 @@ und {n} weitere</translation>
         <translation>Clip-Skip</translation>
     </message>
     <message>
+        <source>Deep shrink</source>
+        <translation>Deep Shrink</translation>
+    </message>
+    <message>
         <source>Sampler</source>
         <translation>Sampler</translation>
     </message>
@@ -4176,8 +4211,20 @@ und {n} weitere</translation>
         <translation>Schedule</translation>
     </message>
     <message>
+        <source>Step cache</source>
+        <translation>Schritt-Cache</translation>
+    </message>
+    <message>
         <source>Steps</source>
         <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Token reduction</source>
+        <translation>Token-Reduktion</translation>
+    </message>
+    <message>
+        <source>deep shrink: divide the size inside the U-Net during the first third of the schedule; faster, and without repeated subjects in images larger than the model was trained for</source>
+        <translation>Deep Shrink: im ersten Drittel des Schedules rechnet das U-Net innen mit geteilter Größe; schneller und ohne wiederholte Motive in Bildern, die größer sind als die beim Training</translation>
     </message>
     <message>
         <source>how the noise levels of the steps are spaced</source>
@@ -4188,8 +4235,16 @@ und {n} weitere</translation>
         <translation>mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
     </message>
     <message>
+        <source>step cache: reuse the last step&apos;s result of a transformer&apos;s blocks while its first block changes less than this, such as 0.1; pays from about 20 steps</source>
+        <translation>Schritt-Cache: das Ergebnis der Transformer-Blöcke aus dem letzten Schritt wiederverwenden, solange sich ihr erster Block um weniger als diesen Wert ändert, etwa 0.1; lohnt sich ab etwa 20 Schritten</translation>
+    </message>
+    <message>
         <source>the sampling method</source>
         <translation>das Sampling-Verfahren</translation>
+    </message>
+    <message>
+        <source>token reduction: less attention at high resolutions; todo keeps a quarter of the keys and values, merge joins the most similar half of the tokens; changes details</source>
+        <translation>Token-Reduktion: weniger Attention bei hohen Auflösungen; todo behält ein Viertel der Keys und Values, merge fasst die ähnlichste Hälfte der Token zusammen; verändert Details</translation>
     </message>
     <message>
         <source>use the text encoder&apos;s output this many layers earlier</source>

@@ -108,13 +108,13 @@ _PROCESSORS = {  # keyed by the name of diffusers' processor class: importing Sa
 
 
 @contextmanager
-def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
+def attending(session: AttentionSession, networks: Iterable[object], *, always: bool = False) -> Iterator[None]:
     """Use the session's attention in these networks inside the context; restores their processors afterwards.
 
-    With `sdpa` nothing is replaced: diffusers' own processors give exactly the same images. Offloaded weights do not
-    tell where a layer computes, so each call decides by the device of its queries.
+    With `sdpa` nothing is replaced unless `always`: diffusers' own processors give exactly the same images. Offloaded
+    weights do not tell where a layer computes, so each call decides by the device of its queries.
     """
-    networks = [] if session.used == "sdpa" else list(networks)
+    networks = [] if session.used == "sdpa" and not always else list(networks)
     layers = [layer for network in networks for layer in _layers(network)]
     before = [layer.processor for layer in layers]
     for layer in layers:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,8 @@ from mezzotint.dispatch.library import Unsupported
 from mezzotint.protocol import Attention, KernelFallback
 
 T = TypeVar("T")
+Attend: TypeAlias = Callable[[Tensor, Tensor, Tensor, Masks, float | None], Tensor]
+Reduction: TypeAlias = Callable[[Attend, Tensor, Tensor, Tensor, Masks, float | None], Tensor]
 _FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
 
 
@@ -33,6 +35,7 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         self, *, asked: Attention, chosen: Implementation, kernels: CompiledAttention | None, tell: Tell
     ) -> None:
         self.asked = asked
+        self.reduction: Reduction | None = None  # of the tokens of the layer that is running
         super().__init__(
             name=chosen,
             plain="reference" if chosen == "reference" else "sdpa",
@@ -64,6 +67,13 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         """
         if table is not None and masks is not NO_MASKS:
             raise ValueError("attention takes masks or a block table; let the table hide keys")
+        if self.reduction is not None and table is None:
+            return self.reduction(self._attend, q, k, v, masks, scale)
+        return self._attend(q, k, v, masks, scale, table)
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, table: BlockTable | None = None
+    ) -> Tensor:
         if torch.compiler.is_compiling() and table is None:
             return attention(q, k, v, masks, scale, implementation=self.used)
         made = self.run(q, k, v, masks, scale, table)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from mezzotint.cli.argument_types import card_memory, integer, memory_size, size
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
+from mezzotint.cli.generate_options import add_option
 from mezzotint.cli.plan_report import report, training_report
 from mezzotint.errors import OutOfMemory
 from mezzotint.protocol import MemoryPolicy, PlanRequest, Quantization
@@ -66,6 +67,8 @@ def add(commands: "Commands") -> None:
         help="plan for a typical card with that much VRAM, such as 6GB, or for a card by name, such as 'RTX 4090'",
     )
     parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for that much RAM, such as 16GB")
+    for name in ("tokens", "deep-shrink", "step-cache"):
+        add_option(parser, name)
     add_json(parser)
     add_models_folder(parser)
 
@@ -87,6 +90,9 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         ram_bytes=arguments.ram,
         card=arguments.vram[1],
         references=tuple(arguments.reference),
+        tokens=arguments.tokens,
+        deep_shrink=arguments.deep_shrink,
+        step_cache=arguments.step_cache,
     )
     plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.message)
     if arguments.json:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
+from mezzotint.acceleration.speedups import NO_SPEEDUPS, Speedups
 from mezzotint.acceleration.text_cache import cached_text
 from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
@@ -59,6 +60,7 @@ def denoise(
     cache_text: bool = True,
     latent_mask: LatentMask | None = None,
     on_retry: Callable[[], None] = lambda: None,
+    speedups: Speedups = NO_SPEEDUPS,
 ) -> Denoised:
     """Denoise latents `(n, c, h, w)`; raises Cancelled within one step, MezzotintError if values overflow.
 
@@ -66,7 +68,7 @@ def denoise(
     `retry(make, reset)` returns the result of `make`, called again if need be: a repeated step gives the same result.
     `on_retry` is called before each retry, to clear state kept from step to step.
     After each step `latent_mask` restores the parts to be preserved, so the network always sees them at the
-    right noise level.
+    right noise level. `speedups` are told of each step as it begins.
     """
     run: Retry = retry or _once
     last = len(schedule.timesteps) - 1
@@ -74,7 +76,8 @@ def denoise(
     network = model.networks[family.denoiser_component]
     with cached_text(network) if cache_text else nullcontext():  # the cache checks memory, not values
         start, begun = SamplerState(schedule.scheduler, generators), latents
-        conditionings = _of_steps(conditioning, schedule)
+        done = _done(schedule)
+        conditionings = _of_steps(conditioning, done)
 
         def run_steps() -> tuple[torch.Tensor, torch.Tensor | None]:
             start.restore()
@@ -85,7 +88,8 @@ def denoise(
                     raise Cancelled(f"stopped after {index} of {last + 1} steps")
                 wanted = estimates or (unfinished and index == last)
                 arguments = (family, model, schedule, conditionings[index], latents, generators, index)
-                step = partial(_step, *arguments, estimates=wanted, latent_mask=latent_mask)
+                begin = partial(speedups.begin_step, index, done[index], conditionings[index])
+                step = partial(_begun, begin, partial(_step, *arguments, estimates=wanted, latent_mask=latent_mask))
                 state = SamplerState(schedule.scheduler, generators)
 
                 def rewind(state: SamplerState = state) -> None:
@@ -104,13 +108,22 @@ def denoise(
     return Denoised(latents=latents, clean=estimate if unfinished and estimate is not None else latents)
 
 
-def _of_steps(conditioning: Conditioning, schedule: StageSchedule) -> list[Conditioning]:
+def _done(schedule: StageSchedule) -> list[float]:
+    """The part of the whole schedule that is done when each step begins."""
+    return [1 - timestep / schedule.scheduler.config.num_train_timesteps for timestep in schedule.timesteps.tolist()]
+
+
+def _begun(begin: Callable[[], None], make: Callable[[], T]) -> T:
+    begin()
+    return make()
+
+
+def _of_steps(conditioning: Conditioning, done: list[float]) -> list[Conditioning]:
     """The conditioning of each step: conditional only outside the CFG interval (arXiv 2404.07724)."""
-    timesteps, interval = schedule.timesteps.tolist(), conditioning.sampling.cfg_interval
+    interval = conditioning.sampling.cfg_interval
     if interval is None or not conditioning.guided:
-        return [conditioning] * len(timesteps)
+        return [conditioning] * len(done)
     plain = half_of(conditioning, 1)
-    done = (1 - timestep / schedule.scheduler.config.num_train_timesteps for timestep in timesteps)
     return [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
 
 

@@ -43,6 +43,7 @@ from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
+from mezzotint.stages.speedups import is_sped_up
 
 if TYPE_CHECKING:
     import torch
@@ -198,6 +199,7 @@ class Job:
         """Seconds per step, or nothing if the run deviated from what plans assume."""
         pipeline = work.pipeline
         odd = self._request.compile or work.job.fast or pipeline.placement.recoveries or pipeline.uses_loras
+        odd = odd or any(is_sped_up(stage.sampling) for stage in pipeline.stages)
         return {} if odd or self._request.attention != "auto" else self._clock.steps
 
     def _job_record(self, job: ResolvedJob, attention: Attention, inputs: InputImages) -> JobRecord:

@@ -20,6 +20,7 @@ from mezzotint.memory.machine.step_times import learned_steps
 from mezzotint.memory.planning.batching import largest_batch
 from mezzotint.memory.planning.phases import network_uses
 from mezzotint.memory.planning.problem import Problem
+from mezzotint.memory.planning.savings import Savings
 from mezzotint.memory.planning.task import DType, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
@@ -188,6 +189,11 @@ def _task(
             steps=count,
             guided=guided,
             references=stage.references,
+            savings=Savings(
+                tokens=stage.sampling.tokens,
+                deep_shrink=stage.sampling.deep_shrink,
+                step_cache=stage.sampling.step_cache,
+            ),
         )
         stages.append(task)
     return Task(

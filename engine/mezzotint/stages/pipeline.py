@@ -11,6 +11,7 @@ from PIL import Image
 
 from mezzotint.acceleration.captured_steps import CapturedSteps
 from mezzotint.acceleration.compiled_blocks import CompiledBlocks
+from mezzotint.acceleration.speedups import Speedups, speeding_up, why_not_captured
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
@@ -96,6 +97,7 @@ class Pipeline:
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
         self._schedules: list[StageSchedule] = []  # of the current batch
+        self._session: AttentionSession | None = None
         self._first_stage: torch.Tensor | None = None  # its final clean latents, if they are to be shown
 
     @property
@@ -151,11 +153,13 @@ class Pipeline:
     def attending(self, session: AttentionSession) -> Iterator[None]:
         """Context manager: use the session for attention in all networks."""
         with attending(session, self.networks()):
+            self._session = session
             for model in self._models:
                 model.attention = None if session.used == "sdpa" else session
             try:
                 yield
             finally:
+                self._session = None
                 for model in self._models:
                     model.attention = None
 
@@ -313,12 +317,13 @@ class Pipeline:
         name = f"stage {stage + 1}"
         phase = self._placement.phase(name, model, [family.denoiser_component])
         network = model.networks[family.denoiser_component]
-        captured = self._capturing(model, family.denoiser_component)
+        captured = self._capturing(model, stage)
         start = StageStart.together(starts)
         conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
-        with phase as working, self._accumulation(), self._compiled(network), captured:
+        sped_up = self._sped_up(stage, network, start.latents)
+        with phase as working, self._accumulation(), self._compiled(network), captured, sped_up as speedups:
             working.guided = conditioning.guided
             working.batch_size = len(images)
             return denoise(
@@ -335,21 +340,35 @@ class Pipeline:
                 cache_text=self._compiler is None,
                 latent_mask=start.latent_mask if start.masked_image is None else None,
                 on_retry=(lambda: None) if self.captures is None else self.captures.forget,
+                speedups=speedups,
             )
 
     def _accumulation(self) -> AbstractContextManager[None]:
         found = gpu(self._models[0].device.type) if self._fast else None
         return nullcontext() if found is None else found.accumulating_in_float16()
 
-    def _capturing(self, model: LoadedModel, component: str) -> AbstractContextManager[None]:
-        """Context manager: capture the network's steps as CUDA graphs, if requested and possible."""
+    def _sped_up(self, stage: int, network: Network, latents: torch.Tensor) -> AbstractContextManager[Speedups]:
+        """Context manager: use the stage's options that trade fidelity for speed."""
+        setup = self._setup.stages[stage]
+        patch = setup.family.multiple(setup.sources) // setup.sources.vae_factor
+        rows, columns = (side // patch for side in latents.shape[-2:])
+        if self._session is None:
+            raise RuntimeError("denoising outside of `attending`")
+        return speeding_up(network, self._session, setup.sampling, (rows, columns))
+
+    def _capturing(self, model: LoadedModel, stage: int) -> AbstractContextManager[None]:
+        """Context manager: capture a stage's steps as CUDA graphs, if requested and possible."""
         if self.captures is None:
             return nullcontext()
+        component = self._setup.stages[stage].family.denoiser_component
+        why_not = why_not_captured(self._setup.stages[stage].sampling)
         network = model.networks[component]
 
         def refusal() -> str:
             if self._compiler is not None:
                 return "blocks are compiled"
+            if why_not:
+                return why_not
             if has_nf4:
                 return "products of bitsandbytes are not captured"
             streamed = self._placement.streamed_blocks(model, component)

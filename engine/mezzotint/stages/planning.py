@@ -23,6 +23,7 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
     """
     from mezzotint.memory.machine.probe import usual_dtype
     from mezzotint.memory.planning.planner import plan
+    from mezzotint.memory.planning.savings import Savings
     from mezzotint.memory.planning.task import task_of
 
     machine, calibration = _machine(request, notify)
@@ -36,6 +37,7 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
         text_quantization=request.text_quantization,
         dtype=usual_dtype(machine),
         references=_shown(footprints, request.references),
+        savings=Savings(tokens=request.tokens, deep_shrink=request.deep_shrink, step_cache=request.step_cache),
     )
     return plan(task, machine, calibration, request.memory)
 

@@ -30,6 +30,7 @@ from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
 from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
+from mezzotint.stages.speedups import check_speedups
 
 Find = Callable[[ModelRef], FoundModel]
 
@@ -194,7 +195,9 @@ def _set_up_stage(
             f"{found.info.id} is of the family {family.name}, which does not support embeddings; leave them out"
         )
     width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, given)
-    check_size(width, height, family.multiple(sources))
+    multiple = family.multiple(sources)
+    check_size(width, height, multiple)
+    check_speedups(sampling, sources, found.info.id, (height // multiple, width // multiple))
     continues = before is not None and transition is not None and transition.strength is None
     steps = before.sampling.steps if continues and before else detected.defaults.steps
     flow = family.flow_steps(sources, width, height, steps if sampling.steps is None else sampling.steps)

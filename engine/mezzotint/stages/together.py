@@ -34,8 +34,9 @@ def same_batch(a: GenerateRequest, b: GenerateRequest) -> bool:
 
 
 def _is_alone(request: GenerateRequest) -> bool:
-    """Whether the request reports intermediate images, or compiles blocks, which it does for the shapes of one."""
-    return request.previews or request.output.preview_folder is not None or request.compile
+    """Whether the request reports intermediate images, compiles for the shapes of one, or decides by the image."""
+    caches = any(stage.sampling.step_cache for stage in request.cascade.stages)
+    return request.previews or request.output.preview_folder is not None or request.compile or caches
 
 
 def _without_words(request: GenerateRequest) -> Cascade:

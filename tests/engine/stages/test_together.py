@@ -76,6 +76,11 @@ def test_what_is_made_alone(field):
     assert batch_key(other) is None and not same_batch(other, other)
 
 
+def test_a_step_cache_decides_for_each_image_alone():
+    other = replace(PLAIN, cascade=Cascade(stages=(Stage(sampling=Sampling(step_cache=0.1)),)))
+    assert batch_key(other) is None
+
+
 @pytest.mark.parametrize("image", [MASK, REFERENCE])
 def test_images_of_any_role_may_differ_and_their_roles_may_not(image):
     one = replace(PLAIN, images=(*PLAIN.images, image))

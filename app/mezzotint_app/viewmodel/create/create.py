@@ -377,6 +377,9 @@ class CreateModel(QObject):
             vram_bytes=window.vram_limit_bytes,
             ram_bytes=window.ram_limit_bytes,
             references=self.references.sizes() if info.references else (),
+            tokens=settings.tokens,
+            deep_shrink=settings.deep_shrink,
+            step_cache=settings.step_cache,
         )
 
     def _last_seed(self) -> int | None:

@@ -18,7 +18,7 @@ from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.interval_spin import IntervalSpin
 from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
 
-OPTIONS = {name: one for name, one in declared(Sampling).items() if one.label}
+OPTIONS = {name: one for name, one in declared(Sampling).items() if one.label and one.group == "sampling"}
 
 
 class CreateSampling(QWidget):

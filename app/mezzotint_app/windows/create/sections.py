@@ -19,6 +19,7 @@ from mezzotint_app.windows.create.image_input_panel import ImageInputPanel
 from mezzotint_app.windows.create.memory import CreateMemory
 from mezzotint_app.windows.create.references_panel import ReferencesPanel
 from mezzotint_app.windows.create.sampling import CreateSampling
+from mezzotint_app.windows.create.speed import CreateSpeed
 
 _OF_FIELD = {
     "image": "image",
@@ -31,6 +32,7 @@ _OF_FIELD = {
     "second_upscaler": "cascade",
     "steps": "sampling",
     "clip_skip": "sampling",
+    "step_cache": "speed",
 }
 
 
@@ -57,6 +59,7 @@ class CreateSections(QWidget):
         )
         self.embeddings.edited.connect(lambda paths: model.chosen.change(embeddings=paths))
         self.memory = CreateMemory(model)
+        self.speed = CreateSpeed(model)
         self._adapters = self._build_adapters()
         self._sections = {
             "image": CollapsibleSection(
@@ -75,6 +78,9 @@ class CreateSections(QWidget):
                 self.tr("LoRA"), self.tr("Small files that add a style or a subject"), self._adapters
             ),
             "memory": CollapsibleSection(self.tr("Memory"), self.tr("Weight precision and memory use"), self.memory),
+            "speed": CollapsibleSection(
+                self.tr("Speed"), self.tr("Less computing, at some loss of fidelity"), self.speed
+            ),
         }
         self._kept = plain_label(role="muted", wrap=True)
         self._forget = icon_button("undo", self.tr("Reset to model default"))
@@ -85,7 +91,7 @@ class CreateSections(QWidget):
     def fields(self) -> dict[str, Field]:
         """The fields by the names used in problems."""
         own = self._adapter_fields | {"references": self._references_field}
-        return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | own
+        return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | self.speed.fields() | own
 
     def sections(self) -> dict[str, CollapsibleSection]:
         """The sections by name."""
@@ -107,6 +113,7 @@ class CreateSections(QWidget):
         settings, info = model.chosen.settings(), model.chosen.info()
         self.sampling.show_model()
         self.memory.show_model()
+        self.speed.show_model()
         refiners = [Choice(value=one.id, name=one.id) for one in model.models.refiners_for(info)]
         self.cascade.show_settings(settings, refiners)
         self.loras.show_loras(settings.loras)
@@ -188,6 +195,7 @@ class CreateSections(QWidget):
             "cascade": ", ".join(stages),
             "lora": self.tr("{count} in use").format(count=used) if used else "",
             "memory": self.memory.summary(),
+            "speed": self.speed.summary(),
         }
 
 

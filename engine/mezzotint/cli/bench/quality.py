@@ -1,4 +1,4 @@
-"""`mezzotint bench quality`: measure the quality loss and the memory savings of each quantization scheme."""
+"""`mezzotint bench quality`: measure what quantization schemes and speed options lose and save."""
 
 import argparse
 import contextlib
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mezzotint.batch.job.settings import request_of
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.argument_types import integer
+from mezzotint.cli.bench.speed_variants import NAMES, refusal, values_of, variants
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
@@ -37,8 +38,9 @@ EXAMPLES = """\
   mezzotint bench quality
   mezzotint bench quality -m starter-dit --prompts 400 --plot loss.png
   mezzotint bench quality -m sdxl-base --layers --schemes int4,int4-lowrank
+  mezzotint bench quality -m starter-dit --speed tokens=todo,tokens=merge:0.3,step-cache=0.1
 
-psnr: decibels between each image and the unquantized one of the same prompt and seed; the mean, and the worst.
+psnr: decibels between each image and the plain model's of the same prompt and seed; the mean, and the worst.
 features: how far it moves in the judge's features, as a share of their length.
 accuracy: how much more, or less, often the judge sees what the prompt asked for; the paired 95 % interval, in points.
 weights: size of the denoiser, with unquantized weights in 16 bits.
@@ -51,7 +53,7 @@ seconds: compute time of one image.
 class SchemeQuality:
     """The results of one scheme of one model."""
 
-    fidelity: "Fidelity | None"  # None for the unquantized model
+    fidelity: "Fidelity | None"  # None for the plain model
     score: "Score"
     weight_bytes: int
     peak_bytes: int | None  # VRAM; on a CPU, RAM of a separate process; None if that ended early
@@ -59,15 +61,20 @@ class SchemeQuality:
 
 def add(commands: "Commands") -> None:
     """Add the command and its options."""
-    summary = "Compare each scheme of quantization with the unquantized model, prompt by prompt."
+    summary = "Compare quantization schemes or speed options with the plain model, prompt by prompt."
     parser = add_command(commands, "quality", summary, run, EXAMPLES)
     parser.add_argument(
         "-m", "--model", dest="models", metavar="MODEL", action="append", default=[],
         help="an id of `mezzotint models list`, or a path (may be repeated; default: every bundled model)",
     )  # fmt: skip
     parser.add_argument(
-        "--schemes", metavar="LIST", type=_schemes, default=SCHEMES, help="comma-separated schemes (default: all)"
+        "--schemes", metavar="LIST", type=_schemes, help="comma-separated schemes (default: all, or none with --speed)"
     )
+    parser.add_argument(
+        "--speed", metavar="LIST", type=variants, default=(),
+        help=f"comma-separated NAME=VALUE of {', '.join(NAMES)}, each compared with neither of them; those that a "
+        "model cannot have are left out",
+    )  # fmt: skip
     parser.add_argument(
         "--prompts", metavar="N", type=integer(2, 100_000, PROMPTS), default=PROMPTS,
         help=f"images of each model and scheme (default: {PROMPTS})",
@@ -98,14 +105,15 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         raise UsageError(f"--plot {plain(arguments.plot, 200)}: expected a name that ends in .png")
     catalog = context.make_catalog(arguments.models_folder)
     models = _models(arguments.models, catalog)
+    schemes = arguments.schemes if arguments.schemes is not None else (() if arguments.speed else SCHEMES)
     if arguments.layers:
-        return _run_layers(arguments, context, catalog, models)
+        return _run_layers(arguments, context, catalog, models, schemes)
     from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
 
     judge = load_judge(arguments.judge or bundled_judge())
     with contextlib.closing(context.make_engine(catalog)) as engine:
         bench = _Bench(engine, catalog, context, options_of(arguments), judge, arguments.models_folder)
-        found = {model: bench.measure(model, arguments.schemes, arguments.prompts) for model in models}
+        found = {model: bench.measure(model, (*schemes, *arguments.speed), arguments.prompts) for model in models}
     if arguments.plot is not None:
         _draw(found, arguments.plot)
     if arguments.json:
@@ -126,7 +134,7 @@ def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
 
 
 class _Bench:
-    """Generates the same images in each precision with one engine."""
+    """Generates the same images by each scheme or speed option, called variants here, with one engine."""
 
     def __init__(
         self,
@@ -140,8 +148,9 @@ class _Bench:
         self._engine, self._catalog, self._context, self._options = engine, catalog, context, options
         self._judge, self._folders = judge, folders
 
-    def measure(self, model: str, schemes: Sequence[Quantization], count: int) -> dict[str, SchemeQuality]:
-        """Measure the unquantized model and each scheme."""
+    def measure(self, model: str, schemes: Sequence[str], count: int) -> dict[str, SchemeQuality]:
+        """Measure the plain model and each variant that it can have."""
+        schemes = [scheme for scheme in schemes if self._is_possible(model, scheme)]
         self._engine.close()  # its networks would take memory beside those of the measured processes
         peaks = self._peaks(model, ("none", *schemes))
         exact, whole = self._images(model, "none", count, None)
@@ -152,7 +161,14 @@ class _Bench:
             scheme: replace(found, peak_bytes=peaks.get(scheme, found.peak_bytes)) for scheme, found in measured.items()
         }
 
-    def _peaks(self, model: str, schemes: Sequence[Quantization]) -> dict[str, int | None]:
+    def _is_possible(self, model: str, variant: str) -> bool:
+        more = values_of(variant) if "=" in variant else {}
+        why = refusal(self._catalog.find(ModelRef(id=model)), self._options.replace(**more))
+        if why:
+            self._context.terminal.message(f"{plain(model, 100)}, {variant}: left out: {plain(why, 300)}")
+        return not why
+
+    def _peaks(self, model: str, schemes: Sequence[str]) -> dict[str, int | None]:
         """Return the peak RAM of each scheme on a CPU; empty on a GPU."""
         from mezzotint import machine
         from mezzotint.benchmarks.postcards.scoring import eval_cases
@@ -171,13 +187,14 @@ class _Bench:
                 )
         return peaks
 
-    def _options_for(self, model: str, scheme: Quantization, case: "EvalCase", folder: str) -> Options:
+    def _options_for(self, model: str, scheme: str, case: "EvalCase", folder: str) -> Options:
         output = f"{folder}/[seed].png"
-        options = self._options.replace(model=model, quant=scheme, output=output)
+        how = {"quant": "none", **values_of(scheme)} if "=" in scheme else {"quant": scheme}
+        options = self._options.replace(model=model, output=output, **how)
         return options.replace(prompt=case.prompt, seed=case.number)
 
     def _images(
-        self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"
+        self, model: str, scheme: str, count: int, exact: "Sequence[Image] | None"
     ) -> "tuple[list[Image], SchemeQuality]":
         from mezzotint.benchmarks.postcards.fidelity import Comparison
         from mezzotint.benchmarks.postcards.scoring import Scorer, eval_cases
@@ -212,7 +229,7 @@ class _Bench:
         return images, quality
 
 
-def _weight_bytes(catalog: "Catalog", model: str, scheme: Quantization) -> int:
+def _weight_bytes(catalog: "Catalog", model: str, scheme: str) -> int:
     from mezzotint.families.known import family_of
     from mezzotint.families.loading.network_bytes import network_bytes
     from mezzotint.quantization.policy import Choice
@@ -220,7 +237,7 @@ def _weight_bytes(catalog: "Catalog", model: str, scheme: Quantization) -> int:
     found = catalog.find(ModelRef(id=model))
     family = family_of(found.detected.family)
     source = family.sources(found.checkpoint, found.detected).components[family.denoiser_component]
-    return network_bytes(source, None if scheme in {"none", "auto"} else Choice(scheme=scheme))  # type: ignore[arg-type]
+    return network_bytes(source, Choice(scheme=scheme) if scheme in SCHEMES else None)  # type: ignore[arg-type]
 
 
 def _table(model: str, schemes: Mapping[str, SchemeQuality]) -> str:
@@ -262,9 +279,11 @@ def _draw(found: Mapping[str, Mapping[str, SchemeQuality]], path: Path) -> None:
     draw_scatter(chart, path)
 
 
-def _run_layers(arguments: argparse.Namespace, context: Context, catalog: "Catalog", models: Sequence[str]) -> int:
+def _run_layers(
+    arguments: argparse.Namespace, context: Context, catalog: "Catalog", models: Sequence[str], asked: Sequence[str]
+) -> int:
     """Print the quantization error of each layer's weight; works for any model."""
-    found = {model: {scheme: _layers(catalog, model, scheme, context) for scheme in arguments.schemes}
+    found = {model: {scheme: _layers(catalog, model, scheme, context) for scheme in asked}
              for model in models}  # fmt: skip
     if arguments.json:
         context.terminal.json({"models": found})
@@ -278,7 +297,7 @@ def _run_layers(arguments: argparse.Namespace, context: Context, catalog: "Catal
     return 0
 
 
-def _layers(catalog: "Catalog", model: str, scheme: Quantization, context: Context) -> "tuple[LayerReport, ...]":
+def _layers(catalog: "Catalog", model: str, scheme: str, context: Context) -> "tuple[LayerReport, ...]":
     from mezzotint.conversion.model import layer_errors
     from mezzotint.families.known import family_of
     from mezzotint.quantization.policy import Choice

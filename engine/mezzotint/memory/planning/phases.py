@@ -93,21 +93,21 @@ def _decoders(model: ModelFootprint) -> Iterator[ComponentFootprint]:
 
 
 def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: int) -> Work:
-    work, positions, batch = stage.model.denoiser.work, _seen_positions(stage), stage.batch
+    work, positions, batch = stage.model.denoiser.work, seen_positions(stage), stage.batch
     steps = stage.steps * -(-task.count // batch)
     if not stage.guided:
-        return Work(phase, steps, work.at(positions, batch))
+        return Work(phase, steps, stage.savings.operations(work, positions, batch))
     factor = 1.0 if guidance == stage.model.halves[0] else _OTHERWISE
     if guidance == "batched":
-        return Work(phase, steps, work.at(positions, 2 * batch) * factor)
-    return Work(phase, 2 * steps, work.at(positions, batch) * factor)
+        return Work(phase, steps, stage.savings.operations(work, positions, 2 * batch) * factor)
+    return Work(phase, 2 * steps, stage.savings.operations(work, positions, batch) * factor)
 
 
 def _positions(stage: StageTask) -> float:
     return stage.width * stage.height / stage.model.vae_factor**2
 
 
-def _seen_positions(stage: StageTask) -> float:
+def seen_positions(stage: StageTask) -> float:
     """Latent pixels of the image and of all reference images, whose tokens the denoiser sees as well."""
     shown = sum(width * height for width, height in stage.references)
     return _positions(stage) + shown / stage.model.vae_factor**2
@@ -162,8 +162,10 @@ def _encoding(task: Task, stage: StageTask, calibration: Calibration) -> int:
 
 def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibration: Calibration) -> int:
     halves, part = 2 if stage.guided and guidance == "batched" else 1, stage.model.denoiser
-    live = _live(task, stage, part, _seen_positions(stage), halves * stage.batch, calibration)
-    return live + _kept_text(task, stage, part)
+    live = _live(task, stage, part, seen_positions(stage), halves * stage.batch, calibration)
+    rows = (2 if stage.guided else 1) * stage.batch
+    kept = stage.savings.kept_bytes(_live(task, stage, part, seen_positions(stage), rows, calibration))
+    return live + kept + _kept_text(task, stage, part)
 
 
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:

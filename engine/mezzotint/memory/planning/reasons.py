@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from mezzotint.checkpoints.plain_text import size, size_at_least
 from mezzotint.memory.planning.costs import total_bytes
+from mezzotint.memory.planning.phases import seen_positions
 from mezzotint.memory.planning.problem import Precision, Problem
 from mezzotint.memory.planning.search import Solution
 from mezzotint.protocol import Plan
@@ -15,7 +16,7 @@ _CLOSE = 0.005  # fraction of the time below which plans count as equally fast
 def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fits: bool) -> tuple[str, ...]:
     """Explain the plan, or what is missing if it does not fit."""
     if plan.fits:
-        told = [_sentence(problem, solution, plan), *_details(problem, solution, plan)]
+        told = [_sentence(problem, solution, plan), *_details(problem, solution, plan), *_savings(problem)]
     else:
         told = list(_refusal(problem, plan, capacity_fits=capacity_fits))
     return (*told, *_certainty(problem, solution), *problem.machine.notes)
@@ -75,6 +76,13 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
         quantizing = {plan.quantization, plan.text_quantization} != {"none"}
         more = ", plus quantizing what is not stored quantized" if quantizing else ""
         yield f"loading takes about {plan.seconds_loading:.0f} s{more}; nothing if the models are already loaded"
+
+
+def _savings(problem: Problem) -> Iterator[str]:
+    """Say what options that trade fidelity for speed save, once for stages alike."""
+    stages = problem.task.stages
+    told = (each for s in stages for each in s.savings.reasons(s.model.denoiser.work, seen_positions(s)))
+    yield from dict.fromkeys(told)
 
 
 def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:

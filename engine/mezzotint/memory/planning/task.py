@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mezzotint.memory.footprints.footprint import ModelFootprint
+from mezzotint.memory.planning.savings import NO_SAVINGS, Savings
 from mezzotint.protocol import Quantization
 
 DType: TypeAlias = Literal["float32", "bfloat16", "float16"]
@@ -23,6 +24,7 @@ class StageTask:
     guided: bool  # with a second pass for the negative prompt
     batch: int = 1  # images denoised together
     references: tuple[tuple[int, int], ...] = ()  # sizes of reference images as passed to the denoiser, in pixels
+    savings: Savings = NO_SAVINGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ def task_of(
     text_quantization: Quantization = "auto",
     dtype: DType = "bfloat16",
     references: Sequence[Sequence[tuple[int, int]]] = (),
+    savings: Savings = NO_SAVINGS,
 ) -> Task:
     """Return a task that runs models in sequence at one size: the first runs four fifths of the steps, the rest share.
 
@@ -66,6 +69,7 @@ def task_of(
                 steps=share,
                 guided=model.guided,
                 references=tuple(shown),
+                savings=savings,
             )
             for model, share, shown in zip(models, shares, references or [()] * len(models), strict=True)
         ),

@@ -88,3 +88,10 @@ def test_an_unknown_model_has_all_controls(kit, page):
     kit.create.models.use([replace(MODELS[0], id="other")])
     page.show_model()
     assert negative(page).isVisibleTo(page)
+
+
+def test_speed_options_are_those_of_the_architecture(kit, page):
+    shown = page.sections.speed.fields()
+    for model, names in (("base", {"tokens", "deep_shrink"}), ("flux", {"tokens", "step_cache"})):
+        choose(kit, page, model)
+        assert {name for name, field in shown.items() if field.isVisibleTo(page.sections.speed)} == names

@@ -1,0 +1,46 @@
+"""Refuse the options that trade fidelity for speed where they are impossible, before anything is loaded."""
+
+from mezzotint.acceleration.trunks import TRUNKS, attention_level
+from mezzotint.errors import UsageError
+from mezzotint.families.family import ModelSources
+from mezzotint.sampling_protocol import Sampling
+
+_FEWEST = 4  # tokens along a side, below which reducing them leaves nothing of the image
+_SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level
+
+
+def is_sped_up(sampling: Sampling) -> bool:
+    """Whether any of these options is in use."""
+    return bool(sampling.tokens or sampling.deep_shrink or sampling.step_cache)
+
+
+def check_speedups(sampling: Sampling, sources: ModelSources, name: str, size: tuple[int, int]) -> None:
+    """Raise UsageError for an option that the model cannot use; `size`: image tokens, or a U-Net's latents."""
+    unet, transformer = sources.components.get("unet"), sources.components.get("transformer")
+    levels = None if unet is None else unet.config.get("down_block_types")
+    trunk = None if transformer is None else TRUNKS.get(transformer.class_name)
+    if sampling.tokens is not None:
+        level = attention_level(levels)
+        if level is None and (trunk is None or not trunk.attention):
+            raise UsageError(f"{name} has no softmax attention over image tokens to reduce: leave --tokens out")
+        shorter = min(size) if level is None else -(-min(size) // 2**level)
+        if shorter < _FEWEST:
+            raise UsageError(
+                f"the image is too small for --tokens: {shorter} tokens along its shorter side, at least {_FEWEST} are "
+                "needed; make it larger, or leave --tokens out"
+            )
+    if sampling.step_cache and trunk is None:
+        raise UsageError(f"{name} has a U-Net, not a row of alike blocks to skip: leave --step-cache out")
+    if sampling.deep_shrink is not None:
+        _check_shrink(sampling.deep_shrink[0], levels, name, min(size))
+
+
+def _check_shrink(factor: float, levels: object, name: str, side: int) -> None:
+    count = len(levels) if isinstance(levels, list | tuple) else 0
+    if count <= 1:
+        raise UsageError(f"{name} has no U-Net with several levels to shrink: leave --deep-shrink out")
+    if side / 2 ** (count - 1) / factor < _SMALLEST:
+        raise UsageError(
+            f"the image is too small for --deep-shrink {factor:g}: less than {_SMALLEST} features along its shorter "
+            "side would be left; make it larger, or leave --deep-shrink out"
+        )

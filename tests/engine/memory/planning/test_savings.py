@@ -1,0 +1,53 @@
+"""What plans say of options that trade fidelity for speed."""
+
+import pytest
+
+from mezzotint.memory.footprints.footprint import ScalingLaw
+from mezzotint.memory.planning.savings import NO_SAVINGS, Savings
+
+WORK = ScalingLaw(per_position=100.0, per_position_squared=1.0)  # half of the work at 100 positions is attention
+
+
+@pytest.mark.parametrize(
+    ("savings", "share"),
+    [
+        (NO_SAVINGS, 1.0),
+        (Savings(tokens=("todo", 0.75)), 0.5 + 0.5 * 0.25),
+        (Savings(tokens=("merge", 0.5)), 0.5 + 0.5 * 0.25),
+        (Savings(tokens=("todo", 0.0)), 1.0),
+        (Savings(deep_shrink=(2.0, 0.5)), 0.5 + 0.5 * (0.125 + 0.5 / 16)),
+        (Savings(deep_shrink=(1.0, 1.0)), 1.0),
+        (Savings(step_cache=0.1), 1.0),
+    ],
+)
+def test_the_operations_left(savings, share):
+    assert savings.operations(WORK, 100, 2) == pytest.approx(share * WORK.at(100, 2))
+
+
+def test_only_a_step_cache_keeps_memory():
+    assert Savings(step_cache=0.1).kept_bytes(100) == 40
+    assert Savings(step_cache=0.0, tokens=("todo", 0.5)).kept_bytes(100) == 0
+
+
+def test_reasons_name_what_is_saved_and_what_is_not_known():
+    assert list(NO_SAVINGS.reasons(WORK, 100)) == []
+    (both,) = Savings(tokens=("todo", 0.75), deep_shrink=(2.0, 0.5)).reasons(WORK, 100)
+    assert both == "--tokens and --deep-shrink: a step takes about 61 % less computing"
+    (unknown,) = Savings(step_cache=0.1).reasons(WORK, 100)
+    assert "depends on the image" in unknown
+
+
+def test_plans_tell_it_and_count_it():
+    from mezzotint.protocol import PlanRequest
+    from mezzotint.stages.planning import planned
+
+    def of(**how):
+        request = PlanRequest(models=("flux",), width=2048, height=2048, vram_bytes=80 << 30, ram_bytes=80 << 30, **how)
+        return planned(request, lambda: pytest.fail("no catalog is needed"))
+
+    plain, reduced, cached = of(), of(tokens=("todo", 0.75)), of(step_cache=0.1)
+    assert reduced.seconds < 0.8 * plain.seconds and any("--tokens" in reason for reason in reduced.reasons)
+    assert reduced.peak_vram_bytes == plain.peak_vram_bytes
+    assert cached.seconds == plain.seconds and any("--step-cache" in reason for reason in cached.reasons)
+    denoising = [plan.phases[1].activation_bytes for plan in (plain, cached)]
+    assert denoising[0] < denoising[1] < 1.5 * denoising[0]

@@ -1,0 +1,65 @@
+"""Refusing options that trade fidelity for speed where they are impossible."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from mezzotint.errors import UsageError
+from mezzotint.sampling_protocol import Sampling
+from mezzotint.stages.speedups import check_speedups, is_sped_up
+
+SD15 = ["CrossAttnDownBlock2D"] * 3 + ["DownBlock2D"]
+SDXL = ["DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"]
+REDUCED, SHRUNK = Sampling(tokens=("todo", 0.75)), Sampling(deep_shrink=(2.0, 0.35))
+
+
+def unet(blocks):
+    part = SimpleNamespace(class_name="UNet2DConditionModel", config={"down_block_types": blocks})
+    return SimpleNamespace(components={"unet": part})
+
+
+def transformer(name):
+    return SimpleNamespace(components={"transformer": SimpleNamespace(class_name=name, config={})})
+
+
+FLUX, SANA = transformer("FluxTransformer2DModel"), transformer("SanaTransformer2DModel")
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), REDUCED, SHRUNK, Sampling(step_cache=0.1)])
+def test_which_are_in_use(sampling):
+    assert is_sped_up(sampling) == (sampling != Sampling())
+
+
+@pytest.mark.parametrize(
+    ("sources", "sampling", "size"),
+    [
+        (unet(SD15), REDUCED, (4, 4)),
+        (unet(SDXL), REDUCED, (8, 7)),
+        (unet(SDXL), SHRUNK, (16, 16)),
+        (FLUX, REDUCED, (4, 9)),
+        (FLUX, Sampling(step_cache=0.1), (1, 1)),
+        (SANA, Sampling(step_cache=0.1), (1, 1)),
+        (unet(SDXL), Sampling(step_cache=0.0), (64, 64)),
+    ],
+)
+def test_the_smallest_sizes_that_are_possible(sources, sampling, size):
+    check_speedups(sampling, sources, "a model", size)
+
+
+@pytest.mark.parametrize(
+    ("sources", "sampling", "size", "why"),
+    [
+        (unet(SD15), REDUCED, (3, 64), "too small for --tokens: 3 tokens along its shorter side, at least 4"),
+        (unet(SDXL), REDUCED, (64, 6), "too small for --tokens: 3 tokens"),
+        (unet(["DownBlock2D"] * 2), REDUCED, (64, 64), "a model has no softmax attention over image tokens"),
+        (SANA, REDUCED, (64, 64), "leave --tokens out"),
+        (transformer("Unknown"), REDUCED, (64, 64), "leave --tokens out"),
+        (unet(SDXL), SHRUNK, (15, 64), "too small for --deep-shrink 2: less than 2 features"),
+        (unet(["CrossAttnDownBlock2D"]), SHRUNK, (64, 64), "a model has no U-Net with several levels"),
+        (FLUX, SHRUNK, (64, 64), "leave --deep-shrink out"),
+        (unet(SDXL), Sampling(step_cache=0.1), (64, 64), "a model has a U-Net, not a row of alike blocks"),
+    ],
+)
+def test_what_is_impossible_is_refused_with_the_reason(sources, sampling, size, why):
+    with pytest.raises(UsageError, match=why):
+        check_speedups(sampling, sources, "a model", size)
