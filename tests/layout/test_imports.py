@@ -36,7 +36,7 @@ STANDARD_LIBRARY_ONLY = {
     "option.py": {"mezzotint"},
     "option_values.py": set(),
     "options.py": {"mezzotint"},
-    "memory_protocol.py": set(),
+    "memory_protocol.py": {"mezzotint"},
     "model_protocol.py": set(),
     "batch_protocol.py": set(),
     "library_protocol.py": {"mezzotint"},

@@ -33,6 +33,8 @@ def test_one_process_needs_nobody():
     with ALONE.joined(torch.device("cpu")):
         assert ALONE.total(2.5) == 2.5 and ALONE.decided(True, False) == (True, False) and ALONE.given("a") == "a"
         ALONE.wait()
+        with ALONE.after_the_first():
+            pass
     assert not torch.distributed.is_initialized()
 
 
