@@ -71,14 +71,10 @@ def test_todo_selects_of_masks_and_bias_too(case):
 
 
 def test_without_a_ratio_nothing_changes(case):
-    grid, tensors = case
-    dense = attend(*tensors, NO_MASKS, None)
-    assert torch.equal(
-        attend_downsampled(attend, tensors[0], tensors[1], tensors[2], NO_MASKS, None, grid=grid, ratio=0.0), dense
-    )
-    torch.testing.assert_close(
-        attend_merged(attend, tensors[0], tensors[1], tensors[2], NO_MASKS, None, grid=grid, ratio=0.0), dense
-    )
+    grid, (q, k, v) = case
+    dense = attend(q, k, v, NO_MASKS, None)
+    assert torch.equal(attend_downsampled(attend, q, k, v, NO_MASKS, None, grid=grid, ratio=0.0), dense)
+    torch.testing.assert_close(attend_merged(attend, q, k, v, NO_MASKS, None, grid=grid, ratio=0.0), dense)
 
 
 @pytest.mark.parametrize("method", [attend_downsampled, attend_merged])
