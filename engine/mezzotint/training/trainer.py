@@ -214,7 +214,7 @@ class Trainer:
             passes = [each for number in numbers for each in self._passes(batch_at(number), number)]
             return [self._predict(each.images, each.noise, each.levels).cpu() for each in passes]
 
-    def _accumulate(self, each: _Pass, wanted: Tensor | None) -> float:
+    def _accumulate(self, each: _Pass, wanted: Tensor | None = None) -> float:
         """Add the gradients of a pass to those of the step; returns its part of the loss."""
         losses = self._devices.run(lambda: self._losses(each.images, each.noise, each.levels, wanted))
         loss = losses.sum() * each.weight
