@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_machines import MB, component
 
-from mezzotint.memory.planning.costs import CopyRates, Layout, compute_seconds, layouts, pass_seconds, total_bytes
+from mezzotint.memory.planning.costs import (
+    CopyRates,
+    Layout,
+    compute_seconds,
+    layouts,
+    pass_seconds,
+    streamed_bytes,
+    total_bytes,
+)
 
 
 @given(
@@ -80,3 +88,14 @@ def test_what_is_page_locked_comes_faster_and_is_what_is_streamed_first():
     assert pass_seconds(streamed, 0.0, CopyRates(1e9, 10**9, 1e10), arriving=True) < pass_seconds(
         streamed, 0.0, plain, arriving=True
     )
+
+
+@pytest.mark.parametrize("streamed", [0, 1, 3, 5])
+def test_streamed_blocks_take_as_much_as_their_layout(streamed):
+    network = component("unet", "denoiser", [5 * MB, 1 * MB, 2 * MB, 3 * MB, 9 * MB], outside=MB, schemes=("none",))
+    found = streamed_bytes(network, "none", "bfloat16", streamed, 2)
+    if streamed in {0, 1}:
+        assert found == total_bytes(network, "none", "bfloat16"), "a block in a slot of its own saves nothing"
+    else:
+        ways = {(len(network.blocks) - way.resident, way.slots): way for way in layouts(network, "none", "bfloat16")}
+        assert found == ways[streamed, 2].device_bytes
