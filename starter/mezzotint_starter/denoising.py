@@ -17,6 +17,7 @@ from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 from mezzotint_starter.vocabulary import tokenize
 
 PHASE = "denoising"
+RATE = 2e-3
 BATCH = 48
 EMPTY_SHARE = 0.12
 HIGH_SHARE = 0.2
@@ -53,7 +54,7 @@ def train_denoiser(
     steps: int,
     after: Callable[[Trainer], None],
     parts: int = 1,
-    rate: float = 2e-3,
+    rate: float = RATE,
     state: str = PHASE,
 ) -> None:
     """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged.

@@ -1,13 +1,15 @@
 """Train starter-dit, phase by phase: tokenizer, latents, text encoder, transformer, export."""
 
 import logging
+from collections.abc import Sequence
 
 from diffusers import AutoencoderKL
+from PIL.Image import Image
 from torch import Tensor
 from transformers import T5Tokenizer
 
 from mezzotint.training.distributed import Processes
-from mezzotint_starter.denoising import PromptEncoder, train_denoiser
+from mezzotint_starter.denoising import PHASE, RATE, PromptEncoder, train_denoiser
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE, build_denoiser, build_text_encoder
@@ -38,8 +40,7 @@ def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) 
         parts=plan.parts,
     )
     accuracy = _text_encoder(plan, parts)
-    _train_denoiser(plan, parts, latents)
-    save_sheet(lambda prompts: draw_samples(build_pipeline(parts), prompts), plan.work / "sheets" / "dit.png")
+    train_watched(plan, parts, latents, name="dit", steps=plan.denoiser_steps)
     facts = {"steps": plan.denoiser_steps, "reading_accuracy": round(accuracy, 4)}
     export_model(parts, plan.out / "dit", trained | facts)
 
@@ -67,20 +68,26 @@ def _text_encoder(plan: Plan, parts: Parts) -> float:
     return accuracy
 
 
-def _train_denoiser(plan: Plan, parts: Parts, latents: Tensor) -> None:
-    samples = SampleLogger(
-        folder=plan.work / "sheets",
-        name="dit",
-        minutes=plan.sheet_minutes,
-        draw=lambda prompts: draw_samples(build_pipeline(parts), prompts),
-    )
+def train_watched(
+    plan: Plan, parts: Parts, latents: Tensor, *, name: str, steps: int, state: str = PHASE, rate: float = RATE
+) -> None:
+    """Train the denoiser on latents; samples are drawn to `plan.work`/sheets/NAME.png now and then, and at the end."""
+
+    def draw(prompts: Sequence[str]) -> list[Image]:
+        return draw_samples(build_pipeline(parts), prompts)
+
+    sheets = plan.work / "sheets"
+    samples = SampleLogger(folder=sheets, name=name, minutes=plan.sheet_minutes, draw=draw)
     train_denoiser(
         parts.denoiser,
         PromptEncoder(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device),
         latents,
         plan.work,
         seed=plan.seed,
-        steps=plan.denoiser_steps,
+        steps=steps,
         after=samples.after,
         parts=plan.parts,
+        rate=rate,
+        state=state,
     )
+    save_sheet(draw, sheets / f"{name}.png")

@@ -10,12 +10,11 @@ from diffusers import PixArtSigmaPipeline
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
 from mezzotint.families.architectures.table import Architecture
 from mezzotint.paths import assets_folder
-from mezzotint_starter.denoising import PromptEncoder, train_denoiser
-from mezzotint_starter.export import Parts, build_pipeline, export_model
+from mezzotint_starter.dit_recipe import train_watched
+from mezzotint_starter.export import Parts, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
-from mezzotint_starter.sheets import SampleLogger, draw_samples, save_sheet
 
 LOG = logging.getLogger("mezzotint_starter")
 VARIANTS: Mapping[str, Architecture] = {"reversible": Architecture(trunk="reversible")}
@@ -34,26 +33,7 @@ def make_variant(plan: Plan, name: str) -> None:
         device=plan.device,
         parts=plan.parts,
     )
-    pipeline = build_pipeline(parts)
-    samples = SampleLogger(
-        folder=plan.work / "sheets",
-        name=name,
-        minutes=plan.sheet_minutes,
-        draw=lambda prompts: draw_samples(pipeline, prompts),
-    )
-    train_denoiser(
-        parts.denoiser,
-        PromptEncoder(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device),
-        latents,
-        plan.work,
-        seed=plan.seed,
-        steps=plan.variant_steps,
-        after=samples.after,
-        parts=plan.parts,
-        rate=RATE,
-        state=name,
-    )
-    save_sheet(lambda prompts: draw_samples(pipeline, prompts), plan.work / "sheets" / f"{name}.png")
+    train_watched(plan, parts, latents, name=name, steps=plan.variant_steps, state=name, rate=RATE)
     facts = {"images": plan.images, "variant_steps": plan.variant_steps, "seed": plan.seed}
     export_model(parts, plan.out / name, facts, name=f"starter-{name}")
 

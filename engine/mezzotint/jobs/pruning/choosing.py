@@ -72,11 +72,7 @@ def choose_blocks(
 ) -> tuple[RemovedBlock, ...]:
     """The blocks to remove, in that order. Raises UsageError for as many as there are, or Cancelled."""
     names = blocks.names
-    if not 1 <= count < len(names):
-        raise UsageError(
-            f"--blocks is {count}; of this model's {len(names)} blocks that can be left out, 1 to {len(names) - 1} "
-            "can be removed"
-        )
+    check_count(count, len(names))
     removed: list[RemovedBlock] = []
     done, total = 0, sum(len(names) - place for place in range(count))
     for _ in range(count):
@@ -92,3 +88,9 @@ def choose_blocks(
             on_done(done, total)
         removed.append(min(found, key=lambda each: each.distance))
     return tuple(removed)
+
+
+def check_count(count: int, blocks: int) -> None:
+    """Raise UsageError for a number of blocks that cannot be removed of as many."""
+    if not 1 <= count < blocks:
+        raise UsageError(f"--blocks is {count}; of this model's {blocks} blocks 1 to {blocks - 1} can be removed")

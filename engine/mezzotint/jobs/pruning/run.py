@@ -23,13 +23,15 @@ from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.conversion.pruned import PrunedCopy
 from mezzotint.errors import Busy, Cancelled, UsageError
 from mezzotint.families.family import LoadedModel
+from mezzotint.families.loading.networks import empty_network
 from mezzotint.families.lora.factors import LoraFactors
 from mezzotint.jobs.lease import Held, Lease
-from mezzotint.jobs.pruning.choosing import Comparison, RemovedBlock, choose_blocks
+from mezzotint.jobs.pruning.choosing import Comparison, RemovedBlock, check_count, choose_blocks
 from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import load_denoiser
 from mezzotint.jobs.training.pairs import TeacherPairs
 from mezzotint.jobs.training.preparing import OnEvent, TrainedModel, model_of
+from mezzotint.memory.blocks import blocks_of
 from mezzotint.protocol import IsCancelled, ModelRef
 from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
@@ -111,7 +113,9 @@ class PruningRun:
                 f"{self._of.sources.family} has a U-Net, whose blocks all change the number of channels or of pixels: "
                 "only transformers, which are lists of equal blocks, can be pruned"
             )
-        PrunedCopy(sources=self._of.sources, removed=(), output=request.output).config()
+        config = PrunedCopy(sources=self._of.sources, removed=(), output=request.output).config()
+        source = self._of.sources.components[self._of.family.denoiser_component]
+        check_count(request.blocks, len(blocks_of(empty_network(replace(source, config=config)))))
         key = self._key()
         try:
             self._work.mkdir(parents=True, exist_ok=True)
@@ -123,29 +127,10 @@ class PruningRun:
             self._write_record(())
 
     def _run(self) -> PruneResult:
-        started, of = time.monotonic(), self._of
-        device = torch.device(of.device.id)
-        model = LoadedModel(
-            sources=of.sources,
-            device=device,
-            dtype=getattr(torch, of.dtype),
-            identity=of.found.info.id,
-            passes="sequential",  # noise levels are given for each image, not for each half
-        )
-        pairs = TeacherPairs(
-            self._work / "pairs",
-            of.family,
-            self._catalog.find,
-            self._request.model,
-            self._prompts,
-            side=self._side,
-            count=self._request.images,
-            guided=True,
-        )
-        (self._work / "pairs").mkdir(exist_ok=True)
+        started, of, component = time.monotonic(), self._of, self._of.family.denoiser_component
+        model, pairs = self._model(), self._pairs()
         with Encoders(of.family, model, self._cancelled).text():
             pairs.encode(model, self._tell("captions"))
-        component = of.family.denoiser_component
         load_denoiser(model, component, self._tell("loading"), self._cancelled)
         network = model.networks[component]
         with training_attention(model, "auto", self._notice):
@@ -153,15 +138,12 @@ class PruningRun:
             objective = objective_of(of.family, of.sources, self._side, self._side, levels="uniform", weighting="none")
             compare = Comparison(of.family, model, objective, pairs, self._batch)
             blocks = SkippableBlocks(network, compare.once)
-            removed = self._removed or choose_blocks(
-                blocks, self._request.blocks, compare.distance, self._tell("blocks"), self._cancelled
-            )
-            self._write_record(removed)
+            removed = self._chosen(blocks, compare)
             copy = PrunedCopy(
                 sources=of.sources, removed=tuple(each.name for each in removed), output=self._request.output
             )
-            copy.config()
-            apply_checkpointing(network, "none" if device.type == "cpu" else "blocks")
+            copy.config()  # raises before time is spent on what cannot be written
+            apply_checkpointing(network, "none" if model.device.type == "cpu" else "blocks")
             adapter = _HealingAdapter(model, component, self._rank, blocks, copy.removed, self._request.seed)
             self._heal(adapter, pairs, model, objective)
             with adapter.attached():
@@ -178,6 +160,33 @@ class PruningRun:
             parameters_left=sizes[""] - sum(sizes[name] for name in copy.removed),
             seconds=time.monotonic() - started,
         )
+
+    def _model(self) -> LoadedModel:
+        return LoadedModel(
+            sources=self._of.sources,
+            device=torch.device(self._of.device.id),
+            dtype=getattr(torch, self._of.dtype),
+            identity=self._of.found.info.id,
+            passes="sequential",  # noise levels are given for each image, not for each half
+        )
+
+    def _pairs(self) -> TeacherPairs:
+        folder = self._work / "pairs"
+        folder.mkdir(exist_ok=True)
+        find, ref = self._catalog.find, self._request.model
+        count = self._request.images
+        return TeacherPairs(
+            folder, self._of.family, find, ref, self._prompts, side=self._side, count=count, guided=True
+        )
+
+    def _chosen(self, blocks: SkippableBlocks, compare: Comparison) -> tuple[RemovedBlock, ...]:
+        """The blocks to remove, as an earlier run chose them or as they are chosen now."""
+        removed = self._removed
+        if not removed:
+            tell, wanted = self._tell("blocks"), self._request.blocks
+            removed = choose_blocks(blocks, wanted, compare.distance, tell, self._cancelled)
+            self._write_record(removed)
+        return removed
 
     def _heal(self, adapter: "_HealingAdapter", pairs: TeacherPairs, model: LoadedModel, objective: Objective) -> None:
         rates = Rates(

@@ -113,6 +113,7 @@ def test_healing_comes_nearer_to_the_original(request_):
 def test_as_many_as_there_are_cannot_be_removed(request_):
     with pytest.raises(UsageError, match="--blocks is 4; .* 1 to 3 can be removed"):
         pruned(replace(request_, blocks=4))
+    assert not request_.output.with_name(f"small{SUFFIX}").exists(), "nothing was begun"
 
 
 def test_u_nets_and_quantized_models_are_refused(request_, tiny_sdxl_folder):
