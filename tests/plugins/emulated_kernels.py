@@ -3,6 +3,7 @@
 import ctypes
 import math
 import mmap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -392,6 +393,10 @@ class Emulator:
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
         return [number for number, each in enumerate(self.instances) if each.serves(problem)]
+
+    def verdicts(self, problems: Iterable[Problem]) -> list[Verdict]:
+        """Run the problems, each on every instance that supports it."""
+        return [self.run(problem, number) for problem in problems for number in self.numbers(problem)]
 
     def compute(self, problem: Problem, number: int, order: int | None = None) -> Computed:
         """Run one instance on one problem; `order` seeds the scheduling of warps."""

@@ -353,17 +353,13 @@ def name_of(problem):
     return "int8_instance" if problem.int8 else "instance"
 
 
-def verdicts(emulator, problems):
-    return [emulator.run(problem, number) for problem in problems for number in emulator.numbers(problem)]
-
-
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
     sources = copy_sources(tmp_path / "kernels", files_of(bug.problems), line_for(bug.problems))
     bug.plant(sources)
-    bug.check_seen(verdicts(Emulator(build(sources)), bug.problems))
+    bug.check_seen(Emulator(build(sources)).verdicts(bug.problems))
 
 
 def test_without_a_bug_nothing_is_seen(emulator):
     problems = {problem for bug in BUGS.values() for problem in bug.problems}
-    assert all(verdict.right for verdict in verdicts(emulator, problems))
+    assert all(verdict.right for verdict in emulator.verdicts(problems))
