@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, MutableMapping, Sequence
 from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
-from threading import RLock
+from threading import Lock, RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ _MARKS = {COMPILER: ("allow_in_graph", "assume_constant_result"), "bitsandbytes"
 _INDEPENDENT = {
     f"{COMPILER}._trace_wrapped_higher_order_op"
 }  # imported by transformers' masks; needs nothing else of it
+_importing = Lock()
 _SET_BY_IMPORT = {"__path__", "__file__", "__cached__"}  # by Python during import, which then sets them
 
 
@@ -45,6 +46,17 @@ def defer_imports() -> None:
     """Defer the modules that are not imported yet."""
     if not any(isinstance(finder, DeferringFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, DeferringFinder(_MARKS))
+
+
+def import_networks() -> None:
+    """Import diffusers and transformers, in one thread at a time; call before anything that uses them.
+
+    Both replace themselves in sys.modules while they are imported. A thread that imports them meanwhile waits for that,
+    and then gets what was replaced, which has no classes.
+    """
+    with _importing:
+        import diffusers  # noqa: F401
+        import transformers  # noqa: F401
 
 
 class DeferringFinder:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
-from mezzotint.libraries import defer_imports, offline_environment
+from mezzotint.libraries import defer_imports, import_networks, offline_environment
 from mezzotint.protocol import GenerateManyRequest, GenerateRequest, IsCancelled, PlanRequest
 from mezzotint.queue_protocol import DrainRequest, DrainSettings, OnJobEvent
 from mezzotint.rpc.connection import Connection
@@ -130,6 +130,7 @@ def _train(job: TrainingJob, catalog: "Catalog", tell: OnJobEvent, cancelled: Is
 
 
 def _training_plan(request: TrainingRequest, catalog: "Catalog") -> TrainingPlan:
+    import_networks()
     from mezzotint.jobs.training.planning import plan_before
 
     return plan_before(request, catalog)

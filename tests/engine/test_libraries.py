@@ -1,6 +1,7 @@
 """Modules that wait: what is seen of them is what is seen of any module, only later."""
 
 import importlib
+import os
 import subprocess
 import sys
 from types import ModuleType
@@ -161,3 +162,40 @@ def test_the_hub_library_understands_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+REPLACING = """
+import sys, time, types
+time.sleep(0.3)
+whole = types.ModuleType(__name__)
+whole.has_classes = True
+sys.modules[__name__] = whole
+"""
+RACING = """
+import sys, threading, time
+from mezzotint.libraries import import_networks
+load = import_networks if sys.argv[1] == "together" else lambda: None
+found = []
+def use():
+    load()
+    import transformers
+    found.append(hasattr(transformers, "has_classes"))
+threads = [threading.Thread(target=use) for _ in range(2)]
+for thread in threads:
+    thread.start()
+    time.sleep(0.1)
+for thread in threads:
+    thread.join()
+print(all(found))
+"""
+
+
+@pytest.mark.parametrize(("how", "is_whole"), [("together", "True"), ("each for itself", "False")])
+def test_two_threads_get_the_libraries_that_replace_themselves(tmp_path, monkeypatch, how, is_whole):
+    """Each for itself, the second one gets what was replaced: the reason for importing them together."""
+    for name in ("diffusers", "transformers"):
+        (tmp_path / f"{name}.py").write_text(REPLACING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    command = [sys.executable, "-P", "-c", RACING, how]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == is_whole

@@ -15,6 +15,7 @@ from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.families.text.clip_prompt import has_weights
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
+from mezzotint.libraries import import_networks
 from mezzotint.protocol import (
     PLANNING,
     Attention,
@@ -138,6 +139,7 @@ class Job:
 
     def _resolve(self, setup: CascadeSetup, together: int = 1) -> ResolvedJob:
         """Resolve device, dtype, precision and memory; refuses a stage left without steps before reading weights."""
+        import_networks()
         import torch
 
         from mezzotint.stages.job_plan import plan_job

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from mezzotint.libraries import import_networks
+
 
 @cache
 def tell_transformers() -> None:
@@ -9,6 +11,7 @@ def tell_transformers() -> None:
 
     It checks once and caches the answer. These imports would take longer than all its others.
     """
+    import_networks()
     import torch.distributed
     from transformers.utils import import_utils
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.errors import UsageError
+from mezzotint.libraries import import_networks
 from mezzotint.protocol import IsCancelled, OnEvent
 from mezzotint.queue_protocol import OnJobEvent
 from mezzotint.rpc.server import Method
@@ -34,6 +35,7 @@ def training_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
 
 def train(job: TrainingJob, catalog: Catalog, tell: OnJobEvent, cancelled: IsCancelled) -> TrainingResult:
     """Train, or go on with a training. Raises as TrainingRun.run."""
+    import_networks()
     from mezzotint.jobs.training.ladder import free_memory
     from mezzotint.jobs.training.run import TrainingRun
 
