@@ -15,7 +15,18 @@ from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
 
-PHASES = ("autoencoder", "sharpening", "reading", "denoiser", "base", "refiner", "flow", "flow-large", "judge")
+PHASES = (
+    "autoencoder",
+    "perception",
+    "sharpening",
+    "reading",
+    "denoiser",
+    "base",
+    "refiner",
+    "flow",
+    "flow-large",
+    "judge",
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
         choices=("float32", "bfloat16"),
         help="U-Net matmul precision (default: what the device supports)",
     )
+    options.add_argument(
+        "--perceptual-weight", type=float, default=0.0, metavar="X", help="of sharpening (default: 0, without)"
+    )
     for phase in PHASES:
         options.add_argument(f"--{phase}-steps", type=int, help="steps of this phase")
     return options
@@ -52,7 +66,7 @@ def plan_from(options: argparse.Namespace) -> Plan:
     else:
         plan = Plan(work=options.work, out=out, device=options.device, seed=options.seed)
     precision = options.precision or choose_precision(options.device)
-    plan = replace(plan, parts=parts_for(options), precision=precision)
+    plan = replace(plan, parts=parts_for(options), precision=precision, perceptual_weight=options.perceptual_weight)
     for phase in PHASES:
         name = f"{phase.replace('-', '_')}_steps"
         if (steps := getattr(options, name)) is not None:

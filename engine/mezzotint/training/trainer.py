@@ -13,11 +13,13 @@ from torch import Tensor, nn
 
 from mezzotint.errors import MezzotintError, ModelRefused
 from mezzotint.families.family import Conditioning, Family, LoadedModel
-from mezzotint.families.text.conditionings import moved, shape_of
+from mezzotint.families.guidance import guide
+from mezzotint.families.text.conditionings import half_of, moved, shape_of
 from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.averages import MovingAverage, evaluated
+from mezzotint.training.consistency import Consistency
 from mezzotint.training.distributed import ALONE, Processes, whole
-from mezzotint.training.objective import Objective
+from mezzotint.training.objective import Ask, Asked, Objective
 from mezzotint.training.optimizers import set_rate
 from mezzotint.training.sharding import spread
 from mezzotint.training.state import load_state, save_state
@@ -36,11 +38,13 @@ class TrainedImage:
     conditioning: Conditioning  # (1, ...), on the CPU
     mask: Tensor | None = None  # (1, h, w): weights of the loss
     noise: Tensor | None = None  # (c, h, w), if it is always the same
+    teacher: Conditioning | None = None  # that of the teacher, with guidance; (2, ...), on the CPU
 
     @property
     def shape(self) -> Hashable:
         """A key that is equal for images that can be in one pass."""
-        return self.latents.shape, shape_of(self.conditioning), self.mask is None
+        taught = None if self.teacher is None else shape_of(self.teacher)
+        return self.latents.shape, shape_of(self.conditioning), self.mask is None, taught
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +91,7 @@ class Trainer:
         self,
         family: Family,
         model: LoadedModel,
-        objective: Objective,
+        objective: Objective | Consistency,
         adapter: Adapter,
         rates: Rates,
         processes: Processes = ALONE,
@@ -206,14 +210,37 @@ class Trainer:
 
     def _losses(self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor) -> Tensor:
         """Loss of each image; all of the same shape."""
-        device, objective = self._model.device, self._objective
         clean = torch.stack([image.latents for image in images])
-        sample = objective.mixed(clean, noise, levels).to(device)
-        conditioning = moved(self._family.join([image.conditioning for image in images]), device)
-        predicted = self._family.predict(self._model, sample, objective.timesteps(levels).to(device), conditioning)
         masks = [image.mask for image in images if image.mask is not None]
         mask = torch.stack(masks) if masks else None
-        return objective.loss(predicted.cpu(), objective.target(clean, noise, levels), levels, mask)
+        return self._objective.losses(self._asked(images), clean, noise, levels, mask)
+
+    def _asked(self, images: Sequence[TrainedImage]) -> Asked:
+        trained = self._ask([image.conditioning for image in images])
+
+        def averaged(sample: Tensor, timesteps: Tensor) -> Tensor:
+            with torch.no_grad(), nullcontext() if self._average is None else self._average.applied():
+                return trained(sample, timesteps)
+
+        def teacher(sample: Tensor, timesteps: Tensor) -> Tensor:
+            taught = self._family.join([image.teacher or image.conditioning for image in images])
+            with torch.no_grad(), self.adapter.detached():
+                if not taught.guided:
+                    return self._ask([taught])(sample, timesteps)
+                halves = [self._ask([half_of(taught, half)])(sample, timesteps) for half in (0, 1)]
+            how = taught.sampling
+            return guide(torch.cat(halves), how.guidance_scale or 0.0, how.guidance_rescale or 0.0)
+
+        return Asked(trained=trained, averaged=averaged, teacher=teacher)
+
+    def _ask(self, conditionings: Sequence[Conditioning]) -> Ask:
+        device = self._model.device
+        conditioning = moved(self._family.join(conditionings), device)
+
+        def ask(sample: Tensor, timesteps: Tensor) -> Tensor:
+            return self._family.predict(self._model, sample.to(device), timesteps.to(device), conditioning).cpu()
+
+        return ask
 
     def _optimizer_step(self) -> None:
         parameters = self.adapter.parameters()

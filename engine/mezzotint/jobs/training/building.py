@@ -9,6 +9,7 @@ from mezzotint.jobs.training.preparing import Prepared
 from mezzotint.protocol import IsCancelled
 from mezzotint.training.adapters.building import build_adapter, trains_text
 from mezzotint.training.checkpointing import apply_checkpointing
+from mezzotint.training.consistency import Consistency
 from mezzotint.training.distributed import Processes
 from mezzotint.training.encoding import CPU, Encoders
 from mezzotint.training.objective import Objective, objective_of
@@ -62,9 +63,9 @@ def _load_denoiser(
     model.networks[name].requires_grad_(False)
 
 
-def _objective(prepared: Prepared) -> Objective:
+def _objective(prepared: Prepared) -> Objective | Consistency:
     values = prepared.values
-    return objective_of(
+    objective = objective_of(
         prepared.model.family,
         prepared.model.sources,
         values.resolution,
@@ -72,3 +73,5 @@ def _objective(prepared: Prepared) -> Objective:
         levels=values.levels,
         weighting=values.weighting,
     )
+    is_flow = objective.prediction == "flow_prediction"
+    return Consistency(base=objective) if prepared.request.settings.distill and not is_flow else objective

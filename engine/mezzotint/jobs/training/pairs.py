@@ -2,6 +2,7 @@
 
 Trained on such pairs, a flow model's paths from noise to image become straight (reflow, arXiv 2209.03003), so that few
 steps follow them; made with guidance, the pairs also teach what guidance adds (arXiv 2210.03142), at half the work.
+Models that predict noise or velocity learn from the images with new noise (`training/consistency.py`).
 """
 
 import hashlib
@@ -32,9 +33,19 @@ class TeacherPairs:
     """Pair number n is made of prompt n, over and over, and of noise that depends on n alone."""
 
     def __init__(
-        self, folder: Path, family: Family, find: Find, ref: ModelRef, prompts: Sequence[str], *, side: int, count: int
+        self,
+        folder: Path,
+        family: Family,
+        find: Find,
+        ref: ModelRef,
+        prompts: Sequence[str],
+        *,
+        side: int,
+        count: int,
+        renews_noise: bool = False,
     ) -> None:
-        self._folder, self._family, self._count = folder, family, count
+        """`renews_noise`: images are trained with new noise each time, and the teacher is asked about them."""
+        self._folder, self._family, self._count, self._renews_noise = folder, family, count, renews_noise
         self.prompts = tuple(prompts)
         self._setup = _setup(find, ref, side)
         self._teacher: list[Conditioning] = []
@@ -76,8 +87,10 @@ class TeacherPairs:
 
     def pair(self, number: int) -> TrainedImage:
         """A pair as the trainer takes it."""
-        latents = self._latents[number]
-        conditioning = self._student[number % len(self._student)]
+        latents, prompt = self._latents[number], number % len(self._student)
+        conditioning, teacher = self._student[prompt], self._teacher[prompt]
+        if self._renews_noise:
+            return TrainedImage(latents=latents, conditioning=conditioning, teacher=teacher)
         return TrainedImage(latents=latents, conditioning=conditioning, noise=_noise(number, latents.shape))
 
     def _made(self, model: LoadedModel, numbers: Sequence[int], batch: int, cancelled: IsCancelled) -> Tensor:
