@@ -21,6 +21,7 @@ from mezzotint_starter.variant_recipe import VARIANTS
 MOST_DEVICES = 4  # the smallest part of a batch, the edits of starter-flow at its larger size, has four images
 PHASES = (
     "autoencoder",
+    "perception",
     "sharpening",
     "reading",
     "denoiser",
@@ -58,6 +59,9 @@ def parser() -> argparse.ArgumentParser:
         choices=("float32", "bfloat16"),
         help="U-Net matmul precision (default: what the device supports)",
     )
+    options.add_argument(
+        "--perceptual-weight", type=float, default=0.0, metavar="X", help="of sharpening (default: 0, without)"
+    )
     for phase in PHASES:
         options.add_argument(f"--{phase}-steps", type=int, help="steps of this phase")
     return options
@@ -85,7 +89,7 @@ def plan_from(options: argparse.Namespace) -> Plan:
     else:
         plan = Plan(work=options.work, out=out, device=device, seed=options.seed)
     precision = options.precision or choose_precision(device)
-    plan = replace(plan, parts=parts_for(options), precision=precision)
+    plan = replace(plan, parts=parts_for(options), precision=precision, perceptual_weight=options.perceptual_weight)
     if options.images is not None:
         plan = replace(plan, images=options.images)
     for phase in PHASES:

@@ -2,9 +2,11 @@
 
 Regression predicts the mean of all images a latent may stand for: edges soften, stars fade. So after CRITIC_FROM
 steps, an adversarial critic learns to tell decoded images from drawn ones, which forces the decoder to commit.
+A perceptual loss can be added, which asks for the right features where it cannot have the right pixels.
 """
 
 import random
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -15,6 +17,7 @@ from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint_starter.autoencoder import image_error, image_tensor
 from mezzotint_starter.critic import Critic, adaptive_weight, build_critic, critic_loss, generator_loss
 from mezzotint_starter.networks import IMAGE_SIDE
+from mezzotint_starter.perceptual import Perception
 from mezzotint_starter.randomness import step_generator, step_random
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, shard_losses, train_together
 
@@ -28,8 +31,24 @@ CRITIC_WEIGHT = 0.4
 CRITIC_RATE = 4e-4
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerceptualLoss:
+    """A distance between decoded and drawn images, and the weight of its gradient relative to that of the error."""
+
+    perception: Perception
+    weight: float
+
+
 def train_decoder(
-    network: AutoencoderKL, work: Path, *, seed: int, steps: int, device: str, parts: int = 1, rate: float = 6e-4
+    network: AutoencoderKL,
+    work: Path,
+    *,
+    seed: int,
+    steps: int,
+    device: str,
+    parts: int = 1,
+    rate: float = 6e-4,
+    perceptual: PerceptualLoss | None = None,
 ) -> None:
     """Run the phase on whole images and on crops of larger ones; only the decoder's weights change."""
     decoder = nn.ModuleDict({"decoder": network.decoder, "post_quant_conv": network.post_quant_conv}).to(device)
@@ -39,7 +58,7 @@ def train_decoder(
         phase=PHASE, steps=steps, peak_lr=CRITIC_RATE, parts=parts, betas=(0.5, 0.9), decay_share=0.5
     )
     trainers = {"decoder/": Trainer(decoder.train(), schedule), "critic/": Trainer(critic.train(), critic_schedule)}
-    task = _DecoderTask(network, critic, seed=seed, device=device, critic_from=min(CRITIC_FROM, steps // 2))
+    task = _DecoderTask(network, critic, perceptual, seed=seed, device=device, critic_from=min(CRITIC_FROM, steps // 2))
 
     def advance(step: int) -> float:
         loss = trainers["decoder/"].train_step(shard_losses(task.decoder_loss, step, parts))
@@ -56,24 +75,34 @@ def train_decoder(
 class _DecoderTask:
     """Both losses of a step; the critic scores the images that the decoder loss has just decoded."""
 
-    def __init__(self, network: AutoencoderKL, critic: Critic, *, seed: int, device: str, critic_from: int) -> None:
+    def __init__(
+        self,
+        network: AutoencoderKL,
+        critic: Critic,
+        perceptual: PerceptualLoss | None,
+        *,
+        seed: int,
+        device: str,
+        critic_from: int,
+    ) -> None:
         self._network, self._critic, self._seed, self._device = network, critic, seed, device
-        self.critic_from = critic_from
+        self._perceptual, self.critic_from = perceptual, critic_from
         self._pairs: dict[int, tuple[Tensor, Tensor]] = {}
 
     def decoder_loss(self, step: int, shard: slice) -> Tensor:
-        """Return the reconstruction error of the decoded images, plus the adversarial loss from `critic_from` on."""
+        """Return the reconstruction error, plus the perceptual and, from `critic_from` on, the adversarial loss."""
         images = drawn_batch(self._seed, step, shard).to(self._device)
         again = self._network.decode(self._noisy_latents(images, step, shard)).sample
         self._pairs[shard.start or 0] = images, again.detach()
         error = image_error(again, images, edge_weight=EDGE_WEIGHT)
-        if step < self.critic_from:
-            return error
-        adversarial = generator_loss(self._critic, again)
-        return (
-            error
-            + CRITIC_WEIGHT * adaptive_weight(error, adversarial, self._network.decoder.conv_out.weight) * adversarial
-        )
+        loss, last = error, self._network.decoder.conv_out.weight
+        if self._perceptual is not None:
+            distance = self._perceptual.perception(again, images)
+            loss = loss + self._perceptual.weight * adaptive_weight(error, distance, last) * distance
+        if step >= self.critic_from:
+            adversarial = generator_loss(self._critic, again)
+            loss = loss + CRITIC_WEIGHT * adaptive_weight(error, adversarial, last) * adversarial
+        return loss
 
     def critic_loss_at(self, _: int, shard: slice) -> Tensor:
         """Return the critic's loss."""

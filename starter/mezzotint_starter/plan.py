@@ -18,6 +18,8 @@ class Plan:
     precision: str = "float32"
     autoencoder_steps: int = 7000
     sharpening_steps: int = 2600
+    perception_steps: int = 400
+    perceptual_weight: float = 0.0  # of sharpening; 0: without
     images: int = 14336
     large_images: int = 3072
     reading_steps: int = 400
@@ -44,6 +46,7 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         seed=seed,
         autoencoder_steps=steps,
         sharpening_steps=steps,
+        perception_steps=steps,
         images=min(16 * steps, 96),
         large_images=min(4 * steps, 24),
         reading_steps=steps,

@@ -9,11 +9,12 @@ from diffusers import AutoencoderKL
 
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.autoencoder import reconstruction_psnr, train_autoencoder
-from mezzotint_starter.decoder_training import train_decoder
+from mezzotint_starter.decoder_training import PerceptualLoss, train_decoder
 from mezzotint_starter.dit_recipe import make_dit
 from mezzotint_starter.flow.flow_recipe import make_flow
 from mezzotint_starter.judge_training import make_judge
 from mezzotint_starter.networks import build_autoencoder
+from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.variant_recipe import VARIANTS, make_variant
 from mezzotint_starter.xl.clip_recipe import make_xl
@@ -86,7 +87,24 @@ def _make_autoencoder(plan: Plan, network: AutoencoderKL) -> None:
         parts=plan.parts,
         measured=4 * plan.measured,
     )
-    train_decoder(network, plan.work, seed=plan.seed, steps=plan.sharpening_steps, device=plan.device, parts=plan.parts)
+    train_decoder(
+        network,
+        plan.work,
+        seed=plan.seed,
+        steps=plan.sharpening_steps,
+        device=plan.device,
+        parts=plan.parts,
+        perceptual=_perceptual(plan),
+    )
+
+
+def _perceptual(plan: Plan) -> PerceptualLoss | None:
+    if plan.perceptual_weight == 0:
+        return None
+    perception = train_perception(
+        plan.work, seed=plan.seed, steps=plan.perception_steps, device=plan.device, parts=plan.parts
+    )
+    return PerceptualLoss(perception=perception, weight=plan.perceptual_weight)
 
 
 def trained_note(plan: Plan, autoencoder: AutoencoderKL) -> dict[str, float]:

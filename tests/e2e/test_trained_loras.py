@@ -1,5 +1,6 @@
 """LoRAs trained here load in diffusers' pipelines, which then compute the same, in every naming that we write."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,18 @@ from tiny_flow import qwen_tokenizer
 from tiny_sd15 import write_tiny_sd15
 from tiny_training import TinyTraining
 from trained_adapters import predicted, read_back, trained, write
+from training_runs import SETTINGS
 
+from mezzotint.catalog.catalog import Catalog
 from mezzotint.conversion.loras.merging import merge_loras
 from mezzotint.conversion.loras.resizing import resize_lora
 from mezzotint.families import tokenizers
 from mezzotint.families.lora.description import Description
 from mezzotint.families.text.clip_encode import clip_encoders
-from mezzotint.protocol import LoraRef
+from mezzotint.jobs.training.run import TrainingRun
+from mezzotint.protocol import LoraRef, ModelRef
 from mezzotint.training.adapters.embedding import EmbeddingAdapter
+from mezzotint.training_protocol import TrainingRequest
 
 pytestmark = pytest.mark.requires_package("peft")
 
@@ -155,6 +160,45 @@ def test_a_word(model, tmp_path):
         for files in ((), (str(path),))
     )
     assert np.abs(made - plain).max() > 8
+    assert np.abs(made - (image * 255).round()).max() <= 1
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("model", ["sdxl", "sd15"], indirect=True)
+def test_a_model_made_fast(model, tmp_path):
+    """The LoRA of `--distill` makes the same image by the scheduler that diffusers has for it."""
+    from diffusers import LCMScheduler
+
+    folder, theirs, _, _ = model
+    (tmp_path / "prompts.txt").write_text(PROMPT)
+    settings = replace(SETTINGS, distill=2, steps=3, batch=2, rank=4, rate=3e-2, regularization=None)
+    request = TrainingRequest(
+        dataset=str(tmp_path / "prompts.txt"),
+        model=ModelRef(id=str(folder)),
+        name="fast",
+        output=str(tmp_path),
+        settings=settings,
+    )
+    path = TrainingRun(request, Catalog.standard(), lambda _: None, lambda: False).run().lora
+    own = theirs.scheduler
+    theirs.scheduler = LCMScheduler.from_config(own.config, clip_sample=False)
+    load(theirs, path)
+    try:
+        image = theirs(
+            prompt=PROMPT,
+            height=SIDE,
+            width=SIDE,
+            num_inference_steps=4,
+            guidance_scale=1.0,
+            generator=generator(),
+            output_type="np",
+        ).images[0]
+    finally:
+        unload(theirs)
+        theirs.scheduler = own
+    how = {"steps": 4, "guidance_scale": 1.0, "sampler": "lcm"}
+    made = ours(folder, tmp_path, loras=(LoraRef(path=path),), **how).astype(int)
+    assert np.abs(made - ours(folder, tmp_path, **how)).max() > 8
     assert np.abs(made - (image * 255).round()).max() <= 1
 
 

@@ -12,7 +12,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.model_sources import sources_of
-from mezzotint.protocol import ModelRef
+from mezzotint.protocol import ModelRef, Sampling
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
@@ -26,7 +26,8 @@ SIDE = 64
 class TinyTraining:
     """A model in memory, and some images with random latents."""
 
-    def __init__(self, folder: Path, *, scheme: Any = None, images: int = 8) -> None:
+    def __init__(self, folder: Path, *, scheme: Any = None, images: int = 8, guidance: float = 1.0) -> None:
+        """`guidance`: of a teacher; 1: there is none."""
         found = Catalog.standard().find(ModelRef(id=str(folder)))
         self.family = family_of(found.detected.family)
         choices: Mapping[str, Any] = {} if scheme is None else {self.family.denoiser_component: Choice(scheme=scheme)}
@@ -41,29 +42,30 @@ class TinyTraining:
         self.network = self.model.networks[self.family.denoiser_component]
         for network in self.model.networks.values():
             network.requires_grad_(False)
-        self.images = [self._image(number) for number in range(images)]
+        self.images = [self._image(number, guidance) for number in range(images)]
 
-    def _image(self, number: int) -> TrainedImage:
+    def _image(self, number: int, guidance: float) -> TrainedImage:
         generator, side = torch.Generator().manual_seed(number), SIDE // self.model.sources.vae_factor
         with torch.no_grad():
             conditioning = self.conditioning(number)
+            teacher = None if guidance == 1 else self.conditioning(number, guidance=guidance)
         latents = torch.randn(self.model.sources.latent_channels, side, side, generator=generator)
-        return TrainedImage(latents=latents, conditioning=conditioning)
+        return TrainedImage(latents=latents, conditioning=conditioning, teacher=teacher)
 
-    def conditioning(self, number: int, words: tuple[Any, ...] = ()) -> Conditioning:
+    def conditioning(self, number: int, words: tuple[Any, ...] = (), guidance: float = 1.0) -> Conditioning:
         """The caption of an image, encoded now, with gradients if they are enabled."""
         inputs = PromptInputs(
             prompt=f"a house and {number} trees beside a zibble",
             negative_prompt="",
             width=SIDE,
             height=SIDE,
-            guidance_scale=1.0,
+            guidance_scale=guidance,
             clip_skip=0,
             embeddings=(),
             inversions=words,
             gradients=True,
         )
-        return self.family.encode(self.model, inputs)
+        return replace(self.family.encode(self.model, inputs), sampling=Sampling(guidance_scale=guidance))
 
     def adapter(self, *, rank: int = 4, alpha: float | None = None, choice: Any = None, **how: Any) -> NetworkAdapter:
         """Fresh layers; `choice`: further fields of the choice of layers; `text`: whether encoders are trained."""

@@ -112,7 +112,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         type=integer(1, 1_000_000, 1000),
         metavar="N",
         default=0,
-        help="make a flow model fast: learn from N images that it makes itself "
+        help="make a model fast: learn from N images that it makes itself "
         "of the prompts in a text file, in place of DIR",
     )
     group.add_argument("--prefix", metavar="WORDS", default="", help="put before every caption")

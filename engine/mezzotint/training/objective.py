@@ -1,6 +1,7 @@
 """What a network is trained to predict: noise levels, noisy latents, and the loss between prediction and target."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +17,17 @@ from mezzotint.training_protocol import LossWeighting
 _TIMESTEPS = 1000
 _STEPS = 20  # of the schedule from which a flow model's shift is taken
 Levels = Literal["uniform", "logit-normal"]
+Ask = Callable[[Tensor, Tensor], Tensor]  # the output for samples (n, c, h, w) at timesteps (n), on the CPU
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The network as it is asked about a batch."""
+
+    trained: Ask
+    averaged: Ask  # with the average of what is trained, if one is kept; without gradients
+    original: Ask  # without what is trained, and without gradients
+    teacher: Ask  # the same with guidance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +73,20 @@ class Objective:
             return noise
         signal, noisy = self._shares(levels)
         return signal * noise - noisy * clean
+
+    def parts(self, sample: Tensor, output: Tensor, levels: Tensor) -> tuple[Tensor, Tensor]:
+        """Clean latents and noise `(n, c, h, w)` that a network's output says noisy latents are mixed of."""
+        signal, noisy = self._shares(levels)
+        if self.prediction == "flow_prediction":
+            return sample - noisy * output, sample + signal * output
+        if self.prediction == "epsilon":
+            return (sample - noisy * output) / signal, output
+        return signal * sample - noisy * output, noisy * sample + signal * output
+
+    def losses(self, asked: Asked, clean: Tensor, noise: Tensor, levels: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Loss `(n)` of what the trained network predicts for clean latents with noise."""
+        predicted = asked.trained(self.mixed(clean, noise, levels), self.timesteps(levels))
+        return self.loss(predicted, self.target(clean, noise, levels), levels, mask)
 
     def loss(self, predicted: Tensor, wanted: Tensor, levels: Tensor, mask: Tensor | None = None) -> Tensor:
         """Weighted mean squared error `(n)` of each image; `mask` `(n, 1, h, w)` weights the pixels."""

@@ -39,6 +39,7 @@ _PER_IMAGE, _LEAST_STEPS, _MOST_STEPS = 100, 500, 3000
 _MOST_REGULARIZATION = 32
 _TEXT_SHARE = 0.1  # of the learning rate, for text encoders: 1e-5 beside 1e-4, as kohya's documents advise
 _EMBEDDING_RATE = 2e-3  # what diffusers' example comes to: 5e-4, scaled by four accumulated batches
+_SMALL_CONSISTENCY_RATE = 2e-4  # at 1e-3 it collapsed within 300 steps
 _PRODIGY_RATE = 1.0  # a factor of the rate that Prodigy finds itself
 
 
@@ -67,23 +68,19 @@ def usual_preset(family: str, denoiser_bytes: int) -> Preset:
 
 def distilling(preset: Preset, sources: ModelSources, settings: TrainingSettings) -> Preset:
     """The preset for distilling to few steps; raises UsageError for what cannot be distilled."""
-    if own_prediction(sources.scheduler) != "flow_prediction":
-        raise UsageError(
-            f"--distill straightens the paths of flow models, and this {sources.family} model is none: use an LCM "
-            "LoRA, or a model that was distilled"
-        )
-    if settings.kind != "lora" or settings.text_encoders or settings.devices or settings.flip:
+    if settings.kind != "lora" or settings.text_encoders or settings.devices or settings.flip or settings.validation:
         raise UsageError("--distill trains LoRAs of denoisers on one device: leave --kind, --text-encoders, ... out")
-    return imitating(preset)
+    is_flow = own_prediction(sources.scheduler) == "flow_prediction"
+    return imitating(preset, small_rate=1e-3 if is_flow else _SMALL_CONSISTENCY_RATE)
 
 
-def imitating(preset: Preset) -> Preset:
-    """The preset for learning from what a model itself makes."""
+def imitating(preset: Preset, *, small_rate: float = 1e-3) -> Preset:
+    """The preset for learning from what a model itself makes; `small_rate`: of small models."""
     is_small = preset is _SMALL_PRESET
     return replace(
         preset,
         rank=32 if is_small else 64,
-        rate=1e-3 if is_small else 1e-4,
+        rate=small_rate if is_small else 1e-4,
         batch=max(preset.batch, 4),
         steps=1000 if is_small else 3000,
         levels="uniform",

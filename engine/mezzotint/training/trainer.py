@@ -13,11 +13,13 @@ from torch import Tensor, nn
 
 from mezzotint.errors import MezzotintError, ModelRefused
 from mezzotint.families.family import Conditioning, Family, LoadedModel
-from mezzotint.families.text.conditionings import moved, shape_of
+from mezzotint.families.guidance import guide
+from mezzotint.families.text.conditionings import half_of, moved, shape_of
 from mezzotint.training.adapters.adapter import Adapter
 from mezzotint.training.averages import MovingAverage, evaluated
+from mezzotint.training.distillation import Consistency, Imitation
 from mezzotint.training.distributed import ALONE, Processes, whole
-from mezzotint.training.objective import Objective
+from mezzotint.training.objective import Ask, Asked, Objective
 from mezzotint.training.optimizers import set_rate
 from mezzotint.training.sharding import spread
 from mezzotint.training.state import load_state, save_state
@@ -36,11 +38,13 @@ class TrainedImage:
     conditioning: Conditioning  # (1, ...), on the CPU
     mask: Tensor | None = None  # (1, h, w): weights of the loss
     noise: Tensor | None = None  # (c, h, w), if it is always the same
+    teacher: Conditioning | None = None  # that of the teacher, with guidance; (2, ...), on the CPU
 
     @property
     def shape(self) -> Hashable:
         """A key that is equal for images that can be in one pass."""
-        return self.latents.shape, shape_of(self.conditioning), self.mask is None
+        taught = None if self.teacher is None else shape_of(self.teacher)
+        return self.latents.shape, shape_of(self.conditioning), self.mask is None, taught
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,15 +91,12 @@ class Trainer:
         self,
         family: Family,
         model: LoadedModel,
-        objective: Objective,
+        objective: Objective | Consistency | Imitation,
         adapter: Adapter,
         rates: Rates,
         processes: Processes = ALONE,
-        *,
-        imitates: bool = False,
     ) -> None:
-        """`imitates`: what is learned is what the network predicts without the adapter."""
-        self._family, self._model, self._objective, self._imitates = family, model, objective, imitates
+        self._family, self._model, self._objective = family, model, objective
         self.adapter, self.rates, self.step, self._processes = adapter, rates, 0, processes
         self.is_settled = True  # whether all numbers are those after a step, so that they can be saved
         network = model.networks[family.denoiser_component]
@@ -107,14 +108,12 @@ class Trainer:
     def train_step(self, batch_at: BatchAt) -> float:
         """Take an optimizer step; returns the mean loss. Raises MezzotintError if that is not finite."""
         end, total = (self.step + 1) * self.rates.accumulate, 0.0
-        numbers = range(self.step * self.rates.accumulate, end)
-        shown = iter(self._predicted(batch_at, numbers) if self._imitates else ())
         with self.adapter.attached():
-            for number in numbers:
+            for number in range(self.step * self.rates.accumulate, end):
                 passes = self._passes(batch_at(number), number)
                 for each in passes:
                     with self._devices.exchanging(is_last=number == end - 1 and each is passes[-1]):
-                        total += self._accumulate(each, next(shown, None))
+                        total += self._accumulate(each)
         loss = self._processes.total(total) / self.rates.accumulate
         if not math.isfinite(loss):
             raise MezzotintError(
@@ -208,33 +207,51 @@ class Trainer:
             )
         return passes
 
-    def _predicted(self, batch_at: BatchAt, numbers: Sequence[int]) -> list[Tensor]:
-        """What the network predicts in the passes of these batches."""
-        with torch.no_grad():
-            passes = [each for number in numbers for each in self._passes(batch_at(number), number)]
-            return [self._predict(each.images, each.noise, each.levels).cpu() for each in passes]
-
-    def _accumulate(self, each: _Pass, wanted: Tensor | None = None) -> float:
+    def _accumulate(self, each: _Pass) -> float:
         """Add the gradients of a pass to those of the step; returns its part of the loss."""
-        losses = self._devices.run(lambda: self._losses(each.images, each.noise, each.levels, wanted))
+        losses = self._devices.run(lambda: self._losses(each.images, each.noise, each.levels))
         loss = losses.sum() * each.weight
         share = self._processes.count / self.rates.accumulate  # the processes' gradients are averaged, not added up
         self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
-    def _losses(
-        self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor, wanted: Tensor | None = None
-    ) -> Tensor:
-        """Loss of each image; all of the same shape. `wanted`: what to predict, if not what was mixed."""
-        found = self._predict(images, noise, levels)
-        if wanted is None:
-            wanted = self._objective.target(torch.stack([image.latents for image in images]), noise, levels)
+    def _losses(self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor) -> Tensor:
+        """Loss of each image; all of the same shape."""
+        clean = torch.stack([image.latents for image in images])
         masks = [image.mask for image in images if image.mask is not None]
         mask = torch.stack(masks) if masks else None
-        return self._objective.loss(found.cpu(), wanted, levels, mask)
+        return self._objective.losses(self._asked(images), clean, noise, levels, mask)
 
-    def _predict(self, images: Sequence[TrainedImage], noise: Tensor, levels: Tensor) -> Tensor:
-        return predicted(self._family, self._model, self._objective, images, noise, levels)
+    def _asked(self, images: Sequence[TrainedImage]) -> Asked:
+        trained = self._ask([image.conditioning for image in images])
+
+        def averaged(sample: Tensor, timesteps: Tensor) -> Tensor:
+            with torch.no_grad(), nullcontext() if self._average is None else self._average.applied():
+                return trained(sample, timesteps)
+
+        def original(sample: Tensor, timesteps: Tensor) -> Tensor:
+            with torch.no_grad(), self.adapter.detached():
+                return trained(sample, timesteps)
+
+        def teacher(sample: Tensor, timesteps: Tensor) -> Tensor:
+            taught = self._family.join([image.teacher or image.conditioning for image in images])
+            with torch.no_grad(), self.adapter.detached():
+                if not taught.guided:
+                    return self._ask([taught])(sample, timesteps)
+                halves = [self._ask([half_of(taught, half)])(sample, timesteps) for half in (0, 1)]
+            how = taught.sampling
+            return guide(torch.cat(halves), how.guidance_scale or 0.0, how.guidance_rescale or 0.0)
+
+        return Asked(trained=trained, averaged=averaged, original=original, teacher=teacher)
+
+    def _ask(self, conditionings: Sequence[Conditioning]) -> Ask:
+        device = self._model.device
+        conditioning = moved(self._family.join(conditionings), device)
+
+        def ask(sample: Tensor, timesteps: Tensor) -> Tensor:
+            return self._family.predict(self._model, sample.to(device), timesteps.to(device), conditioning).cpu()
+
+        return ask
 
     def _optimizer_step(self) -> None:
         parameters, self.is_settled = self.adapter.parameters(), False
@@ -248,20 +265,6 @@ class Trainer:
         if self._average is not None:
             self._average.update(self.step)
         self.is_settled = True
-
-
-def predicted(
-    family: Family,
-    model: LoadedModel,
-    objective: Objective,
-    images: Sequence[TrainedImage],
-    noise: Tensor,
-    levels: Tensor,
-) -> Tensor:
-    """What the denoiser predicts for images of equal shape, mixed with noise `(n, c, h, w)` at levels `(n)`."""
-    sample = objective.mixed(torch.stack([image.latents for image in images]), noise, levels).to(model.device)
-    conditioning = moved(family.join([image.conditioning for image in images]), model.device)
-    return family.predict(model, sample, objective.timesteps(levels).to(model.device), conditioning)
 
 
 def _generator(seed: int, what: str, number: int) -> torch.Generator:

@@ -39,6 +39,17 @@ def test_flow_is_that_of_diffusers(pair):
     torch.testing.assert_close(x - levels.view(-1, 1, 1, 1) * objective.target(clean, noise, levels), clean)
 
 
+@pytest.mark.parametrize("prediction", ["epsilon", "v_prediction", "flow_prediction"])
+def test_the_right_output_gives_back_what_was_mixed(pair, prediction):
+    is_flow = prediction == "flow_prediction"
+    objective = Objective(prediction=prediction, abar=None if is_flow else ABAR)
+    levels = torch.tensor([0.1, 0.4, 0.7, 0.9]) if is_flow else torch.tensor([10, 200, 500, 700])
+    clean, noise = pair
+    output = objective.target(clean, noise, levels)
+    for found, wanted in zip(objective.parts(objective.mixed(clean, noise, levels), output, levels), pair, strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_levels_are_shifted_and_depend_on_the_generator_alone():
     for levels in ("uniform", "logit-normal"):
         plain, shifted = (Objective(prediction="flow_prediction", levels=levels, shift=shift) for shift in (1, 3))

@@ -1,18 +1,18 @@
 """Choose the blocks that a model needs least: one after another, each time the one that changes the output least."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
 from mezzotint.errors import Cancelled, UsageError
 from mezzotint.families.family import Family, LoadedModel
+from mezzotint.families.text.conditionings import moved
 from mezzotint.jobs.training.pairs import TeacherPairs
 from mezzotint.protocol import IsCancelled
 from mezzotint.training.objective import Objective
 from mezzotint.training.skipping import SkippableBlocks
-from mezzotint.training.trainer import predicted
+from mezzotint.training.trainer import TrainedImage
 
 _COMPARED = 8  # pairs, at as many noise levels each
 
@@ -35,7 +35,7 @@ class Comparison:
         self, family: Family, model: LoadedModel, objective: Objective, pairs: TeacherPairs, batch: int
     ) -> None:
         """`batch`: predictions in each pass."""
-        self._predict = partial(predicted, family, model, objective)
+        self._family, self._model, self._objective = family, model, objective
         levels = objective.spread(_COMPARED)
         images = [pairs.pair(number) for number in range(_COMPARED)]
         self._unguided = pairs.pair(0, guided=False)
@@ -61,6 +61,12 @@ class Comparison:
                 for each, wanted in zip(self._inputs, self._wanted, strict=True)
             )
         return apart / sum(float(wanted.square().sum()) for wanted in self._wanted)
+
+    def _predict(self, images: Sequence[TrainedImage], noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+        device, clean = self._model.device, torch.stack([image.latents for image in images])
+        sample, timesteps = self._objective.mixed(clean, noise, levels), self._objective.timesteps(levels)
+        conditioning = moved(self._family.join([image.conditioning for image in images]), device)
+        return self._family.predict(self._model, sample.to(device), timesteps.to(device), conditioning)
 
 
 def choose_blocks(

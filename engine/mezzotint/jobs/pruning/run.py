@@ -8,10 +8,8 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -27,16 +25,17 @@ from mezzotint.families.loading.networks import empty_network
 from mezzotint.families.lora.factors import LoraFactors
 from mezzotint.jobs.lease import Held, Lease
 from mezzotint.jobs.pruning.choosing import Comparison, RemovedBlock, check_count, choose_blocks
+from mezzotint.jobs.pruning.healing import HealingAdapter
 from mezzotint.jobs.training.attention import training_attention
 from mezzotint.jobs.training.building import load_denoiser
 from mezzotint.jobs.training.pairs import TeacherPairs
 from mezzotint.jobs.training.preparing import OnEvent, TrainedModel, model_of
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.protocol import IsCancelled, ModelRef
-from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
 from mezzotint.training.checkpointing import apply_checkpointing
 from mezzotint.training.dataset.prompts import read_prompts
+from mezzotint.training.distillation import Imitation
 from mezzotint.training.encoding import Encoders
 from mezzotint.training.objective import Objective, objective_of
 from mezzotint.training.presets import imitating, preset_of
@@ -144,7 +143,7 @@ class PruningRun:
             )
             copy.config()  # raises before time is spent on what cannot be written
             apply_checkpointing(network, "none" if model.device.type == "cpu" else "blocks")
-            adapter = _HealingAdapter(model, component, self._rank, blocks, copy.removed, self._request.seed)
+            adapter = HealingAdapter(model, component, self._rank, blocks, copy.removed, self._request.seed)
             self._heal(adapter, pairs, model, objective)
             with adapter.attached():
                 healed = compare.distance() if self._steps else None
@@ -188,7 +187,7 @@ class PruningRun:
             self._write_record(removed)
         return removed
 
-    def _heal(self, adapter: "_HealingAdapter", pairs: TeacherPairs, model: LoadedModel, objective: Objective) -> None:
+    def _heal(self, adapter: "HealingAdapter", pairs: TeacherPairs, model: LoadedModel, objective: Objective) -> None:
         rates = Rates(
             steps=max(self._steps, 1),
             peak=self._request.rate or self._preset.rate,
@@ -196,7 +195,7 @@ class PruningRun:
             optimizer="adamw",
             seed=self._request.seed,
         )
-        trainer = Trainer(self._of.family, model, objective, adapter, rates, imitates=True)
+        trainer = Trainer(self._of.family, model, Imitation(base=objective), adapter, rates)
         state, saved = self._work / "state.safetensors", time.monotonic()
         if state.is_file():
             trainer.restore(state)
@@ -283,27 +282,3 @@ class PruningRun:
 
     def _notice(self, code: str, message: str) -> None:
         self._on_event(TrainingNotice(code=code, message=message))
-
-
-class _HealingAdapter(NetworkAdapter):
-    """LoRAs of a network that runs without some of its blocks while they are attached."""
-
-    def __init__(
-        self,
-        model: LoadedModel,
-        component: str,
-        rank: int,
-        blocks: SkippableBlocks,
-        removed: Sequence[str],
-        seed: int,
-    ) -> None:
-        choice = LayerChoice(layers="all", rank=rank, alpha=rank)
-        super().__init__(model.networks, {component: choice}, seed=seed)
-        self.to(model.device)
-        self._skipping = partial(blocks.skipping, removed)
-
-    @contextmanager
-    def attached(self) -> Iterator[None]:
-        """Context manager: the network computes with the LoRAs, and without the blocks."""
-        with super().attached(), self._skipping():
-            yield

@@ -14,6 +14,7 @@ from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.protocol import IsCancelled
 from mezzotint.training.adapters.building import build_adapter, trains_text
 from mezzotint.training.checkpointing import apply_checkpointing
+from mezzotint.training.distillation import Consistency
 from mezzotint.training.distributed import Processes
 from mezzotint.training.encoding import CPU, Encoders
 from mezzotint.training.objective import Objective, objective_of
@@ -90,9 +91,9 @@ def load_denoiser(model: LoadedModel, name: str, on_bytes: Callable[[int, int], 
     model.networks[name].requires_grad_(False)
 
 
-def _objective(prepared: Prepared) -> Objective:
+def _objective(prepared: Prepared) -> Objective | Consistency:
     values = prepared.values
-    return objective_of(
+    objective = objective_of(
         prepared.model.family,
         prepared.model.sources,
         values.resolution,
@@ -100,3 +101,5 @@ def _objective(prepared: Prepared) -> Objective:
         levels=values.levels,
         weighting=values.weighting,
     )
+    is_flow = objective.prediction == "flow_prediction"
+    return Consistency(base=objective) if prepared.request.settings.distill and not is_flow else objective

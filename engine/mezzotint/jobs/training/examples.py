@@ -5,6 +5,7 @@ from typing import Protocol
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.families.family import LoadedModel
+from mezzotint.families.samplers import own_prediction
 from mezzotint.jobs.training.data import untouched
 from mezzotint.jobs.training.encoded import EncodedImages
 from mezzotint.jobs.training.folder import RunFolder
@@ -109,6 +110,7 @@ class PairExamples:
         self, prepared: Prepared, folder: RunFolder, catalog: Catalog, tell: Tell, cancelled: IsCancelled
     ) -> None:
         self._prepared, self._tell, self._cancelled = prepared, tell, cancelled
+        prediction = own_prediction(prepared.model.sources.scheduler)
         self._pairs = TeacherPairs(
             folder.encoded,
             prepared.model.family,
@@ -117,6 +119,7 @@ class PairExamples:
             [image.captions[0] for image in prepared.dataset.images],
             side=prepared.geometry.side,
             count=prepared.request.settings.distill,
+            renews_noise=prediction != "flow_prediction",
         )
 
     def encode(self, encoders: Encoders, sampler: Sampler) -> None:

@@ -2,6 +2,7 @@
 
 Trained on such pairs, a flow model's paths from noise to image become straight (reflow, arXiv 2209.03003), so that few
 steps follow them; made with guidance, the pairs also teach what guidance adds (arXiv 2210.03142), at half the work.
+Models that predict noise or velocity learn from the images with new noise (`training/distillation.py`).
 """
 
 import hashlib
@@ -42,9 +43,14 @@ class TeacherPairs:
         side: int,
         count: int,
         guided: bool = False,
+        renews_noise: bool = False,
     ) -> None:
-        """`guided`: what learns of the pairs is guided, too."""
-        self._folder, self._family, self._count, self._guided = folder, family, count, guided
+        """`guided`: what learns of the pairs is guided, too.
+
+        `renews_noise`: images are trained with new noise each time, and the teacher is asked about them.
+        """
+        self._folder, self._family, self._count = folder, family, count
+        self._guided, self._renews_noise = guided, renews_noise
         self.prompts = tuple(prompts)
         self._setup = _setup(find, ref, side)
         self._teacher: list[Conditioning] = []
@@ -86,9 +92,11 @@ class TeacherPairs:
 
     def pair(self, number: int, *, guided: bool | None = None) -> TrainedImage:
         """A pair as the trainer takes it; `guided`: other than usual."""
-        latents = self._latents[number]
+        latents, prompt = self._latents[number], number % len(self._teacher)
         known = self._teacher if (self._guided if guided is None else guided) else self._student
-        conditioning = known[number % len(known)]
+        conditioning = known[prompt]
+        if self._renews_noise:
+            return TrainedImage(latents=latents, conditioning=conditioning, teacher=self._teacher[prompt])
         return TrainedImage(latents=latents, conditioning=conditioning, noise=_noise(number, latents.shape))
 
     def _made(self, model: LoadedModel, numbers: Sequence[int], batch: int, cancelled: IsCancelled) -> Tensor:

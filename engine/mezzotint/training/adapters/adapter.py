@@ -48,5 +48,8 @@ class Adapter(Protocol):
     def attached(self) -> AbstractContextManager[None]:
         """Context manager: the networks compute with the parameters."""
 
+    def detached(self) -> AbstractContextManager[None]:
+        """Context manager: attached networks compute without the parameters."""
+
     def write(self, path: Path, family: str, description: Description, *, overwrite: bool) -> None:
         """Write a file that other programs read; raises UsageError as `write_lora` does."""

@@ -61,6 +61,10 @@ class EmbeddingAdapter:
         """Nothing is changed but captions."""
         return nullcontext()
 
+    def detached(self) -> AbstractContextManager[None]:
+        """Nothing is changed."""
+        return nullcontext()
+
     def write(self, path: Path, family: str, description: Description, *, overwrite: bool) -> None:
         """Write `clip_l` and `clip_g` as SDXL's embeddings have them, or the vectors of a single encoder as A1111."""
         tensors = {key: each.detach().cpu() for key, each in self._vectors.items()}

@@ -46,7 +46,7 @@ class NetworkAdapter:
                 )
                 for name, rank in choice.ranks_of(network).items()
             }
-        self._networks, self._text_share = networks, text_share
+        self._networks, self._text_share, self._detached = networks, text_share, False
         self.module = nn.ModuleList(layer.parts for layers in self.layers.values() for layer in layers.values())
 
     @property
@@ -86,7 +86,7 @@ class NetworkAdapter:
     def attached(self) -> Iterator[None]:
         """Context manager: the networks' layers compute with them."""
         handles = [
-            self._networks[component].get_submodule(name).register_forward_hook(_hook(layer))
+            self._networks[component].get_submodule(name).register_forward_hook(self._hook(layer))
             for component, layers in self.layers.items()
             for name, layer in layers.items()
         ]
@@ -96,6 +96,15 @@ class NetworkAdapter:
             for handle in handles:
                 handle.remove()
 
+    @contextmanager
+    def detached(self) -> Iterator[None]:
+        """Context manager: attached networks compute without them."""
+        self._detached = True
+        try:
+            yield
+        finally:
+            self._detached = False
+
     def write(self, path: Path, family: str, description: Description, *, overwrite: bool) -> None:
         """Write a file in the family's dialect."""
         networks = {
@@ -104,9 +113,8 @@ class NetworkAdapter:
         }
         write_lora(path, networks, family, description, overwrite=overwrite)
 
+    def _hook(self, layer: TrainedLayer) -> Any:  # noqa: ANN401  # torch's hooks are untyped
+        def add(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+            return output if self._detached else layer.added(module, inputs[0], output)
 
-def _hook(layer: TrainedLayer) -> Any:  # noqa: ANN401  # torch's hooks are untyped
-    def add(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return layer.added(module, inputs[0], output)
-
-    return add
+        return add

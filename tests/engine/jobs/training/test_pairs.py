@@ -22,7 +22,7 @@ def tiny(tiny_pixart_folder):
 def pairs_in(tiny, tiny_pixart_folder):
     """Pairs made in a folder, and how many there were then after each file."""
 
-    def call(folder, count=5):
+    def call(folder, count=5, **how):
         folder.mkdir(exist_ok=True)
         made, done = (
             TeacherPairs(
@@ -33,6 +33,7 @@ def pairs_in(tiny, tiny_pixart_folder):
                 PROMPTS,
                 side=64,
                 count=count,
+                **how,
             ),
             [],
         )
@@ -75,3 +76,12 @@ def test_noise_of_a_pair_is_what_it_is_trained_with(pairs_in, tmp_path):
     pair = made.pair(3)
     assert torch.equal(pair.noise, torch.randn(pair.latents.shape, generator=torch.Generator().manual_seed(3)))
     assert not pair.conditioning.guided
+
+
+def test_images_with_new_noise_come_with_what_the_teacher_is_asked(pairs_in, tmp_path):
+    kept, _ = pairs_in(tmp_path / "a")
+    made, _ = pairs_in(tmp_path / "a", renews_noise=True)
+    pair = made.pair(3)
+    assert torch.equal(pair.latents, kept.pair(3).latents)
+    assert pair.noise is None and kept.pair(3).teacher is None
+    assert pair.teacher.guided and pair.teacher.sampling.guidance_scale > 1 and not pair.conditioning.guided

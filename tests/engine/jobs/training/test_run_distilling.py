@@ -22,23 +22,28 @@ def flow(tmp_path):
     return write_tiny_sd3(tmp_path / "sd3")
 
 
-def test_a_lora_comes_out_and_the_same_after_a_pause(train, request_of, prompts, flow, tmp_path):
-    request = request_of(flow, dataset=prompts, prompts=("a house",), **USUAL)
+@pytest.fixture(params=["flow", "pixart"])
+def model(request):
+    """One that learns straight paths, and one that learns consistency."""
+    return request.getfixturevalue("flow" if request.param == "flow" else "tiny_pixart_folder")
+
+
+def test_a_lora_comes_out_and_the_same_after_a_pause(train, request_of, prompts, model, tmp_path):
+    request = request_of(model, dataset=prompts, prompts=("a house",), **USUAL)
     seen = []
     with pytest.raises(Cancelled, match="paused after step 2 of 4"):
         train(request, cancelled=lambda: len(seen) > 1, on_event=lambda e: seen.append(e) if _is_step(e) else None)
     resumed, events = train(request, resume=True)
     assert {each.phase for each in events if isinstance(each, Preparing)} >= {"captions", "pairs"}
     (tmp_path / "other").mkdir()
-    whole, _ = train(request_of(flow, dataset=prompts, output=str(tmp_path / "other"), **USUAL))
+    whole, _ = train(request_of(model, dataset=prompts, output=str(tmp_path / "other"), **USUAL))
     assert _factors(resumed.lora) == _factors(whole.lora)
 
 
-def test_what_cannot_be_distilled(train, request_of, prompts, flow, dataset, tmp_path, tiny_sdxl_folder):
-    with pytest.raises(UsageError, match="straightens the paths of flow models, and this sdxl model is none"):
-        train(request_of(tiny_sdxl_folder, dataset=prompts, **USUAL))
-    with pytest.raises(UsageError, match="--distill trains LoRAs of denoisers"):
-        train(request_of(flow, dataset=prompts, kind="dora", **USUAL))
+def test_what_cannot_be_distilled(train, request_of, prompts, flow, dataset, tmp_path):
+    for wrong in ({"kind": "dora"}, {"validation": 0.5}):
+        with pytest.raises(UsageError, match="--distill trains LoRAs of denoisers"):
+            train(request_of(flow, dataset=prompts, **USUAL | wrong))
     with pytest.raises(StorageError, match="expected a text file with a prompt on each line"):
         train(request_of(flow, dataset=str(dataset), **USUAL))
     (tmp_path / "prompts.txt").write_text("\n")
