@@ -18,16 +18,24 @@ _session: ContextVar[AttentionSession | None] = ContextVar("session", default=No
 
 @contextmanager
 def attending_dispatched(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
-    """Route the networks' calls of `dispatch_attention_fn` to the session inside the context."""
+    """Route the networks' calls of `dispatch_attention_fn` to the session inside the context; contexts may nest."""
+    tokens: list[Any] = []
+
+    def leave(*_: object) -> None:
+        _session.reset(tokens.pop())
+
     with ExitStack() as hooks:
         for network in networks:
             if isinstance(network, torch.nn.Module) and _patch(network):
-                tokens: list[Any] = []
-                before = network.register_forward_pre_hook(lambda *_, t=tokens: t.append(_session.set(session)))
-                after = network.register_forward_hook(lambda *_, t=tokens: _session.reset(t.pop()), always_call=True)
+                before = network.register_forward_pre_hook(lambda *_: tokens.append(_session.set(session)))
+                after = network.register_forward_hook(leave, always_call=True, prepend=True)  # the innermost first
                 hooks.callback(before.remove)
                 hooks.callback(after.remove)
-        yield
+        try:
+            yield
+        finally:
+            while tokens:  # torch calls no hooks after an interrupt
+                leave()
 
 
 def _patch(network: torch.nn.Module) -> bool:
