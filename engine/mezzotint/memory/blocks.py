@@ -19,6 +19,7 @@ _BLOCKS = frozenset(
         "QwenImageResidualBlock",
         "QwenImageResample",
         # our own, in families/architectures
+        "ModulatedBlock",
         "ReversibleBlock",
         # transformers
         "CLIPEncoderLayer",

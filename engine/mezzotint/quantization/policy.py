@@ -27,7 +27,7 @@ _PIXART = r"pos_embed\..*|adaln_single\..*|caption_projection\..*|proj_out"
 _KEPT = {
     "UNet2DConditionModel": _UNET,
     "PixArtTransformer2DModel": _PIXART,
-    "PixArtVariantTransformer2DModel": _PIXART,
+    "PixArtVariantTransformer2DModel": rf"{_PIXART}|detour\.score|condition\..*",
     "CLIPTextModel": r"",
     "CLIPTextModelWithProjection": r"text_projection",
     "T5EncoderModel": r"",

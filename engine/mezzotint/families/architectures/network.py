@@ -1,15 +1,20 @@
 """PixArt's transformer (arXiv 2310.00426) with another architecture: embedding and output layers are the same."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from diffusers import PixArtTransformer2DModel
 from diffusers.models.modeling_outputs import Transformer2DModelOutput
-from torch import Tensor
+from torch import Tensor, nn
 
-from mezzotint.families.architectures.table import Architecture, read_architecture
+from mezzotint.families.architectures.blocks import NORMS, change_block
+from mezzotint.families.architectures.conditions import CONDITIONS, Inputs, Unconditioned
+from mezzotint.families.architectures.depth import DEPTHS, DepthKind, Order, blocks_at, leaving_early
+from mezzotint.families.architectures.detours import PYRAMIDS, TOKENS, Detour, through
+from mezzotint.families.architectures.feed_forwards import Grid
+from mezzotint.families.architectures.skips import SKIPS, LongSkips, Unit
+from mezzotint.families.architectures.table import Architecture, read_architecture, stated
 from mezzotint.families.architectures.trunks import TRUNKS, TrunkKind
 
 _LAYERS = 28  # of PixArt's configurations that state none
@@ -33,6 +38,12 @@ class PixArtVariantTransformer2DModel(PixArtTransformer2DModel):  # type: ignore
     """Made by `from_config`, whose configuration is PixArt's and the table `architecture`."""
 
     _trunk: TrunkKind
+    _depth: DepthKind
+    _order: Order
+    blocks_run: int  # in the last forward pass; fewer than there are after an early exit
+    skips: LongSkips | None
+    detour: Detour | None
+    condition: Unconditioned
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], **options: Any) -> Any:  # noqa: ANN401  as in diffusers
@@ -50,11 +61,22 @@ class PixArtVariantTransformer2DModel(PixArtTransformer2DModel):  # type: ignore
         return self._trunk.is_reversible
 
     def add_blocks(self, architecture: Architecture, layers: int) -> None:
-        """Add the blocks of an architecture to a network without any."""
-        self._trunk = TRUNKS[architecture.trunk]
+        """Add the blocks of an architecture to a network without any, and change its other layers."""
+        self._trunk, self._depth = TRUNKS[architecture.trunk], DEPTHS[architecture.depth]
+        self._order = self._depth.order(layers)
+        self.blocks_run = layers
         settings = {"dim": self.inner_dim, **{name: self.config[name] for name in _BLOCK_SETTINGS}}
-        self.transformer_blocks.extend(self._trunk.block(**settings) for _ in range(layers))
-        self.register_to_config(architecture=asdict(architecture), num_layers=layers)
+        self.transformer_blocks.extend(self._trunk.block(**settings) for _ in sorted(set(self._order)))
+        for block in self.transformer_blocks:
+            change_block(block, architecture)
+        self.norm_out: nn.Module = NORMS[architecture.norm](self.norm_out)
+        if architecture.modulation == "zero":
+            self.adaln_single.linear = nn.Identity()  # each block has its own
+        self.condition = CONDITIONS[architecture.condition](self)
+        skips, detour = SKIPS[architecture.skips], PYRAMIDS[architecture.pyramid] or TOKENS[architecture.tokens]
+        self.skips = None if skips is None else skips(self.inner_dim, layers)
+        self.detour = None if detour is None else detour(self.inner_dim)
+        self.register_to_config(architecture=stated(architecture), num_layers=layers)
 
     def forward(
         self,
@@ -68,29 +90,48 @@ class PixArtVariantTransformer2DModel(PixArtTransformer2DModel):  # type: ignore
     ) -> Transformer2DModelOutput | tuple[Tensor]:
         """Predict `(b, c, h, w)` from latents of that size and the text `(b, m, d)` with its mask `(b, m)`."""
         rows, _, *sides = hidden_states.shape
-        hidden = self.pos_embed(hidden_states)
-        modulation, embedded = self.adaln_single(
-            timestep, added_cond_kwargs, batch_size=rows, hidden_dtype=hidden.dtype
-        )
         text = encoder_hidden_states
         if self.caption_projection is not None:
             text = self.caption_projection(text)
+        bias = _bias(encoder_attention_mask, hidden_states.dtype)
+        inputs = Inputs(latents=hidden_states, text=text, bias=bias, options=cross_attention_kwargs)
+        inputs = self.condition.joined(inputs, added_cond_kwargs)
+        hidden = self.pos_embed(inputs.latents)
+        modulation, embedded = self.adaln_single(
+            timestep, added_cond_kwargs, batch_size=rows, hidden_dtype=hidden.dtype
+        )
+        grid = tuple(side // self.config.patch_size for side in sides)
         conditions = {
             "timestep": modulation,
-            "encoder_hidden_states": text,
-            "encoder_attention_mask": _bias(encoder_attention_mask, hidden_states.dtype),
-            "cross_attention_kwargs": cross_attention_kwargs,
+            "encoder_hidden_states": inputs.text,
+            "encoder_attention_mask": inputs.bias,
+            "cross_attention_kwargs": inputs.options,
+            "grid": grid,
         }
-        hidden = self._trunk.run(self.transformer_blocks, hidden, conditions)
-        output = self._output(hidden, embedded, [side // self.config.patch_size for side in sides])
+        hidden = self._trunk.run(self._units(timestep), hidden, conditions)
+        output = self._output(hidden, embedded, grid)
         return Transformer2DModelOutput(sample=output) if return_dict else (output,)
 
-    def _output(self, hidden: Tensor, embedded: Tensor, sides: list[int]) -> Tensor:
+    def _units(self, timestep: Tensor) -> Sequence[Unit]:
+        """The blocks in execution order, with what is between and around them, for one forward pass."""
+        units: Sequence[Unit] = [self.transformer_blocks[weights] for weights in self._order]
+        if self.skips is not None:
+            units = self.skips.between(units)
+        if self.detour is not None:
+            units = through(self.detour, units)
+        if not self._depth.leaves_early:
+            return units
+        blocks = len(self._order)
+        self.blocks_run = blocks_at(blocks, timestep)
+        last = blocks // 3
+        return leaving_early(units, last, timestep) if self.blocks_run == blocks else units[: len(units) - last]
+
+    def _output(self, hidden: Tensor, embedded: Tensor, grid: Grid) -> Tensor:
         """Pixels `(b, c, h, w)` from tokens `(b, n, d)`."""
         shift, scale = (self.scale_shift_table[None] + embedded[:, None]).chunk(2, dim=1)
         patches = self.proj_out(self.norm_out(hidden) * (1 + scale) + shift)
         patch = self.config.patch_size
-        pixels = torch.einsum("nhwpqc->nchpwq", patches.unflatten(2, (patch, patch, -1)).unflatten(1, sides))
+        pixels = torch.einsum("nhwpqc->nchpwq", patches.unflatten(2, (patch, patch, -1)).unflatten(1, grid))
         return pixels.flatten(4, 5).flatten(2, 3)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from diffusers.models.attention import BasicTransformerBlock
-from torch import Tensor, nn
+from torch import Tensor
 
+from mezzotint.families.architectures.blocks import ModulatedBlock
 from mezzotint.families.architectures.reversible import ReversibleTrunk
 from mezzotint.families.architectures.table import Trunk
 
@@ -14,27 +14,27 @@ class TrunkKind(Protocol):
     """How the blocks of a network follow one another."""
 
     @property
-    def block(self) -> type[nn.Module]:
+    def block(self) -> type[ModulatedBlock]:
         """Class of the blocks, which takes the arguments of diffusers' BasicTransformerBlock."""
 
     @property
     def is_reversible(self) -> bool:
         """Whether training keeps no activations of the blocks."""
 
-    def run(self, blocks: Sequence[nn.Module], hidden: Tensor, conditions: Mapping[str, Any]) -> Tensor:
+    def run(self, units: Sequence[Any], hidden: Tensor, conditions: Mapping[str, Any]) -> Tensor:
         """Return the tokens `(b, n, d)` after all blocks."""
 
 
 class SequentialTrunk:
     """One block after another, as in PixArt."""
 
-    block: type[nn.Module] = BasicTransformerBlock
+    block = ModulatedBlock
     is_reversible = False
 
-    def run(self, blocks: Sequence[nn.Module], hidden: Tensor, conditions: Mapping[str, Any]) -> Tensor:
+    def run(self, units: Sequence[Any], hidden: Tensor, conditions: Mapping[str, Any]) -> Tensor:
         """Return the tokens `(b, n, d)` after all blocks."""
-        for block in blocks:
-            hidden = block(hidden, **conditions)
+        for unit in units:
+            hidden = unit(hidden, **conditions)
         return hidden
 
 

@@ -90,15 +90,18 @@ def _leaves_text(config: Any, numbers: int) -> bool:  # noqa: ANN401  a configur
 
 def _pixart(network: Network, side: int, batch: int, tokens: int) -> object:
     config = network.config
-    sizes: dict[str, Tensor | None] = {"resolution": None, "aspect_ratio": None}
+    added: dict[str, Tensor | None] = {"resolution": None, "aspect_ratio": None}
     if config.use_additional_conditions or (config.use_additional_conditions is None and config.sample_size == 128):
-        sizes = {"resolution": _numbers(network, batch, 2), "aspect_ratio": _numbers(network, batch, 1)}
+        added = {"resolution": _numbers(network, batch, 2), "aspect_ratio": _numbers(network, batch, 1)}
+    if (config.get("architecture") or {}).get("condition", "none") != "none":
+        added["low_resolution"] = _numbers(network, batch, config.in_channels, side // 2, side // 2)
+        added["low_resolution_noise"] = _numbers(network, batch)
     return network(
         _numbers(network, batch, config.in_channels, side, side),
         encoder_hidden_states=_numbers(network, batch, tokens, config.caption_channels),
         encoder_attention_mask=_mask(network, batch, tokens),
         timestep=_integers(network, batch),
-        added_cond_kwargs=sizes,
+        added_cond_kwargs=added,
         return_dict=False,
     )
 
