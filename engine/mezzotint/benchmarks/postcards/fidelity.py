@@ -44,6 +44,11 @@ class Comparison:
         self._features: list[float] = []
         self._gains: list[list[int]] = []  # per image and attribute: 1 better, 0 equal, -1 worse
 
+    @property
+    def pairs(self) -> int:
+        """Number of pairs so far."""
+        return len(self._gains)
+
     @torch.no_grad()
     def add(self, case: EvalCase, exact: Image.Image, made: Image.Image) -> None:
         """Compare an image with the exact one."""

@@ -21,6 +21,7 @@ EXAMPLES = """\
   mezzotint bench attention
   mezzotint bench attention --shapes sdxl,cross --device cuda:0 --plot attention.svg
   mezzotint bench attention --json > rows.jsonl
+  mezzotint bench attention --patterns patterns.png
 
 ms: median time of one call. On a GPU only device time counts, and inputs alternate so that its cache cannot hold them;
   on a CPU the shapes are small ones of the same kinds.
@@ -45,6 +46,12 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best one available)")
     parser.add_argument("--plot", metavar="FILE", type=chart_file, help="plot the speeds as this .svg or .png")
+    parser.add_argument(
+        "--patterns",
+        metavar="FILE",
+        type=picture_file,
+        help="draw all sparse patterns as this .png, and measure nothing",
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON for each row, as it is measured")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
 
@@ -57,8 +64,26 @@ def chart_file(words: str) -> Path:
     return path
 
 
+def picture_file(words: str) -> Path:
+    """Parse the path of a picture. Raises ArgumentTypeError unless it ends in .png."""
+    path = Path(words)
+    if path.suffix.lower() != ".png":
+        raise ArgumentTypeError(f"'{plain(words)}' is not a picture; expected a name that ends in .png")
+    return path
+
+
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Measure, and print each row as JSON when it is measured, or a table at the end."""
+    """Measure, and print each row as JSON when it is measured, or a table at the end; or draw the patterns."""
+    if arguments.patterns is not None:
+        from mezzotint.benchmarks.architectures.patterns import draw_patterns
+
+        draw_patterns(arguments.patterns)
+        context.terminal.message(f"the patterns are in {plain(str(arguments.patterns), 1000)}")
+        return 0
+    return _measure(arguments, context)
+
+
+def _measure(arguments: argparse.Namespace, context: Context) -> int:
     import torch
 
     from mezzotint import machine

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mezzotint.batch.job.settings import request_of
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer, size, text
+from mezzotint.cli.bench import architectures as bench_architectures
 from mezzotint.cli.bench import attention as bench_attention
 from mezzotint.cli.bench import linear as bench_linear
 from mezzotint.cli.bench import memory as bench_memory
@@ -62,6 +63,7 @@ def add(commands: "Commands") -> None:
     below = add_command(commands, "bench", summary).add_subparsers(
         title="commands", metavar="COMMAND", dest="bench_command", required=True
     )
+    bench_architectures.add(below)
     bench_attention.add(below)
     bench_linear.add(below)
     bench_memory.add(below)

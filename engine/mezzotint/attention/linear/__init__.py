@@ -1,0 +1,1 @@
+"""Kernelized attention, in time and memory linear in the number of tokens."""

@@ -1,0 +1,1 @@
+"""Measurements of efficient architectures: how attention scales, and what the literature claims about blocks."""

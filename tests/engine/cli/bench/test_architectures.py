@@ -1,0 +1,57 @@
+"""`mezzotint bench architectures`, its words and its forms."""
+
+import json
+
+import pytest
+
+from mezzotint.benchmarks.architectures import scaling
+from mezzotint.cli import main
+
+
+@pytest.fixture
+def bench(capsys, monkeypatch):
+    monkeypatch.setattr(scaling, "milliseconds", lambda calls, device: 2.0)
+    monkeypatch.setattr(scaling, "TOKENS", (1024, 2048, 4096))
+
+    def run(*words):
+        code = main(["bench", "architectures", *words])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        return said
+
+    return run
+
+
+def test_claims_alone(bench):
+    rows = {line.split("  ")[0]: line for line in bench().out.splitlines()}
+    assert rows["grouped 3x3, 4 groups"].split()[-3:] == ["0.25", "0.25", "holds"]
+    assert "does not hold" in rows["bottleneck, r = 4"]
+
+
+def test_scaling_is_printed_and_plotted(bench, tmp_path):
+    plot = tmp_path / "scaling.svg"
+    done = bench("--scaling", "--most-tokens", "2048", "--plot", str(plot))
+    assert "performer: 2048 tokens" in done.err
+    slope = next(line for line in done.out.splitlines() if line.split()[:3] == ["dense", "2.00", "2.00"])
+    assert slope.split()[-1] == "0.00"
+    assert "performer" in plot.read_text("utf-8") and "4096 tokens" not in done.err
+
+
+def test_models_beside_the_first(bench):
+    done = bench("-m", "starter-dit", "--prompts", "2", "--steps", "1", "--json", "-q")
+    found = json.loads(done.out)
+    (row,) = found["models"]
+    assert (row["model"], row["fidelity"]) == ("starter-dit", None)
+    assert 3.9e6 < row["parameters"] < 4.1e6 and 0.2e9 < row["operations"] < 1e9
+    assert found["slopes"] == [] and found["claims"]
+
+
+def test_models_side_by_side(bench, tiny_pixart_folder):
+    done = bench(
+        *("-m", "starter-dit", "-m", str(tiny_pixart_folder), "--prompts", "2", "--steps", "1", "--size", "64x64")
+    )
+    header, first, second = done.out.split("\n\n")[0].splitlines()
+    assert header.split()[:2] == ["MODEL", "OBJECT"]
+    assert first.startswith("starter-dit") and " M " in second
+    place = header.index("PSNR")
+    assert first[place : place + 4].strip() == "" and 0 < float(second[place : place + 4]) < 40
