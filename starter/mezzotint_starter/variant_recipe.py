@@ -7,6 +7,7 @@ from pathlib import Path
 
 from diffusers import PixArtSigmaPipeline
 
+from mezzotint.families.architectures.attention_kinds import KINDS
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
 from mezzotint.families.architectures.table import Architecture
 from mezzotint.paths import assets_folder
@@ -17,7 +18,10 @@ from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
 
 LOG = logging.getLogger("mezzotint_starter")
-VARIANTS: Mapping[str, Architecture] = {"reversible": Architecture(trunk="reversible")}
+VARIANTS: Mapping[str, Architecture] = {
+    "reversible": Architecture(trunk="reversible"),
+    **{kind: Architecture(attention=kind) for kind in KINDS},
+}
 RATE = 1e-3  # half of starter-dit's, whose weights are the start
 
 
@@ -52,7 +56,7 @@ def variant_parts(folder: Path, architecture: Architecture) -> Parts:
     pipeline = PixArtSigmaPipeline.from_pretrained(folder, local_files_only=True)
     config = dict(pipeline.transformer.config) | {"architecture": asdict(architecture)}
     denoiser = PixArtVariantTransformer2DModel.from_config(config)
-    denoiser.load_state_dict(pipeline.transformer.state_dict())
+    denoiser.load_state_dict(denoiser.state_dict() | pipeline.transformer.state_dict())
     LOG.info("a variant of %s: %s", folder, asdict(architecture))
     return Parts(
         autoencoder=pipeline.vae.eval(),

@@ -9,13 +9,12 @@ from safetensors.torch import load_file
 
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
-from mezzotint.families.architectures.table import Architecture
 from mezzotint.families.detection import detect
 from mezzotint.paths import assets_folder
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import main, parser, plan_from
 from mezzotint_starter.plan import miniature
-from mezzotint_starter.variant_recipe import base_folder, variant_parts
+from mezzotint_starter.variant_recipe import VARIANTS, base_folder, variant_parts
 
 BASE = assets_folder() / "starter" / "dit"
 
@@ -29,8 +28,9 @@ def small(monkeypatch):
     torch.set_num_threads(before)
 
 
-def test_a_variant_begins_with_the_weights_of_the_base():
-    parts = variant_parts(BASE, Architecture(trunk="reversible"))
+@pytest.mark.parametrize("name", ["reversible", "linformer"])
+def test_a_variant_begins_with_the_weights_of_the_base(name):
+    parts = variant_parts(BASE, VARIANTS[name])
     assert isinstance(parts.denoiser, PixArtVariantTransformer2DModel)
     expected = load_file(BASE / "transformer" / "diffusion_pytorch_model.safetensors")
     found = parts.denoiser.state_dict()

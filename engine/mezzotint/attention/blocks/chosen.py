@@ -39,15 +39,25 @@ def hashed_table(x: Tensor, buckets: int, *, chunk: int = BLOCK, seed: int = 0, 
 
     x `(b, h, n, d)` are queries and keys in one; their hash is argmax [x r; -x r] for a seeded random r of each head.
     """
-    order = hashes(x, buckets, seed).sort(dim=-1, stable=True).indices
+    return rotated_table(x, drawn_rotations(x.shape[1], x.shape[3], buckets, seed), chunk=chunk, block=block)
+
+
+@torch.no_grad()
+def rotated_table(x: Tensor, rotations: Tensor, *, chunk: int = BLOCK, block: int = BLOCK) -> BlockTable:
+    """Same for rotations r `(h, d, buckets / 2)` that are stored."""
+    order = hashes(x, rotations).sort(dim=-1, stable=True).indices
     return replace(_chunks(x.shape[2], chunk, 1, block).to(x.device), q_order=order, k_order=order)
 
 
-def hashes(x: Tensor, buckets: int, seed: int) -> Tensor:
-    """Locality-sensitive hashes of `(b, h, n, d)`, `(b, h, n)` below `buckets`."""
+def drawn_rotations(heads: int, head_dim: int, buckets: int, seed: int) -> Tensor:
+    """Random rotations of each head, `(heads, head_dim, buckets / 2)`."""
     generator = torch.Generator().manual_seed(seed)
-    rotations = torch.randn(x.shape[1], x.shape[3], buckets // 2, generator=generator).to(x.device)
-    rotated = torch.nn.functional.normalize(x.float(), dim=-1) @ rotations
+    return torch.randn(heads, head_dim, buckets // 2, generator=generator, device="cpu")
+
+
+def hashes(x: Tensor, rotations: Tensor) -> Tensor:
+    """Locality-sensitive hashes of `(b, h, n, d)`, `(b, h, n)` below the number of buckets."""
+    rotated = torch.nn.functional.normalize(x.float(), dim=-1) @ rotations.to(x.device, torch.float32)
     return torch.cat([rotated, -rotated], dim=-1).argmax(dim=-1)
 
 
@@ -71,7 +81,8 @@ class Centroids:
     @classmethod
     def seeded(cls, heads: int, clusters: int, head_dim: int, seed: int) -> "Centroids":
         """Return random centroids."""
-        drawn = torch.randn(heads, clusters, head_dim, generator=torch.Generator().manual_seed(seed))
+        generator = torch.Generator().manual_seed(seed)
+        drawn = torch.randn(heads, clusters, head_dim, generator=generator, device="cpu")
         return cls(means=torch.nn.functional.normalize(drawn, dim=-1))
 
     def affinities(self, x: Tensor) -> Tensor:

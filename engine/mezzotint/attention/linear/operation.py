@@ -15,7 +15,7 @@ from mezzotint.attention.arguments import check_arguments
 from mezzotint.attention.linear.features import FeatureMap
 from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
 
-CHUNK = 256  # tokens that are summed by one product
+CHUNK = 64  # tokens that are summed by one product
 
 
 def linear_attention(

@@ -8,6 +8,7 @@ from diffusers import PixArtTransformer2DModel
 from diffusers.models.modeling_outputs import Transformer2DModelOutput
 from torch import Tensor, nn
 
+from mezzotint.families.architectures.attention_kinds import place, set_attention
 from mezzotint.families.architectures.blocks import NORMS, change_block
 from mezzotint.families.architectures.conditions import CONDITIONS, Inputs, Unconditioned
 from mezzotint.families.architectures.depth import DEPTHS, DepthKind, Order, blocks_at, leaving_early
@@ -67,8 +68,10 @@ class PixArtVariantTransformer2DModel(PixArtTransformer2DModel):  # type: ignore
         self.blocks_run = layers
         settings = {"dim": self.inner_dim, **{name: self.config[name] for name in _BLOCK_SETTINGS}}
         self.transformer_blocks.extend(self._trunk.block(**settings) for _ in sorted(set(self._order)))
-        for block in self.transformer_blocks:
+        side = self.config.sample_size // self.config.patch_size
+        for number, block in enumerate(self.transformer_blocks):
             change_block(block, architecture)
+            set_attention(block.attn1, architecture.attention, (side, side), number)
         self.norm_out: nn.Module = NORMS[architecture.norm](self.norm_out)
         if architecture.modulation == "zero":
             self.adaln_single.linear = nn.Identity()  # each block has its own
@@ -108,6 +111,8 @@ class PixArtVariantTransformer2DModel(PixArtTransformer2DModel):  # type: ignore
             "cross_attention_kwargs": inputs.options,
             "grid": grid,
         }
+        for block in self.transformer_blocks:
+            place(block.attn1, grid)
         hidden = self._trunk.run(self._units(timestep), hidden, conditions)
         output = self._output(hidden, embedded, grid)
         return Transformer2DModelOutput(sample=output) if return_dict else (output,)

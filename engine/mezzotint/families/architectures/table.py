@@ -20,6 +20,10 @@ Depth: TypeAlias = Literal["unique", "shared", "looped", "early_exit"]
 Condition: TypeAlias = Literal["none", "concat", "cross"]
 
 CONVOLUTIONS: tuple[FeedForwardKind, ...] = get_args(FeedForwardKind)[2:]  # which work on the grid of tokens
+AttentionKind: TypeAlias = Literal[
+    "dense", "local", "dilated", "strided", "block_sparse", "longformer", "bigbird", "lsh", "routing",
+    "efficient", "linear", "performer", "rfa", "relu", "linformer",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,7 @@ class Architecture:
     """How a network differs from PixArt's; the defaults are PixArt's own."""
 
     trunk: Trunk = "sequential"  # how blocks follow one another
+    attention: AttentionKind = "dense"  # of image tokens to one another
     feed_forward: FeedForwardKind = "mlp"
     norm: Norm = "layer"
     modulation: Modulation = "shared"  # by the timestep: one for all blocks, or each block's own
@@ -39,6 +44,7 @@ class Architecture:
 
 _KINDS: Mapping[str, tuple[str, ...]] = {
     "trunk": get_args(Trunk),
+    "attention": get_args(AttentionKind),
     "feed_forward": get_args(FeedForwardKind),
     "norm": get_args(Norm),
     "modulation": get_args(Modulation),

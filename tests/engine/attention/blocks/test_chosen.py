@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mezzotint.attention.blocks.chosen import Centroids, hashed_table, hashes, routed_table, top_table
+from mezzotint.attention.blocks.chosen import Centroids, drawn_rotations, hashed_table, hashes, routed_table, top_table
 
 
 def random(*shape, seed=0):
@@ -30,7 +30,7 @@ def test_more_blocks_than_there_are():
 @pytest.mark.parametrize(("tokens", "chunk"), [(64, 16), (70, 16), (70, 10)])
 def test_hashed_tokens_see_their_chunk_and_the_one_before(tokens, chunk):
     x = random(2, 3, tokens, 8)
-    seen, found = hashed_table(x, 8, chunk=chunk, seed=3, block=16).seen(), hashes(x, 8, 3)
+    seen, found = hashed_table(x, 8, chunk=chunk, seed=3, block=16).seen(), hashes(x, drawn_rotations(3, 8, 8, 3))
     assert seen.shape == (2, 3, tokens, tokens) and found.min() >= 0 and found.max() < 8
     for b, h in torch.cartesian_prod(torch.arange(2), torch.arange(3)).tolist():
         line = sorted(range(tokens), key=lambda token: (int(found[b, h, token]), token))
@@ -42,9 +42,10 @@ def test_hashed_tokens_see_their_chunk_and_the_one_before(tokens, chunk):
 def test_hashes_are_of_directions_and_by_head():
     x = random(1, 2, 200, 8)
     x[:, 1] = x[:, 0]
-    found = hashes(x, 8, 0)
-    assert torch.equal(found, hashes(x * 3, 8, 0)) and not torch.equal(found[:, 0], found[:, 1])
-    assert ((hashes(-x, 8, 0) - found).abs() == 4).all()  # argmax [xR; -xR] of the opposite direction
+    rotations = drawn_rotations(2, 8, 8, 0)
+    found = hashes(x, rotations)
+    assert torch.equal(found, hashes(x * 3, rotations)) and not torch.equal(found[:, 0], found[:, 1])
+    assert ((hashes(-x, rotations) - found).abs() == 4).all()  # argmax [xR; -xR] of the opposite direction
 
 
 @pytest.mark.parametrize("tokens", [64, 61])

@@ -37,10 +37,20 @@ def test_kinds_that_exclude_each_other_are_refused_by_name(table):
     assert all(f"architecture.{name} {kind}" in str(error.value) for name, kind in table.items())
 
 
+def test_what_is_as_in_pixart_is_not_stated():
+    assert stated(Architecture()) == {}
+    assert stated(Architecture(trunk="reversible", attention="lsh")) == {"trunk": "reversible", "attention": "lsh"}
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ({"trunk": "spiral"}, "architecture.trunk is spiral; it can be sequential or reversible"),
+        (
+            {"attention": "nearest"},
+            "architecture.attention is nearest; it can be dense, local, dilated, strided, block_sparse, longformer, "
+            "bigbird, lsh, routing, efficient, linear, performer, rfa, relu or linformer",
+        ),
         ({"trunk": 1}, "architecture.trunk is 1"),
         ({"trunk": ["reversible"]}, "architecture.trunk is "),
         (
