@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mezzotint.option_values import DeepShrink, TokenReduction
+from mezzotint.sparse_option import SparseAttention
 
 Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
@@ -28,6 +29,7 @@ class PlanRequest:
     card: str | None = None  # GPU name for known_card, whose speed is assumed; None: a typical GPU
     references: tuple[tuple[int, int], ...] = ()  # sizes of reference images, in pixels
     tokens: TokenReduction | None = None
+    sparse_attention: SparseAttention | None = None
     deep_shrink: DeepShrink | None = None
     step_cache: float | None = None
 

@@ -304,7 +304,8 @@ class GenerateRequest:
         "attention",
         one_of(Attention),
         group="performance",
-        help="flash and int8 (faster, less exact) on NVIDIA cards; sdpa and reference everywhere",
+        help="flash and int8 (faster, less exact) on NVIDIA cards; sdpa and reference everywhere; sparse is "
+        "--sparse-attention",
         default="auto: flash where supported, otherwise sdpa",
     )
     quantization: Quantization = option(  # of the denoiser

@@ -20,6 +20,7 @@ from mezzotint.option_values import (
     YesNo,
     one_of,
 )
+from mezzotint.sparse_option import SparseAttention, SparseAttentionValue
 
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
@@ -156,6 +157,22 @@ class Sampling:
         ),
         default="off",
         label=translate("Options", "Token reduction"),
+        unset=None,
+    )
+    # Sol-Attn; block-aligned GNA, arXiv 2504.16922; SpargeAttention's selection, arXiv 2502.18137
+    sparse_attention: SparseAttention | None = option(
+        None,
+        "sparse-attention",
+        SparseAttentionValue(),
+        group="performance",
+        help=translate(
+            "Options",
+            "sparse attention: each tile of the image sees a part of the others; pooled chooses the most similar ones "
+            "and sees the means of the rest, window takes the nearest, topk drops the rest; changes details, and does "
+            "nothing below 10,000 image tokens unless a density is given",
+        ),
+        default="off",
+        label=translate("Options", "Sparse attention"),
         unset=None,
     )
     deep_shrink: DeepShrink | None = option(

@@ -1637,12 +1637,24 @@
         <translation>Weniger Keys und Values (ToDo)</translation>
     </message>
     <message>
+        <source>Nearby tiles</source>
+        <translation>Benachbarte Kacheln</translation>
+    </message>
+    <message>
         <source>Off</source>
         <translation>Aus</translation>
     </message>
     <message>
         <source>Sides divided by {factor}</source>
         <translation>Seiten geteilt durch {factor}</translation>
+    </message>
+    <message>
+        <source>Similar tiles only</source>
+        <translation>Nur ähnliche Kacheln</translation>
+    </message>
+    <message>
+        <source>Similar tiles, means of others</source>
+        <translation>Ähnliche Kacheln, Mittel der anderen</translation>
     </message>
     <message>
         <source>Similar tokens merged (ToMe)</source>
@@ -4211,6 +4223,10 @@ und {n} weitere</translation>
         <translation>Schedule</translation>
     </message>
     <message>
+        <source>Sparse attention</source>
+        <translation>Sparse Attention</translation>
+    </message>
+    <message>
         <source>Step cache</source>
         <translation>Schritt-Cache</translation>
     </message>
@@ -4233,6 +4249,10 @@ und {n} weitere</translation>
     <message>
         <source>more steps take longer and gain little beyond the model default</source>
         <translation>mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
+    </message>
+    <message>
+        <source>sparse attention: each tile of the image sees a part of the others; pooled chooses the most similar ones and sees the means of the rest, window takes the nearest, topk drops the rest; changes details, and does nothing below 10,000 image tokens unless a density is given</source>
+        <translation>Sparse Attention: jede Kachel des Bildes sieht nur einen Teil der anderen; pooled wählt die ähnlichsten und sieht von den übrigen die Mittelwerte, window nimmt die nächsten, topk lässt die übrigen weg; verändert Details und bewirkt unter 10.000 Bild-Token nichts, wenn keine Dichte angegeben ist</translation>
     </message>
     <message>
         <source>step cache: reuse the last step&apos;s result of a transformer&apos;s blocks while its first block changes less than this, such as 0.1; pays from about 20 steps</source>

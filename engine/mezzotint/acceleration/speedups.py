@@ -1,4 +1,4 @@
-"""The options that trade fidelity for speed, for one stage: token reduction, deep shrink, step cache."""
+"""The options that trade fidelity for speed, for one stage: fewer tokens, sparse attention, deep shrink, step cache."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from mezzotint.acceleration.deep_shrink import ShrunkFeatures, shrinking
+from mezzotint.acceleration.sparse_attention import attending_sparsely
 from mezzotint.acceleration.step_cache import StepCache, caching_steps
 from mezzotint.acceleration.token_reduction import reducing_tokens
 from mezzotint.attention.session import AttentionSession
@@ -39,6 +40,8 @@ def speeding_up(
     with ExitStack() as stack:
         if sampling.tokens is not None:
             stack.enter_context(reducing_tokens(network, session, sampling.tokens, size))
+        if sampling.sparse_attention is not None:
+            stack.enter_context(attending_sparsely(network, session, sampling.sparse_attention, size))
         shrunk = cache = None
         if sampling.deep_shrink is not None:
             shrunk = stack.enter_context(shrinking(network, sampling.deep_shrink))

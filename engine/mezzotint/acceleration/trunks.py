@@ -1,8 +1,12 @@
 """Where transformers have their blocks, and which layers in them attend over the image's tokens."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
+
+Size: TypeAlias = tuple[int, int]  # rows and columns of tokens or latents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +40,9 @@ def attention_level(down_blocks: object) -> int | None:
     """Number of the first U-Net level with attention, counting halvings of the size, by its `down_block_types`."""
     kinds = down_blocks if isinstance(down_blocks, list | tuple) else ()
     return next((level for level, kind in enumerate(kinds) if "CrossAttn" in str(kind)), None)
+
+
+def halved(size: Size, times: int) -> Size:
+    """The size of a U-Net's features after so many levels."""
+    height, width = (math.ceil(side / (1 << times)) for side in size)
+    return height, width

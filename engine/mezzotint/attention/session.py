@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from mezzotint.attention.blocks.kernels import kernel_attention
 from mezzotint.attention.blocks.plain import block_attention
 from mezzotint.attention.blocks.reference import block_reference
 from mezzotint.attention.blocks.table import BlockTable
+from mezzotint.attention.blocks.tail import tail_attention, tail_reference
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.differentiable import attention_with_gradients, wants_gradients
 from mezzotint.attention.masks import NO_MASKS, Masks
@@ -23,7 +24,17 @@ from mezzotint.dispatch.library import Unsupported
 from mezzotint.protocol import Attention, KernelFallback
 
 T = TypeVar("T")
-Attend: TypeAlias = Callable[[Tensor, Tensor, Tensor, Masks, float | None], Tensor]
+
+
+class Attend(Protocol):
+    """Attention of `AttentionSession.attend`, without any reduction."""
+
+    def __call__(
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, table: BlockTable | None = None, /
+    ) -> Tensor:
+        """Return `(b, h, nq, d)`."""
+
+
 Reduction: TypeAlias = Callable[[Attend, Tensor, Tensor, Tensor, Masks, float | None], Tensor]
 _FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
 
@@ -63,7 +74,7 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
     ) -> Tensor:
         """softmax(q k^T * scale + bias) v `(b, h, nq, d)` for q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`.
 
-        With a table, of its blocks alone, and without masks.
+        With a table, of its blocks, and of the means of the others if it says so; without masks.
         """
         if table is not None and masks is not NO_MASKS:
             raise ValueError("attention takes masks or a block table; let the table hide keys")
@@ -87,7 +98,8 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
 
     def _attend_blocks(self, q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None) -> Tensor:
         if self.plain == "reference":
-            return block_reference(q, k, v, table, scale)[0].to(q.dtype)
+            exact = tail_reference(q, k, v, table, scale) if table.pooled else block_reference(q, k, v, table, scale)[0]
+            return exact.to(q.dtype)
         return block_attention(q, k, v, table, scale)
 
     def finite(self, make: Callable[[], T], what: str) -> T:
@@ -112,7 +124,7 @@ def _in_16_bits(
     table: BlockTable | None,
 ) -> Tensor:
     if table is not None:
-        return kernel_attention(kernels, q, k, v, table, scale)[0]
+        return _blocks(kernels, q, k, v, table, scale, int8=False)
     if wants_gradients(q, k, v, masks.bias):
         return attention_with_gradients(kernels, q, k, v, masks, scale)
     return kernels(q, k, v, masks, scale)[0]
@@ -144,9 +156,17 @@ def _blocks_in_8_bits(
     kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None
 ) -> Tensor:
     try:
-        return kernel_attention(kernels, q, k, v, table, scale, int8=True)[0]
+        return _blocks(kernels, q, k, v, table, scale, int8=True)
     except Unsupported:
-        return kernel_attention(kernels, q, k, v, table, scale)[0]
+        return _blocks(kernels, q, k, v, table, scale, int8=False)
+
+
+def _blocks(
+    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None, *, int8: bool
+) -> Tensor:
+    if table.pooled:
+        return tail_attention(kernels, q, k, v, table, scale, int8=int8)
+    return kernel_attention(kernels, q, k, v, table, scale, int8=int8)[0]
 
 
 def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -> T:

@@ -28,6 +28,7 @@ A prompt that starts with a hyphen goes last, after `--`.
 """
 
 _PARSERS: dict[str, Callable[[str], Any]] = {"vram-limit": lambda words: card_memory(words)[0]}  # also a GPU's name
+_SPARSE = "sparse"  # of --attention, which is the option --sparse-attention
 _OF_INPUT = ("init",)  # a batch takes these from its input folder
 _OF_ROWS = {  # help texts for commands with many rows
     "seed": "seed of the first image of each row; the next ones count up (default: each row has its own, the same in "
@@ -91,6 +92,9 @@ def _add(parser: argparse._ActionsContainer, one: Option, help_text: str | None)
 
 def _argument_kwargs(one: Option) -> dict[str, Any]:
     match one.takes:
+        case Choice(choices=choices) if one.name == "attention":
+            words = ",".join((*choices, f"{_SPARSE}[:KIND][:DENSITY]"))
+            return {"metavar": f"{{{words}}}", "type": _attention, "action": _Attention}
         case YesNo(switch=True):
             return {"action": "store_true"}
         case YesNo():
@@ -100,6 +104,30 @@ def _argument_kwargs(one: Option) -> dict[str, Any]:
         case Listed():
             return {"action": "append", "default": [], "metavar": one.takes.metavar, "type": argument(one.takes)}
     return {"metavar": one.takes.metavar, "type": _PARSERS.get(one.name) or argument(one.takes)}
+
+
+class _Attention(argparse.Action):
+    """--attention, whose word sparse[:KIND][:DENSITY] sets --sparse-attention and leaves the implementation open."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: Any,  # noqa: ANN401
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        name = self.dest if isinstance(values, str) else OPTIONS["sparse-attention"].field
+        setattr(namespace, name, values)
+
+
+def _attention(word: str) -> Any:  # noqa: ANN401  a word, or a kind and a density
+    name, _, rest = word.partition(":")
+    if name == _SPARSE:
+        return argument(OPTIONS["sparse-attention"].takes)(rest or "pooled")
+    try:
+        return OPTIONS["attention"].takes.parse(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or {_SPARSE}[:KIND][:DENSITY]") from None
 
 
 def _add_from(group: argparse._ArgumentGroup) -> None:

@@ -67,7 +67,7 @@ def add(commands: "Commands") -> None:
         help="plan for a typical card with that much VRAM, such as 6GB, or for a card by name, such as 'RTX 4090'",
     )
     parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for that much RAM, such as 16GB")
-    for name in ("tokens", "deep-shrink", "step-cache"):
+    for name in ("tokens", "sparse-attention", "deep-shrink", "step-cache"):
         add_option(parser, name)
     add_json(parser)
     add_models_folder(parser)
@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         card=arguments.vram[1],
         references=tuple(arguments.reference),
         tokens=arguments.tokens,
+        sparse_attention=arguments.sparse_attention,
         deep_shrink=arguments.deep_shrink,
         step_cache=arguments.step_cache,
     )

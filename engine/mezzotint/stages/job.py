@@ -44,7 +44,7 @@ from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
-from mezzotint.stages.speedups import is_sped_up
+from mezzotint.stages.speedups import is_sped_up, why_dense
 
 if TYPE_CHECKING:
     import torch
@@ -231,6 +231,10 @@ class Job:
         if any(has_lora_tags(words) for words in all_prompts(self._request)):
             self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
         for stage in setup.stages:
+            multiple = stage.family.multiple(stage.sources)
+            dense = why_dense(stage.sampling, stage.sources, (stage.height // multiple, stage.width // multiple))
+            if dense:
+                self._notice("attention_dense", dense)
             guidance = stage.sampling.guidance_scale
             if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance):
                 why = f"guidance is {guidance:g}" if guidance <= 1 else "the model has embedded guidance"

@@ -190,7 +190,9 @@ def _task(
             guided=guided,
             references=stage.references,
             savings=Savings(
+                family=stage.family.name,
                 tokens=stage.sampling.tokens,
+                sparse_attention=stage.sampling.sparse_attention,
                 deep_shrink=stage.sampling.deep_shrink,
                 step_cache=stage.sampling.step_cache,
             ),

@@ -37,7 +37,12 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
         text_quantization=request.text_quantization,
         dtype=usual_dtype(machine),
         references=_shown(footprints, request.references),
-        savings=Savings(tokens=request.tokens, deep_shrink=request.deep_shrink, step_cache=request.step_cache),
+        savings=Savings(
+            tokens=request.tokens,
+            sparse_attention=request.sparse_attention,
+            deep_shrink=request.deep_shrink,
+            step_cache=request.step_cache,
+        ),
     )
     return plan(task, machine, calibration, request.memory)
 

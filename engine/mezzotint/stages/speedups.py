@@ -1,9 +1,12 @@
 """Refuse the options that trade fidelity for speed where they are impossible, before anything is loaded."""
 
-from mezzotint.acceleration.trunks import TRUNKS, attention_level
+import math
+
+from mezzotint.acceleration.trunks import TRUNKS, attention_level, halved
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.sampling_protocol import Sampling
+from mezzotint.sparse_option import DENSITIES, MIN_TOKENS
 
 _FEWEST = 4  # tokens along a side, below which reducing them leaves nothing of the image
 _SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level
@@ -11,7 +14,7 @@ _SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level
 
 def is_sped_up(sampling: Sampling) -> bool:
     """Whether any of these options is in use."""
-    return bool(sampling.tokens or sampling.deep_shrink or sampling.step_cache)
+    return bool(sampling.tokens or sampling.sparse_attention or sampling.deep_shrink or sampling.step_cache)
 
 
 def check_speedups(sampling: Sampling, sources: ModelSources, name: str, size: tuple[int, int]) -> None:
@@ -19,9 +22,12 @@ def check_speedups(sampling: Sampling, sources: ModelSources, name: str, size: t
     unet, transformer = sources.components.get("unet"), sources.components.get("transformer")
     levels = None if unet is None else unet.config.get("down_block_types")
     trunk = None if transformer is None else TRUNKS.get(transformer.class_name)
+    level = attention_level(levels)
+    has_attention = level is not None or (trunk is not None and bool(trunk.attention))
+    if sampling.sparse_attention is not None:
+        _check_sparse(sampling, name, has_attention=has_attention)
     if sampling.tokens is not None:
-        level = attention_level(levels)
-        if level is None and (trunk is None or not trunk.attention):
+        if not has_attention:
             raise UsageError(f"{name} has no softmax attention over image tokens to reduce: leave --tokens out")
         shorter = min(size) if level is None else -(-min(size) // 2**level)
         if shorter < _FEWEST:
@@ -33,6 +39,29 @@ def check_speedups(sampling: Sampling, sources: ModelSources, name: str, size: t
         raise UsageError(f"{name} has a U-Net, not a row of alike blocks to skip: leave --step-cache out")
     if sampling.deep_shrink is not None:
         _check_shrink(sampling.deep_shrink[0], levels, name, min(size))
+
+
+def _check_sparse(sampling: Sampling, name: str, *, has_attention: bool) -> None:
+    if not has_attention:
+        raise UsageError(f"{name} has no softmax attention over image tokens: leave --sparse-attention out")
+    if sampling.tokens is not None:
+        raise UsageError("--tokens and --sparse-attention both leave out keys of the same layers: give one of them")
+
+
+def why_dense(sampling: Sampling, sources: ModelSources, size: tuple[int, int]) -> str:
+    """Why sparse attention does nothing at this size; '' if it does something, or was not asked for."""
+    how = sampling.sparse_attention
+    if how is None or how[1] is not None:
+        return ""
+    unet = sources.components.get("unet")
+    level = attention_level(None if unet is None else unet.config.get("down_block_types")) or 0
+    tokens = math.prod(halved(size, level))
+    if tokens >= MIN_TOKENS:
+        return ""
+    return (
+        f"sparse attention does nothing here: it pays from about {MIN_TOKENS} image tokens, and there are {tokens}; "
+        f"with a density, such as {how[0]}:{DENSITIES[how[0]]:g}, it is used at any size"
+    )
 
 
 def _check_shrink(factor: float, levels: object, name: str, side: int) -> None:

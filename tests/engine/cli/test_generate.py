@@ -76,6 +76,35 @@ def test_every_option_reaches_the_request(command):
     assert [str(folder) for folder in done.folders] == ["/m"]
 
 
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("sparse", ("pooled", None)),
+        ("sparse:window", ("window", None)),
+        ("sparse:topk:0.4", ("topk", 0.4)),
+        ("sparse:0.3", ("pooled", 0.3)),
+    ],
+)
+def test_sparse_attention_is_independent_of_the_implementation(command, word, value):
+    request = command("generate", "a barn", "--attention", "flash", "--attention", word).request
+    assert (request.attention, request.cascade.stages[0].sampling) == ("flash", Sampling(sparse_attention=value))
+    only = command("generate", "a barn", "--attention", word).request
+    assert (only.attention, only.cascade.stages[0].sampling.sparse_attention) == ("auto", value)
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("sparse:swin", "swin attention fails in models trained without it"),
+        ("sparse:topk:2", "'topk:2' is invalid; expected pooled, window or topk"),
+        ("sdp", "'sdp' is invalid; expected one of auto, flash, int8, sdpa, reference, or sparse[:KIND][:DENSITY]"),
+    ],
+)
+def test_other_words_for_attention_are_refused_with_the_reason(command, word, why):
+    done = command("generate", "a barn", "--attention", word)
+    assert done.code == 2 and why in done.err
+
+
 def test_the_prompt_may_stand_anywhere(command):
     parts = (["a barn"], ["--steps", "3"], ["--no-zero-terminal-snr"], ["--embedding", "a", "--embedding", "b"])
     for order in itertools.permutations(parts):

@@ -378,6 +378,7 @@ class CreateModel(QObject):
             ram_bytes=window.ram_limit_bytes,
             references=self.references.sizes() if info.references else (),
             tokens=settings.tokens,
+            sparse_attention=settings.sparse_attention,
             deep_shrink=settings.deep_shrink,
             step_cache=settings.step_cache,
         )

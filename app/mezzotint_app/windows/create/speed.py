@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from mezzotint.option import declared
 from mezzotint.option_values import SHRINK_UNTIL, TOKEN_RATIOS
 from mezzotint.protocol import Sampling
+from mezzotint.sparse_option import DENSITIES
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel
@@ -57,8 +58,10 @@ class CreateSpeed(QWidget):
         """The options that the model has."""
         info = self._model.chosen.info()
         if honours_clip_skip(info):  # as all U-Nets do
-            return "tokens", "deep_shrink"
-        return ("step_cache",) if info is not None and info.family in _LINEAR else ("tokens", "step_cache")
+            return "tokens", "sparse_attention", "deep_shrink"
+        if info is not None and info.family in _LINEAR:
+            return ("step_cache",)
+        return "tokens", "sparse_attention", "step_cache"
 
     def _choices(self) -> dict[str, list[Choice]]:
         off = Choice(value=None, name=self.tr("Off"))
@@ -66,10 +69,16 @@ class CreateSpeed(QWidget):
             "todo": self.tr("Fewer keys and values (ToDo)"),
             "merge": self.tr("Similar tokens merged (ToMe)"),
         }
+        kinds = {
+            "pooled": self.tr("Similar tiles, means of others"),
+            "window": self.tr("Nearby tiles"),
+            "topk": self.tr("Similar tiles only"),
+        }
         half = self.tr("Sides divided by {factor}")
         change = self.tr("Change below {share} %")
         return {
             "tokens": [off, *(Choice(value=(one, TOKEN_RATIOS[one]), name=methods[one]) for one in TOKEN_RATIOS)],
+            "sparse_attention": [off, *(Choice(value=(one, None), name=kinds[one]) for one in DENSITIES)],
             "deep_shrink": [
                 off,
                 *(Choice(value=(one, SHRINK_UNTIL), name=half.format(factor=number_text(one))) for one in _FACTORS),

@@ -44,21 +44,21 @@ def window_table(grid: Grid, window: int, *, block: int = BLOCK) -> BlockTable:
     tile_y, tile_x = (
         each.flatten() for each in torch.meshgrid(torch.arange(tiles_y), torch.arange(tiles_x), indexing="ij")
     )
-    seen = _within(tile_y, window, tiles_y) & _within(tile_x, window, tiles_x)
-    order = torch.cat([_tiled(grid, side), _padded(_text(grid), block)])
+    seen = within(tile_y, window, tiles_y) & within(tile_x, window, tiles_x)
+    order = torch.cat([tiled_tokens(grid, side), padded_text(grid, block)])
     candidates = torch.ones(2 * (len(order) // block,), dtype=torch.bool)
     candidates[: len(seen), : len(seen)] = seen
     size = grid.tokens
     return build_table(candidates[None, None], size, size, block_q=block, block_k=block, q_order=order, k_order=order)
 
 
-def _within(place: Tensor, window: int, count: int) -> Tensor:
+def within(place: Tensor, window: int, count: int) -> Tensor:
     """Whether a tile's window along one axis contains another, `(tiles, tiles)` of bool."""
     first = (place - window // 2).clamp(max=count - window).clamp(min=0)[:, None]
     return (place >= first) & (place < first + window)
 
 
-def _tiled(grid: Grid, side: int) -> Tensor:
+def tiled_tokens(grid: Grid, side: int) -> Tensor:
     """The image's tokens tile by tile, -1 where a tile lies beyond the edge."""
     tokens = grid.text_before + torch.arange(grid.height * grid.width).view(grid.height, grid.width)
     padded = torch.nn.functional.pad(tokens, (0, -grid.width % side, 0, -grid.height % side), value=-1)
@@ -66,13 +66,11 @@ def _tiled(grid: Grid, side: int) -> Tensor:
     return padded.view(height // side, side, width // side, side).transpose(1, 2).flatten()
 
 
-def _text(grid: Grid) -> Tensor:
+def padded_text(grid: Grid, block: int) -> Tensor:
+    """The text's tokens in blocks of their own, -1 after the last."""
     after = torch.arange(grid.tokens - grid.text_after, grid.tokens)
-    return torch.cat([torch.arange(grid.text_before), after])
-
-
-def _padded(tokens: Tensor, block: int) -> Tensor:
-    return torch.nn.functional.pad(tokens, (0, -len(tokens) % block), value=-1)
+    text = torch.cat([torch.arange(grid.text_before), after])
+    return torch.nn.functional.pad(text, (0, -len(text) % block), value=-1)
 
 
 def shifted_table(grid: Grid, window: int, shift: int, *, block: int = BLOCK) -> BlockTable:

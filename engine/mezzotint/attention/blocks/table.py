@@ -29,6 +29,9 @@ class BlockTable:
     bits: Tensor  # (partial tiles, block_q) of int64: bit j of a query's word is set if it sees key j of the block
     q_order: Tensor | None = None  # (batch or 1, heads or 1, positions) of int64: each token once, and -1
     k_order: Tensor | None = None
+    # How many rows of each table have how many entries, in order, where that is known without asking the device.
+    lengths: tuple[tuple[int, int], ...] = ()
+    pooled: bool = False  # the blocks that a row does not name count as one key each, see tail.py
 
     @property
     def q_positions(self) -> int:
@@ -73,7 +76,8 @@ class BlockTable:
 
     def entry_rows(self) -> Tensor:
         """Row of each entry, counted over all tables, `(entries,)` of int64."""
-        return torch.repeat_interleave(self.row_ptr.diff().long())
+        entries = torch.arange(len(self.col), device=self.col.device)
+        return torch.searchsorted(self.row_ptr[1:].long(), entries, right=True)  # waits for no device
 
     def seen_positions(self) -> Tensor:
         """The dense mask by position, `(batch, heads, q_positions, k_positions)` of bool."""

@@ -34,7 +34,7 @@ def tail_attention(
     q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`. Raises Unsupported if there is no kernel, or gradients are wanted.
     """
     exact = kernel_attention(kernels, q, k, v, table, scale, int8=int8, with_lse=True)
-    keys, values, sizes = _pooled(k, v, table)
+    keys, values, sizes = pooled_keys(k, v, table)
     means = tail_table(table)
     if table.q_order is not None:
         means = replace(means, q_tokens=table.q_tokens, q_order=table.q_order)
@@ -45,7 +45,7 @@ def tail_attention(
 def tail_reference(q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None = None) -> Tensor:
     """The same in float64 with a dense mask over all keys and all means."""
     q, k, v = q.double(), k.double(), v.double()
-    keys, values, sizes = _pooled(k, v, table)
+    keys, values, sizes = pooled_keys(k, v, table)
     seen, means = table.seen_positions(), tail_table(table).seen_positions()
     hidden = [~each.expand(len(sizes), *each.shape[1:]) if len(sizes) > len(each) else ~each for each in (seen, means)]
     shown = torch.zeros_like(hidden[0], dtype=q.dtype).masked_fill(hidden[0], -math.inf)
@@ -60,13 +60,10 @@ def tail_reference(q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: fl
 def tail_table(table: BlockTable) -> BlockTable:
     """The table of the means, one of each block of keys: each row sees those of the blocks that it does not name."""
     rows, blocks = table.batch * table.heads * table.rows, -(-table.columns // _KEYS)
-    left = torch.zeros(rows, blocks * _KEYS, dtype=torch.bool, device=table.col.device)
-    left[:, : table.columns] = True
-    left[table.entry_rows(), (table.col & ~PARTIAL).long()] = False
+    left = torch.nn.functional.pad(left_out(table), (0, blocks * _KEYS - table.columns))
     bit = torch.ones((), dtype=torch.int64, device=left.device) << torch.arange(_KEYS, device=left.device)
     words = (left.view(rows, blocks, _KEYS) * bit).sum(-1)
-    row, block = words.nonzero(as_tuple=True)
-    ends = torch.bincount(row, minlength=rows).cumsum(0)
+    block = torch.arange(blocks, device=left.device).repeat(rows)
     return BlockTable(
         q_tokens=table.q_positions,
         k_tokens=table.columns,
@@ -74,15 +71,22 @@ def tail_table(table: BlockTable) -> BlockTable:
         block_k=_KEYS,
         batch=table.batch,
         heads=table.heads,
-        row_ptr=torch.cat([ends.new_zeros(1), ends]).int(),
+        row_ptr=torch.arange(0, rows * blocks + 1, blocks, device=left.device).int(),
         col=(block + PARTIAL).int(),
-        tile=torch.arange(len(block), device=left.device).int(),
-        bits=words[row, block][:, None].repeat(1, table.block_q),
+        tile=torch.arange(rows * blocks, device=left.device).int(),
+        bits=words.view(-1, 1).repeat(1, table.block_q),
     )
 
 
-def _pooled(k: Tensor, v: Tensor, table: BlockTable) -> tuple[Tensor, Tensor, Tensor]:
-    """Return means of keys and values of each block `(b, h, columns, d)`, and the bias of their numbers' logarithms."""
+def left_out(table: BlockTable) -> Tensor:
+    """The blocks that rows do not name, `(tables * rows, columns)` of bool."""
+    left = torch.ones(table.batch * table.heads * table.rows, table.columns, dtype=torch.bool, device=table.col.device)
+    left.view(-1).index_fill_(0, table.entry_rows() * table.columns + (table.col & ~PARTIAL), 0)
+    return left
+
+
+def pooled_keys(k: Tensor, v: Tensor, table: BlockTable) -> tuple[Tensor, Tensor, Tensor]:
+    """Means of keys and values of each block `(b, h, columns, d)`, and the bias of their numbers' logarithms."""
     exists = torch.ones(1, 1, table.k_positions, device=k.device) if table.k_order is None else table.k_order >= 0
     counts = _sums(exists.float()[..., None], table)
     means = [

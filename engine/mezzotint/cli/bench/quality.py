@@ -15,7 +15,7 @@ from mezzotint.cli.bench.speed_variants import NAMES, refusal, values_of, varian
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.generate_options import add_engine_options, options_of
+from mezzotint.cli.generate_options import add_engine_options, add_option, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
@@ -39,6 +39,7 @@ EXAMPLES = """\
   mezzotint bench quality -m starter-dit --prompts 400 --plot loss.png
   mezzotint bench quality -m sdxl-base --layers --schemes int4,int4-lowrank
   mezzotint bench quality -m starter-dit --speed tokens=todo,tokens=merge:0.3,step-cache=0.1
+  mezzotint bench quality -m starter-dit --size 256x256 --speed sparse-attention=pooled:0.5
 
 psnr: decibels between each image and the plain model's of the same prompt and seed; the mean, and the worst.
 features: how far it moves in the judge's features, as a share of their length.
@@ -84,6 +85,7 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument("--plot", metavar="FILE", type=Path, help="plot loss against size, as a .png")
     parser.add_argument("--judge", metavar="DIR", type=Path, help="the judge's folder (default: the bundled one)")
+    add_option(parser, "size")
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_engine_options(parser)

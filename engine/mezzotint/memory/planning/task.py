@@ -1,7 +1,7 @@
 """The task of a job, as planning sees it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from mezzotint.memory.footprints.footprint import ModelFootprint
@@ -69,7 +69,7 @@ def task_of(
                 steps=share,
                 guided=model.guided,
                 references=tuple(shown),
-                savings=savings,
+                savings=replace(savings, family=model.family),
             )
             for model, share, shown in zip(models, shares, references or [()] * len(models), strict=True)
         ),

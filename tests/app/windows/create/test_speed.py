@@ -29,6 +29,8 @@ def choose(control, value):
     [
         ("tokens", ("todo", 0.75), ["--tokens", "todo:0.75"]),
         ("tokens", ("merge", 0.5), ["--tokens", "merge:0.5"]),
+        ("sparse_attention", ("pooled", None), ["--sparse-attention", "pooled"]),
+        ("sparse_attention", ("topk", None), ["--sparse-attention", "topk"]),
         ("deep_shrink", (2.0, 0.35), ["--deep-shrink", "2:0.35"]),
         ("step_cache", 0.1, ["--step-cache", "0.1"]),
     ],
@@ -48,13 +50,16 @@ def test_a_choice_is_requested_and_copied_as_a_command(kit, page, name, value, w
 
 
 def test_another_value_from_an_image_is_shown_as_it_is_written(kit, page):
-    kit.create.chosen.change(tokens=("merge", 0.3), deep_shrink=(1.25, 0.5), step_cache=0.07)
+    kit.create.chosen.change(
+        tokens=("merge", 0.3), sparse_attention=("window", 0.4), deep_shrink=(1.25, 0.5), step_cache=0.07
+    )
     page.show_model()
     controls = page.sections.speed.controls
-    assert [control.currentText() for control in controls.values()] == ["merge:0.3", "1.25:0.5", "0.07"]
+    shown = [control.currentText() for control in controls.values()]
+    assert shown == ["merge:0.3", "window:0.4", "1.25:0.5", "0.07"]
 
 
 def test_plans_are_asked_with_them(kit, page):
-    kit.create.chosen.change(tokens=("todo", 0.75))
+    kit.create.chosen.change(tokens=("todo", 0.75), sparse_attention=("pooled", 0.5))
     asked = kit.create._plan_request()
-    assert asked is None or asked.tokens == ("todo", 0.75)
+    assert asked is None or (asked.tokens, asked.sparse_attention) == (("todo", 0.75), ("pooled", 0.5))

@@ -18,6 +18,11 @@ WORK = ScalingLaw(per_position=100.0, per_position_squared=1.0)  # half of the w
         (Savings(deep_shrink=(2.0, 0.5)), 0.5 + 0.5 * (0.125 + 0.5 / 16)),
         (Savings(deep_shrink=(1.0, 1.0)), 1.0),
         (Savings(step_cache=0.1), 1.0),
+        (Savings(sparse_attention=("window", 0.25)), 0.5 + 0.5 * 0.25),
+        (Savings(sparse_attention=("topk", 0.25)), 0.5 + 0.5 * (0.25 + 1 / 4096)),
+        (Savings(sparse_attention=("pooled", 0.25)), 0.5 + 0.5 * (0.25 + 1 / 64 + 1 / 4096)),
+        (Savings(sparse_attention=("pooled", 1.0)), 1.0),
+        (Savings(sparse_attention=("pooled", None)), 1.0),  # too few tokens
     ],
 )
 def test_the_operations_left(savings, share):
@@ -51,3 +56,19 @@ def test_plans_tell_it_and_count_it():
     assert cached.seconds == plain.seconds and any("--step-cache" in reason for reason in cached.reasons)
     denoising = [plan.phases[1].activation_bytes for plan in (plain, cached)]
     assert denoising[0] < denoising[1] < 1.5 * denoising[0]
+
+
+@pytest.mark.parametrize(
+    ("family", "positions", "left"),
+    [("flux", 39_999, 1.0), ("flux", 40_000, 0.25), ("sd15", 10_000, 0.88 * 0.25 + 0.12),
+     ("sdxl", 40_000, 0.57 / 4 + 0.43), ("sdxl", 160_000, 0.25)],
+)  # fmt: skip
+def test_a_kinds_own_density_counts_where_a_layer_has_enough_tokens(family, positions, left):
+    assert Savings(family=family, sparse_attention=("window", None)).attention(positions) == pytest.approx(left)
+
+
+def test_reasons_tell_of_sparse_attention():
+    (saved,) = Savings(sparse_attention=("window", 0.25)).reasons(WORK, 100)
+    assert saved == "--sparse-attention: a step takes about 38 % less computing"
+    (nothing,) = Savings(sparse_attention=("pooled", None)).reasons(WORK, 100)
+    assert nothing == "--sparse-attention: nothing is saved below 10000 image tokens, unless a density is given"
