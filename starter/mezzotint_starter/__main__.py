@@ -16,7 +16,7 @@ from mezzotint.training.distributed import Processes
 from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
-from mezzotint_starter.variant_recipe import VARIANTS
+from mezzotint_starter.variant_recipe import ALL_VARIANTS, VARIANTS
 
 MOST_DEVICES = 4  # the smallest part of a batch, the edits of starter-flow at its larger size, has four images
 PHASES = (
@@ -46,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--out", type=Path, help="output folder, with a subfolder for each model (default: WORK/models)"
     )
-    options.add_argument("--only", choices=(*MODELS, *VARIANTS), help="train only this one; some are made only so")
+    options.add_argument(
+        "--only", choices=(*MODELS, *VARIANTS, ALL_VARIANTS), help="train only this one; some are made only so"
+    )
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--images", type=int, help="training images (default: 14336)")
     options.add_argument(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ from transformers import T5EncoderModel, T5Tokenizer
 
 from mezzotint.benchmarks.postcards.captions import random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint_starter.distillation import Teacher
 from mezzotint_starter.randomness import step_generator, step_random
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 from mezzotint_starter.vocabulary import tokenize
@@ -56,17 +58,18 @@ def train_denoiser(
     parts: int = 1,
     rate: float = RATE,
     state: str = PHASE,
+    teacher: Teacher | None = None,
 ) -> None:
     """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged.
 
-    `state` names its state file.
+    `state` names its state file; with a teacher, its predictions are matched as well. Frozen weights stay as they are.
     """
     schedule = TrainingSchedule(phase=state, steps=steps, peak_lr=rate, parts=parts, warm_up=200)
     prompt_encoder.encoder.to(prompt_encoder.device).eval()
     trainer = Trainer(denoiser.to(prompt_encoder.device).train(), schedule)
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        return flow_loss(denoiser, prompt_encoder, latents, seed=seed, step=step, shard=shard)
+        return flow_loss(denoiser, prompt_encoder, latents, seed=seed, step=step, shard=shard, teacher=teacher)
 
     train(trainer, work / f"{state}.safetensors", loss_at, lambda: after(trainer))
     denoiser.eval()
@@ -80,31 +83,34 @@ def flow_loss(
     seed: int,
     step: int,
     shard: slice,
+    teacher: Teacher | None = None,
 ) -> Tensor:
-    """Return the mean squared error of a shard of one step's batch."""
+    """Return the mean squared error of a shard of one step's batch, plus the difference from the teacher's."""
     generator = step_generator(seed, PHASE, step)
     chosen = torch.randint(len(latents), (BATCH,), generator=generator)
     clean, noise = latents[chosen], torch.randn(BATCH, *latents.shape[1:], generator=generator)
     sigmas = noise_levels(BATCH, generator)
     prompts = prompts_for(chosen.tolist(), seed=seed, step=step)
     mixed, wanted = clean + sigmas.view(-1, 1, 1, 1) * (noise - clean), noise - clean
-    predicted = denoise(denoiser, prompt_encoder, mixed[shard], sigmas[shard], prompts[shard])
-    return functional.mse_loss(predicted, wanted[shard].to(predicted.device))
+    predict = partial(velocity, text=prompt_encoder(prompts[shard]), mixed=mixed[shard], sigmas=sigmas[shard])
+    predicted = predict(denoiser)
+    loss = functional.mse_loss(predicted, wanted[shard].to(predicted.device))
+    return loss if teacher is None else loss + teacher.difference(predicted, predict)
 
 
-def denoise(
-    denoiser: PixArtTransformer2DModel, prompt_encoder: PromptEncoder, mixed: Tensor, sigmas: Tensor, prompts: list[str]
+def velocity(
+    denoiser: PixArtTransformer2DModel, *, text: tuple[Tensor, Tensor], mixed: Tensor, sigmas: Tensor
 ) -> Tensor:
-    """Return the transformer's velocity prediction for noisy latents (b, 4, h, w) at sigmas (b,)."""
-    tokens, mask = prompt_encoder(prompts)
-    velocity: Tensor = denoiser(
-        mixed.to(prompt_encoder.device),
+    """Return the transformer's prediction for noisy latents (b, 4, h, w) at sigmas (b,) and encoded prompts."""
+    tokens, mask = text
+    predicted: Tensor = denoiser(
+        mixed.to(tokens.device),
         encoder_hidden_states=tokens,
         encoder_attention_mask=mask,
-        timestep=(sigmas * 1000).to(prompt_encoder.device),
+        timestep=(sigmas * 1000).to(tokens.device),
         added_cond_kwargs={"resolution": None, "aspect_ratio": None},
     ).sample
-    return velocity
+    return predicted
 
 
 def noise_levels(count: int, generator: torch.Generator) -> Tensor:

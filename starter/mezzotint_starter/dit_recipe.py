@@ -10,6 +10,7 @@ from transformers import T5Tokenizer
 
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.denoising import PHASE, RATE, PromptEncoder, train_denoiser
+from mezzotint_starter.distillation import Teacher
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE, build_denoiser, build_text_encoder
@@ -69,7 +70,15 @@ def _text_encoder(plan: Plan, parts: Parts) -> float:
 
 
 def train_watched(
-    plan: Plan, parts: Parts, latents: Tensor, *, name: str, steps: int, state: str = PHASE, rate: float = RATE
+    plan: Plan,
+    parts: Parts,
+    latents: Tensor,
+    *,
+    name: str,
+    steps: int,
+    state: str = PHASE,
+    rate: float = RATE,
+    teacher: Teacher | None = None,
 ) -> None:
     """Train the denoiser on latents; samples are drawn to `plan.work`/sheets/NAME.png now and then, and at the end."""
 
@@ -89,5 +98,6 @@ def train_watched(
         parts=plan.parts,
         rate=rate,
         state=state,
+        teacher=teacher,
     )
     save_sheet(draw, sheets / f"{name}.png")

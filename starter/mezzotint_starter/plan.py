@@ -27,7 +27,7 @@ class Plan:
     base_steps: int = 12000
     refiner_steps: int = 8000
     judge_steps: int = 900
-    variant_steps: int = 6000
+    variant_steps: int | None = None  # as each variant needs
     edits: int = 8192
     large_edits: int = 2048
     flow_steps: int = 8000

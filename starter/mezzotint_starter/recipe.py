@@ -16,7 +16,7 @@ from mezzotint_starter.judge_training import make_judge
 from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
-from mezzotint_starter.variant_recipe import VARIANTS, make_variant
+from mezzotint_starter.variant_recipe import ALL_VARIANTS, VARIANTS, make_variant
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
@@ -26,12 +26,14 @@ MODELS = ("dit", "xl", "flow", "judge")
 def run(plan: Plan, only: str | None = None) -> Path:
     """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`.
 
-    Variants are trained only on request.
+    Variants are trained only on request, all of them as `architectures`.
     """
     started = time.monotonic()
-    if only is not None and only in VARIANTS:
-        make_variant(plan, only)
-    else:
+    variants = [name for name in VARIANTS if only in (name, ALL_VARIANTS)]
+    for name in variants:
+        make_variant(plan, name)
+        Processes.of_environment().wait()
+    if not variants:
         _make_models(plan, only)
     LOG.info("%s is ready after %.1f min", plan.out, (time.monotonic() - started) / 60)
     return plan.out

@@ -52,11 +52,11 @@ def learning_rate(schedule: TrainingSchedule, step: int) -> float:
 
 
 class Trainer:
-    """A network, its optimizer and its moving average; `step` is the number of steps taken."""
+    """A network, its optimizer and its moving average, without frozen weights; `step` is the number of steps taken."""
 
     def __init__(self, network: nn.Module, schedule: TrainingSchedule) -> None:
         self.network, self.schedule, self.step = network, schedule, 0
-        self.parameters = dict(network.named_parameters())
+        self.parameters = {name: value for name, value in network.named_parameters() if value.requires_grad}
         self.averages = {name: value.detach().clone() for name, value in self.parameters.items()}
         self.optimizer = torch.optim.AdamW(
             self.parameters.values(), lr=schedule.peak_lr, betas=schedule.betas, weight_decay=0.01
