@@ -49,7 +49,7 @@ def set_attention(layer: Layer, kind: AttentionKind, grid: Grid, number: int) ->
         layer.set_processor(KINDS[kind](layer.heads, layer.inner_dim // layer.heads, grid, number))
 
 
-def place(layer: Layer, grid: Grid) -> None:
-    """Tell a layer's processor how its tokens lie."""
+def place(layer: Layer, grid: Grid | None) -> None:
+    """Tell a layer's processor how its tokens lie: None if they are not all of an image's."""
     if isinstance(layer.processor, KindProcessor):
         layer.processor.grid = grid

@@ -31,8 +31,7 @@ class ModulatedBlock(BasicTransformerBlock):  # type: ignore[misc]  # diffusers 
         cross_attention_kwargs: Mapping[str, Any] | None = None,
     ) -> Tensor:
         """Return tokens of the same shape; modulation `timestep` `(b, 6 d)`, text `(b, m, d)`."""
-        if grid is not None:
-            place(self.attn1, grid)
+        place(self.attn1, grid)
         hidden = self.attend(hidden, timestep, cross_attention_kwargs) + hidden
         if self.attn2 is not None:
             hidden = self.read(hidden, encoder_hidden_states, encoder_attention_mask, cross_attention_kwargs) + hidden

@@ -14,7 +14,8 @@ class KindProcessor(nn.Module, ABC):
     def __init__(self, heads: int, head_dim: int, grid: Grid, number: int) -> None:
         super().__init__()
         self.heads, self.head_dim, self.number = heads, head_dim, number
-        self.native, self.grid = grid, grid  # that which the network is made for, and that of the tokens now
+        self.native = grid  # that which the network is made for
+        self.grid: Grid | None = grid  # that of the tokens now
 
     def __call__(
         self,
@@ -29,8 +30,6 @@ class KindProcessor(nn.Module, ABC):
             raise ValueError("this is self-attention of all tokens; it takes neither other tokens nor a mask")
         projections = (attn.to_q, attn.to_k, attn.to_v)
         q, k, v = (each(hidden_states).unflatten(2, (attn.heads, -1)).transpose(1, 2) for each in projections)
-        if attn.to_q.weight.requires_grad and self.training:
-            self.follow(q, k)
         out: Tensor = attn.to_out[1](attn.to_out[0](self.attend(q, k, v).transpose(1, 2).flatten(2)))
         return out
 
@@ -38,9 +37,7 @@ class KindProcessor(nn.Module, ABC):
     def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Attention of `(b, h, n, d)` to tokens of the same number."""
 
-    def follow(self, q: Tensor, k: Tensor) -> None:
-        """Let what is not trained by gradients follow the queries and keys of a training step."""
-
     def grid_of(self, tokens: int) -> Grid:
-        """The grid of that many tokens: the one told, or a row of them if they are others."""
-        return self.grid if self.grid[0] * self.grid[1] == tokens else (1, tokens)
+        """The grid of that many tokens: the one told, or a row of them if there is none."""
+        told = self.grid
+        return told if told is not None and told[0] * told[1] == tokens else (1, tokens)

@@ -2,9 +2,10 @@
 
 from abc import abstractmethod
 from math import sqrt
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.functional import normalize
 
@@ -17,6 +18,7 @@ from mezzotint.families.architectures.sparse_patterns import BLOCK, SMALL, Patte
 
 _LEAST_BLOCKS, _DENSITY = 2, 4  # of the block-sparse kind: at least two blocks, and each fourth
 _MOST_BUCKETS = 256
+_PULL = 1e-3  # of centroids: optimizers ignore the scale, except where they clip gradients together
 
 
 class SparseProcessor(KindProcessor):
@@ -75,28 +77,45 @@ class LshProcessor(SparseProcessor):
 class RoutingProcessor(SparseProcessor):
     """Queries see the keys of their own cluster, of as many as a cluster has tokens (arXiv 2003.05997).
 
-    The centroids follow queries and keys in training, once for each backward pass: forward passes may be repeated.
+    Centroids are trained with everything else: their gradient, which no output has, points away from the mean of the
+    nearest tokens, as in k-means.
     """
-
-    centroids: Tensor
 
     def __init__(self, heads: int, head_dim: int, grid: Grid, number: int) -> None:
         super().__init__(heads, head_dim, grid, number)
         clusters = max(1, round(sqrt(grid[0] * grid[1])))
-        self.register_buffer("centroids", Centroids.seeded(heads, clusters, head_dim, seed=number).means)
+        self.centroids = nn.Parameter(Centroids.seeded(heads, clusters, head_dim, seed=number).means)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Attention of `(b, h, n, d)` to the tokens of the same cluster."""
+        if self.centroids.requires_grad and torch.is_grad_enabled() and q.requires_grad:
+            both = torch.cat([q, k], dim=2).detach()
+            q = _Pulled.apply(q, self.centroids, self._pull(both))  # type: ignore[no-untyped-call]
+        return super().attend(q, k, v)
 
     def table(self, q: Tensor, k: Tensor) -> BlockTable:
         """Clusters of equal size, by image and head."""
         return routed_table(q, k, self._means(), block=SMALL)
 
-    def follow(self, q: Tensor, k: Tensor) -> None:
-        """Move the centroids once the gradient of the queries is known."""
-        if q.requires_grad:
-            both = torch.cat([q, k], dim=2).detach()
-            q.register_hook(lambda _: self._move(both))  # type: ignore[no-untyped-call]
-
-    def _move(self, tokens: Tensor) -> None:
-        self.centroids.copy_(self._means().updated(tokens).means)
+    @torch.no_grad()
+    def _pull(self, tokens: Tensor) -> Tensor:
+        """Gradient of the centroids `(h, clusters, d)`."""
+        nearest = self._means().updated(tokens, decay=0.0).means
+        return (_PULL * (self.centroids - nearest)).to(self.centroids.dtype)
 
     def _means(self) -> Centroids:
-        return Centroids(means=self.centroids.float())
+        return Centroids(means=normalize(self.centroids.detach().float(), dim=-1))
+
+
+class _Pulled(torch.autograd.Function):
+    """Queries as they are; the gradient of the centroids is a given one."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, centroids: Tensor, pull: Tensor) -> Tensor:  # noqa: ANN401, ARG004  torch's names
+        ctx.save_for_backward(pull)
+        return q.view_as(q)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:  # noqa: ANN401
+        (pull,) = ctx.saved_tensors
+        return gradient, pull, None

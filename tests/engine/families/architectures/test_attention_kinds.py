@@ -10,10 +10,9 @@ from tiny_variant import write_tiny_variant
 
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
-from mezzotint.families.architectures.attention_kinds import KINDS
+from mezzotint.families.architectures.attention_kinds import KINDS, place
 from mezzotint.families.architectures.kind_processor import KindProcessor
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
-from mezzotint.families.architectures.sparse_kinds import SparseProcessor
 from mezzotint.families.architectures.table import AttentionKind
 from mezzotint.memory.footprints.tracing import faked
 from mezzotint.training.checkpointing import apply_checkpointing
@@ -158,10 +157,13 @@ def test_images_of_a_folder(kind, tiny_pixart_folder, tmp_path):
     assert one == again != dense
 
 
-def test_tokens_without_the_grid_lie_in_a_row():
-    processor = network_of("local").transformer_blocks[0].attn1.processor
-    assert isinstance(processor, SparseProcessor)
-    assert processor.grid_of(64) == (8, 8) and processor.grid_of(40) == (1, 40)
+def test_tokens_without_a_grid_lie_in_a_row():
+    layer = network_of("local").transformer_blocks[0].attn1
+    assert layer.processor.grid_of(64) == (8, 8) and layer.processor.grid_of(40) == (1, 40)
+    place(layer, (4, 16))
+    assert layer.processor.grid_of(64) == (4, 16)
+    place(layer, None)
+    assert layer.processor.grid_of(64) == (1, 64)
 
 
 @pytest.mark.parametrize("given", ["encoder_hidden_states", "attention_mask"])
