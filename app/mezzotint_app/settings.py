@@ -11,6 +11,7 @@ from mezzotint import paths
 from mezzotint.protocol import Attention, MemoryPolicy
 
 Theme = Literal["system", "light", "dark"]
+PreviewDecoder = Literal["auto", "linear"]  # the engine also has `small`, and fails where there is none
 Closing = Literal["ask", "go_on", "stop"]
 
 DEFAULT_TEMPLATE = "[date]/[time]-[seed]-[prompt].png"
@@ -31,6 +32,7 @@ class Settings:
     attention: Attention = "auto"
     device: str = "auto"
     previews: bool = True
+    preview_decoder: PreviewDecoder = "auto"
     keep_awake: bool = True
     notify: bool = True
     remember_prompts: bool = True

@@ -236,6 +236,19 @@ class ModelName(Path):
 
 
 @dataclass(frozen=True, slots=True)
+class WordOrFile(Path):
+    """One of several words, or a file; a file with such a name needs its folder, as in ./auto."""
+
+    words: tuple[str, ...] = ()
+
+    def read(self, value: object) -> str:
+        """The word or path."""
+        if value == "":
+            raise ValueError(f"'' is invalid; expected one of {', '.join(self.words)}, or a file")
+        return Path.read(self, value)
+
+
+@dataclass(frozen=True, slots=True)
 class PixelSize(Value):
     """Width and height in pixels."""
 

@@ -18,6 +18,7 @@ from mezzotint.option_values import (
     Path,
     Text,
     Value,
+    WordOrFile,
     YesNo,
     one_of,
     plain_number,
@@ -34,6 +35,8 @@ Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
 InpaintFill = Literal["original", "blur", "noise"]
 EARLIER_FILLS = {"picture": "original"}  # as in files of 0.1
+
+PREVIEW_DECODERS = ("auto", "linear", "small")  # or a file
 
 MAX_SEED = 2**63 - 1
 MAX_COUNT = 10_000
@@ -223,7 +226,7 @@ class Inpaint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Output path: a file name, or a template with [tokens] such as [seed] or [date]."""
+    """Output path: a file name, or a template with [tokens] such as [seed] or [date]; and previews."""
 
     path: str | None = option(  # None: the default template in the current folder; a folder: the default name in it
         None,
@@ -252,6 +255,16 @@ class Output:
         key="preview",
         in_jobs=False,
         help="write a preview image of each step into this folder",
+    )
+    preview_decoder: str = option(
+        "auto",
+        "preview-decoder",
+        WordOrFile(metavar="auto|linear|small|FILE", words=PREVIEW_DECODERS),
+        group="output",
+        in_jobs=False,
+        help="what decodes previews: linear, a matrix from latents to colours, or small, a decoder such as TAESD, in "
+        "safetensors; by its usual name in a folder vae_approx, or this file",
+        default="auto: small if one is found, otherwise linear",
     )
 
 

@@ -31,6 +31,7 @@ PHASES = (
     "flow-large",
     "judge",
     "variant",
+    "preview-decoder",
 )
 
 

@@ -28,6 +28,8 @@ class Plan:
     refiner_steps: int = 8000
     judge_steps: int = 900
     variant_steps: int | None = None  # as each variant needs
+    preview_decoder_steps: int = 14000
+    preview_images: int = 2048
     edits: int = 8192
     large_edits: int = 2048
     flow_steps: int = 8000
@@ -55,6 +57,8 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         refiner_steps=steps,
         judge_steps=steps,
         variant_steps=steps,
+        preview_decoder_steps=steps,
+        preview_images=min(4 * steps, 24),
         edits=min(4 * steps, 24),
         large_edits=min(2 * steps, 12),
         flow_steps=steps,

@@ -16,11 +16,13 @@ from mezzotint_starter.judge_training import make_judge
 from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
+from mezzotint_starter.preview_decoder import make_preview_decoder
 from mezzotint_starter.variant_recipe import ALL_VARIANTS, VARIANTS, make_variant
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
-MODELS = ("dit", "xl", "flow", "judge")
+MODELS = ("dit", "preview-decoder", "xl", "flow", "judge")
+_ALONE = ("judge", "preview-decoder")  # need no autoencoder in training
 
 
 def run(plan: Plan, only: str | None = None) -> Path:
@@ -42,12 +44,13 @@ def run(plan: Plan, only: str | None = None) -> Path:
 def _make_models(plan: Plan, only: str | None) -> None:
     makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {
         "dit": _make_dit,
+        "preview-decoder": _make_preview_decoder,
         "xl": _make_xl,
         "flow": _make_flow,
         "judge": _make_judge,
     }
     autoencoder = build_autoencoder(plan.seed)
-    if only != "judge":
+    if only not in _ALONE:
         _make_autoencoder(plan, autoencoder)
     for name in MODELS if only is None else (only,):
         makers[name](plan, autoencoder)
@@ -56,6 +59,10 @@ def _make_models(plan: Plan, only: str | None) -> None:
 
 def _make_dit(plan: Plan, autoencoder: AutoencoderKL) -> None:
     make_dit(plan, autoencoder, trained_note(plan, autoencoder))
+
+
+def _make_preview_decoder(plan: Plan, _: AutoencoderKL) -> None:
+    make_preview_decoder(plan)
 
 
 def _make_xl(plan: Plan, autoencoder: AutoencoderKL) -> None:

@@ -104,7 +104,7 @@ def make_variant(plan: Plan, name: str) -> None:
 def base_folder(plan: Plan) -> Path:
     """The folder of starter-dit: the one that the recipe has made, otherwise the bundled one."""
     own = plan.out / "dit"
-    return own if own.is_dir() else assets_folder() / "starter" / "dit"
+    return own if (own / "model_index.json").is_file() else assets_folder() / "starter" / "dit"
 
 
 def freeze(denoiser: PixArtTransformer2DModel, lesson: Lesson) -> None:

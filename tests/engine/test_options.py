@@ -16,7 +16,7 @@ from mezzotint.option_values import is_text
 from mezzotint.options import OPTIONS, SETTINGS, Options, options_of, read_settings, to_arguments, to_settings
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Sampling, Stage, Transition
 
-NOT_SETTINGS = {"prompt", "preview-dir", "output", "overwrite"}  # the job has other places for them
+NOT_SETTINGS = {"prompt", "preview-dir", "preview-decoder", "output", "overwrite"}  # the job has other places for them
 CLI = argparse.ArgumentParser()
 add_generate_options(CLI)
 FLAGS = {"strict", "compile", "fast", "zero-terminal-snr"}

@@ -80,6 +80,7 @@ WINDOWS = st.builds(
     attention=st.sampled_from(["auto", "flash", "int8", "sdpa", "reference"]),
     device=st.sampled_from(["auto", "cpu", "cuda:1"]),
     previews=st.booleans(),
+    preview_decoder=st.sampled_from(["auto", "linear"]),
 )
 INIT = NAMES.map(lambda name: (ImageInput(path=name),))
 MASKED = st.tuples(NAMES.map(lambda name: ImageInput(path=name)), NAMES.map(lambda n: ImageInput(path=n, role="mask")))

@@ -43,6 +43,8 @@ def test_the_base_is_what_the_recipe_has_made_otherwise_the_bundled_model(tmp_pa
     plan = miniature(tmp_path / "work", tmp_path / "out", steps=1)
     assert base_folder(plan) == BASE
     (tmp_path / "out" / "dit").mkdir(parents=True)
+    assert base_folder(plan) == BASE  # it holds no model yet
+    (tmp_path / "out" / "dit" / "model_index.json").touch()
     assert base_folder(plan) == tmp_path / "out" / "dit"
 
 

@@ -5541,6 +5541,10 @@ und {n} weitere</translation>
         <translation>Ein Spiegel des Hugging-Face-Hubs; leer: HF_ENDPOINT oder der Hub selbst</translation>
     </message>
     <message>
+        <source>A small decoder, if one is found</source>
+        <translation>Kleiner Decoder, falls einer gefunden wird</translation>
+    </message>
+    <message>
         <source>A small preview at every step; costs little</source>
         <translation>Eine kleine Vorschau bei jedem Schritt; kostet wenig</translation>
     </message>
@@ -5575,6 +5579,10 @@ und {n} weitere</translation>
     <message>
         <source>Clear prompt history</source>
         <translation>Prompt-Verlauf löschen</translation>
+    </message>
+    <message>
+        <source>Colours of the latents</source>
+        <translation>Farben der Latents</translation>
     </message>
     <message>
         <source>Continue in background</source>
@@ -5659,6 +5667,10 @@ und {n} weitere</translation>
     <message>
         <source>Notify when the queue is done</source>
         <translation>Benachrichtigen, wenn die Warteschlange fertig ist</translation>
+    </message>
+    <message>
+        <source>Previews by</source>
+        <translation>Vorschau durch</translation>
     </message>
     <message>
         <source>Privacy</source>

@@ -77,6 +77,12 @@ class SettingsDialog(QDialog):
                 self.tr("A small preview at every step; costs little"),
             )
         )
+        name = self.tr("Previews by")
+        choices = (
+            (self.tr("A small decoder, if one is found"), "auto"),
+            (self.tr("Colours of the latents"), "linear"),
+        )
+        images.add(self._choice("preview_decoder", name, choices), name)
         return images
 
     def _looks(self) -> QFormLayout:

@@ -80,9 +80,10 @@ class ImageSettings(QWidget):
         form.addRow(self.tr("Also in the gallery"), self.others)
         align_names(form)
 
-    def add(self, control: QWidget) -> None:
+    def add(self, control: QWidget, name: str = "") -> None:
         """Append a control to the form."""
-        self._form.addRow("", control)
+        self._form.addRow(name, control)
+        align_names(self._form)
 
     def _problem(self) -> QLabel:
         label = plain_label(role="error", wrap=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.other_programs import part_folders
-from mezzotint.catalog.parts import fitting_files, part_of_kind, with_parts
+from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
@@ -27,6 +27,7 @@ from mezzotint.families.detection import detect
 from mezzotint.families.loading.precision import parts_of, scheme_of
 from mezzotint.families.model_sources import sources_of
 from mezzotint.families.own_sampler import own_sampler
+from mezzotint.families.preview_decoder.lookup import APPROXIMATIONS
 from mezzotint.protocol import ModelInfo, ModelPart, ModelRef, PartFiles
 
 DEFAULT_MODEL = "starter-dit"
@@ -39,6 +40,7 @@ class FoundModel:
     info: ModelInfo
     checkpoint: Checkpoint
     detected: Detected
+    preview_folders: tuple[Path, ...] = ()  # where preview decoders may be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class _WhereParts:
     folders: tuple[Path, ...]
     chosen: Mapping[str, tuple[Path, ...]]
     ref: ModelRef | None = None  # with the files for one call, which precede those
+    previews: tuple[Path, ...] = ()  # folders of preview decoders
 
 
 class Catalog:
@@ -148,7 +151,8 @@ class Catalog:
     def _where_parts(self, ref: ModelRef | None = None) -> "_WhereParts":
         places = self._places
         folders = tuple(folder for path in places.named for folder in part_folders(path))
-        return _WhereParts(folders=folders, chosen=places.parts, ref=ref)
+        previews = tuple(folder for path in places.named for folder in part_folders(path, (APPROXIMATIONS,)))
+        return _WhereParts(folders=folders, chosen=places.parts, ref=ref, previews=previews)
 
     def _candidates(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
@@ -250,7 +254,8 @@ def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> F
         references=detected.references,
         guidance=detected.guidance,
     )
-    return FoundModel(info=info, checkpoint=checkpoint, detected=detected)
+    previews = tuple(dict.fromkeys((*preview_folders_near(path), *where.previews)))
+    return FoundModel(info=info, checkpoint=checkpoint, detected=detected, preview_folders=previews)
 
 
 def _with_parts(path: Path, checkpoint: Checkpoint, detected: Detected, where: _WhereParts) -> Checkpoint:

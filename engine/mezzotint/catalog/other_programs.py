@@ -79,13 +79,13 @@ def _document(path: Path) -> tuple[dict[object, object], str]:
     return document, ""
 
 
-def part_folders(path: Path) -> tuple[Path, ...]:
-    """The folders where a program, or its extra_model_paths.yaml, keeps text encoders and VAEs."""
+def part_folders(path: Path, kinds: Sequence[str] = PART_FOLDERS) -> tuple[Path, ...]:
+    """The folders where a program, or its extra_model_paths.yaml, keeps text encoders and VAEs, or other `kinds`."""
     file = path if is_file(path) else path / EXTRA_PATHS_FILE
     document = _document(file)[0] if is_file(file) and file.suffix.lower() in (".yaml", ".yml") else {}
     named = [folder for section in document.values() if isinstance(section, dict)
-             for folder in _named(file, section, PART_FOLDERS)]  # fmt: skip
-    own = [models / name for models in (path, path / "models") for name in PART_FOLDERS]
+             for folder in _named(file, section, kinds)]  # fmt: skip
+    own = [models / name for models in (path, path / "models") for name in kinds]
     return tuple(folder for folder in dict.fromkeys((*named, *own)) if is_folder(folder))[:MAX_FOLDERS]
 
 

@@ -20,6 +20,7 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flow.files import fits, part_needed, part_of_file, usual_name
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.known import family_of
+from mezzotint.families.preview_decoder.lookup import APPROXIMATIONS
 from mezzotint.families.replaced_vae import VAE, OwnVae, is_vae_alone, own_vae
 
 TRANSFORMER_FOLDERS = ("diffusion_models", "unet")  # ComfyUI's names
@@ -107,6 +108,12 @@ def part_of_kind(kind: str, path: Path, checkpoint: Checkpoint) -> tuple[str, Pa
     return component, found
 
 
+def preview_folders_near(path: Path) -> tuple[Path, ...]:
+    """The folder of preview decoders in the models tree, as ComfyUI has it, that contains a model."""
+    models = _models_tree(path)
+    return () if models is None else (models / APPROXIMATIONS,)
+
+
 def _denoiser(family: Family, checkpoint: Checkpoint) -> ComponentSource | None:
     if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
         return None
@@ -157,10 +164,14 @@ def _part(path: Path, needed: PartNeeded) -> ComponentSource | None:
 def _folders_near(path: Path) -> Iterator[Path]:
     """A file's folder, and the component folders of the models tree that contains it."""
     yield path.parent
-    kinds = (*TRANSFORMER_FOLDERS, "checkpoints", "diffusers")
-    models = next((folder.parent for folder in path.parents if folder.name in kinds), None)
+    models = _models_tree(path)
     if models is not None:
         yield from (models / name for name in PART_FOLDERS)
+
+
+def _models_tree(path: Path) -> Path | None:
+    kinds = (*TRANSFORMER_FOLDERS, "checkpoints", "diffusers")
+    return next((folder.parent for folder in path.parents if folder.name in kinds), None)
 
 
 def _files(folders: Sequence[Path]) -> Iterator[Path]:

@@ -10,7 +10,7 @@ from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
-from mezzotint.request_protocol import MAX_SEED
+from mezzotint.request_protocol import MAX_SEED, PREVIEW_DECODERS
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields with the same value in JSON
@@ -68,7 +68,10 @@ def _absolute(path: str) -> str:
 
 def _absolute_output(output: Output) -> Output:
     preview = None if output.preview_folder is None else _absolute(output.preview_folder)
-    return replace(output, path=_absolute_template(output.path), preview_folder=preview)
+    decoder = output.preview_decoder
+    if decoder not in PREVIEW_DECODERS:
+        decoder = _absolute(decoder)
+    return replace(output, path=_absolute_template(output.path), preview_folder=preview, preview_decoder=decoder)
 
 
 def _absolute_template(path: str | None) -> str | None:

@@ -245,6 +245,7 @@ class Job:
                 return
 
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
+        from mezzotint.stages.images.preview_decoders import preview_decoders
         from mezzotint.stages.models.loading import load_models
         from mezzotint.stages.models.model_cache import ModelRequest
         from mezzotint.stages.pipeline import Pipeline, components_needed
@@ -252,8 +253,10 @@ class Job:
         wanted = ModelRequest(
             setup=job.setup, device=job.device, dtype=job.dtype, schemes=job.schemes, job_plan=job.job_plan
         )
+        output = self._request.output
+        previews = self._request.previews or output.preview_folder is not None
+        decoders = preview_decoders(output.preview_decoder, job.setup, self._notice) if previews else ()
         models = self._model_cache.models_for(wanted)
-        previews = self._request.previews or self._request.output.preview_folder is not None
         needed = components_needed(job.setup, previews=previews)
         load_models(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, notify=self._notice)
         loras.fit_to(models, self._notice, self._cancelled, self._model_cache.sources)
@@ -272,6 +275,7 @@ class Job:
             compiler=self._compiler(job),
             fast=job.fast,
             captures=self._captures(job),
+            preview_decoders=decoders,
         )
         used = pipeline.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)

@@ -15,8 +15,10 @@ from mezzotint.acceleration.speedups import Speedups, speeding_up, why_not_captu
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
+from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.families.flow.references import with_references
+from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved
 from mezzotint.gpu import gpu
 from mezzotint.images.writing import write_preview
@@ -39,7 +41,7 @@ from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.decode import to_image, to_latents
-from mezzotint.stages.images.preview import Previewer, as_text
+from mezzotint.stages.images.preview import LinearPreviewer, Previewer, SmallPreviewer, as_text
 from mezzotint.stages.images.references import preprocess_references
 from mezzotint.stages.images.stage_start import StageStart
 from mezzotint.stages.images.start_latents import StartLatents
@@ -88,13 +90,15 @@ class Pipeline:
         compiler: CompiledBlocks | None = None,
         fast: bool = False,
         captures: CapturedSteps | None = None,
+        preview_decoders: Sequence[PreviewDecoder | None] = (),
     ) -> None:
-        """`fast`: matmuls accumulate in float16 while denoising."""
+        """`fast`: matmuls accumulate in float16 while denoising; `preview_decoders`: of each stage that has one."""
         self._compiler, self._fast, self.captures = compiler, fast, captures
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
         self._previewers: dict[int, Previewer] = {}
+        self._preview_decoders = dict(enumerate(preview_decoders))
         self._used: list[ModelUsed] = []
         self._schedules: list[StageSchedule] = []  # of the current batch
         self._session: AttentionSession | None = None
@@ -388,8 +392,14 @@ class Pipeline:
             self._placement.prefetch(self._models[stage + 1], after)
 
     def _prepare_previews(self, stage: int) -> None:
-        if stage not in self._previewers:
-            model = self._models[stage]
+        if stage in self._previewers:
+            return
+        model, decoder = self._models[stage], self._preview_decoders.get(stage)
+        if decoder is not None:
+            patch = decoder.patch(latent_layout(model.sources.components["vae"].config)) or 1
+            room = self._placement.planned_activations(f"stage {stage + 1}")
+            self._previewers[stage] = SmallPreviewer(decoder, model.device, model.dtype, patch=patch, room=room)
+        else:
             with self._placement.phase("decode", model, ["vae"]) as working:
-                make = partial(Previewer, model.networks["vae"], self._setup.stages[stage].sources.vae_factor)
+                make = partial(LinearPreviewer, model.networks["vae"], self._setup.stages[stage].sources.vae_factor)
                 self._previewers[stage] = working.retry_stateless(make)

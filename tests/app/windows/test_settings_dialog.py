@@ -45,6 +45,7 @@ def test_switches(dialog, settings, field):
         ("language", "de"),
         ("when_closed", "go_on"),
         ("memory", "lowest"),
+        ("preview_decoder", "linear"),
         ("attention", "sdpa"),
         ("device", "cuda:0"),
         ("device", "cpu"),

@@ -83,12 +83,14 @@ def test_images_go_where_they_would_have_gone_from_the_folder_of_then(path, tmp_
         now=datetime(2026, 1, 1),
     )
     monkeypatch.chdir(here)
-    output = Output(path=path, preview_folder="steps")
+    output = Output(path=path, preview_folder="steps", preview_decoder="taesd.safetensors")
     wanted = image_path(output, names).absolute()
     resolved = resolve(GenerateRequest(prompt="x", output=output)).request.output
     monkeypatch.chdir(elsewhere)
     assert image_path(resolved, names).absolute() == wanted
     assert resolved.preview_folder == str(here / "steps")
+    assert resolved.preview_decoder == str(here / "taesd.safetensors")
+    assert resolve(GenerateRequest(prompt="x")).request.output.preview_decoder == "auto"
 
 
 def test_files_are_found_from_everywhere(tmp_path, monkeypatch):

@@ -65,7 +65,7 @@ def request_of(form: Form) -> GenerateRequest:
         fast=settings.fast,
         cuda_graphs=settings.cuda_graphs or "auto",
         strict=settings.strict,
-        output=Output(path=form.output),
+        output=Output(path=form.output, preview_decoder=window.preview_decoder),
     )
 
 

@@ -120,6 +120,11 @@ class Placement:
             return 0
         return len(self._residency[key].blocks) - self._residency[key].resident
 
+    def planned_activations(self, phase: str) -> int | None:
+        """The bytes planned for a phase's activations; None without a plan."""
+        phases = self._plan.phases if self._plan else ()
+        return next((each.activation_bytes for each in phases if each.name == phase), None)
+
     def close(self) -> None:
         """Move everything back to the host."""
         if self._residency is not None:
