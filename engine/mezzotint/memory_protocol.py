@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mezzotint.option_values import DeepShrink, TokenReduction
-from mezzotint.sparse_option import SparseAttention
+from mezzotint.values.speed import DeepShrink, SparseAttention, TokenReduction
 
 Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]

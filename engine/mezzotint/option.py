@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Literal
 
 from mezzotint.errors import UsageError
-from mezzotint.option_values import Listed, Value, YesNo
+from mezzotint.values.basic import Listed, Value, YesNo
 
 Group = Literal[
     "image", "inpainting and outpainting", "sampling", "refiner and hires fix", "performance", "memory", "output"

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 from mezzotint.errors import UsageError
 from mezzotint.option import Group, Option, declared
-from mezzotint.option_values import SIDES, Listed, MarginSizes, ModelName, Number, Path, PixelSize, Text
 from mezzotint.request_protocol import (
     MAX_PROMPT,
     REFINER_AT,
@@ -20,6 +19,8 @@ from mezzotint.request_protocol import (
     Transition,
 )
 from mezzotint.sampling_protocol import Sampling
+from mezzotint.values.basic import Listed, ModelName, Number, Path, Text
+from mezzotint.values.sizes import SIDES, MarginSizes, PixelSize
 
 # Options that are not fields of a request.
 _MORE = (

@@ -10,10 +10,10 @@ from typing import Literal
 
 from mezzotint.memory_protocol import CudaGraphs, MemoryPolicy, Quantization
 from mezzotint.option import option
-from mezzotint.option_values import (
+from mezzotint.sampling_protocol import Sampling
+from mezzotint.values.basic import (
     Integer,
     Listed,
-    MemorySize,
     Number,
     Path,
     Text,
@@ -25,7 +25,7 @@ from mezzotint.option_values import (
     shown,
     to_float,
 )
-from mezzotint.sampling_protocol import Sampling
+from mezzotint.values.sizes import MemorySize
 
 Space = Literal["latent", "pixel"]
 Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]

@@ -8,19 +8,15 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from mezzotint.option import declared, option, translate
-from mezzotint.option_values import (
+from mezzotint.values.basic import Integer, Interval, Number, Text, YesNo, one_of
+from mezzotint.values.speed import (
     DeepShrink,
     DeepShrinkValue,
-    Integer,
-    Interval,
-    Number,
-    Text,
+    SparseAttention,
+    SparseAttentionValue,
     TokenReduction,
     TokenReductionValue,
-    YesNo,
-    one_of,
 )
-from mezzotint.sparse_option import SparseAttention, SparseAttentionValue
 
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from mezzotint.errors import UsageError
 from mezzotint.option import Option
-from mezzotint.option_values import Integer, Listed, Number, Path, YesNo
+from mezzotint.values.basic import Integer, Listed, Number, Path, YesNo
 
 STEPS = Option(name="guidance-steps", takes=Integer(1, 9, 5), group="image", help="how many")
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mezzotint.cli.generate_options import add_generate_options
 from mezzotint.cli.generate_options import options_of as parsed_options
 from mezzotint.errors import UsageError
-from mezzotint.option_values import is_text
 from mezzotint.options import OPTIONS, SETTINGS, Options, options_of, read_settings, to_arguments, to_settings
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Sampling, Stage, Transition
+from mezzotint.values.basic import is_text
 
 NOT_SETTINGS = {"prompt", "preview-dir", "preview-decoder", "output", "overwrite"}  # the job has other places for them
 CLI = argparse.ArgumentParser()

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mezzotint.option_values import DeepShrink
+from mezzotint.values.speed import DeepShrink
 
 Unet = Any  # diffusers has no types
 

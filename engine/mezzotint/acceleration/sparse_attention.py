@@ -10,7 +10,7 @@ from mezzotint.acceleration.image_attention import of_transformer, replacing_att
 from mezzotint.acceleration.trunks import TRUNKS, Size, halved
 from mezzotint.attention.session import AttentionSession
 from mezzotint.attention.sparse import attend_sparsely
-from mezzotint.sparse_option import SparseAttention, density_at
+from mezzotint.values.speed import SparseAttention, density_at
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from mezzotint.acceleration.image_attention import of_transformer, replacing_att
 from mezzotint.acceleration.trunks import TRUNKS, attention_level, halved
 from mezzotint.attention.reduction import attend_downsampled, attend_merged
 from mezzotint.attention.session import AttentionSession
-from mezzotint.option_values import TokenReduction
+from mezzotint.values.speed import TokenReduction
 
 _METHODS = {"todo": attend_downsampled, "merge": attend_merged}
 

@@ -15,7 +15,7 @@ from mezzotint.attention.blocks.tiles import Tiles, best_tiles, tile_table, tile
 from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
 from mezzotint.attention.reduction import Grid
 from mezzotint.attention.session import Attend
-from mezzotint.sparse_option import SparseAttention, density_at
+from mezzotint.values.speed import SparseAttention, density_at
 
 
 def attend_sparsely(

@@ -6,8 +6,9 @@ from typing import Any
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.memory.machine.cards import known_card
-from mezzotint.option_values import Integer, MemorySize, PixelSize, Text, Value
 from mezzotint.request_protocol import MAX_PROMPT
+from mezzotint.values.basic import Integer, Text, Value
+from mezzotint.values.sizes import MemorySize, PixelSize
 
 
 def argument(takes: Value) -> Callable[[str], Any]:

@@ -8,8 +8,8 @@ from typing import Any
 from mezzotint.cli.argument_types import argument, card_memory, text
 from mezzotint.cli.command_options import add_models_folder
 from mezzotint.option import Group, Option
-from mezzotint.option_values import Choice, Listed, YesNo
 from mezzotint.options import GROUPS, OPTIONS, Options
+from mezzotint.values.basic import Choice, Listed, YesNo
 
 EXAMPLES = """\
   mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png

@@ -6,7 +6,7 @@ from mezzotint.acceleration.trunks import TRUNKS, attention_level, halved
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.sampling_protocol import Sampling
-from mezzotint.sparse_option import DENSITIES, MIN_TOKENS
+from mezzotint.values.speed import DENSITIES, MIN_TOKENS
 
 _FEWEST = 4  # tokens along a side, below which reducing them leaves nothing of the image
 _SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.option import declared
-from mezzotint.option_values import Integer, Number
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import HIRES_SCALE, MAX_COUNT, MAX_SEED
 from mezzotint.sampling_protocol import Sampling
+from mezzotint.values.basic import Integer, Number
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped

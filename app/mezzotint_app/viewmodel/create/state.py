@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mezzotint.option import declared
-from mezzotint.option_values import Integer, Number
 from mezzotint.protocol import (
     CudaGraphs,
     Dtype,
@@ -18,6 +17,7 @@ from mezzotint.protocol import (
     Space,
     Upscaler,
 )
+from mezzotint.values.basic import Integer, Number
 
 MOST_MODELS = 400  # with stored settings
 DEFAULT_STRENGTH = 0.6  # denoising strength; keeps part of the existing image, as in the engine

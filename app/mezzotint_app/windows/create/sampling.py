@@ -6,8 +6,8 @@ from typing import Any
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from mezzotint.option import Option, declared
-from mezzotint.option_values import Integer, Interval, Number
 from mezzotint.protocol import Sampling
+from mezzotint.values.basic import Integer, Interval, Number
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel

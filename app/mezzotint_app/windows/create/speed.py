@@ -5,9 +5,8 @@ from typing import Any
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from mezzotint.option import declared
-from mezzotint.option_values import SHRINK_UNTIL, TOKEN_RATIOS
 from mezzotint.protocol import Sampling
-from mezzotint.sparse_option import DENSITIES
+from mezzotint.values.speed import DENSITIES, SHRINK_UNTIL, TOKEN_RATIOS
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel

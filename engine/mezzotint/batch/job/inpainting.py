@@ -5,10 +5,10 @@ from typing import get_args
 
 from mezzotint.errors import UsageError
 from mezzotint.option import declared
-from mezzotint.option_values import SIDES
 from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
 from mezzotint.request_protocol import ImageRole
+from mezzotint.values.sizes import SIDES
 
 
 def images_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]:

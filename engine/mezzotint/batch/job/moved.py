@@ -8,10 +8,10 @@ from mezzotint.batch.job.absolute_paths import absolute, absolute_model, with_ab
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
 from mezzotint.batch.tasks.tables import TableRow, read_table
 from mezzotint.errors import UsageError
-from mezzotint.option_values import Listed, ModelName, Value
-from mezzotint.option_values import Path as PathValue
 from mezzotint.options import SETTINGS, Options
 from mezzotint.request_protocol import LoraFile
+from mezzotint.values.basic import Listed, ModelName, Value
+from mezzotint.values.basic import Path as PathValue
 
 _FILES = tuple(
     name

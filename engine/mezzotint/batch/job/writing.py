@@ -16,11 +16,11 @@ from mezzotint.batch.job.pruned import pruned
 from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.option_values import is_text
 from mezzotint.options import Options, options_of, read_settings, to_settings
 from mezzotint.protocol import GenerateRequest, Output
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.trouble import shown
+from mezzotint.values.basic import is_text
 
 _MARKS = re.compile(r"[{|}\\]")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from mezzotint.batch.tasks.skipped import IMAGE_SUFFIXES, Skipped
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
-from mezzotint.option_values import is_text
 from mezzotint.trouble import meaning, shown, storage_error
+from mezzotint.values.basic import is_text
 
 _MOST_SIDECAR = 256 << 10  # bytes
 _TURNS_AROUND = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # display gnp.exe as exe.png

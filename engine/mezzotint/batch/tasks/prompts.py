@@ -13,9 +13,9 @@ from mezzotint.batch.tasks.wildcards import Wildcards
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.images.naming import from_home
-from mezzotint.option_values import is_text, shown
 from mezzotint.options import SETTINGS
 from mezzotint.request_protocol import MAX_PROMPT
+from mezzotint.values.basic import is_text, shown
 
 _FIELD = re.compile(r"\{([^\W\d][\w -]{0,60})\}")
 

@@ -10,7 +10,7 @@ from mezzotint import codec
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import open_regular, reason
 from mezzotint.errors import ModelRefused, ProtocolError, StorageError, UsageError
-from mezzotint.option_values import is_text, shown
+from mezzotint.values.basic import is_text, shown
 
 MOST_COLUMNS = 200
 _MOST_LINE = 1 << 20  # bytes

@@ -11,8 +11,8 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.option_values import is_text
 from mezzotint.request_protocol import MAX_PROMPT
+from mezzotint.values.basic import is_text
 
 MOST_PROMPTS = 10_000  # per row
 DEEPEST = 8  # nested wildcards

@@ -8,7 +8,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
 from mezzotint.cli.lora.written import OnLayer, add_output, dtype_of, rank, write
-from mezzotint.option_values import to_float
+from mezzotint.values.basic import to_float
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands

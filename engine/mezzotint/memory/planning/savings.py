@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mezzotint.memory.footprints.footprint import ScalingLaw
-from mezzotint.option_values import DeepShrink, TokenReduction
-from mezzotint.sparse_option import MIN_TOKENS, SparseAttention, density_at
+from mezzotint.values.speed import MIN_TOKENS, DeepShrink, SparseAttention, TokenReduction, density_at
 
 # Part of the activations that a step cache keeps, at most: two hidden states; an MLP alone has four times their width.
 _KEPT = 0.4

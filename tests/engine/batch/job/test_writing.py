@@ -13,7 +13,6 @@ from mezzotint.batch.job.settings import request_of
 from mezzotint.batch.job.writing import job_of, json_of, toml_of, write_job
 from mezzotint.batch.tasks.tasks import BatchTask, tasks_of
 from mezzotint.errors import StorageError, UsageError
-from mezzotint.option_values import is_text
 from mezzotint.options import Options, options_of
 from mezzotint.protocol import (
     Cascade,
@@ -27,6 +26,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.values.basic import is_text
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_size=1, max_size=12)
 PATHS = WORDS.filter(lambda one: "\n" not in one and "\t" not in one)

@@ -7,29 +7,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, get_args
 
 MAX_PATH = 4096  # characters
 
 Kind = Literal["integer", "number", "yes or no", "text", "list"]
 
-_SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
-_MEMORY = re.compile(r"([0-9]{1,10}(?:\.[0-9]{1,6})?) ?([gm])i?b", re.IGNORECASE)
-_PIXELS = re.compile(r"[0-9]{1,6}")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-SIDES = ("left", "top", "right", "bottom")
-Margins = tuple[int, int, int, int]  # pixels, in the order of SIDES
-
-TokenMethod = Literal["todo", "merge"]
-TokenReduction: TypeAlias = tuple[TokenMethod, float]  # the part of the tokens that is removed, 0 to MAX_TOKEN_RATIO
-DeepShrink: TypeAlias = tuple[float, float]  # factor by which features shrink, and until which part of the schedule
-
-TOKEN_RATIOS: dict[TokenMethod, float] = {"todo": 0.75, "merge": 0.5}  # as published: every second row and column; half
-MAX_TOKEN_RATIO = 0.95
-MAX_SHRINK = 4.0
-SHRINK_UNTIL = 0.35
 
 
 class Value:
@@ -249,82 +234,6 @@ class WordOrFile(Path):
 
 
 @dataclass(frozen=True, slots=True)
-class PixelSize(Value):
-    """Width and height in pixels."""
-
-    metavar: str = "WxH"
-    kind: Kind = "text"
-
-    def read(self, value: object) -> tuple[int, int]:
-        """`WIDTHxHEIGHT`."""
-        match = _SIZE.fullmatch(value) if isinstance(value, str) else None
-        if match is None or not int(match[1]) or not int(match[2]):
-            raise ValueError(f"{shown(value)} is not a size; expected width x height in pixels, such as 1024x1024")
-        return int(match[1]), int(match[2])
-
-    def to_setting(self, value: tuple[int, int]) -> str:
-        """`WIDTHxHEIGHT`."""
-        return f"{value[0]}x{value[1]}"
-
-    def to_arguments(self, value: tuple[int, int]) -> list[str]:
-        """`WIDTHxHEIGHT`."""
-        return [self.to_setting(value)]
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySize(Value):
-    """Bytes; a GB is 2^30 of them."""
-
-    metavar: str = "SIZE"
-    kind: Kind = "text"
-
-    def read(self, value: object) -> int:
-        """A number with a unit; a bare integer is bytes, as programs write it."""
-        match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
-        size = round(float(match[1]) * (2**30 if match[2] in "gG" else 2**20)) if match else value
-        if isinstance(size, bool) or not isinstance(size, int) or not 2**20 <= size <= 2**50:
-            raise ValueError(f"{shown(value)} is not an amount of memory; expected a number and GB or MB, such as 6GB")
-        return size
-
-    def to_arguments(self, value: int) -> list[str]:
-        """In GB if that is a whole number, else in MB."""
-        if value % 2**30 == 0:
-            return [f"{value >> 30}GB"]
-        return [f"{value / 2**20:.6f}".rstrip("0").rstrip(".") + "MB"]
-
-
-@dataclass(frozen=True, slots=True)
-class MarginSizes(Value):
-    """Pixels on the four sides."""
-
-    metavar: str = "L,T,R,B"
-    kind: Kind = "text"
-
-    def read(self, value: object) -> Margins:
-        """LEFT,TOP,RIGHT,BOTTOM, or sides by name."""
-        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
-        in_order = len(parts) == len(SIDES) and not any("=" in part for part in parts)
-        named = dict(zip(SIDES, parts, strict=True)) if in_order else _by_name(parts)
-        pixels = [int(named.get(side, "0")) if _PIXELS.fullmatch(named.get(side, "0")) else -1 for side in SIDES]
-        if min(pixels) < 0 or not named.keys() <= set(SIDES):
-            raise ValueError(
-                f"{shown(value)} is invalid; expected LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides by "
-                "name, each once, such as right=128,bottom=64"
-            )
-        if not any(pixels):
-            raise ValueError(f"{shown(value)} does not extend the image; give at least one side some pixels")
-        return pixels[0], pixels[1], pixels[2], pixels[3]
-
-    def to_setting(self, value: Margins) -> str:
-        """LEFT,TOP,RIGHT,BOTTOM in pixels."""
-        return ",".join(map(str, value))
-
-    def to_arguments(self, value: Margins) -> list[str]:
-        """LEFT,TOP,RIGHT,BOTTOM in pixels."""
-        return [self.to_setting(value)]
-
-
-@dataclass(frozen=True, slots=True)
 class Listed(Value):
     """Several values of one type: a repeated command line option, or a cell divided by semicolons."""
 
@@ -357,63 +266,6 @@ class Listed(Value):
         return [word for one in value for word in self.each.to_arguments(one)]
 
 
-@dataclass(frozen=True, slots=True)
-class TokenReductionValue(Value):
-    """A method of token reduction and the part of the tokens that it removes."""
-
-    metavar: str = "todo|merge[:RATIO]"
-    kind: Kind = "text"
-
-    def read(self, value: object) -> TokenReduction:
-        """Method and ratio, by default as published."""
-        name, colon, ratio = value.partition(":") if isinstance(value, str) else ("", "", "")
-        part = to_float(ratio.strip() or math.nan) if colon else TOKEN_RATIOS.get(cast(TokenMethod, name.strip()))
-        if name.strip() not in get_args(TokenMethod) or part is None or not 0.0 <= part <= MAX_TOKEN_RATIO:
-            raise ValueError(
-                f"{shown(value)} is invalid; expected todo or merge, and optionally the part of the tokens to remove, "
-                f"0 to {MAX_TOKEN_RATIO}, such as todo:0.75"
-            )
-        return cast(TokenMethod, name.strip()), part
-
-    def to_setting(self, value: TokenReduction) -> str:
-        """METHOD:RATIO."""
-        return f"{value[0]}:{plain_number(value[1])}"
-
-    def to_arguments(self, value: TokenReduction) -> list[str]:
-        """METHOD:RATIO."""
-        return [self.to_setting(value)]
-
-
-@dataclass(frozen=True, slots=True)
-class DeepShrinkValue(Value):
-    """A factor, and the part of the schedule until which features are shrunk."""
-
-    metavar: str = "FACTOR[:UNTIL]"
-    kind: Kind = "text"
-
-    def read(self, value: object) -> DeepShrink:
-        """Factor and part of the schedule."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        text = str(value) if is_number or isinstance(value, str) else ""
-        first, colon, last = text.partition(":")
-        factor = to_float(first.strip() or math.nan)
-        until = to_float(last.strip() or math.nan) if colon else SHRINK_UNTIL
-        if not (1.0 <= factor <= MAX_SHRINK and 0.0 <= until <= 1.0):
-            raise ValueError(
-                f"{shown(value)} is invalid; expected a factor from 1 to {MAX_SHRINK:g}, and optionally the part of "
-                f"the schedule until which it applies, 0 to 1, such as 2:{SHRINK_UNTIL}"
-            )
-        return factor, until
-
-    def to_setting(self, value: DeepShrink) -> str:
-        """FACTOR:UNTIL."""
-        return ":".join(map(plain_number, value))
-
-    def to_arguments(self, value: DeepShrink) -> list[str]:
-        """FACTOR:UNTIL."""
-        return [self.to_setting(value)]
-
-
 def shown(value: object) -> str:
     """An invalid value for a message, on one line."""
     if isinstance(value, Mapping):
@@ -441,9 +293,3 @@ def to_float(value: float | str) -> float:
         return float(value)
     except (ValueError, OverflowError):
         return math.nan
-
-
-def _by_name(parts: list[str]) -> dict[str, str]:
-    pairs = [part.partition("=") for part in parts]
-    found = {side.strip(): pixels.strip() for side, _, pixels in pairs}
-    return found if parts and len(found) == len(pairs) else {"": ""}

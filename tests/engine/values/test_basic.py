@@ -4,20 +4,16 @@ import math
 from typing import Literal
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.option_values import (
-    SIDES,
+from mezzotint.values.basic import (
     Choice,
     Integer,
     Interval,
     Listed,
-    MarginSizes,
-    MemorySize,
     Number,
     Path,
-    PixelSize,
     Text,
     Value,
     WordOrFile,
@@ -25,8 +21,7 @@ from mezzotint.option_values import (
     one_of,
     plain_number,
 )
-
-margins = MarginSizes().parse
+from mezzotint.values.sizes import MarginSizes, MemorySize, PixelSize
 
 
 @given(st.floats(0, 1))
@@ -44,34 +39,6 @@ def test_other_numbers_are_refused_with_the_bounds(words):
 def test_a_number_inside_is_not_the_bounds(words):
     with pytest.raises(ValueError, match="between 0 and 1"):
         Number(0, 1, 0.5, inside=True).parse(words)
-
-
-@given(st.tuples(*[st.integers(0, 999_999)] * 4).filter(any))
-def test_margins_are_said_in_order_or_by_name(sides):
-    assert margins(",".join(map(str, sides))) == sides
-    named = [f"{name}={pixels}" for name, pixels in zip(SIDES, sides, strict=True) if pixels]
-    assert margins(", ".join(reversed(named))) == sides
-
-
-@pytest.mark.parametrize("words", ["", "8", "1,2,3", "1,2,3,4,5", "-8,0,0,0", "0,0,0,1234567", "\u0668,0,0,0"])
-@pytest.mark.parametrize("after", ["", ",", ",right=8"])
-def test_other_margins_are_refused(words, after):
-    with pytest.raises(ValueError, match="LEFT,TOP,RIGHT,BOTTOM"):
-        margins(words + after)
-
-
-@pytest.mark.parametrize(
-    "words", ["right=-8", "right", "right=8,right=9", "up=8", "right=8px", "right=1e3", "right=8,"]
-)
-def test_other_sides_are_refused(words):
-    with pytest.raises(ValueError, match="LEFT,TOP,RIGHT,BOTTOM"):
-        margins(words)
-
-
-@pytest.mark.parametrize("words", ["0,0,0,0", "left=0"])
-def test_margins_that_add_nothing_are_refused(words):
-    with pytest.raises(ValueError, match="does not extend"):
-        margins(words)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -94,13 +61,6 @@ def test_other_intervals_are_refused(words):
 def test_an_interval_is_text_in_job_files(value):
     with pytest.raises(ValueError, match="START:END"):
         Interval().read(value)
-
-
-@given(st.integers(2**20, 2**50))
-@example(1_048_576_000_000_000)  # ten digits before MB
-def test_memory_that_is_written_in_words_is_read_again(size):
-    (word,) = MemorySize().to_arguments(size)
-    assert MemorySize().parse(word) == pytest.approx(size, abs=1)
 
 
 @pytest.mark.parametrize(("value", "words"), [(1.0, "1"), (0.25, "0.25"), (-3.0, "-3"), (1e300, repr(int(1e300)))])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mezzotint.sparse_option import DENSITIES, MIN_TOKENS, SparseAttentionValue, density_at
+from mezzotint.values.speed import DENSITIES, MIN_TOKENS, SparseAttentionValue, density_at
 
 SPARSE = SparseAttentionValue()
 

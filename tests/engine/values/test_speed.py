@@ -2,7 +2,8 @@
 
 import pytest
 
-from mezzotint.option_values import DeepShrinkValue, TokenReductionValue, Value
+from mezzotint.values.basic import Value
+from mezzotint.values.speed import DeepShrinkValue, TokenReductionValue
 
 TOKENS, SHRINK = TokenReductionValue(), DeepShrinkValue()
 
