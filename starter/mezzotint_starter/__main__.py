@@ -16,7 +16,7 @@ from mezzotint.training.distributed import Processes
 from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
-from mezzotint_starter.variant_recipe import ALL_VARIANTS, VARIANTS
+from mezzotint_starter.variants.recipe import ALL_VARIANTS, VARIANTS
 
 MOST_DEVICES = 4  # the smallest part of a batch, the edits of starter-flow at its larger size, has four images
 PHASES = (

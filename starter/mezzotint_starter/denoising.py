@@ -13,9 +13,9 @@ from transformers import T5EncoderModel, T5Tokenizer
 
 from mezzotint.benchmarks.postcards.captions import random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
-from mezzotint_starter.distillation import Teacher
 from mezzotint_starter.randomness import step_generator, step_random
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
+from mezzotint_starter.variants.teacher import Teacher
 from mezzotint_starter.vocabulary import tokenize
 
 PHASE = "denoising"

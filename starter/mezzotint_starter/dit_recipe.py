@@ -10,13 +10,13 @@ from transformers import T5Tokenizer
 
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.denoising import PHASE, RATE, PromptEncoder, train_denoiser
-from mezzotint_starter.distillation import Teacher
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE, build_denoiser, build_text_encoder
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.sheets import SampleLogger, draw_samples, save_sheet
 from mezzotint_starter.text_encoder_training import train_text_encoder
+from mezzotint_starter.variants.teacher import Teacher
 from mezzotint_starter.vocabulary import build_tokenizer
 
 LOG = logging.getLogger("mezzotint_starter")

@@ -24,7 +24,7 @@ from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.randomness import step_generator
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
-from mezzotint_starter.variant_recipe import base_folder
+from mezzotint_starter.variants.recipe import base_folder
 
 LOG = logging.getLogger("mezzotint_starter")
 PHASE = "preview-decoder"

@@ -17,7 +17,7 @@ from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.preview_decoder import make_preview_decoder
-from mezzotint_starter.variant_recipe import ALL_VARIANTS, VARIANTS, make_variant
+from mezzotint_starter.variants.recipe import ALL_VARIANTS, VARIANTS, make_variant
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")

@@ -15,12 +15,12 @@ from mezzotint.families.architectures.dense_weights import load_dense
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
 from mezzotint.families.architectures.table import Architecture, stated
 from mezzotint.paths import assets_folder
-from mezzotint_starter.distillation import Teacher
 from mezzotint_starter.dit_recipe import train_watched
 from mezzotint_starter.export import Parts, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.plan import Plan
+from mezzotint_starter.variants.teacher import Teacher
 
 LOG = logging.getLogger("mezzotint_starter")
 ALL_VARIANTS = "architectures"  # the name of all of them together

@@ -16,7 +16,7 @@ from mezzotint.paths import assets_folder
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import main, parser, plan_from
 from mezzotint_starter.plan import miniature
-from mezzotint_starter.variant_recipe import VARIANTS, WHOLE, base_folder, freeze, lesson_of, variant_parts
+from mezzotint_starter.variants.recipe import VARIANTS, WHOLE, base_folder, freeze, lesson_of, variant_parts
 
 BASE = assets_folder() / "starter" / "dit"
 

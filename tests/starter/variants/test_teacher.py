@@ -7,7 +7,7 @@ import pytest
 import torch
 from tiny_variant import shaken, variant_inputs, variant_network
 
-from mezzotint_starter.distillation import Teacher
+from mezzotint_starter.variants.teacher import Teacher
 
 
 def predict(network, inputs):

@@ -1,0 +1,1 @@
+"""Variants of starter-dit: the same model with another architecture."""
