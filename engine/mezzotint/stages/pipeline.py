@@ -41,6 +41,7 @@ from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.decode import to_image, to_latents
+from mezzotint.stages.images.last_resort import LastResort
 from mezzotint.stages.images.preview import LinearPreviewer, Previewer, SmallPreviewer, as_text
 from mezzotint.stages.images.references import preprocess_references
 from mezzotint.stages.images.stage_start import StageStart
@@ -99,6 +100,7 @@ class Pipeline:
         self._on_event, self._cancelled = on_event, cancelled
         self._previewers: dict[int, Previewer] = {}
         self._preview_decoders = dict(enumerate(preview_decoders))
+        self._last_resort = LastResort(setup, models, self._preview_decoders)
         self._used: list[ModelUsed] = []
         self._schedules: list[StageSchedule] = []  # of the current batch
         self._session: AttentionSession | None = None
@@ -239,7 +241,12 @@ class Pipeline:
     def _to_image(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
         with self._placement.phase("decode", model, ["vae"]) as working:
             working.pixels = max(latents.shape[-2:]) * model.sources.vae_factor
-            return working.retry_stateless(partial(to_image, model, latents))
+            working.last_resort = partial(self._last_resort.take, model)
+            return working.retry_stateless(partial(self._decoded, model, latents))
+
+    def _decoded(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
+        image = self._last_resort.image(model, latents)
+        return to_image(model, latents) if image is None else image
 
     def _to_latents(
         self, model: LoadedModel, image: Image.Image, rng: torch.Generator | None, hidden: Image.Image | None = None

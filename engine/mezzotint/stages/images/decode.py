@@ -15,7 +15,11 @@ from mezzotint.families.family import LoadedModel
 def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     """Decode latents `(1, c, h, w)` to an image."""
     decode = partial(decode_latents, model.networks["vae"], latents, model.vae_tile)
-    pixels = finite(model.attention, decode, "the decoded image")
+    return image_of(finite(model.attention, decode, "the decoded image"))
+
+
+def image_of(pixels: torch.Tensor) -> Image.Image:
+    """Pixels `(1, 3, h, w)`, about -1..1, as an image; raises MezzotintError for NaN."""
     if not bool(torch.isfinite(pixels).all()):
         raise MezzotintError(
             "the decoded image contains NaN: the VAE's weights are damaged, or overflow in this dtype; "

@@ -179,6 +179,8 @@ class Placement:
             yield Rung(take=partial(_sequential_guidance, working.model))
         if working.pixels:
             yield Rung(take=partial(_smaller_tiles, working.model, working), changes_image=True)
+            if working.last_resort is not None:
+                yield Rung(take=working.last_resort, changes_image=True)
         else:
             yield Rung(take=partial(self._lower_precision, working), changes_image=True)
 
@@ -254,6 +256,7 @@ class PhaseRun:
         self.guided = False  # whether CFG runs two halves
         self.batch_size = 1  # images denoised together
         self.pixels = 0  # longer side of an image being decoded or encoded
+        self.last_resort: Callable[[], str | None] | None = None  # another way to decode; None once it was taken
 
     def retry(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
         """Return the result of `make`, retried as often as needed; `reset` undoes each failed attempt."""
