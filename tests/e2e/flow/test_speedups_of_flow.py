@@ -1,4 +1,4 @@
-"""Token reduction and the step cache in every family of transformers."""
+"""Token reduction, sparse attention and the step cache in every family of transformers."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,9 @@ from tiny_sana import write_tiny_sana
 from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
-from mezzotint.acceleration import speedups, token_reduction
+from mezzotint.acceleration import sparse_attention, speedups, token_reduction
 from mezzotint.attention.reduction import attend_downsampled
+from mezzotint.attention.sparse import attend_sparsely
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
@@ -72,6 +73,26 @@ def test_image_tokens_are_found_and_blocks_are_skipped(model, tmp_path, monkeypa
     monkeypatch.setattr(speedups, "caching_steps", kept)
     cached = made(request_of(folder, tmp_path, step_cache=1.0, **how))
     assert cached.shape == plain.shape and np.abs(cached - plain).mean() < 60 and len(caches) == 1
+
+
+def test_image_tiles_see_some_of_each_other(model, tmp_path, monkeypatch):
+    folder, layers, image_first = model
+    how = {"steps": 1, "guidance_scale": 1.0, "side": 192}
+    grids = []
+
+    def watched(attend, q, *others, grid, how):
+        grids.append((grid.start == 0, grid.stop - grid.start == 144))
+        return attend_sparsely(attend, q, *others, grid=grid, how=how)
+
+    monkeypatch.setattr(sparse_attention, "attend_sparsely", watched)
+    if not layers:
+        with pytest.raises(UsageError, match="leave --sparse-attention out"):
+            made(request_of(folder, tmp_path, sparse_attention=("pooled", 0.3), **how))
+        return
+    plain = made(request_of(folder, tmp_path, **how))
+    sparse = made(request_of(folder, tmp_path, sparse_attention=("window", 0.3), **how))
+    assert grids == [(image_first, True)] * layers
+    assert 0 < np.abs(sparse - plain).mean() < 60
 
 
 def test_a_unets_options_are_refused(model, tmp_path):

@@ -14,6 +14,7 @@ from mezzotint.attention.blocks.kernels import kernel_attention
 from mezzotint.attention.blocks.patterns import neighbour_table
 from mezzotint.attention.blocks.reference import block_reference
 from mezzotint.attention.blocks.tail import tail_attention, tail_reference
+from mezzotint.attention.blocks.tiles import best_tiles, tile_table, tiles_of
 from mezzotint.attention.compiled import CompiledAttention
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
@@ -117,7 +118,13 @@ def test_blocks_that_no_row_names_are_not_computed(emulator):
     assert loads[1] * 25 == loads[0] * (2 + 3 + 3 + 3 + 2)
 
 
+def tiles_of_image(q):
+    tiles = tiles_of(Grid(height=14, width=10, text_before=20), q.device)
+    return tile_table(tiles, best_tiles(q, q, tiles, 2))
+
+
 PATTERNS = {
+    "tiles of an image": tiles_of_image,
     "windows of text and image": lambda q: window_table(Grid(height=14, width=10, text_before=20), 1),
     "by hash": lambda q: hashed_table(q, 8),
     "neighbours": lambda q: neighbour_table(q.shape[2], 0),

@@ -9,7 +9,8 @@ from torch import Tensor
 from mezzotint.attention.blocks.table import PARTIAL, BlockTable, in_order, restored
 from mezzotint.attention.blocks.tail import left_out, pooled_keys
 
-_AT_ONCE = 1 << 18  # numbers of keys
+# Numbers of keys that lie side by side at a time: those that stay in a processor's cache, or keep a device busy.
+_IN_CACHE, _ON_DEVICE = 1 << 18, 1 << 26
 
 
 def block_attention(q: Tensor, k: Tensor, v: Tensor, table: BlockTable, scale: float | None = None) -> Tensor:
@@ -50,8 +51,9 @@ class _Blocks:
     queries: Tensor
     keys: Tensor
     values: Tensor
-    means: tuple[Tensor, Tensor, Tensor] | None  # keys and values (sharing, tables, columns, d), bias (tables * rows,
-    # columns): the logarithms of their numbers, -inf in rows that see the block itself
+    # Of keys and of values (sharing, tables, columns, d), and their bias (tables * rows, columns): the logarithm of how
+    # many they stand for, -inf in rows that see the block itself.
+    means: tuple[Tensor, Tensor, Tensor] | None
 
     @classmethod
     def of(cls, q: Tensor, k: Tensor, v: Tensor, table: BlockTable, sharing: "_Sharing") -> "_Blocks":
@@ -61,9 +63,10 @@ class _Blocks:
         return cls(table, queries, keys, values, _means(k, v, table, sharing) if table.pooled else None)
 
     def at_once(self, count: int) -> int:
-        """Rows of `count` blocks whose keys lie side by side at a time, so that they stay in a processor's cache."""
+        """Rows of `count` blocks that are computed together."""
         sharing, _, block, dim = self.keys.shape
-        return max(1, _AT_ONCE // (sharing * max(count, 1) * block * dim))
+        most = _IN_CACHE if self.keys.device.type == "cpu" else _ON_DEVICE
+        return max(1, most // (sharing * max(count, 1) * block * dim))
 
 
 def _means(k: Tensor, v: Tensor, table: BlockTable, sharing: "_Sharing") -> tuple[Tensor, Tensor, Tensor]:
@@ -85,11 +88,12 @@ def _attend(blocks: _Blocks, rows: Tensor, count: int, scale: float | None) -> T
     keys, values = (each[:, columns].flatten(2, 3) for each in (blocks.keys, blocks.values))
     mask, blind = seen, None
     if blocks.means is not None:
-        numbers, tables = blocks.means[2][rows][:, None], rows // table.rows
-        keys, values = (torch.cat([x, m[:, tables]], 2) for x, m in zip((keys, values), blocks.means[:2], strict=True))
-        exact = numbers.new_zeros(len(rows), 1, columns[0].numel() * table.block_k)
+        more, of_more, bias = blocks.means
+        numbers, tables = bias[rows][:, None], rows // table.rows
+        exact = numbers.new_zeros(len(rows), 1, keys.shape[2])
         exact = exact if seen is None else exact.masked_fill(~seen, -torch.inf)
         mask = torch.cat([exact, numbers.expand(-1, exact.shape[1], -1)], dim=2)
+        keys, values = torch.cat([keys, more[:, tables]], 2), torch.cat([values, of_more[:, tables]], 2)
     elif seen is not None:
         blind = ~seen.any(dim=-1, keepdim=True)  # they look at everything, so that no gradient is NaN, and become 0
         mask = seen | blind

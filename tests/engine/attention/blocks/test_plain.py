@@ -1,6 +1,7 @@
 """Attention by blocks is attention with a dense mask; also in its gradients."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,8 @@ from mezzotint.attention.blocks.grids import Grid, shifted_table, window_table
 from mezzotint.attention.blocks.patterns import bigbird_table, full_table, local_table, strided_table
 from mezzotint.attention.blocks.plain import block_attention
 from mezzotint.attention.blocks.reference import block_reference
+from mezzotint.attention.blocks.table import PARTIAL
+from mezzotint.attention.blocks.tail import left_out, tail_reference
 from mezzotint.attention.reference import attention_reference
 
 
@@ -60,6 +63,26 @@ def test_blocks_are_attention_with_a_mask(name):
         torch.testing.assert_close(one, other.nan_to_num(0.0))
     blind = ~table.seen().any(-1).expand(lse.shape)
     assert (out[blind] == 0).all() and (lse[blind] == -math.inf).all() and lse[~blind].isfinite().all()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_blocks_left_out_count_as_their_means(name):
+    table, batch, heads, kv_heads = TABLES[name]
+    table = replace(table, pooled=True)
+    q, k, v = tensors(batch, heads, kv_heads, table.q_tokens, table.k_tokens)
+    named = torch.zeros(table.batch * table.heads * table.rows, table.columns, dtype=torch.bool)
+    named[table.entry_rows(), (table.col & ~PARTIAL).long()] = True
+    assert torch.equal(left_out(table), ~named)
+    out, wanted = block_attention(q, k, v, table, 0.4), tail_reference(q, k, v, table, 0.4)
+    torch.testing.assert_close(out, wanted)  # 0 where all blocks are named, and hide every key
+
+
+@pytest.mark.parametrize("name", ["shared", "window"])
+def test_known_lengths_give_the_same(name):
+    table, batch, heads, kv_heads = TABLES[name]
+    q, k, v = tensors(batch, heads, kv_heads, table.q_tokens, table.k_tokens)
+    known = replace(table, lengths=tuple((1, count) for count in table.row_ptr.diff().tolist()))
+    assert torch.equal(block_attention(q, k, v, known), block_attention(q, k, v, table))
 
 
 def test_a_table_without_entries():
