@@ -28,7 +28,7 @@ HOW: tuple[SparseAttention, ...] = (
 
 
 def main(sides: tuple[int, ...]) -> None:
-    """Print a row for each number of tokens: milliseconds of dense attention, and how many times faster each kind is."""
+    """Print a row for each number of tokens: milliseconds of dense attention, and how much faster each kind is."""
     torch.set_num_threads(1)
     print("tokens", "dense", *(f"{kind}:{density:g}" for kind, density in HOW), sep=" | ")
     for side in sides:
