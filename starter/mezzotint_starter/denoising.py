@@ -64,7 +64,7 @@ def train_denoiser(
 
     `state` names its state file; with a teacher, its predictions are matched as well. Frozen weights stay as they are.
     """
-    schedule = TrainingSchedule(phase=state, steps=steps, peak_lr=rate, parts=parts, warm_up=200)
+    schedule = TrainingSchedule(phase=state, steps=steps, peak_lr=rate, parts=parts, warm_up=min(200, steps // 5))
     prompt_encoder.encoder.to(prompt_encoder.device).eval()
     trainer = Trainer(denoiser.to(prompt_encoder.device).train(), schedule)
 
