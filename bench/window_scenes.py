@@ -179,11 +179,14 @@ def _create_settings(stage: Stage) -> QWidget:
     create = stage.program.create
     create.prompts.set_prompt(PROMPT)
     create.chosen.change(sampler="dpmpp_2m", refiner="starter-xl-refiner", second_pass=True)
-    _open_sections(stage, "sampling", "cascade")
-    QTest.qWait(100)
-    scroll = stage.window.create_page.findChild(QScrollArea)
-    sampling = stage.window.create_page.sections.sections()["sampling"]
-    scroll.verticalScrollBar().setValue(sampling.mapTo(scroll.widget(), QPoint(0, 0)).y() - 12)
+    _show_section(stage, "sampling", "cascade")
+    return stage.window
+
+
+def _create_speed(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    stage.program.create.chosen.change(sparse_attention=("pooled", 0.5), step_cache=0.1)
+    _show_section(stage, "speed")
     return stage.window
 
 
@@ -199,6 +202,15 @@ def _edit(stage: Stage) -> QWidget:
     stage.wait("the image", lambda: stage.window.create_page.result.view.has_image())
     QTest.qWait(100)
     return stage.window
+
+
+def _show_section(stage: Stage, *names: str) -> None:
+    """Open these sections, and scroll to the first."""
+    _open_sections(stage, *names)
+    QTest.qWait(100)
+    scroll = stage.window.create_page.findChild(QScrollArea)
+    section = stage.window.create_page.sections.sections()[names[0]]
+    scroll.verticalScrollBar().setValue(section.mapTo(scroll.widget(), QPoint(0, 0)).y() - 12)
 
 
 def _open_sections(stage: Stage, *names: str) -> None:
@@ -418,6 +430,7 @@ SCENES = {
     "gallery-empty": Scene(bring=_empty_page(GALLERY), kept=False, empty=True),
     "create": Scene(bring=_create),
     "create-settings": Scene(bring=_create_settings),
+    "create-speed": Scene(bring=_create_speed, kept=False),
     "edit": Scene(bring=_edit, kept=False),
     "gallery": Scene(bring=_gallery),
     "models": Scene(bring=_models),
