@@ -30,7 +30,7 @@ class Attend(Protocol):
     """Attention of `AttentionSession.attend`, without any reduction."""
 
     def __call__(
-        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, table: BlockTable | None = None, /
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, table: BlockTable | None = None
     ) -> Tensor:
         """Return `(b, h, nq, d)`."""
 
