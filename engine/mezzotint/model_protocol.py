@@ -66,6 +66,7 @@ class ModelInfo:
     hidden: bool = False  # hidden from lists by the user
     references: int = 0  # maximum number of reference images
     guidance: Guidance = "cfg"  # embedded: the network is given the scale, and has no negative prompt
+    conditional_refiner: bool = False  # it enlarges finished images, and generates none by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

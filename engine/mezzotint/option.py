@@ -15,7 +15,7 @@ from mezzotint.values.basic import Listed, Value, YesNo
 Group = Literal[
     "image", "inpainting and outpainting", "sampling", "refiner and hires fix", "performance", "memory", "output"
 ]
-Scope = Literal["cascade", "stage", "model"]
+Scope = Literal["cascade", "stage", "model", "refining"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Option:
     in_jobs: bool = True  # False: the job file has another place for it
     key: str = ""  # its Python name, if different
     # For sampling. `cascade`: applies to all stages, including a refiner; `stage`: to stages of the same model;
-    # `model`: describes the denoiser, and is dropped when another replaces it.
+    # `model`: describes the denoiser, and is dropped when another replaces it; `refining`: to conditional refiners.
     scope: Scope = "cascade"
     label: str = ""  # label in the window, with `help` as tooltip; empty: no derived control
     # shown by a control if neither user nor model sets a value; None: the option is off

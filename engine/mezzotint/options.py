@@ -11,6 +11,7 @@ from mezzotint.errors import UsageError
 from mezzotint.option import Group, Option, declared
 from mezzotint.request_protocol import (
     MAX_PROMPT,
+    REFINE_STEPS,
     REFINER_AT,
     Cascade,
     GenerateRequest,
@@ -19,7 +20,7 @@ from mezzotint.request_protocol import (
     Transition,
 )
 from mezzotint.sampling_protocol import Sampling
-from mezzotint.values.basic import Listed, ModelName, Number, Path, Text
+from mezzotint.values.basic import Integer, Listed, ModelName, Number, Path, Text
 from mezzotint.values.sizes import SIDES, MarginSizes, PixelSize
 
 # Options that are not fields of a request.
@@ -87,6 +88,19 @@ _MORE = (
         group="refiner and hires fix",
         help="switch to the refiner after this part of the schedule",
         default=str(REFINER_AT),
+    ),
+    Option(
+        name="refine-with",
+        takes=ModelName(),
+        group="refiner and hires fix",
+        help="a conditional refiner, which then generates the image at twice the size",
+    ),
+    Option(
+        name="refine-steps",
+        takes=Integer(1, 1000, REFINE_STEPS),
+        group="refiner and hires fix",
+        help="steps of the conditional refiner",
+        default=str(REFINE_STEPS),
     ),
 )
 _DECLARING = (GenerateRequest, Inpaint, Sampling, Transition, Output)
@@ -217,7 +231,10 @@ def _of_cascade(cascade: Cascade) -> dict[str, Any]:
     }
     found |= _values_of(first.sampling)
     for before, after, transition in zip(cascade.stages, cascade.stages[1:], cascade.transitions, strict=False):
-        if transition.strength is None and after.model is not None:
+        if transition.refines and after.model is not None:
+            found |= {"refine_with": after.model.id, "refine_steps": after.sampling.steps}
+            found |= {"condition_noise": after.sampling.condition_noise}
+        elif transition.strength is None and after.model is not None:
             found |= {"refiner": after.model.id, "refiner_at": before.until}
         elif transition.strength is not None:
             found |= _values_of(transition, all_of_it=True)

@@ -120,6 +120,7 @@ class ResolvedTransition:
     upscaler: Upscaler
     scale: float
     strength: float | None
+    refines: bool = False  # whether the next stage was also given the clean latents of the last one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,8 @@ MAX_PROMPT = 65_536  # characters
 REFINER_AT = 0.8
 HIRES_SCALE = 1.5
 HIRES_STRENGTH = 0.5
+REFINE_SCALE = 2.0
+REFINE_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,8 @@ class Transition:
         help="denoising strength of the second pass",
         default=str(HIRES_STRENGTH),
     )
+    # whether the next stage's model is a conditional refiner, which is also given the clean latents of the last one
+    refines: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ SCHEDULES = {
     "simple": "Simple",
 }
 
+CONDITION_NOISE = 0.1
 _OWN = "the model's"
 
 
@@ -199,6 +200,16 @@ class Sampling:
         ),
         default="0: off",
         label=translate("Options", "Step cache"),
+    )
+    # Noise conditioning augmentation, arXiv 2106.15282
+    condition_noise: float | None = option(
+        None,
+        "condition-noise",
+        Number(0, 1, 0.1),
+        group="refiner and hires fix",
+        scope="refining",
+        help="noise added to the smaller image that a conditional refiner is given: more lets it change more",
+        default=str(CONDITION_NOISE),
     )
 
 

@@ -17,6 +17,7 @@ from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
 from mezzotint_starter.variants.recipe import ALL_VARIANTS, VARIANTS
+from mezzotint_starter.variants.refine import REFINERS
 
 MOST_DEVICES = 4  # the smallest part of a batch, the edits of starter-flow at its larger size, has four images
 PHASES = (
@@ -48,7 +49,9 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, help="output folder, with a subfolder for each model (default: WORK/models)"
     )
     options.add_argument(
-        "--only", choices=(*MODELS, *VARIANTS, ALL_VARIANTS), help="train only this one; some are made only so"
+        "--only",
+        choices=(*MODELS, *VARIANTS, ALL_VARIANTS, *REFINERS),
+        help="train only this one; some are made only so",
     )
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--images", type=int, help="training images (default: 14336)")

@@ -111,9 +111,12 @@ def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, images:
 
 
 @torch.no_grad()
-def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = IMAGE_SIDE) -> Tensor:
-    """Return the latents (b, 4, side/8, side/8) of the scenes' images, on the CPU."""
+def encode_scenes(
+    network: AutoencoderKL, scenes: list[Scene], device: str, side: int = IMAGE_SIDE, reduced: int = 1
+) -> Tensor:
+    """Return the latents (b, 4, side/8, side/8) of the scenes' images, on the CPU; `reduced`: divides the images."""
     images = torch.stack([image_tensor(scene, side) for scene in scenes]).to(device)
+    images = functional.avg_pool2d(images, reduced)
     latents: Tensor = network.encode(images).latent_dist.mean
     return latents.cpu()
 

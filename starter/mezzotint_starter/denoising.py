@@ -99,16 +99,25 @@ def flow_loss(
 
 
 def velocity(
-    denoiser: PixArtTransformer2DModel, *, text: tuple[Tensor, Tensor], mixed: Tensor, sigmas: Tensor
+    denoiser: PixArtTransformer2DModel,
+    *,
+    text: tuple[Tensor, Tensor],
+    mixed: Tensor,
+    sigmas: Tensor,
+    **added: Tensor,
 ) -> Tensor:
-    """Return the transformer's prediction for noisy latents (b, 4, h, w) at sigmas (b,) and encoded prompts."""
+    """Return the transformer's prediction for noisy latents (b, 4, h, w) at sigmas (b,) and encoded prompts.
+
+    `added`: what a conditional refiner is given as well.
+    """
     tokens, mask = text
     predicted: Tensor = denoiser(
         mixed.to(tokens.device),
         encoder_hidden_states=tokens,
         encoder_attention_mask=mask,
         timestep=(sigmas * 1000).to(tokens.device),
-        added_cond_kwargs={"resolution": None, "aspect_ratio": None},
+        added_cond_kwargs={"resolution": None, "aspect_ratio": None}
+        | {name: each.to(tokens.device) for name, each in added.items()},
     ).sample
     return predicted
 

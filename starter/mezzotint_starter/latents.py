@@ -36,7 +36,10 @@ def scene_latents(
     device: str,
     parts: int = 1,
 ) -> Tensor:
-    """Return the latents of scenes 0..count-1; `numbers` (count, side and others) identify them in the cache."""
+    """Return the latents of scenes 0..count-1; `numbers` (count, side and others) identify them in the cache.
+
+    With `reduced` among them, images are painted at `side` and then divided by it.
+    """
     numbers = {**numbers, "autoencoder": fingerprint(network)}
     with Processes.of_environment().after_the_first():
         cached = load_tensors(path)
@@ -62,7 +65,7 @@ def _encode_all(
 
     def encode(start: int) -> Tensor:
         scenes = [scene_at(index) for index in range(start, min(start + CHUNK, count))]
-        return encode_scenes(network, scenes, device, side)
+        return encode_scenes(network, scenes, device, side, numbers.get("reduced", 1))
 
     with ThreadPoolExecutor(parts) as pool:
         for number, chunk in enumerate(pool.map(encode, starts)):

@@ -18,6 +18,7 @@ from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.preview_decoder import make_preview_decoder
 from mezzotint_starter.variants.recipe import ALL_VARIANTS, VARIANTS, make_variant
+from mezzotint_starter.variants.refine import REFINERS, make_refiner
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
@@ -28,14 +29,16 @@ _ALONE = ("judge", "preview-decoder")  # need no autoencoder in training
 def run(plan: Plan, only: str | None = None) -> Path:
     """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`.
 
-    Variants are trained only on request, all of them as `architectures`.
+    Variants and conditional refiners are trained only on request, all variants together as `architectures`.
     """
     started = time.monotonic()
     variants = [name for name in VARIANTS if only in (name, ALL_VARIANTS)]
     for name in variants:
         make_variant(plan, name)
         Processes.of_environment().wait()
-    if not variants:
+    if only is not None and only in REFINERS:
+        make_refiner(plan, only)
+    elif not variants:
         _make_models(plan, only)
     LOG.info("%s is ready after %.1f min", plan.out, (time.monotonic() - started) / 60)
     return plan.out

@@ -35,6 +35,7 @@ SETTINGS = st.builds(
     second_strength=optional(FRACTIONS),
     second_space=optional(st.sampled_from(["latent", "pixel"])),
     second_upscaler=optional(st.sampled_from(["nearest", "bilinear", "bicubic", "lanczos"])),
+    refine_with=optional(NAMES),
     loras=st.lists(LORAS, max_size=3).map(tuple),
     embeddings=st.lists(NAMES, max_size=2).map(tuple),
     quantization=optional(SCHEMES),
@@ -68,6 +69,8 @@ def settings(draw):
         width=size and size[0] * 8,
         height=size and size[1] * 8,
         refiner_at=draw(optional(FRACTIONS)) if found.refiner else None,
+        refine_steps=draw(st.integers(1, 1000)) if found.refine_with else None,
+        condition_noise=draw(optional(FRACTIONS)) if found.refine_with else None,
         aspect_locked=draw(st.booleans()),
     )
 

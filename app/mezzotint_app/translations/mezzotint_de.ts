@@ -180,6 +180,10 @@
         <translation>überschreiben</translation>
     </message>
     <message>
+        <source>refined with {value}</source>
+        <translation>verfeinert mit {value}</translation>
+    </message>
+    <message>
         <source>refiner {value}</source>
         <translation>Refiner {value}</translation>
     </message>
@@ -1080,6 +1084,10 @@
         <translation>Seed</translation>
     </message>
     <message>
+        <source>settings of the conditional refiner</source>
+        <translation>Einstellungen des bedingten Refiners</translation>
+    </message>
+    <message>
         <source>settings of the hires fix</source>
         <translation>Einstellungen des Hires-Fix</translation>
     </message>
@@ -1836,6 +1844,10 @@
     <message>
         <source>Reference images</source>
         <translation>Referenzbilder</translation>
+    </message>
+    <message>
+        <source>Refined with</source>
+        <translation>Verfeinert mit</translation>
     </message>
     <message>
         <source>Refiner</source>
@@ -3808,6 +3820,10 @@ und {n} weitere</translation>
 <context>
     <name>ModelChoices</name>
     <message>
+        <source>A conditional refiner: it enlarges images of another model. Choose it under Refine with.</source>
+        <translation>Ein bedingter Refiner: er vergrößert Bilder eines anderen Modells. Wählen Sie ihn unter „Verfeinern mit“.</translation>
+    </message>
+    <message>
         <source>A refiner: it finishes images of another model. Choose it under Refiner.</source>
         <translation>Ein Refiner: Er vollendet Bilder eines anderen Modells. Unter „Refiner“ wählen.</translation>
     </message>
@@ -5244,6 +5260,10 @@ und {n} weitere</translation>
 <context>
     <name>RefinerHiresBox</name>
     <message>
+        <source>A conditional refiner, which generates the finished image anew at twice the size</source>
+        <translation>Ein bedingter Refiner, der das fertige Bild in doppelter Größe neu erzeugt</translation>
+    </message>
+    <message>
         <source>A model for the last part of the schedule</source>
         <translation>Ein Modell für den letzten Teil des Schedules</translation>
     </message>
@@ -5258,6 +5278,10 @@ und {n} weitere</translation>
     <message>
         <source>Bilinear</source>
         <translation>Bilinear</translation>
+    </message>
+    <message>
+        <source>Condition noise</source>
+        <translation>Rauschen der Vorlage</translation>
     </message>
     <message>
         <source>Denoising strength</source>
@@ -5304,6 +5328,10 @@ und {n} weitere</translation>
         <translation>Kein installierter Refiner passt zu diesem Modell.</translation>
     </message>
     <message>
+        <source>Noise added to the smaller image first: with more, less of it is kept</source>
+        <translation>Rauschen, das dem kleineren Bild zuerst hinzugefügt wird: mit mehr bleibt weniger davon erhalten</translation>
+    </message>
+    <message>
         <source>None</source>
         <translation>Keiner</translation>
     </message>
@@ -5316,6 +5344,10 @@ und {n} weitere</translation>
         <translation>Pixel</translation>
     </message>
     <message>
+        <source>Refine with</source>
+        <translation>Verfeinern mit</translation>
+    </message>
+    <message>
         <source>Refiner</source>
         <translation>Refiner</translation>
     </message>
@@ -5324,8 +5356,16 @@ und {n} weitere</translation>
         <translation>Wechsel zum Refiner bei</translation>
     </message>
     <message>
+        <source>Refining steps</source>
+        <translation>Schritte des Verfeinerns</translation>
+    </message>
+    <message>
         <source>Scale</source>
         <translation>Skalierung</translation>
+    </message>
+    <message>
+        <source>Steps of the conditional refiner</source>
+        <translation>Schritte des bedingten Refiners</translation>
     </message>
     <message>
         <source>Upscale in</source>

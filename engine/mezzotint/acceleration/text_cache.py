@@ -133,6 +133,8 @@ def kept_width(network: nn.Module) -> int:
 
 def _places(network: nn.Module) -> list[tuple[nn.Module, str]]:
     """Layers that see only the prompt, by parent and name; empty if the network has no cross-attention."""
+    if getattr(network, "joins_text", False):
+        return []  # its text has patches of an image, and is a new tensor in every step
     attending = [module for module in network.modules() if _reads_words_alone(module)]
     places = [(module, name) for module in attending for name in ("to_k", "to_v")]
     if places and isinstance(getattr(network, "caption_projection", None), nn.Module):

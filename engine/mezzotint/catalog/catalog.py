@@ -253,6 +253,7 @@ def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> F
         scheme=scheme_of(checkpoint),
         references=detected.references,
         guidance=detected.guidance,
+        conditional_refiner=detected.conditional_refiner,
     )
     previews = tuple(dict.fromkeys((*preview_folders_near(path), *where.previews)))
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected, preview_folders=previews)

@@ -19,3 +19,4 @@ class Detected:
     schedule: str | None  # None: that of the checkpoint's scheduler
     references: int = 0  # maximum number of reference images
     guidance: Guidance = "cfg"
+    conditional_refiner: bool = False  # its denoiser refines a smaller image (arXiv 2106.15282)

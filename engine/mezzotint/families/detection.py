@@ -12,7 +12,7 @@ from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.errors import ModelRefused
-from mezzotint.families.architectures.table import read_architecture
+from mezzotint.families.architectures.table import Architecture, read_architecture
 from mezzotint.families.detected import Detected
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.flow.family import FlowFamily
@@ -90,7 +90,7 @@ def _unet_folder(folder: FolderCheckpoint, family: str) -> Detected:
 
 def _pixart_folder(folder: FolderCheckpoint) -> Detected:
     transformer = _config(folder, "transformer")
-    _check_architecture(folder, transformer.get("architecture", {}))
+    architecture = _architecture(folder, transformer.get("architecture", {}))
     prediction, zero_snr = _noise_of_scheduler(folder, _config(folder, "scheduler"))
     side = _side(folder, transformer, 1024)
     few = _class_of(folder, "scheduler") == "LCMScheduler"
@@ -102,12 +102,13 @@ def _pixart_folder(folder: FolderCheckpoint) -> Detected:
         zero_terminal_snr=zero_snr,
         sampler=None,
         schedule=None,
+        conditional_refiner=architecture.condition != "none",
     )
 
 
-def _check_architecture(folder: FolderCheckpoint, value: object) -> None:
+def _architecture(folder: FolderCheckpoint, value: object) -> Architecture:
     try:
-        read_architecture(value)
+        return read_architecture(value)
     except ModelRefused as error:
         raise ModelRefused(f"{plain(folder.path, 300)}: {error}") from error
 

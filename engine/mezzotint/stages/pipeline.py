@@ -215,7 +215,7 @@ class Pipeline:
     ) -> StageStart:
         """What a later stage starts from, for one image."""
         latents = self._apply_transition(stage, done, generator)
-        return self._starts.later(stage, self._schedules[stage], latents, image.inputs, before, generator)
+        return self._starts.later(stage, self._schedules[stage], latents, image.inputs, before, done.clean, generator)
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
         """Decode latents to an image."""
@@ -333,6 +333,8 @@ class Pipeline:
         conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
+        if start.low_resolution is not None:
+            conditioning = start.low_resolution.add_to(conditioning, model.dtype)
         sped_up = self._sped_up(stage, network, start.latents)
         with phase as working, self._accumulation(), self._compiled(network), captured, sped_up as speedups:
             working.guided = conditioning.guided

@@ -9,6 +9,7 @@ from mezzotint.catalog.catalog import FoundModel
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.families.autoencoder_space import latent_space
+from mezzotint.families.detected import Detected
 from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.sources import with_weights
@@ -27,9 +28,11 @@ from mezzotint.protocol import (
     Transition,
 )
 from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
+from mezzotint.sampling_protocol import CONDITION_NOISE
 from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
+from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size
 from mezzotint.stages.speedups import check_speedups
 
 Find = Callable[[ModelRef], FoundModel]
@@ -100,6 +103,7 @@ def set_up(
         _resolve_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
+    check_refining(request, [stage.found for stage in stages], images)
     images = _with_strength(images, request, stages[0].sources)
     pixels = 0 if image is None or images.init is None else math.prod(images.outpainted(image))
     return CascadeSetup(stages=tuple(stages), transitions=transitions, images=images, input_pixels=pixels)
@@ -107,7 +111,11 @@ def set_up(
 
 def _with_strength(images: RequestImages, request: GenerateRequest, sources: ModelSources) -> RequestImages:
     """A denoiser with the masked image as extra input does not need that image in its latents."""
-    if request.strength is not None or images.inpaint is None or not sources.takes_mask:
+    if request.strength is not None or images.init is None:
+        return images
+    if sources.detected.conditional_refiner:
+        return replace(images, strength=1.0)  # it is given the image in another way
+    if images.inpaint is None or not sources.takes_mask:
         return images
     return replace(images, strength=INPAINTING_STRENGTH.get(sources.family, 1.0))
 
@@ -214,7 +222,7 @@ def _set_up_stage(
             request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt
         ),
         scheduler=scheduler,
-        sampling=_resolved_sampling(sampling, scheduler, steps, detected.defaults.guidance_scale),
+        sampling=_resolved_sampling(sampling, scheduler, steps, detected),
         until=stage.until,
         weights=weights,
         references=reference_sizes(family, detected, references),
@@ -222,15 +230,16 @@ def _set_up_stage(
 
 
 def _resolved_sampling(
-    sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guidance: float
+    sampling: Sampling, scheduler: ResolvedScheduler, steps: int, detected: Detected
 ) -> ResolvedSampling:
     """The requested values, with the scheduler's and the model's defaults for the rest."""
     requested = {one.name: getattr(sampling, one.name) for one in fields(Sampling)}
     own = {
         "steps": steps,
-        "guidance_scale": guidance,
+        "guidance_scale": detected.defaults.guidance_scale,
         "guidance_rescale": RESCALE_FOR_ZERO_SNR if scheduler.zero_terminal_snr else 0.0,
         "clip_skip": 0,
+        "condition_noise": CONDITION_NOISE if detected.conditional_refiner else None,
     }
     used = {
         "sampler": scheduler.sampler,
@@ -300,7 +309,9 @@ def _stage_size(
     else:
         defaults = sources.detected.defaults
         natural = (defaults.width, defaults.height)
-        if given is not None:
+        if given is not None and sources.detected.conditional_refiner:
+            natural = enlarged_size(given[1], multiple)
+        elif given is not None:
             natural = given[0].natural_size(given[1], natural, multiple)
     requested = (
         natural[0] if stage.width is None else stage.width,
@@ -315,10 +326,10 @@ def _resolve_transition(transition: Transition, before: StageSetup, after: Stage
     if transition.space == "latent":
         if transition.upscaler == "lanczos":
             raise UsageError("the upscaler 'lanczos' works on pixels; use bicubic, or a transition in pixel space")
-        unlike = latent_space(before.sources.components["vae"].config) != latent_space(
-            after.sources.components["vae"].config
-        )
-        if unlike:
+        ours, theirs = (stage.sources.components["vae"].config for stage in (before, after))
+        if transition.refines:
+            check_same_latents(before.found.info.id, ours, after.found.info.id, theirs)
+        elif latent_space(ours) != latent_space(theirs):
             raise UsageError(
                 f"the latents of {before.found.info.id} are incompatible with {after.found.info.id}: their "
                 "autoencoders differ; use a transition in pixel space with a strength, or models of one family"
@@ -332,4 +343,5 @@ def _resolve_transition(transition: Transition, before: StageSetup, after: Stage
         upscaler=transition.upscaler,
         scale=after.width / before.width,
         strength=transition.strength,
+        refines=transition.refines,
     )

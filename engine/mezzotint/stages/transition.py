@@ -10,7 +10,7 @@ from mezzotint.families.family import LoadedModel
 from mezzotint.images.canvas import fit
 from mezzotint.protocol import ResolvedTransition
 from mezzotint.stages.denoise import Denoised
-from mezzotint.stages.schedule import StageSchedule, add_noise, carry_over
+from mezzotint.stages.schedule import StageSchedule, add_noise, carry_over, initial_noise
 from mezzotint.stages.setup import StageSetup
 
 _RESAMPLING = {
@@ -41,11 +41,14 @@ def apply_transition(
     """Return the next stage's first latents `(1, c, h, w)`.
 
     At equal sizes the remaining noise is carried over. Otherwise the clean estimate is resized, and noise at the next
-    stage's first level is added: upscaled noise is no longer white, so noise is never upscaled.
+    stage's first level is added: upscaled noise is no longer white, so noise is never upscaled. A conditional refiner,
+    which is given the clean estimate itself, starts from pure noise.
     """
     (model_before, schedule_before), (model_after, setup, schedule_after) = before, after
     factor = setup.sources.vae_factor
     size = (setup.height // factor, setup.width // factor)
+    if transition.refines and transition.strength == 1:
+        return initial_noise(schedule_after, (*done.clean.shape[:2], *size), generator, model_after.device)
     if transition.strength is None and done.latents.shape[-2:] == size:
         return carry_over(done.latents, schedule_before, schedule_after, generator)
     if transition.space == "pixel":

@@ -57,6 +57,8 @@ def preset_of(sources: ModelSources) -> Preset:
         )
     if sources.takes_mask:
         raise UsageError(f"this is an inpainting model ({sources.family} {variant}); train on the ordinary model")
+    if sources.detected.conditional_refiner:
+        raise UsageError(f"this is a conditional refiner ({sources.family} {variant}); train on an ordinary model")
     denoiser = next(part for name, part in sources.components.items() if name in ("unet", "transformer"))
     return usual_preset(sources.family, denoiser.bytes)
 

@@ -76,7 +76,7 @@ def _rooted(name: str, value: object, base: str) -> object:
         return absolute_path(value, base)
     if name in _LISTS_OF_PATHS:
         return [absolute_path(one, base) if isinstance(one, str) else one for one in _listed(value)]
-    if name in ("model", "refiner") and isinstance(value, str):
+    if name in ("model", "refiner", "refine-with") and isinstance(value, str):
         is_path = value.startswith(".") or Path(value).suffix.lower() in _MODEL_FILES
         return absolute_path(value, base) if is_path else value
     return value

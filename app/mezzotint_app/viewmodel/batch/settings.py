@@ -68,6 +68,7 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
         ("count", translate("Batch", "{value} per prompt")),
         ("hires", translate("Batch", "hires fix {value}x")),
         ("refiner", translate("Batch", "refiner {value}")),
+        ("refine-with", translate("Batch", "refined with {value}")),
         ("seed", translate("Batch", "seed {value}")),
     ):
         if settings.get(name) is not None:

@@ -35,6 +35,7 @@ class Checked:
     model_problem: str | None
     models_known: bool
     refiner_fits: bool
+    conditional_refiner_fits: bool
     has_image: bool
     image_problem: str = ""
     references: int = 0  # reference images
@@ -167,6 +168,9 @@ def _cascade(checked: Checked) -> Iterator[tuple[str, str]]:
         yield "refiner", message.format(name=settings.refiner)
     if settings.refiner is not None and settings.refiner_at is not None and not 0 < settings.refiner_at < 1:
         yield "refiner_at", translate("Create", "Refiner switch at must be between 0 and 1, such as 0.8.")
+    if settings.refine_with is not None and checked.models_known and not checked.conditional_refiner_fits:
+        message = translate("Create", "The refiner {name} does not work with this model, or is no longer installed.")
+        yield "refine_with", message.format(name=settings.refine_with)
     if not settings.second_pass:
         return
     if settings.second_space != "pixel" and settings.second_upscaler == "lanczos":

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest
-from mezzotint.request_protocol import HIRES_SCALE
+from mezzotint.request_protocol import HIRES_SCALE, REFINE_SCALE
 from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings, output_folder
@@ -159,6 +159,7 @@ class CreateModel(QObject):
         settings = self.chosen.settings()
         found = self.prompts.alternatives.found()
         refiners = self.models.refiners_for(info)
+        conditional = self.models.conditional_refiners_for(info)
         return problems(
             Checked(
                 prompt=self.prompts.prompt(),
@@ -170,6 +171,7 @@ class CreateModel(QObject):
                 model_problem=self.models.problem_of(info) if info is not None else None,
                 models_known=self.models.known(),
                 refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
+                conditional_refiner_fits=any(settings.refine_with in (one.id, one.path) for one in conditional),
                 has_image=of_batch or bool(self.images.inputs()),
                 image_problem="" if of_batch else self.images.problem(),
                 references=len(self.references.items()),
@@ -365,9 +367,11 @@ class CreateModel(QObject):
         settings, window = self.chosen.settings(), self._window.value()
         width, height = self.images.result_size() or self.chosen.size()
         scale = (settings.second_scale or HIRES_SCALE) if settings.second_pass else 1.0
-        multiple = 16
+        multiple, models = 16, (info.id,) if settings.refiner is None else (info.id, settings.refiner)
+        if settings.refine_with is not None:
+            scale, models = scale * REFINE_SCALE, (settings.refine_with,)
         return PlanRequest(
-            models=(info.id,) if settings.refiner is None else (info.id, settings.refiner),
+            models=models,
             width=round(width * scale / multiple) * multiple,
             height=round(height * scale / multiple) * multiple,
             steps=settings.steps,

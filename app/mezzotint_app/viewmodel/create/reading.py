@@ -94,13 +94,21 @@ def _of_stage(stage: Stage) -> CreateSettings:
 
 
 def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str]) -> CreateSettings:
-    """Read base, optional hires pass and optional refiner, in this order; report anything else."""
+    """Read base, optional hires pass, refiner and conditional refiner, in this order; report anything else."""
     stages = cascade.stages
     for number, transition in enumerate(cascade.transitions, 1):
         if number >= len(stages):
             break
         after = stages[number]
-        if _is_second_pass(stages[0], after, transition) and not settings.second_pass and settings.refiner is None:
+        if settings.refine_with is None and transition.refines and after.model is not None:
+            settings = _with_conditional_refiner(settings, after)
+            _note_difference(
+                translate("Create", "settings of the conditional refiner"),
+                replace(shared_with_refiner(stages[0].sampling), steps=None),
+                replace(shared_with_refiner(after.sampling), steps=None),
+                left_out,
+            )
+        elif _is_second_pass(stages[0], after, transition) and not settings.second_pass and settings.refiner is None:
             settings = _with_second_pass(settings, transition)
             _note_difference(
                 translate("Create", "settings of the hires fix"), stages[0].sampling, after.sampling, left_out
@@ -121,7 +129,16 @@ def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str
 
 def _is_second_pass(first: Stage, after: Stage, transition: Transition) -> bool:
     same = after.model is None or (first.model is not None and after.model.id == first.model.id)
-    return transition.strength is not None and same
+    return transition.strength is not None and same and not transition.refines
+
+
+def _with_conditional_refiner(settings: CreateSettings, after: Stage) -> CreateSettings:
+    return replace(
+        settings,
+        refine_with=None if after.model is None else after.model.id,
+        refine_steps=after.sampling.steps,
+        condition_noise=after.sampling.condition_noise,
+    )
 
 
 def _with_second_pass(settings: CreateSettings, transition: Transition) -> CreateSettings:

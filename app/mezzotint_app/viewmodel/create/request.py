@@ -13,7 +13,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINER_AT
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINE_SCALE, REFINE_STEPS, REFINER_AT
 from mezzotint.sampling_protocol import sampling_of, shared_with_refiner
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create.sampler_choices import go_together
@@ -70,7 +70,7 @@ def request_of(form: Form) -> GenerateRequest:
 
 
 def cascade_of(model: str, settings: CreateSettings) -> Cascade:
-    """Return the base stage, then the hires pass, then the refiner."""
+    """Return the base stage, then the hires pass, then the refiner, then the conditional refiner."""
     first = Stage(
         model=ModelRef(id=model, vae=settings.vae, text_encoders=settings.text_encoders) if model else None,
         width=settings.width,
@@ -87,6 +87,12 @@ def cascade_of(model: str, settings: CreateSettings) -> Cascade:
         stages[-1] = replace(stages[-1], until=until)
         stages.append(Stage(model=ModelRef(id=settings.refiner), sampling=shared_with_refiner(_sampling(settings))))
         transitions.append(Transition())
+    if settings.refine_with is not None:
+        steps = REFINE_STEPS if settings.refine_steps is None else settings.refine_steps
+        shared = shared_with_refiner(_sampling(settings))
+        sampling = replace(shared, steps=steps, condition_noise=settings.condition_noise)
+        stages.append(Stage(model=ModelRef(id=settings.refine_with), sampling=sampling))
+        transitions.append(Transition(scale=REFINE_SCALE, strength=1.0, refines=True))
     return Cascade(stages=tuple(stages), transitions=tuple(transitions))
 
 
@@ -96,7 +102,7 @@ def schedule_in_use(settings: CreateSettings) -> str | None:
 
 
 def _sampling(settings: CreateSettings) -> Sampling:
-    return replace(sampling_of(settings), schedule=schedule_in_use(settings))
+    return replace(sampling_of(settings), schedule=schedule_in_use(settings), condition_noise=None)
 
 
 def _second_pass(settings: CreateSettings) -> Transition:

@@ -48,6 +48,8 @@ class CreateSettings(Sampling):
     second_strength: float | None = None
     second_space: Space | None = None
     second_upscaler: Upscaler | None = None
+    refine_with: str | None = None
+    refine_steps: int | None = None
     loras: tuple[LoraChoice, ...] = ()
     embeddings: tuple[str, ...] = ()
     quantization: Quantization | None = None
@@ -65,12 +67,12 @@ class CreateSettings(Sampling):
 
 
 _SAMPLING = declared(Sampling)
-_WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label)
+_WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label and one.scope != "refining")
 KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
 _NUMBERS = (
     *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),
-    *("width", "height", "count", "refiner_at", "second_scale", "second_strength", "vae_tile"),
+    *("width", "height", "count", "refiner_at", "second_scale", "second_strength", "refine_steps", "vae_tile"),
 )
 _FARTHEST = 1_000_000
 

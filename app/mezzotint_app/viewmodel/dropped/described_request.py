@@ -144,7 +144,7 @@ def _images(request: GenerateRequest, *roles: str) -> str | None:
 
 
 def later_stages(request: GenerateRequest) -> list[tuple[str, str]]:
-    """Return name and settings text of each later stage: hires fix or refiner."""
+    """Return name and settings text of each later stage: hires fix, refiner or conditional refiner."""
     stages = request.cascade.stages  # metadata from elsewhere may name more transitions than stages
     between = zip(stages, stages[1:], request.cascade.transitions, strict=False)
     return [_later_stage(before, stage, transition) for before, stage, transition in between]
@@ -155,6 +155,8 @@ def _later_stage(before: Stage, stage: Stage, transition: Transition) -> tuple[s
     words = [stage.model.id] if stage.model is not None and other else []
     if transition.scale != 1:
         words.append(f"{number_text(transition.scale)} ×")
+    if transition.refines:
+        return translate("Differences", "Refined with"), ", ".join(words)
     if transition.strength is not None:
         strength = translate("Differences", "denoising strength {value}")
         return translate("Differences", "Hires fix"), ", ".join(

@@ -62,6 +62,8 @@ class ModelChoices(QObject):
             return info.problem
         if info.variant == REFINER:
             return self.tr("A refiner: it finishes images of another model. Choose it under Refiner.")
+        if info.conditional_refiner:
+            return self.tr("A conditional refiner: it enlarges images of another model. Choose it under Refine with.")
         return None
 
     def default(self) -> ModelInfo | None:
@@ -80,6 +82,11 @@ class ModelChoices(QObject):
         if info is None:
             return ()
         return tuple(one for one in self._models if one.variant == REFINER and one.problem is None and _fits(one, info))
+
+    def conditional_refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
+        """Return the usable conditional refiners of the same family; the engine compares their latents."""
+        usable = (one for one in self._models if one.conditional_refiner and one.problem is None)
+        return tuple(one for one in usable if info is not None and one.family == info.family)
 
     def _answered(self, models: Iterable[ModelInfo]) -> None:
         self._asking = False

@@ -7,7 +7,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from mezzotint.protocol import Space, Upscaler
-from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINER_AT
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINE_STEPS, REFINER_AT
+from mezzotint.sampling_protocol import CONDITION_NOISE
 from mezzotint_app.viewmodel.create.state import CreateSettings
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.field import Field
@@ -29,9 +30,13 @@ class RefinerHiresBox(QWidget):
         self._choices: dict[str, ChoiceBox] = {}
         self._build_refiner()
         self._build_second_pass()
+        self._build_conditional_refiner()
 
-    def show_settings(self, settings: CreateSettings, refiners: Sequence[Choice]) -> None:
-        """Show the settings; `refiners` are those that work with the model."""
+    def show_settings(
+        self, settings: CreateSettings, refiners: Sequence[Choice], conditional: Sequence[Choice] = ()
+    ) -> None:
+        """Show the settings; `refiners` and `conditional` refiners are those that work with the model."""
+        self._show_conditional_refiner(settings, conditional)
         none = Choice(value=None, name=self.tr("None"))
         self._choices["refiner"].show_choices([none, *refiners], settings.refiner)
         if not refiners and settings.refiner is None:
@@ -100,6 +105,34 @@ class RefinerHiresBox(QWidget):
         self._add_choice("second_space", self.tr("Upscale in"), self.tr("Latents are faster, pixels are cleaner"))
         self._add_choice("second_upscaler", self.tr("Method"), self.tr("Bicubic suits most images"))
 
+    def _build_conditional_refiner(self) -> None:
+        tip = self.tr("A conditional refiner, which generates the finished image anew at twice the size")
+        self._add_choice("refine_with", self.tr("Refine with"), tip)
+        title = self.tr("Refining steps")
+        steps = SliderSpin(title, self.tr("Steps of the conditional refiner"), low=1, high=1000, step=1, top=50)
+        steps.edited.connect(lambda value: self.edited.emit("refine_steps", round(value)))
+        self._place_number("refine_steps", title, steps)
+        self._add_number(
+            "condition_noise",
+            self.tr("Condition noise"),
+            self.tr("Noise added to the smaller image first: with more, less of it is kept"),
+            low=0.0,
+            high=1.0,
+            step=0.01,
+        )
+
+    def _show_conditional_refiner(self, settings: CreateSettings, conditional: Sequence[Choice]) -> None:
+        is_used = settings.refine_with is not None
+        none = Choice(value=None, name=self.tr("None"))
+        self._choices["refine_with"].show_choices([none, *conditional], settings.refine_with)
+        self._fields["refine_with"].setVisible(is_used or bool(conditional))
+        for name, value, usual in (
+            ("refine_steps", settings.refine_steps, REFINE_STEPS),
+            ("condition_noise", settings.condition_noise, CONDITION_NOISE),
+        ):
+            self._fields[name].setVisible(is_used)
+            self._show_number(name, value, usual)
+
     def _add_choice(self, name: str, title: str, tip: str) -> None:
         box = ChoiceBox(title, tip)
         box.chosen.connect(lambda value: self.edited.emit(name, value))
@@ -110,6 +143,9 @@ class RefinerHiresBox(QWidget):
     def _add_number(self, name: str, title: str, tip: str, *, low: float, high: float, step: float) -> None:
         number = SliderSpin(title, tip, low=low, high=high, step=step, decimals=2)
         number.edited.connect(lambda value: self.edited.emit(name, value))
+        self._place_number(name, title, number)
+
+    def _place_number(self, name: str, title: str, number: SliderSpin) -> None:
         self._numbers[name] = number
         self._fields[name] = Field(title, number)
         self._layout.addWidget(self._fields[name])

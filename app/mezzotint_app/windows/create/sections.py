@@ -28,6 +28,7 @@ _OF_FIELD = {
     "embeddings": "lora",
     "refiner": "cascade",
     "refiner_at": "cascade",
+    "refine_with": "cascade",
     "second_scale": "cascade",
     "second_upscaler": "cascade",
     "steps": "sampling",
@@ -115,7 +116,8 @@ class CreateSections(QWidget):
         self.memory.show_model()
         self.speed.show_model()
         refiners = [Choice(value=one.id, name=one.id) for one in model.models.refiners_for(info)]
-        self.cascade.show_settings(settings, refiners)
+        conditional = [Choice(value=one.id, name=one.id) for one in model.models.conditional_refiners_for(info)]
+        self.cascade.show_settings(settings, refiners, conditional)
         self.loras.show_loras(settings.loras)
         self.embeddings.show_paths(settings.embeddings)
         self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
@@ -187,6 +189,8 @@ class CreateSections(QWidget):
         stages = [settings.refiner] if settings.refiner is not None else []
         if settings.second_pass:
             stages.append(self.tr("hires fix"))
+        if settings.refine_with is not None:
+            stages.append(settings.refine_with)
         used, references = len(loras_in_use(settings)), len(self._model.references.items())
         return {
             "image": self.tr("1 in use") if self._model.images.path() else "",

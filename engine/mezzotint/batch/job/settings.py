@@ -8,7 +8,7 @@ from mezzotint.errors import UsageError
 from mezzotint.option import declared
 from mezzotint.options import Options
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Transition
-from mezzotint.request_protocol import HIRES_STRENGTH, REFINER_AT
+from mezzotint.request_protocol import HIRES_STRENGTH, REFINE_SCALE, REFINE_STEPS, REFINER_AT
 from mezzotint.sampling_protocol import shared_with_refiner
 
 T = TypeVar("T")
@@ -40,10 +40,17 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
 
 def _with_recorded_cascade(options: Options, base: Cascade) -> Options:
     """If options override one part of the cascade, fill in the other parts from the earlier image."""
-    if (options.refiner, options.refiner_at) == (None, None) and not options.of(Transition):
+    later = (options.refiner, options.refiner_at, options.refine_with, options.refine_steps)
+    if later == (None,) * 4 and not options.of(Transition):
         return options
     for before, after, transition in zip(base.stages, base.stages[1:], base.transitions, strict=False):
-        if transition.strength is None and after.model is not None:
+        if transition.refines and after.model is not None:
+            options = options.replace(
+                refine_with=_said(options.refine_with, after.model.id),
+                refine_steps=_said(options.refine_steps, after.sampling.steps),
+                condition_noise=_said(options.condition_noise, after.sampling.condition_noise),
+            )
+        elif transition.strength is None and after.model is not None:
             options = options.replace(
                 refiner=_said(options.refiner, after.model.id), refiner_at=_said(options.refiner_at, before.until)
             )
@@ -64,16 +71,20 @@ def _check_pairs(options: Options, base: GenerateRequest) -> None:
         raise UsageError("--strength requires an init image: add --init")
     if options.refiner_at is not None and options.refiner is None:
         raise UsageError("--refiner-at requires --refiner")
+    if options.refine_steps is not None and options.refine_with is None:
+        raise UsageError("--refine-steps requires --refine-with")
     for one in declared(Transition).values():
         if options.hires is None and getattr(options, one.field) is not None:
             raise UsageError(f"{one.flag} requires --hires")
 
 
 def _cascade(options: Options, base: Cascade) -> Cascade:
-    if options.refiner is None and options.hires is None:
-        return replace(base, stages=_overridden(options, base.stages))
-    first = _overridden(options, base.stages[:1] or (Stage(),))[0]
+    if (options.refiner, options.hires, options.refine_with) == (None, None, None):
+        return replace(base, stages=_overridden(options, base))
+    first = _overridden(options, Cascade(stages=base.stages[:1] or (Stage(),)))[0]
     first = replace(first, until=None)
+    if options.refine_with is not None:
+        first = replace(first, sampling=replace(first.sampling, condition_noise=None))
     stages, transitions = [first], []
     if options.hires is not None:
         # Repeat the settings, since a stage without any uses its model's defaults; sizes follow from the scale.
@@ -84,13 +95,32 @@ def _cascade(options: Options, base: Cascade) -> Cascade:
         # Settings specific to the base model do not apply to the refiner.
         stages.append(Stage(model=ModelRef(id=options.refiner), sampling=shared_with_refiner(first.sampling)))
         transitions.append(Transition())
+    if options.refine_with is not None:
+        sampling = replace(
+            shared_with_refiner(first.sampling),
+            steps=_said(options.refine_steps, REFINE_STEPS),
+            condition_noise=options.condition_noise,
+        )
+        stages.append(Stage(model=ModelRef(id=options.refine_with), sampling=sampling))
+        transitions.append(Transition(scale=REFINE_SCALE, strength=1.0, refines=True))
     return Cascade(stages=tuple(stages), transitions=tuple(transitions))
 
 
-def _overridden(options: Options, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+def _overridden(options: Options, cascade: Cascade) -> tuple[Stage, ...]:
     """Apply the options to each stage that they concern."""
+    stages = cascade.stages
     main = stages[0].model if stages else None
-    return tuple(_overridden_stage(options, stage, index == 0, main) for index, stage in enumerate(stages))
+    found = tuple(_overridden_stage(options, stage, index == 0, main) for index, stage in enumerate(stages))
+    refines = (False, *(transition.refines for transition in cascade.transitions))
+    if not any(refines):
+        return found
+    return tuple(_as_recorded(*stage) for stage in zip(stages, found, refines, strict=True))
+
+
+def _as_recorded(stage: Stage, overridden: Stage, refines: bool) -> Stage:
+    """The number of steps is that of the stages before a conditional refiner, the condition's noise only its own."""
+    name = "steps" if refines else "condition_noise"
+    return replace(overridden, sampling=replace(overridden.sampling, **{name: getattr(stage.sampling, name)}))
 
 
 def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: ModelRef | None) -> Stage:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.errors import ModelRefused
-from mezzotint.families.architectures.table import Condition
+from mezzotint.families.architectures.table import LOW_RESOLUTION, Condition
 
 Network: TypeAlias = Any  # PixArt's, which has no types
 Added: TypeAlias = Mapping[str, Any]
@@ -34,6 +34,8 @@ class Inputs:
 
 class Unconditioned(nn.Module):
     """No smaller image."""
+
+    joins_text = False
 
     def joined(self, inputs: Inputs, added: Added | None) -> Inputs:  # noqa: ARG002  as conditioned ones
         """Return the inputs."""
@@ -77,6 +79,8 @@ class ConcatenatedLatents(Unconditioned):
 class LatentsAsText(Unconditioned):
     """Patches of the smaller image are tokens before those of the text."""
 
+    joins_text = True
+
     def __init__(self, network: Network) -> None:
         super().__init__()
         _embed_noise(network)
@@ -94,7 +98,7 @@ class LatentsAsText(Unconditioned):
 
 
 def _low_resolution(added: Added | None) -> Tensor:
-    given = {name: (added or {}).get(name) for name in ("low_resolution", "low_resolution_noise")}
+    given = {name: (added or {}).get(name) for name in LOW_RESOLUTION}
     missing = [name for name, value in given.items() if value is None]
     if missing:
         raise ModelRefused(

@@ -61,6 +61,11 @@ class PixArtVariantTransformer2DModel(PixArtTransformer2DModel):  # type: ignore
         """Whether training keeps no activations of the blocks."""
         return self._trunk.is_reversible
 
+    @property
+    def joins_text(self) -> bool:
+        """Whether patches of a smaller image are before the text."""
+        return self.condition.joins_text
+
     def add_blocks(self, architecture: Architecture, layers: int) -> None:
         """Add the blocks of an architecture to a network without any, and change its other layers."""
         self._trunk, self._depth = TRUNKS[architecture.trunk], DEPTHS[architecture.depth]

@@ -19,6 +19,7 @@ Tokens: TypeAlias = Literal["all", "pooled", "selected"]
 Depth: TypeAlias = Literal["unique", "shared", "looped", "early_exit"]
 Condition: TypeAlias = Literal["none", "concat", "cross"]
 
+LOW_RESOLUTION = ("low_resolution", "low_resolution_noise")  # what a condition is given: latents, and their noise level
 CONVOLUTIONS: tuple[FeedForwardKind, ...] = get_args(FeedForwardKind)[2:]  # which work on the grid of tokens
 AttentionKind: TypeAlias = Literal[
     "dense", "local", "dilated", "strided", "block_sparse", "longformer", "bigbird", "lsh", "routing",

@@ -1,11 +1,12 @@
 """PixArt: a diffusion transformer with cross-attention to T5's tokens (arXiv 2310.00426, 2403.04692)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.errors import ModelRefused
+from mezzotint.families.architectures.table import LOW_RESOLUTION
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
 from mezzotint.families.loading.sources import folder_sources
@@ -105,13 +106,19 @@ class PixArt:
                 encoder_hidden_states=tensors["text"],
                 encoder_attention_mask=tensors["mask"],
                 timestep=timestep.to(rows.device).expand(rows.shape[0]),
-                added_cond_kwargs={name: tensors.get(name) for name in ("resolution", "aspect_ratio")},
+                added_cond_kwargs=_added(tensors),
                 cross_attention_kwargs={"key_lengths": tensors["lengths"]} if short else None,
                 return_dict=False,
             )[0]
             return output[:, : sample.shape[1]]  # a learned variance is dropped
 
         return guided_output(ask, sample, conditioning, model.passes, model.at_once)
+
+
+def _added(tensors: "Mapping[str, torch.Tensor]") -> "dict[str, torch.Tensor | None]":
+    """What the network is given beside text and timestep; a smaller image only if it is a conditional refiner."""
+    smaller = {name: tensors[name] for name in LOW_RESOLUTION if name in tensors}
+    return {name: tensors.get(name) for name in ("resolution", "aspect_ratio")} | smaller
 
 
 def _side(model: LoadedModel) -> object:

@@ -11,8 +11,10 @@ from mezzotint.images.canvas import fit
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
+from mezzotint.stages.images.low_resolution import LowResolution
 from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
 from mezzotint.stages.images.stage_start import StageStart
+from mezzotint.stages.refining import condition_size
 from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise
 from mezzotint.stages.setup import CascadeSetup
 
@@ -29,8 +31,12 @@ class StartLatents:
     def first(self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator) -> StageStart:
         """What the first stage starts from, for one image."""
         latent_mask, latents = self._begin(schedule, inputs, generator)
-        masked_image = self._masked_image(0, inputs.canvas, generator)
-        return StageStart(latents=latents, latent_mask=latent_mask, masked_image=masked_image)
+        return StageStart(
+            latents=latents,
+            latent_mask=latent_mask,
+            masked_image=self._masked_image(0, inputs.canvas, generator),
+            low_resolution=None if inputs.init is None else self._shrunk(schedule, inputs.init, generator),
+        )
 
     def later(
         self,
@@ -39,27 +45,53 @@ class StartLatents:
         latents: torch.Tensor,
         inputs: InputImages,
         before: StageStart,
+        smaller: torch.Tensor,
         generator: torch.Generator,
     ) -> StageStart:
-        """What a later stage starts from, for one image: `latents` `(1, c, h, w)` from the previous stage's result."""
+        """What a later stage starts from, for one image: `latents` `(1, c, h, w)` from the previous stage's result.
+
+        `smaller`: the previous stage's clean latents.
+        """
         latent_mask = None
         if inputs.canvas is not None:
             latent_mask = self._latent_mask(index, inputs.canvas, before.latent_mask, generator)
             latents = latent_mask.entering(schedule, latents)
-        masked_image = self._masked_image(index, inputs.canvas, generator)
-        return StageStart(latents=latents, latent_mask=latent_mask, masked_image=masked_image)
+        refines = self._setup.transitions[index - 1].refines
+        return StageStart(
+            latents=latents,
+            latent_mask=latent_mask,
+            masked_image=self._masked_image(index, inputs.canvas, generator),
+            low_resolution=self._low_resolution(index, schedule, smaller, generator) if refines else None,
+        )
+
+    def _low_resolution(
+        self, index: int, schedule: StageSchedule, clean: torch.Tensor, generator: torch.Generator
+    ) -> LowResolution:
+        """The input of a conditional refiner from clean latents `(1, c, h, w)`."""
+        noise = self._setup.stages[index].sampling.condition_noise or 0.0
+        return LowResolution.of(clean.to(self._models[index].device), noise, schedule.levels, generator)
+
+    def _shrunk(self, schedule: StageSchedule, init: Image.Image, generator: torch.Generator) -> LowResolution | None:
+        """The input of a conditional refiner from an image; None if the first stage's denoiser is not one."""
+        stage, model = self._setup.stages[0], self._models[0]
+        if not stage.sources.detected.conditional_refiner:
+            return None
+        size = condition_size((stage.width, stage.height), stage.family.multiple(stage.sources))
+        clean = self._to_latents(model, fit(init, *size, Image.Resampling.LANCZOS), generator)
+        return self._low_resolution(0, schedule, clean, generator)
 
     def _begin(
         self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator
     ) -> tuple[LatentMask | None, torch.Tensor]:
         """The latent mask and the first stage's initial latents `(1, c, h, w)`.
 
-        A network with the masked image as extra input starts from pure noise if it runs all of its steps.
+        A network with the image as another input starts from pure noise if it runs all of its steps.
         """
+        sources = self._setup.stages[0].sources
+        if (sources.takes_mask or sources.detected.conditional_refiner) and self._setup.strength == 1:
+            return None, self._latents(schedule, None, generator)
         if inputs.canvas is None:
             return None, self._latents(schedule, inputs.init, generator)
-        if self._setup.stages[0].sources.takes_mask and self._setup.strength == 1:
-            return None, self._latents(schedule, None, generator)
         mask, inpaint = self._latent_mask(0, inputs.canvas, None, generator), self._setup.images.inpaint
         return mask, mask.first(schedule, generator, from_noise=inpaint is not None and inpaint.fill == "noise")
 

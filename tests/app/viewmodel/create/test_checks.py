@@ -30,6 +30,7 @@ CHECKED = Checked(
     model_problem=None,
     models_known=True,
     refiner_fits=True,
+    conditional_refiner_fits=True,
     has_image=False,
 )
 

@@ -115,6 +115,7 @@ def test_braces_without_alternatives_are_words(kit):
         (lambda page: (page.seed.set(2**63 - 1), page.chosen.change(count=2)), "seed"),
         (lambda page: page.chosen.change(refiner="small-refiner"), "refiner"),
         (lambda page: page.chosen.change(refiner="gone"), "refiner"),
+        (lambda page: page.chosen.change(refine_with="gone"), "refine_with"),
         (lambda page: page.chosen.change(refiner="refiner", refiner_at=1.0), "refiner_at"),
         (lambda page: page.chosen.change(second_pass=True, second_upscaler="lanczos"), "second_upscaler"),
         (lambda page: page.chosen.change(second_pass=True, width=8192, height=4096), "second_scale"),
@@ -426,6 +427,9 @@ def test_the_plan_is_of_the_largest_stage_and_of_all_models(kit, qtbot):
     assert asked.models == ("base", "refiner")
     assert (asked.width, asked.height, asked.steps) == (2048, 2048, 9)
     assert (asked.memory, asked.vram_bytes, asked.quantization) == ("lowest", 6 << 30, "int8")
+    kit.create.chosen.change(refine_with="enlarger")
+    qtbot.waitUntil(lambda: kit.engine.last("plan").params.models == ("enlarger",))
+    assert kit.engine.last("plan").params.width == 4096
 
 
 def test_a_model_that_cannot_be_run_is_not_planned(kit):

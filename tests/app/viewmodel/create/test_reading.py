@@ -81,6 +81,11 @@ def test_a_settled_request_with_every_value_said_comes_back():
         (Stage(sampling=Sampling(steps=3)), Transition(scale=1.5, strength=0.5), "settings of the hires fix"),
         (Stage(model=ModelRef(id="r"), sampling=Sampling(steps=3)), Transition(), "settings of the refiner"),
         (Stage(model=ModelRef(id="r")), Transition(strength=0.3), "stage 2"),
+        (
+            Stage(model=ModelRef(id="r"), sampling=Sampling(guidance_scale=3.0)),
+            Transition(scale=2.0, strength=1.0, refines=True),
+            "settings of the conditional refiner",
+        ),
         (Stage(prompt="other"), Transition(strength=0.5), "prompts"),
     ],
 )

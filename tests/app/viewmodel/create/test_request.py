@@ -6,7 +6,7 @@ from hypothesis import given
 from mezzotint.batch.job.settings import request_of as request_of_options
 from mezzotint.codec import from_json, to_json
 from mezzotint.options import Options
-from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage, Transition
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Sampling, Stage, Transition
 from mezzotint.request_protocol import HIRES_SCALE
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
@@ -43,6 +43,9 @@ def test_the_cascade_is_the_command_lines(form):
         hires_strength=said.second_strength if said.second_pass else None,
         hires_space=said.second_space if said.second_pass else None,
         hires_upscaler=said.second_upscaler if said.second_pass else None,
+        refine_with=said.refine_with,
+        refine_steps=said.refine_steps,
+        condition_noise=said.condition_noise,
     )
     assert request_of(form).cascade == request_of_options(options).cascade
 
@@ -60,6 +63,13 @@ def test_a_second_pass_and_a_refiner_together():
     assert [stage.until for stage in cascade.stages] == [None, 0.8, None]
     assert cascade.transitions == (Transition(scale=1.5, strength=0.5), Transition())
     assert (cascade.stages[2].sampling.sampler, cascade.stages[2].sampling.clip_skip) == ("euler", None)
+
+
+def test_what_a_conditional_refiner_alone_has_is_left_out_without_one():
+    said = CreateSettings(condition_noise=0.3, refine_steps=5, guidance_scale=3.0)
+    assert request_of(Form(model="m", prompt="a", settings=said)).cascade.stages == (
+        Stage(model=ModelRef(id="m"), sampling=Sampling(guidance_scale=3.0)),
+    )
 
 
 def test_strength_and_mask_are_said_only_with_an_image():

@@ -33,12 +33,22 @@ def test_names_are_shown_with_their_values():
 def test_hires_fix_and_refiner_are_shown():
     base, refiner = ModelRef(id="base"), ModelRef(id="refiner")
     cascade = Cascade(
-        stages=(Stage(model=base), Stage(model=base, until=0.8), Stage(model=refiner)),
-        transitions=(Transition(scale=1.5, strength=0.4), Transition()),
+        stages=(
+            Stage(model=base),
+            Stage(model=base, until=0.8),
+            Stage(model=refiner),
+            Stage(model=ModelRef(id="large")),
+        ),
+        transitions=(
+            Transition(scale=1.5, strength=0.4),
+            Transition(),
+            Transition(scale=2.0, strength=1.0, refines=True),
+        ),
     )
     shown = dict(shown_settings(metadata(request=GenerateRequest(prompt="a hare", cascade=cascade))))
     assert shown["Hires fix"] == "1.5 ×, denoising strength 0.4"
     assert shown["Refiner"] == "refiner, from 80% of the steps"
+    assert shown["Refined with"] == "large, 2 ×"
 
 
 def test_the_request_is_ours_or_what_carries_over():

@@ -31,6 +31,15 @@ def test_refiners_go_with_a_model_of_their_kind_and_size(choices, model, refiner
     assert [one.id for one in choices.refiners_for(info)] == refiners
 
 
+def test_conditional_refiners_go_with_models_of_their_family_and_begin_no_image(choices):
+    enlarger = replace(choices.find("dit"), id="enlarger", conditional_refiner=True)
+    choices.use((enlarger, replace(enlarger, id="damaged", problem="x"), *MODELS))
+    assert choices.problem_of(enlarger).endswith("Choose it under Refine with.")
+    assert [one.id for one in choices.conditional_refiners_for(choices.find("dit"))] == ["enlarger"]
+    assert choices.conditional_refiners_for(choices.find("base")) == choices.conditional_refiners_for(None) == ()
+    assert choices.default().id == "base"
+
+
 def test_a_small_refiner_goes_with_a_small_model(choices):
     choices.use((*MODELS, model_info("small", side=128)))
     assert [one.id for one in choices.refiners_for(choices.find("small"))] == ["small-refiner"]

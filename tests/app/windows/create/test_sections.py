@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from create_page import clicked, kit_of, page_of, typed
+from create_page import MODELS, clicked, kit_of, page_of, typed
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from mezzotint.protocol import Sampling, Transition
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 from mezzotint_app.viewmodel.dropped.data import drop_data
 
@@ -253,6 +254,28 @@ def test_what_cannot_be_used_is_listed_only_while_it_is_chosen(page):
     assert by_name["broken"] == "The file is damaged: it ends too early."
     row = [one.value for one in page.basics.model_box.choices()].index("broken")
     assert not page.basics.model_box.model().item(row).isEnabled()
+
+
+def test_conditional_refiners_are_offered_where_there_are_any(kit, page):
+    box = page.sections.cascade
+    assert box.fields()["refine_with"].isHidden()
+    kit.create.chosen.set_model("dit")
+    enlarger = replace(kit.create.models.find("dit"), id="enlarger", conditional_refiner=True)
+    kit.create.models.use((*MODELS, enlarger))
+    page.show_model()
+    assert not box.fields()["refine_with"].isHidden()
+    assert box.fields()["refine_steps"].isHidden() and box.fields()["condition_noise"].isHidden()
+    assert [one.value for one in box.choice("refine_with").choices()] == [None, "enlarger"]
+    box.choice("refine_with").choose("enlarger")
+    page.show_model()
+    assert (box.number("refine_steps").value(), box.number("condition_noise").value()) == (10, 0.1)
+    typed(box.number("refine_steps").spin(), "6")
+    typed(box.number("condition_noise").spin(), "0.2")
+    made = kit.create.request().cascade
+    assert [stage.model.id for stage in made.stages] == ["dit", "enlarger"]
+    assert made.stages[1].sampling == Sampling(steps=6, condition_noise=0.2)
+    assert made.transitions == (Transition(scale=2.0, strength=1.0, refines=True),)
+    assert "enlarger" in page.sections._summaries()["cascade"]
 
 
 def test_refiners_that_go_with_the_model_are_offered(kit, page):

@@ -60,6 +60,34 @@ def test_how_the_second_pass_enlarges():
     assert changed.transitions == (Transition(scale=2.0, strength=0.3, space="pixel", upscaler="lanczos"),)
 
 
+def test_a_conditional_refiner_comes_last_with_steps_and_noise_of_its_own():
+    made = cascade(hires=1.5, refiner="fine", refine_with="large", condition_noise=0.2, clip_skip=1)
+    assert [stage.model.id for stage in made.stages] == ["base", "base", "fine", "large"]
+    assert made.stages[-1] == Stage(model=ModelRef(id="large"), sampling=replace(WALK, steps=10, condition_noise=0.2))
+    assert made.transitions[-1] == Transition(scale=2.0, strength=1.0, refines=True)
+    assert {stage.sampling.condition_noise for stage in made.stages[:-1]} == {None}
+    alone = cascade(refine_with="large", refine_steps=4)
+    assert alone.stages[0] == BASE and alone.stages[1].sampling == replace(WALK, steps=4)
+    assert cascade(condition_noise=0.3).stages[0].sampling.condition_noise == 0.3  # to enlarge an image with --model
+
+
+def test_a_conditional_refiner_is_read_back_as_options():
+    said = SAID.replace(refiner="fine", refiner_at=0.5, refine_with="large", refine_steps=4, condition_noise=0.2)
+    assert options_of(request_of(said)) == said
+
+
+def test_a_recorded_conditional_refiner_keeps_what_is_its_own():
+    recorded = request_of(SAID.replace(refine_with="large", refine_steps=4, condition_noise=0.2))
+    changed = request_of(Options(steps=30, guidance=2.0), recorded).cascade
+    assert [(stage.sampling.steps, stage.sampling.guidance_scale) for stage in changed.stages] == [(30, 2.0), (4, 2.0)]
+    assert [stage.sampling.condition_noise for stage in changed.stages] == [None, 0.2]
+    changed = request_of(Options(refine_steps=6, hires=2.0), recorded).cascade
+    assert [stage.sampling.steps for stage in changed.stages] == [20, 20, 6]
+    assert (changed.stages[2].model.id, changed.stages[2].sampling.condition_noise) == ("large", 0.2)
+    assert [transition.refines for transition in changed.transitions] == [False, True]
+    assert request_of(Options(condition_noise=0.4), recorded).cascade.stages[1].sampling.condition_noise == 0.4
+
+
 def test_both_end_the_base_then_refine_the_second_pass():
     both = cascade(hires=1.5, refiner="fine", refiner_at=0.7)
     assert [stage.until for stage in both.stages] == [None, 0.7, None]
@@ -73,6 +101,7 @@ def test_both_end_the_base_then_refine_the_second_pass():
         (Options(), "prompt"),
         (Options(prompt="a", strength=0.5), "--init"),
         (Options(prompt="a", refiner_at=0.5), "--refiner"),
+        (Options(prompt="a", refine_steps=5), "--refine-with"),
         (Options(prompt="a", hires_strength=0.5), "--hires-strength"),
         (Options(prompt="a", hires_space="pixel"), "--hires-space"),
         (Options(prompt="a", hires_upscaler="nearest"), "--hires-upscaler"),

@@ -10,7 +10,7 @@ from diffusers import PixArtTransformer2DModel
 from tiny_variant import low_resolution, variant_inputs, variant_network, write_changed_variant, write_tiny_variant
 
 from mezzotint.checkpoints.opening import open_checkpoint
-from mezzotint.errors import ModelRefused
+from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.architectures import table
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
 from mezzotint.families.detection import detect
@@ -137,7 +137,9 @@ def test_the_most_changed_variant_generates_an_image_and_is_streamed_to_the_bit(
     assert pixels(run(replace(job, vram_limit_bytes=512 * 2**20))) == pixels(plain)
 
 
-def test_a_conditioned_network_alone_says_what_it_lacks(tiny_pixart_folder, tmp_path):
-    folder = write_changed_variant(tiny_pixart_folder, tmp_path / "variant", {"condition": "concat"})
-    with pytest.raises(ModelRefused, match="refines a smaller image, of which low_resolution and low_resolution_noise"):
+def test_a_conditioned_network_alone_is_refused(tiny_pixart_folder, tmp_path):
+    folder = write_tiny_variant(tiny_pixart_folder, tmp_path / "variant", {"condition": "concat"})
+    assert detect(open_checkpoint(folder)).conditional_refiner
+    assert not detect(open_checkpoint(tiny_pixart_folder)).conditional_refiner
+    with pytest.raises(UsageError, match="variant is a conditional refiner: it enlarges a finished image"):
         run(request_of(folder, tmp_path=tmp_path))

@@ -10,16 +10,23 @@ from tiny_chroma import write_tiny_chroma
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_krea2 import write_tiny_krea2
+from tiny_pixart import write_tiny_pixart
 from tiny_qwen_image import write_tiny_edit, write_tiny_qwen_image
 from tiny_sana import write_tiny_sana, write_tiny_sprint
 from tiny_sd3 import write_tiny_sd3
 from tiny_sd15 import write_tiny_sd15
+from tiny_variant import write_tiny_variant
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.errors import UsageError
 from mezzotint.jobs.training.planning import plan_before
 from mezzotint.protocol import LoraRef
+
+
+def _write_refiner(folder):
+    return write_tiny_variant(write_tiny_pixart(folder / "base"), folder / "refiner", {"condition": "cross"})
+
 
 MODELS = {
     "sd15": write_tiny_sd15,
@@ -61,6 +68,7 @@ def test_its_memory_is_planned(family, request_of, tmp_path):
         (write_tiny_sprint, "sprint", "sprint, distilled"),
         (write_tiny_edit, "edit", "learns from pairs of images"),
         (partial(write_tiny_sd15, inpaint=True), "inpainting", "this is an inpainting model"),
+        (_write_refiner, "refiner", r"this is a conditional refiner \(pixart sigma\)"),
     ],
 )
 def test_other_variants_are_refused_by_name_and_reason(train, request_of, tmp_path, write, name, reason):
