@@ -136,11 +136,15 @@ def test_a_setting_that_cannot_be_is_told_by_name(said, name, message):
 def test_what_a_request_says_as_words():
     base = Stage(model=ModelRef(id="xl"), width=640, height=480, until=0.7, sampling=Sampling(zero_terminal_snr=False))
     refiner, larger = Stage(model=ModelRef(id="xl-refiner")), Stage()
+    last = Stage(model=ModelRef(id="large"), sampling=Sampling(steps=6, condition_noise=0.2))
     hires = Transition(space="latent", scale=2.0, strength=0.4, upscaler="bicubic")
     request = GenerateRequest(
         prompt="a barn",
         negative_prompt="-blur",
-        cascade=Cascade(stages=(base, refiner, larger), transitions=(Transition(), hires)),
+        cascade=Cascade(
+            stages=(base, refiner, larger, last),
+            transitions=(Transition(), hires, Transition(strength=1.0, refines=True)),
+        ),
         images=(
             ImageInput(path="/a.png"),
             ImageInput(path="/m.png", role="mask"),
@@ -163,6 +167,9 @@ def test_what_a_request_says_as_words():
         "reference": "/r.png",
         "outpaint": "0,0,64,0",
         "hires": "2",
+        "refine-with": "large",
+        "refine-steps": "6",
+        "condition-noise": "0.2",
     }.items():
         assert pairs[f"--{name}"] == value
 

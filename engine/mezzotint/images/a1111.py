@@ -64,12 +64,13 @@ def _first_stage(record: ImageRecord) -> dict[str, str]:
 def _cascade(record: ImageRecord) -> dict[str, str]:
     """Settings that A1111 has for strength, clip skip (which it counts from 1), hires fix and refiner."""
     settings: dict[str, str] = {}
-    strengths = [record.request.strength, *(one.strength for one in record.transitions)]
+    transitions = [one for one in record.transitions if not one.refines]  # which A1111 does not know
+    strengths = [record.request.strength, *(one.strength for one in transitions)]
     if strength := next((one for one in strengths if one is not None), None):
         settings["Denoising strength"] = _number(strength)
     if record.stages and record.stages[0].clip_skip:
         settings["Clip skip"] = str(record.stages[0].clip_skip + 1)
-    for transition in record.transitions:
+    for transition in transitions:
         if transition.scale != 1.0:
             settings["Hires upscale"] = _number(transition.scale)
             name = transition.upscaler

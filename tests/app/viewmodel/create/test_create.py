@@ -419,17 +419,16 @@ def _task(kit):
 # ---- what is planned
 
 
-def test_the_plan_is_of_the_largest_stage_and_of_all_models(kit, qtbot):
+@pytest.mark.parametrize("last", [None, "enlarger"])
+def test_the_plan_is_of_the_largest_stage_and_of_all_models_before_a_conditional_refiner(kit, qtbot, last):
     kit.settings.change(memory="lowest", vram_limit_bytes=6 << 30)
-    kit.create.chosen.change(refiner="refiner", second_pass=True, second_scale=2.0, steps=9, quantization="int8")
+    chosen = {"refiner": "refiner", "second_pass": True, "second_scale": 2.0, "steps": 9, "quantization": "int8"}
+    kit.create.chosen.change(**chosen, refine_with=last)
     qtbot.waitUntil(lambda: bool(kit.engine.open("plan")))
     asked = kit.engine.last("plan").params
-    assert asked.models == ("base", "refiner")
-    assert (asked.width, asked.height, asked.steps) == (2048, 2048, 9)
+    side, models = (4096, (last,)) if last else (2048, ("base", "refiner"))
+    assert (asked.models, asked.width, asked.height, asked.steps) == (models, side, side, 9)
     assert (asked.memory, asked.vram_bytes, asked.quantization) == ("lowest", 6 << 30, "int8")
-    kit.create.chosen.change(refine_with="enlarger")
-    qtbot.waitUntil(lambda: kit.engine.last("plan").params.models == ("enlarger",))
-    assert kit.engine.last("plan").params.width == 4096
 
 
 def test_a_model_that_cannot_be_run_is_not_planned(kit):
