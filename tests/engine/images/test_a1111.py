@@ -79,6 +79,8 @@ def test_a_cascade_is_told_in_a1111s_words(make_record: MakeRecord) -> None:
     assert settings["Refiner"] == "refiner [0123456789]" and settings["Refiner switch at"] == "0.8"
     pixel = replace(record, transitions=(replace(hires, space="pixel", upscaler="lanczos"),))
     assert infotext_of(pixel).settings["Hires upscaler"] == "Lanczos"
+    refined = replace(record, transitions=(replace(hires, strength=1.0, refines=True),))
+    assert not {"Hires upscale", "Hires upscaler", "Denoising strength"} & set(infotext_of(refined).settings)
     same_size = replace(record, transitions=(replace(hires, scale=1.0), hires))
     assert infotext_of(same_size).settings["Hires upscale"] == "1.5"
 
