@@ -128,9 +128,9 @@ class Job:
             with self._clock.phase("load"):
                 pipeline = self._load(job, loras)
             products = self._resources.products.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
-            if pipeline.captures is not None:
+            if pipeline.acceleration.captures is not None:
                 counts = ((session, "calls"), (products.integers, "calls"), (products.nf4, "calls"))
-                pipeline.captures.counts = counts
+                pipeline.acceleration.captures.counts = counts
             try:
                 with pipeline.attending(session), products.multiplying():
                     yield LoadedJob(job=job, pipeline=pipeline, session=session, products=products, memory=memory)
@@ -245,6 +245,7 @@ class Job:
                 return
 
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
+        from mezzotint.stages.acceleration import Acceleration
         from mezzotint.stages.images.preview_decoders import preview_decoders
         from mezzotint.stages.models.loading import load_models
         from mezzotint.stages.models.model_cache import ModelRequest
@@ -272,9 +273,7 @@ class Job:
             request=self._request,
             loras=loras,
             placement=self._model_cache.placement(models, job.job_plan, recovery),
-            compiler=self._compiler(job),
-            fast=job.fast,
-            captures=self._captures(job),
+            acceleration=Acceleration(compiler=self._compiler(job), captures=self._captures(job), fast=job.fast),
             preview_decoders=decoders,
         )
         used = pipeline.fingerprint_models(paths.cache_folder() / "fingerprints.json")

@@ -1,7 +1,7 @@
 """Run all stages of a cascade in order."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,9 +9,6 @@ from pathlib import Path
 import torch
 from PIL import Image
 
-from mezzotint.acceleration.captured_steps import CapturedSteps
-from mezzotint.acceleration.compiled_blocks import CompiledBlocks
-from mezzotint.acceleration.speedups import Speedups, speeding_up, why_not_captured
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
@@ -20,9 +17,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, Network, Prompt
 from mezzotint.families.flow.references import with_references
 from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved
-from mezzotint.gpu import gpu
 from mezzotint.images.writing import write_preview
-from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.protocol import (
     Decoding,
@@ -36,7 +31,7 @@ from mezzotint.protocol import (
     Step,
 )
 from mezzotint.quantization.branched import merged_branches
-from mezzotint.quantization.products.products import nf4_layers
+from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.image_spec import ImageSpec
@@ -88,13 +83,11 @@ class Pipeline:
         request: GenerateRequest,
         loras: JobLoras,
         placement: Placement,
-        compiler: CompiledBlocks | None = None,
-        fast: bool = False,
-        captures: CapturedSteps | None = None,
+        acceleration: Acceleration,
         preview_decoders: Sequence[PreviewDecoder | None] = (),
     ) -> None:
-        """`fast`: matmuls accumulate in float16 while denoising; `preview_decoders`: of each stage that has one."""
-        self._compiler, self._fast, self.captures = compiler, fast, captures
+        """`preview_decoders`: of each stage that has one."""
+        self.acceleration = acceleration
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
@@ -125,11 +118,6 @@ class Pipeline:
     def guidance_passes(self) -> GuidancePasses:
         """Whether any stage ran conditional and unconditional passes one after the other."""
         return "sequential" if any(model.passes == "sequential" for model in self._models) else "batched"
-
-    @property
-    def compiled(self) -> bool:
-        """Whether compiled blocks were used."""
-        return self._compiler is not None and not self._compiler.failure
 
     @property
     def uses_loras(self) -> bool:
@@ -325,18 +313,20 @@ class Pipeline:
                 )
             )
 
+        if self._session is None:
+            raise RuntimeError("denoising outside of `attending`")
         name = f"stage {stage + 1}"
         phase = self._placement.phase(name, model, [family.denoiser_component])
-        network = model.networks[family.denoiser_component]
-        captured = self._capturing(model, stage)
+        streamed = partial(self._placement.streamed_blocks, model, family.denoiser_component)
         start = StageStart.together(starts)
         conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
         if start.low_resolution is not None:
             conditioning = start.low_resolution.add_to(conditioning, model.dtype)
-        sped_up = self._sped_up(stage, network, start.latents)
-        with phase as working, self._accumulation(), self._compiled(network), captured, sped_up as speedups:
+        setup, size = self._setup.stages[stage], (start.latents.shape[-2], start.latents.shape[-1])
+        accelerated = self.acceleration.running(model, setup, self._session, size, streamed)
+        with phase as working, accelerated as speedups:
             working.guided = conditioning.guided
             working.batch_size = len(images)
             return denoise(
@@ -350,49 +340,11 @@ class Pipeline:
                 on_step=on_step,
                 cancelled=self._cancelled,
                 retry=working.retry,
-                cache_text=self._compiler is None,
+                cache_text=self.acceleration.compiler is None,
                 latent_mask=start.latent_mask if start.masked_image is None else None,
-                on_retry=(lambda: None) if self.captures is None else self.captures.forget,
+                on_retry=self.acceleration.forget,
                 speedups=speedups,
             )
-
-    def _accumulation(self) -> AbstractContextManager[None]:
-        found = gpu(self._models[0].device.type) if self._fast else None
-        return nullcontext() if found is None else found.accumulating_in_float16()
-
-    def _sped_up(self, stage: int, network: Network, latents: torch.Tensor) -> AbstractContextManager[Speedups]:
-        """Context manager: use the stage's options that trade fidelity for speed."""
-        setup = self._setup.stages[stage]
-        patch = setup.family.multiple(setup.sources) // setup.sources.vae_factor
-        rows, columns = (side // patch for side in latents.shape[-2:])
-        if self._session is None:
-            raise RuntimeError("denoising outside of `attending`")
-        return speeding_up(network, self._session, setup.sampling, (rows, columns))
-
-    def _capturing(self, model: LoadedModel, stage: int) -> AbstractContextManager[None]:
-        """Context manager: capture a stage's steps as CUDA graphs, if requested and possible."""
-        if self.captures is None:
-            return nullcontext()
-        component = self._setup.stages[stage].family.denoiser_component
-        why_not = why_not_captured(self._setup.stages[stage].sampling)
-        network = model.networks[component]
-
-        def refusal() -> str:
-            if self._compiler is not None:
-                return "blocks are compiled"
-            if why_not:
-                return why_not
-            if has_nf4:
-                return "products of bitsandbytes are not captured"
-            streamed = self._placement.streamed_blocks(model, component)
-            return f"{streamed} blocks of {component} are streamed" if streamed else ""
-
-        has_nf4 = any(True for _ in nf4_layers(network))
-        return self.captures.running(network, refusal)
-
-    def _compiled(self, network: Network) -> AbstractContextManager[None]:
-        """Context manager: run the network's blocks compiled, if requested."""
-        return nullcontext() if self._compiler is None else self._compiler.running(network, blocks_of(network))
 
     def _prefetch_after(self, stage: int) -> None:
         """Start loading the next stage's denoiser while the last step runs."""

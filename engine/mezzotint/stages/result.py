@@ -96,10 +96,10 @@ def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> Gener
         vae_tile=pipeline.vae_tile,
         guidance_passes=pipeline.guidance_passes,
         recoveries=pipeline.placement.recoveries,
-        compiled=pipeline.compiled,
+        compiled=pipeline.acceleration.compiled,
         fast=job.fast,
         merged_layers=pipeline.merged_layers,
-        cuda_graphs=None if pipeline.captures is None else pipeline.captures.used,
+        cuda_graphs=None if pipeline.acceleration.captures is None else pipeline.acceleration.captures.used,
         inpaint=output.inputs.inpaint,
         together=output.together,
     )
