@@ -246,10 +246,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.write(data)
 
     def write(self, data: bytes) -> None:
+        self.request_seen.sent += len(data)  # before the client can have them all, and look
         try:
             self.wfile.write(data)
             self.wfile.flush()
-            self.request_seen.sent += len(data)
         except OSError:
             self.close_connection = True  # the client was stopped
 
