@@ -38,6 +38,7 @@ def test_each_step_of_sdxl_has_a_preview(every_device, steps_with_previews, tiny
     assert steps_with_previews(str(tiny_sdxl_folder), str(path), every_device) == 3
 
 
-def test_latents_of_flux2_are_sampled_in_patches(steps_with_previews, tmp_path):
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
+def test_latents_of_flux2_are_sampled_in_patches(every_device, steps_with_previews, tmp_path):
     path = diffusers_file(tmp_path / "taef2.safetensors", tiny_autoencoder(8, blocks=(1, 1, 1, 1)))
-    assert steps_with_previews(str(write_tiny_klein(tmp_path / "FLUX.2-klein-4B")), str(path), "cpu") == 3
+    assert steps_with_previews(str(write_tiny_klein(tmp_path / "FLUX.2-klein-4B")), str(path), every_device) == 3
