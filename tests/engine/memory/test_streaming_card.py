@@ -128,8 +128,8 @@ def test_staging_memory_that_is_overwritten_too_early_changes_the_image(monkeypa
         return 0
 
     monkeypatch.setattr(Staging, "_next", the_first)
-    with fake_card(64 * MIB, strict=False) as card:
-        assert not passes(card, pinned=False)[0]
+    with fake_card(64 * MIB, strict=False) as card:  # the thread that reads may happen to be the slower one
+        assert any(not passes(card, pinned=False)[0] for _ in range(10))
 
 
 def test_refused_page_locking_costs_time_and_nothing_else():
