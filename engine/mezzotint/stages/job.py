@@ -256,7 +256,8 @@ class Job:
         )
         output = self._request.output
         previews = self._request.previews or output.preview_folder is not None
-        decoders = preview_decoders(output.preview_decoder, job.setup, self._notice) if previews else ()
+        is_named = output.preview_decoder not in ("auto", "linear")  # and read even if it is not used, to tell mistakes
+        decoders = preview_decoders(output.preview_decoder, job.setup, self._notice) if previews or is_named else ()
         models = self._model_cache.models_for(wanted)
         needed = components_needed(job.setup, previews=previews)
         load_models(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, notify=self._notice)

@@ -2,23 +2,16 @@
 
 import pytest
 import torch
+from attending_networks import NAMES, answer, attending_network, session_of
 from small_networks import small_networks
 
 from mezzotint.acceleration import token_reduction
 from mezzotint.acceleration.token_reduction import attention_layers, reducing_tokens
 from mezzotint.attention.processor import attending
-from mezzotint.attention.reduction import Grid, attend_downsampled
-from mezzotint.attention.session import AttentionSession
+from mezzotint.attention.reduction import attend_downsampled
 from mezzotint.memory.footprints import forward_calls
 
-SIDE, TEXT = 16, 7  # latents, text tokens
-NETWORKS = {
-    "UNet2DConditionModel": ((SIDE, SIDE), [Grid(0, 8, 8)] * 6),  # of two blocks down and four up, not in the middle
-    "PixArtTransformer2DModel": ((8, 8), [Grid(0, 8, 8)] * 3),
-    "FluxTransformer2DModel": ((8, 8), [Grid(TEXT, 8, 8)] * 5),
-    "SD3Transformer2DModel": ((8, 8), [Grid(0, 8, 8)] * 3),
-    "QwenImageTransformer2DModel": ((8, 8), [Grid(TEXT, 8, 8)] * 3),
-}
+SIDE = 16  # of latents
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +21,9 @@ def _without_gradients(monkeypatch):
         yield
 
 
-@pytest.fixture(params=NETWORKS)
+@pytest.fixture(params=NAMES)
 def known(request):
-    torch.manual_seed(0)
-    return small_networks()[request.param]().eval(), *NETWORKS[request.param]
+    return attending_network(request.param, SIDE, layers_of_unet=6)
 
 
 @pytest.fixture
@@ -46,24 +38,15 @@ def seen(monkeypatch):
     return grids
 
 
-def session_of(chosen="sdpa"):
-    return AttentionSession(asked="auto", chosen=chosen, kernels=None, tell=lambda *_: None)
-
-
-def answer(network):
-    torch.manual_seed(1)
-    return forward_calls.known_call(type(network).__name__, network, SIDE, 2, TEXT)[0]
-
-
 def test_each_layer_is_reduced_at_the_places_of_the_image(known, seen):
     network, size, grids = known
-    dense, session = answer(network), session_of()
+    dense, session = answer(network, SIDE), session_of()
     with reducing_tokens(network, session, ("todo", 0.75), size):
-        reduced = answer(network)
+        reduced = answer(network, SIDE)
         assert session.reduction is None
     assert seen == grids
     assert 1e-5 < (reduced - dense).abs().mean() < dense.abs().mean()
-    assert torch.equal(answer(network), dense) and len(seen) == len(grids)
+    assert torch.equal(answer(network, SIDE), dense) and len(seen) == len(grids)
 
 
 @pytest.mark.parametrize("chosen", ["sdpa", "reference"])
@@ -71,9 +54,9 @@ def test_a_ratio_of_nothing_is_the_same_to_the_bit(known, seen, chosen):
     network, size, _ = known
     session = session_of(chosen)
     with attending(session, [network]):
-        dense = answer(network)
+        dense = answer(network, SIDE)
         with reducing_tokens(network, session, ("todo", 0.0), size):
-            assert torch.equal(answer(network), dense)
+            assert torch.equal(answer(network, SIDE), dense)
     assert not seen
 
 
@@ -81,21 +64,21 @@ def test_all_tokens_kept_on_the_way_of_reduction_is_the_same_to_the_bit(known, m
     network, size, _ = known
     session = session_of("reference")
     with attending(session, [network]):
-        dense = answer(network)
+        dense = answer(network, SIDE)
         monkeypatch.setattr(
             token_reduction,
             "_METHODS",
             {"todo": lambda attend, *tensors, grid, ratio: attend_downsampled(attend, *tensors, grid=grid, ratio=0.0)},
         )
         with reducing_tokens(network, session, ("todo", 0.5), size):
-            assert torch.equal(answer(network), dense)
+            assert torch.equal(answer(network, SIDE), dense)
 
 
 def test_an_image_of_another_size_stays_dense(known, seen):
     network, size, _ = known
-    dense = answer(network)
+    dense = answer(network, SIDE)
     with reducing_tokens(network, session_of(), ("todo", 0.75), (2 * size[0], size[1])):
-        torch.testing.assert_close(answer(network), dense)
+        torch.testing.assert_close(answer(network, SIDE), dense)
     assert not seen
 
 
@@ -109,7 +92,7 @@ def test_a_failing_layer_leaves_nothing_behind(known, monkeypatch):
     monkeypatch.setattr(token_reduction, "_METHODS", {"todo": failing})
     with reducing_tokens(network, session, ("todo", 0.75), size):
         with pytest.raises(MemoryError):
-            answer(network)
+            answer(network, SIDE)
         assert session.reduction is None
 
 

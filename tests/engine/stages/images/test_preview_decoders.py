@@ -10,7 +10,7 @@ from tiny_decoders import diffusers_file, original_file, tiny_autoencoder
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.errors import MezzotintError, ModelRefused, UsageError
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Notice, Output, Sampling, Stage, Step
 from mezzotint.stages.images import preview_decoders
 
@@ -109,9 +109,18 @@ def test_hostile_files_leave_previews_linear_with_a_notice_or_are_refused(previe
         previews(model / "preview_decoder" / "model.safetensors")
 
 
-def test_without_previews_nothing_is_read(monkeypatch, tmp_path, model):
-    monkeypatch.setattr(preview_decoders, "preview_decoders", None)
+def test_without_previews_nothing_is_read_but_what_is_named(monkeypatch, tmp_path, model):
     stage = Stage(model=ModelRef(id=str(model)), width=64, height=64, sampling=Sampling(steps=1))
-    output = Output(path=f"{tmp_path}/out/", preview_decoder="small")
-    request = GenerateRequest(prompt="a", cascade=Cascade(stages=(stage,)), output=output)
-    Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
+
+    def generate(wanted):
+        output = Output(path=f"{tmp_path}/out/", preview_decoder=wanted)
+        request = GenerateRequest(prompt="a", cascade=Cascade(stages=(stage,)), output=output)
+        Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
+
+    with pytest.raises(UsageError, match="there is no preview decoder for"):
+        generate("small")
+    with pytest.raises(MezzotintError, match="absent.safetensors"):
+        generate(str(tmp_path / "absent.safetensors"))
+    monkeypatch.setattr(preview_decoders, "preview_decoders", None)
+    generate("auto")
+    generate("linear")
