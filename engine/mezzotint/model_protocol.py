@@ -27,6 +27,7 @@ class ModelPart:
     layers: dict[str, int]  # number of layers by weight precision: int8, int4, float16
     file: str = ""  # a file of its own; empty: in the model's files
     chosen: bool = False  # by the user, not automatically
+    trunk: str = ""  # FOLDER/COMPONENT whose weights its file only adds to; bytes are those of whole weights then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,11 @@ from mezzotint.checkpoints.allowed_classes import CODE_KEYS, PIPELINES, Allowed
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.folder_walk import check_folder
 from mezzotint.checkpoints.folder_weights import weight_files
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.checkpoints.shared_parts import part_folder
 from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused, StorageError
 
 INDEX_FILE = "model_index.json"
@@ -65,7 +65,7 @@ def open_folder(path: Path) -> FolderCheckpoint:
         raise ModelRefused(f"{plain(path, 300)}: the pipeline {plain(pipeline)} is not one of {known}")
     settings = read_settings(root)
     components = dict(_components(root, index, PIPELINES[pipeline], settings))
-    sizes = [read_header(file).bytes for component in components.values() for file in component.files]
+    sizes = [weight_header(file).bytes for component in components.values() for file in component.files]
     return FolderCheckpoint(
         path=root,
         pipeline_class=pipeline,

@@ -31,7 +31,15 @@ def part_folder(root: Path, name: str, settings: Mapping[str, object]) -> tuple[
         return root / name, root
     if place is None:
         raise ModelRefused(f"{plain(root, 300)}: incomplete: the folder {name} is missing")
-    neighbour, part = str(place).split("/")
+    return shared_part(root, name, str(place))
+
+
+def shared_part(root: Path, name: str, place: str) -> tuple[Path, Path]:
+    """The folder of a component in a sibling folder, `place`, and that sibling; raises ModelRefused if there is none.
+
+    `root`, whose component `name` it is for, must be resolved, and `place` valid by `is_shared_place`.
+    """
+    neighbour, part = place.split("/")
     home = root.parent / neighbour
     if not is_folder(home / part):
         raise ModelRefused(

@@ -22,9 +22,24 @@ def read_json_object(path: Path, limit: int) -> dict[str, object]:
 
 def parse_json_object(data: bytes, where: object) -> dict[str, object]:
     """Return the JSON object in `data`; raises ModelRefused naming `where` if there is none."""
+    value = _parsed(data, where)
+    if not isinstance(value, dict):
+        raise ModelRefused(f"{plain(where, 300)}: JSON, but not an object")
+    return value
+
+
+def parse_json_list(data: bytes, where: object) -> list[object]:
+    """Return the JSON list in `data`; raises ModelRefused naming `where` if there is none."""
+    value = _parsed(data, where)
+    if not isinstance(value, list):
+        raise ModelRefused(f"{plain(where, 300)}: JSON, but not a list")
+    return value
+
+
+def _parsed(data: bytes, where: object) -> object:
     try:
         _check_depth(data)
-        value = json.loads(
+        value: object = json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_without_double_keys,
             parse_constant=_infinity,
@@ -32,8 +47,6 @@ def parse_json_object(data: bytes, where: object) -> dict[str, object]:
         )
     except ValueError as error:  # json's own errors, bad UTF-8, and ours below
         raise ModelRefused(f"{plain(where, 300)}: not proper JSON: {plain(error)}") from None
-    if not isinstance(value, dict):
-        raise ModelRefused(f"{plain(where, 300)}: JSON, but not an object")
     return value
 
 

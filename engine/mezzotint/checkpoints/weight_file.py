@@ -1,13 +1,16 @@
-"""A single weight file, whatever its container: safetensors or GGUF."""
+"""A single weight file, whatever its container: safetensors, GGUF, or a delta file, as if that held whole tensors."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mezzotint.checkpoints.delta.layout import TRUNK, is_delta, open_delta, trunks_of
 from mezzotint.checkpoints.gguf_header import read_gguf_header
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused
 
 if TYPE_CHECKING:
     import torch
@@ -18,12 +21,27 @@ class WeightSpec:
     """Shape and size of a tensor in a file."""
 
     shape: tuple[int, ...]
-    bytes: int  # in the file
+    bytes: int  # in the file; of a delta file: of the whole tensor
 
 
 def is_gguf(path: Path) -> bool:
     """Whether the file name says that it is a GGUF."""
     return path.suffix.lower() == ".gguf"
+
+
+def is_delta_file(path: Path) -> bool:
+    """Whether a file builds on another one; raises ModelRefused if it is invalid."""
+    return not is_gguf(path) and is_delta(read_header(path))
+
+
+def trunk_of(path: Path) -> str:
+    """FOLDER/COMPONENT that a file builds on; empty for most. Raises ModelRefused if it is invalid."""
+    return "" if is_gguf(path) else read_header(path).metadata.get(TRUNK, "")
+
+
+def with_trunks(files: Iterable[Path]) -> tuple[Path, ...]:
+    """The files, and those that they build on; raises ModelRefused if one is invalid, StorageError if it is gone."""
+    return tuple(dict.fromkeys(each for path in files for each in (path, *(() if is_gguf(path) else trunks_of(path)))))
 
 
 def weight_specs(path: Path) -> dict[str, WeightSpec]:
@@ -35,14 +53,18 @@ def weight_specs(path: Path) -> dict[str, WeightSpec]:
         }
     return {
         name: WeightSpec(shape=each.shape, bytes=each.end - each.start)
-        for name, each in read_header(path).tensors.items()
+        for name, each in weight_header(path).tensors.items()
     }
 
 
 def weight_header(path: Path) -> Header:
-    """A file's header, whatever its container; quantized tensors have their dequantized shapes."""
+    """A file's header, whatever its container; quantized tensors have their dequantized shapes.
+
+    For delta files, where tensors are means nothing.
+    """
     if not is_gguf(path):
-        return read_header(path)
+        header = read_header(path)
+        return open_delta(header).header if is_delta(header) else header
     found = read_gguf_header(path)
     tensors = {
         name: TensorSpec(dtype=each.type, shape=each.shape, start=each.start, end=each.end)
@@ -68,5 +90,13 @@ def read_weights(
         from mezzotint.checkpoints.gguf_file import read_gguf_tensors
 
         yield from read_gguf_tensors(files[0], on_bytes=on_bytes, cancelled=cancelled, names=names, packed=packed)
+    elif any(map(is_delta_file, files)):
+        if len(files) > 1:
+            raise ModelRefused(
+                f"{plain(files[0], 300)}: one of {len(files)} files builds on another model; it must be one file"
+            )
+        from mezzotint.checkpoints.delta.reading import read_delta
+
+        yield from read_delta(files[0], on_bytes=on_bytes, cancelled=cancelled, names=names)
     else:
         yield from read_tensors(files, on_bytes=on_bytes, cancelled=cancelled, names=names)

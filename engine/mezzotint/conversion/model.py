@@ -11,11 +11,9 @@ from pathlib import Path
 from mezzotint.checkpoints.folder import INDEX_FILE, FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
 from mezzotint.checkpoints.folder_weights import index_name
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.read import read_tensors
-from mezzotint.checkpoints.weight_file import is_gguf
+from mezzotint.checkpoints.weight_file import is_gguf, read_weights, weight_header, with_trunks
 from mezzotint.checkpoints.write import writing
 from mezzotint.conversion.report import ComponentReport, ConversionReport, LayerReport
 from mezzotint.conversion.weights import Target, check, convert_file, quantize_layer
@@ -77,12 +75,12 @@ def layer_errors(
 ) -> Iterator[LayerReport]:
     """Yield the quantization error of each layer of a component; writes nothing."""
     targets = dict(_targets(sources, component, choice))
-    headers = [read_header(path) for path in sources.components[component].files]
+    headers = [weight_header(path) for path in sources.components[component].files]
     for header in headers:
         check(header, targets)
     homes = {name: header.path for header in headers for name in header.tensors}
     files = [header.path for header in headers]
-    for name, tensor in read_tensors(files, on_bytes=lambda _: None, cancelled=cancelled, names=targets):
+    for name, tensor in read_weights(files, on_bytes=lambda _: None, cancelled=cancelled, names=targets):
         yield quantize_layer(name, tensor, targets[name], homes[name])[1]
 
 
@@ -114,7 +112,7 @@ def _convert_single_file(
         on_bytes=lambda count: conversion.on_bytes(checkpoint.path.name, count),
         cancelled=conversion.cancelled,
     )
-    before, after = (tensor_bytes(read_header(path)) for path in (checkpoint.path, conversion.output))
+    before, after = (tensor_bytes(weight_header(path)) for path in (checkpoint.path, conversion.output))
     return (ComponentReport(name=checkpoint.path.name, bytes_before=before, bytes_after=after, layers=layers),)
 
 
@@ -141,7 +139,7 @@ def _convert_folder(
 def _begin(partial: Path, conversion: Conversion) -> None:
     """Resume an earlier attempt if it was for the same copy; otherwise start over."""
     files = [path for source in conversion.sources.components.values() for path in source.files]
-    stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in with_trunks(files)]
     choices = {name: asdict(choice) for name, choice in conversion.choices.items()}
     plan = json.dumps({"files": stamps, "choices": choices, "diffusers": conversion.for_diffusers}, sort_keys=True)
     if partial.exists() and not _is_same_plan(partial / _PLAN, plan):
@@ -173,8 +171,8 @@ def _convert_component(
         )
     return ComponentReport(
         name=name,
-        bytes_before=sum(tensor_bytes(read_header(path)) for path in component.files),
-        bytes_after=sum(tensor_bytes(read_header(folder / path.name)) for path in component.files),
+        bytes_before=sum(tensor_bytes(weight_header(path)) for path in component.files),
+        bytes_after=sum(tensor_bytes(weight_header(folder / path.name)) for path in component.files),
         layers=tuple(layers),
     )
 
@@ -192,7 +190,7 @@ def _convert_once(
     """Convert a file, unless an earlier attempt already did."""
     report = output.with_suffix(".layers.json")
     if output.is_file() and report.is_file():
-        conversion.on_bytes(name, tensor_bytes(read_header(source)))
+        conversion.on_bytes(name, tensor_bytes(weight_header(source)))
         return tuple(LayerReport(**layer) for layer in json.loads(report.read_text("utf-8")))
     layers = convert_file(
         source,
@@ -207,7 +205,7 @@ def _convert_once(
 
 def _write_index(path: Path, files: list[Path]) -> None:
     """Write the index of tensors by shard."""
-    headers = [read_header(file) for file in files]
+    headers = [weight_header(file) for file in files]
     places = {name: header.path.name for header in headers for name in header.tensors}
     write_json(path, {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places})
 

@@ -12,11 +12,11 @@ from torch import Tensor
 from mezzotint.checkpoints.folder import INDEX_FILE, FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
 from mezzotint.checkpoints.folder_weights import index_name
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import is_delta_file, read_weights, weight_header
 from mezzotint.checkpoints.write import SafetensorsWriter, header_room, writing
 from mezzotint.conversion.model import PARTIAL_SUFFIX, copy_descriptions, settings_of_copy, write_json
+from mezzotint.conversion.weights import convert_file
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.known import family_of
@@ -61,7 +61,7 @@ class PrunedCopy:
         shapes = {
             renamed: spec.shape
             for path in source.files
-            for name, spec in read_header(path).tensors.items()
+            for name, spec in weight_header(path).tensors.items()
             if (renamed := renumbered(name, self.removed)) is not None
         }
         for config in _shorter(source, self.removed):
@@ -99,7 +99,7 @@ class PrunedCopy:
                         continue
                     index = component.folder / index_name(component.library)
                     for path in (*component.files, *([index] if len(component.files) > 1 else [])):
-                        shutil.copyfile(path, partial / name / path.name)
+                        _copy(path, partial / name / path.name, cancelled)
                 shutil.copyfile(checkpoint.path / INDEX_FILE, partial / INDEX_FILE)
                 write_json(partial / SETTINGS_FILE, settings_of_copy(checkpoint, self.output) | {"pruned": dict(note)})
                 partial.rename(self.output)
@@ -114,10 +114,10 @@ class PrunedCopy:
         cancelled: Callable[[], bool],
     ) -> None:
         files = self._source.files
-        room = header_room({name: 1 for file in files for name in read_header(file).tensors}, {})
+        room = header_room({name: 1 for file in files for name in weight_header(file).tensors}, {})
         left = set(added)
         with SafetensorsWriter(path, room) as file:
-            for name, tensor in read_tensors(files, on_bytes=on_bytes, cancelled=cancelled):
+            for name, tensor in read_weights(files, on_bytes=on_bytes, cancelled=cancelled):
                 renamed = renumbered(name, self.removed)
                 if renamed is not None:
                     layer = name.removesuffix(_WEIGHT)
@@ -139,6 +139,14 @@ def renumbered(name: str, removed: Collection[str]) -> str | None:
             gone = sum(f"{folder}.{before}" in removed for before in range(number))
             return f"{folder}.{number - gone}{name[match.end() :]}"
     return name
+
+
+def _copy(path: Path, output: Path, cancelled: Callable[[], bool]) -> None:
+    """Copy a file; one that builds on another model, whole."""
+    if path.suffix == ".safetensors" and is_delta_file(path):
+        convert_file(path, output, {}, on_bytes=lambda _: None, cancelled=cancelled)
+    else:
+        shutil.copyfile(path, output)
 
 
 def _shorter(source: ComponentSource, removed: Collection[str]) -> Iterator[dict[str, object]]:

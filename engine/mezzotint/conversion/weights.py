@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import read_weights, weight_header
 from mezzotint.checkpoints.write import WRITABLE, SafetensorsWriter, header_room
 from mezzotint.conversion.report import LayerReport
 from mezzotint.errors import ModelRefused
@@ -41,7 +41,7 @@ def convert_file(
     cancelled: Callable[[], bool],
 ) -> tuple[LayerReport, ...]:
     """Write `output` from `source`: the tensors named in `targets` quantized, all others unchanged."""
-    header = read_header(source)
+    header = weight_header(source)
     check(header, targets)
     counts = {name: _TENSORS_OF_A_LAYER if name in targets else 1 for name in header.tensors}
     formats = {name.removesuffix(_WEIGHT): targets[name].format for name in header.tensors if name in targets}
@@ -49,7 +49,7 @@ def convert_file(
     reports = []
     with SafetensorsWriter(output, header_room(counts, metadata)) as file:
         file.metadata = metadata
-        for name, tensor in read_tensors([source], on_bytes=on_bytes, cancelled=cancelled):
+        for name, tensor in read_weights([source], on_bytes=on_bytes, cancelled=cancelled):
             target = targets.get(name)
             if target is None:
                 file.add(name, tensor)

@@ -105,7 +105,7 @@ class LoadedModel:
     from_disk: frozenset[str] = frozenset()  # components whose weights are streamed from their files
     on_disk: "dict[str, Mapping[str, Source]]" = field(default_factory=dict)  # for those, the source of each weight
     identity: str = ""  # its name in the catalog
-    stamps: "Mapping[Path, tuple[int, int]]" = field(default_factory=dict)  # file sizes and mtimes at load time
+    stamps: "Mapping[Path, tuple[tuple[int, int], ...]]" = field(default_factory=dict)  # sizes and mtimes when loaded
     shares: bool = False  # some of its networks are shared with another model
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)

@@ -11,11 +11,11 @@ from mezzotint.catalog.place import Place
 from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.folder import INDEX_FILE
 from mezzotint.checkpoints.foreign_kind import PICKLE_SUFFIXES
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
 from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ImageRefused, MezzotintError
 from mezzotint.families.detection import detect
 from mezzotint.families.foreign import kind_of_file
@@ -85,7 +85,7 @@ def _image(path: Path) -> Found:
 
 def _weights(path: Path) -> Found:
     """Identify a weights file: a LoRA, a model, or a component of one."""
-    if path.suffix.lower() in (".safetensors", ".sft") and kind_of_file(read_header(path).tensors) == "a LoRA":
+    if path.suffix.lower() in (".safetensors", ".sft") and kind_of_file(weight_header(path).tensors) == "a LoRA":
         lora = open_lora(path)
         meant = f" for {lora.base.words}" if lora.base is not None else ""
         return "lora", f"a LoRA{meant}, {size(lora.header.bytes)}"

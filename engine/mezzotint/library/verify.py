@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import is_folder
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError
 from mezzotint.library.checksums import checksums
 from mezzotint.library.downloads.eta import EtaEstimator
@@ -105,7 +105,7 @@ def _by_structure(identity: str, path: Path, tell: OnEvent, cancelled: IsCancell
     problems = []
     for file in weights:
         try:
-            read_header(file)
+            weight_header(file)
         except MezzotintError as error:
             problems.append(str(error))
         counter.add(file.name, _size(file))

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 from mezzotint import paths
 from mezzotint.checkpoints.plain_text import size_at_least
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
 from mezzotint.gpu import gpu
@@ -163,8 +164,9 @@ def _has_loras(request: GenerateRequest) -> bool:
 
 
 def _files(setup: CascadeSetup) -> set[Path]:
-    """All weight files."""
-    return {path for stage in setup.stages for part in stage.sources.components.values() for path in part.files}
+    """All weight files, and those that they build on."""
+    files = {path for stage in setup.stages for part in stage.sources.components.values() for path in part.files}
+    return set(with_trunks(files))
 
 
 def _task(

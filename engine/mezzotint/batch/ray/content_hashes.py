@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.errors import MezzotintError
 from mezzotint.paths import cache_folder
 from mezzotint.protocol import GenerateRequest, ModelRef
@@ -91,5 +92,5 @@ def _hash_of(catalog: "Catalog", kind: Kind, name: str) -> str:
     found = catalog.find(ModelRef(id=name))
     sources = sources_of(found.checkpoint, found.detected)
     files = dict.fromkeys(path for source in sources.components.values() for path in source.files)
-    hashes = [fingerprint(path, cache).sha256 for path in files]
+    hashes = [fingerprint(path, cache).sha256 for path in with_trunks(files)]
     return hashlib.sha256("\n".join(hashes).encode("ascii")).hexdigest()

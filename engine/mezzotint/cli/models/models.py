@@ -89,7 +89,8 @@ def _model_rows(info: ModelInfo) -> dict[str, str]:
     for part in info.parts:
         layers = ", ".join(f"{count} {precision}" for precision, count in part.layers.items())
         file = f", from {part.file} ({'chosen' if part.chosen else 'automatic'})" if part.file else ""
-        rows[part.name] = f"{size(part.bytes)}: {layers}{file}"
+        trunk = f", built on {part.trunk}" if part.trunk else ""
+        rows[part.name] = f"{size(part.bytes)}: {layers}{file}{trunk}"
     if info.defaults is not None:
         best = info.defaults
         rows["defaults"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"

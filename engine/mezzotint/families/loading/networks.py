@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from mezzotint.checkpoints.weight_file import read_weights, weight_specs
+from mezzotint.checkpoints.weight_file import is_delta_file, read_weights, weight_specs
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.loading.empty_weights import empty_weights
@@ -74,7 +74,8 @@ class _Group:
         self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None
     ) -> list[WeightLoader]:
         """Fill all networks; returns them in the order given."""
-        for name in self._fillings.keys() & self._model.from_disk:
+        built = any(map(is_delta_file, self._files))  # its tensors are computed, and small: they are kept in memory
+        for name in () if built else self._fillings.keys() & self._model.from_disk:
             self._leave_on_disk(name, cache, on_bytes, cancelled)
         places = {} if cache is None else dict(self._places(cache))
         kept = {name for name, place in places.items() if self._take_kept(name, place, on_bytes, cancelled)}

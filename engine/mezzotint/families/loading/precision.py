@@ -7,7 +7,7 @@ from pathlib import Path
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.header import Header, TensorSpec
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
-from mezzotint.checkpoints.weight_file import weight_header
+from mezzotint.checkpoints.weight_file import trunk_of, weight_header
 from mezzotint.families.family import ModelSources
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.stored_layers import find_layers
@@ -66,7 +66,11 @@ def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
             for component in owner.get(name, ()):
                 sizes[component] += size
                 counted[component].update([precision] if precision else [])
-    return tuple(ModelPart(name=name, bytes=sizes[name], layers=dict(counts)) for name, counts in counted.items())
+    trunks = {name: next(filter(None, map(trunk_of, sources.components[name].files)), "") for name in counted}
+    return tuple(
+        ModelPart(name=name, bytes=sizes[name], layers=dict(counts), trunk=trunks[name])
+        for name, counts in counted.items()
+    )
 
 
 def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str, TensorSpec]) -> dict[str, set[str]]:

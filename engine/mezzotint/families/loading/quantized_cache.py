@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, reason
-from mezzotint.errors import StorageError
+from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.loading.quantized_entry import SUFFIX, QuantizedEntry
 from mezzotint.families.loading.stored_layers import WholeLayer
 from mezzotint.quantization.formats import Tensors
@@ -62,7 +62,7 @@ class QuantizedCache:
             return None
         try:
             return self.folder / f"{entry.key()}{SUFFIX}"
-        except OSError:
+        except (OSError, StorageError, ModelRefused):
             return None  # the model's files are gone, which reading them reports
 
     def keep(
@@ -76,7 +76,7 @@ class QuantizedCache:
                 entry.write(temporary, tensors_of, cancelled)
                 if self.place_of(entry) == place:  # otherwise the model changed while it was read
                     temporary.replace(place)
-        except StorageError as error:
+        except (StorageError, ModelRefused) as error:
             self._tell(entry, str(error))
         except OSError as error:
             self._tell(entry, f"{plain(place, 300)} cannot be written: {reason(error)}")

@@ -19,6 +19,7 @@ from mezzotint import __version__
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.checkpoints.write import SafetensorsWriter, header_room
 from mezzotint.errors import Cancelled, ModelRefused
 from mezzotint.families.family import ComponentSource
@@ -63,11 +64,11 @@ class QuantizedEntry:
         return sum(layer.bytes for layer in self.layers.values())
 
     def key(self) -> str:
-        """Name of the entry; raises OSError if a file of the model is gone."""
+        """Name of the entry; raises OSError or StorageError if a file of the model is gone."""
         told = {
             "version": [VERSION, __version__, torch.__version__],
             "device": [_device_name(self.device), torch.get_num_threads()],
-            "files": [list(_stamp(path)) for path in self.source.files],
+            "files": [list(_stamp(path)) for path in with_trunks(self.source.files)],
             "network": [self.source.name, self.source.class_name],
             "choice": asdict(self.choice),
             "layers": {name: [layer.shape.shape, repr(layer.format)] for name, layer in self.layers.items()},
@@ -76,7 +77,7 @@ class QuantizedEntry:
 
     def is_settled(self) -> bool:
         """Whether the model's files are old enough that any change would show in their modification times."""
-        return all(time.time_ns() - path.stat().st_mtime_ns > _SETTLED_NS for path in self.source.files)
+        return all(time.time_ns() - path.stat().st_mtime_ns > _SETTLED_NS for path in with_trunks(self.source.files))
 
     def read(self, path: Path, cancelled: Callable[[], bool]) -> Iterator[WholeLayer]:
         """Yield the layers; raises ModelRefused, at the latest after the last, if they are not what was written."""

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.families.family import ComponentSource, ModelSources
@@ -28,7 +27,7 @@ def route(sources: ModelSources, components: Sequence[str], names: Names) -> dic
     (component,) = components
     routed: dict[str, tuple[Placement, ...]] = {}
     for path in sources.components[component].files:
-        for tensor in read_header(path).tensors:
+        for tensor in weight_specs(path):
             known = [alias for alias in _aliases(tensor) if alias in names[component]]
             if known:
                 routed[tensor] = (Placement(component=component, name=known[0], form="whole"),)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint
 from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
-from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.weight_file import weight_specs
+from mezzotint.checkpoints.weight_file import weight_header, weight_specs
 from mezzotint.errors import ModelRefused
 from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.detected import Detected
@@ -146,7 +146,7 @@ def _component(component: Component) -> ComponentSource:
         config=config,
         folder=component.folder,
         files=component.files,
-        bytes=sum(tensor_bytes(read_header(path)) for path in component.files),
+        bytes=sum(tensor_bytes(weight_header(path)) for path in component.files),
     )
 
 

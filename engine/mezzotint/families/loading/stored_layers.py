@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.checkpoints.weight_file import is_gguf
+from mezzotint.checkpoints.weight_file import is_delta_file, is_gguf
 
 if TYPE_CHECKING:
     import torch
@@ -159,6 +159,8 @@ def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
         from mezzotint.quantization.layouts.gguf import find_packed_layers
 
         return {name: layer for path in files for name, layer in find_packed_layers(path).items()}
+    if any(map(is_delta_file, files)):
+        return {}  # its tensors are whole
     headers = [read_header(path) for path in files]
     tensors: dict[str, TensorSpec] = {}
     metadata: dict[str, str] = {}

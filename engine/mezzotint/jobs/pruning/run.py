@@ -18,6 +18,7 @@ from mezzotint.atomic import atomic_write
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.conversion.pruned import PrunedCopy
 from mezzotint.errors import Busy, Cancelled, UsageError
 from mezzotint.families.family import LoadedModel
@@ -274,7 +275,7 @@ class PruningRun:
         """What the unfinished work depends on."""
         request = replace(self._request, device="", output=Path())
         files = [path for each in self._of.sources.components.values() for path in each.files]
-        stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in with_trunks(files)]
         return hashlib.sha256(json.dumps([str(request), stamps, self._prompts]).encode()).hexdigest()
 
     def _tell(self, phase: str) -> Callable[[int, int], None]:

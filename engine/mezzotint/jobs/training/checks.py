@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import MezzotintError
 from mezzotint.families.family import ModelSources
 from mezzotint.families.known import family_of
@@ -126,5 +126,5 @@ def _sides(sources: ModelSources) -> int:
     """Sum of the sides of the denoiser's matrices: what a LoRA of rank 1 has as numbers, at most."""
     denoiser = next(part for name, part in sources.components.items() if name in ("unet", "transformer"))
     files = [path for path in denoiser.files if path.suffix == ".safetensors"]
-    shapes = [spec.shape for path in files for spec in read_header(path).tensors.values()]
+    shapes = [spec.shape for path in files for spec in weight_header(path).tensors.values()]
     return sum(sum(shape) for shape in shapes if len(shape) == 2)

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.errors import MezzotintError
 from mezzotint.families.family import Conditioning, ModelSources
 from mezzotint.jobs.training.data import Chosen, Geometry
@@ -121,7 +122,7 @@ class EncodedImages:
 def _identity(sources: ModelSources, prefix: str) -> str:
     """What changes if the files of some components do."""
     parts = [part for name, part in sorted(sources.components.items()) if name.startswith(prefix)]
-    stats = [path.stat() for part in parts for path in part.files]
+    stats = [path.stat() for part in parts for path in with_trunks(part.files)]
     return _digest(*((part.class_name, part.bytes) for part in parts), *((s.st_size, s.st_mtime_ns) for s in stats))
 
 

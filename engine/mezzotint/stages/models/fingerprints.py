@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.protocol import IsCancelled, ModelUsed
 from mezzotint.stages.setup import StageSetup
 
@@ -16,5 +17,5 @@ def model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelU
         family=info.family,
         variant=info.variant,
         path=info.path,
-        files=tuple(fingerprint(path, cache, cancelled=cancelled) for path in files),
+        files=tuple(fingerprint(path, cache, cancelled=cancelled) for path in with_trunks(files)),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.families.family import LoadedModel, ModelSources
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.device import open_device
@@ -189,7 +190,8 @@ def _room(job_plan: JobPlan | None) -> int:
     return int(psutil.virtual_memory().total * _ROOM)
 
 
-def _stamps(sources: ModelSources) -> dict[Path, tuple[int, int]]:
-    """Size and mtime of each file, so that weights of a replaced file are not reused."""
-    stats = {path: path.stat() for source in sources.components.values() for path in source.files}
-    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}
+def _stamps(sources: ModelSources) -> dict[Path, tuple[tuple[int, int], ...]]:
+    """Size and mtime of each file and of those it builds on, so that weights of a replaced file are not reused."""
+    files = {path for source in sources.components.values() for path in source.files}
+    stats = {path: [each.stat() for each in with_trunks([path])] for path in files}
+    return {path: tuple((stat.st_size, stat.st_mtime_ns) for stat in each) for path, each in stats.items()}

@@ -1,0 +1,58 @@
+"""Writes delta files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.delta.layout import FACTORS, SCALE, TAKEN, TRUNK
+from mezzotint.checkpoints.write import SafetensorsWriter, header_room
+
+if TYPE_CHECKING:
+    import torch
+
+_LEAST_CODED = 4096  # numbers; smaller tensors are stored as float16
+_LEAST_SCALE = 1e-30  # instead of the scale of a row of zeros
+
+
+def write_delta(
+    path: Path,
+    *,
+    trunk: str,
+    taken: Mapping[str, str],
+    own: "Mapping[str, torch.Tensor]",
+    low_rank: "Mapping[str, tuple[torch.Tensor, torch.Tensor]]",
+) -> None:
+    """Write a delta file to the trunk `FOLDER/COMPONENT`; complete or absent. Raises StorageError.
+
+    `taken`: names in the trunk, by name; `own`: whole tensors, in 8 bits unless they are small; `low_rank`: factors
+    (out, r) and (r, in) whose product is added to a taken tensor, in 8 bits by component of the product.
+    """
+    tensors = {part: data for name, tensor in own.items() for part, data in _encoded(name, tensor).items()}
+    for name, (up, down) in low_rank.items():
+        tensors |= dict(zip((name + suffix for suffix in FACTORS), _coded_product(up, down), strict=True))
+    listed = [name if name == theirs else f"{name}={theirs}" for name, theirs in taken.items()]
+    metadata = {"format": "pt", TRUNK: trunk, TAKEN: json.dumps(listed)}
+    with SafetensorsWriter(path, header_room(dict.fromkeys(tensors, 1), metadata)) as file:
+        file.metadata = metadata
+        for name, tensor in tensors.items():
+            file.add(name, tensor)
+
+
+def _encoded(name: str, tensor: "torch.Tensor") -> "dict[str, torch.Tensor]":
+    if tensor.numel() < _LEAST_CODED or tensor.ndim < 2:
+        return {name: tensor.half()}
+    codes, scale = _coded(tensor.float().flatten(1))
+    return {name: codes.view(tensor.shape), name + SCALE: scale}
+
+
+def _coded_product(up: "torch.Tensor", down: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+    columns, column_scale = _coded(up.float().T)
+    rows, row_scale = _coded(down.float())
+    return columns.T.contiguous(), column_scale * row_scale, rows
+
+
+def _coded(rows: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
+    """Int8 codes of rows (n, k), and the scale of each row (n,)."""
+    scale = rows.abs().amax(1) / 127
+    return (rows / scale.clamp(min=_LEAST_SCALE)[:, None]).round().char(), scale
