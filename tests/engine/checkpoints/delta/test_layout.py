@@ -71,7 +71,7 @@ WRONG = {
     "half scales": ({"x.weight.lora_scale": torch.ones(2).half()}, {}, "lora_scale' is F16"),
     "other ranks": ({"x.weight.lora_A": torch.ones(3, 4).char()}, {}, "lora_A' is I8 of shape \\(3, 4\\)"),
     "no sides": ({"x.weight.lora_A": torch.ones(()).char()}, {}, "lora_A' is I8 of shape \\(\\)"),
-    "other shape": ({"x.weight.lora_A": torch.ones(2, 5).char()}, {}, "shape \\(6, 4\\); the product has .* \\(6, 5\\)"),
+    "other shape": ({"x.weight.lora_A": torch.ones(2, 5).char()}, {}, "the product has shape \\(6, 5\\)"),
     "huge": (
         {"x.weight.lora_B": torch.ones(2**16, 1).char(), "x.weight.lora_A": torch.ones(1, 2**16).char()}
         | {"x.weight.lora_scale": torch.ones(1)},
