@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 import torch
-from diffusers import PixArtSigmaPipeline, StableDiffusionXLPipeline
+from diffusers import PixArtSigmaPipeline, StableDiffusionXLPipeline, UNet2DConditionModel
 from safetensors.torch import load_file
 
 from mezzotint.benchmarks.postcards.judge import load_judge
@@ -11,6 +11,7 @@ from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.checkpoints.weight_file import read_weights
 from mezzotint.families.detection import detect
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import parser, plan_from
@@ -19,10 +20,16 @@ from mezzotint_starter.denoising import HIGH_FROM, PromptEncoder, noise_levels, 
 from mezzotint_starter.networks import build_autoencoder, build_text_encoder
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.vocabulary import build_tokenizer
+from mezzotint_starter.xl.clip_export import UNET
 
 MODELS = ("dit", "xl", "xl-refiner", "flow")
 MEGABYTE = 2**20
-QUANTIZED = {torch.float16, torch.float32, torch.int8, torch.uint8}
+IN_8_BITS = {torch.float16, torch.float32, torch.int8}
+DTYPES = {
+    "flow/transformer": IN_8_BITS | {torch.uint8},
+    "xl/unet": IN_8_BITS,
+    "xl-refiner/unet": IN_8_BITS,
+}
 
 pytestmark = pytest.mark.slow
 
@@ -73,8 +80,11 @@ def test_images_do_not_depend_on_the_padding_of_the_prompt(made):
 
 def test_the_stock_pipeline_draws_with_the_shared_parts_in_hand(made):
     vae = PixArtSigmaPipeline.from_pretrained(made[0] / "dit", local_files_only=True).vae
+    unet = UNet2DConditionModel.from_config(UNet2DConditionModel.load_config(made[0] / "xl" / "unet"))
+    read = read_weights([made[0] / "xl" / UNET], on_bytes=lambda _: None, cancelled=lambda: False)
+    unet.load_state_dict({name: tensor.float() for name, tensor in read})
     pipeline = StableDiffusionXLPipeline.from_pretrained(
-        made[0] / "xl", vae=vae, add_watermarker=False, local_files_only=True
+        made[0] / "xl", vae=vae, unet=unet, add_watermarker=False, local_files_only=True
     )
     pipeline.set_progress_bar_config(disable=True)
     assert pipeline("a red house", height=128, width=256, num_inference_steps=1).images[0].size == (256, 128)
@@ -87,7 +97,7 @@ def test_the_folders_are_small_half_precision_and_free_of_code(made):
     for name in MODELS:
         for file in (made[0] / name).rglob("*.safetensors"):
             dtypes = {tensor.dtype for tensor in load_file(file).values()}
-            assert dtypes == (QUANTIZED if name == "flow" else {torch.float16})
+            assert dtypes == DTYPES.get(f"{name}/{file.parent.name}", {torch.float16})
 
 
 def test_the_folders_say_what_they_are(made):

@@ -1,7 +1,8 @@
 """What a delta file says: tensors of its own, tensors taken from a trunk, and low-rank products added to those.
 
 Its metadata name the trunk, `FOLDER/COMPONENT` beside the model folder, and list the tensors taken, `OWN` or
-`OWN=TRUNK`. The trunk may be a delta file itself. Tensors of the file:
+`OWN=TRUNK`. The trunk may be a delta file itself. A file that takes nothing needs none: it only is small, since its
+tensors have 8 bits, and as fast as others once it is read. Tensors of the file:
 
     NAME                                  float16, bfloat16 or float32
     NAME, NAME.scale                      int8 (rows, ...), float32 (rows,): NAME in 8 bits, row by row
@@ -33,8 +34,7 @@ _FROM_INT8 = "F16"
 class Delta:
     """A delta file, checked against its trunk's header."""
 
-    place: str  # of the trunk: FOLDER/COMPONENT
-    trunk: Path
+    trunk: Path | None
     own: Sequence[str]  # tensors of the file in full precision
     coded: Sequence[str]  # tensors of the file in 8 bits
     taken: Mapping[str, str]  # names in the trunk, by name
@@ -44,7 +44,7 @@ class Delta:
 
 def is_delta(header: Header) -> bool:
     """Whether a header is that of a delta file."""
-    return TRUNK in header.metadata
+    return TRUNK in header.metadata or TAKEN in header.metadata
 
 
 def open_delta(header: Header) -> Delta:
@@ -56,22 +56,25 @@ def trunks_of(path: Path) -> Sequence[Path]:
     """The files that a safetensors file builds on, nearest first: none for most files."""
     header, found = read_header(path), []
     while is_delta(header):
-        delta = open_delta(header)
-        found.append(delta.trunk)
-        header = read_header(delta.trunk)
+        trunk = open_delta(header).trunk
+        if trunk is None:
+            break
+        found.append(trunk)
+        header = read_header(trunk)
     return found
 
 
 def _opened(header: Header, levels: int) -> Delta:
-    path = header.path
+    path, place = header.path, header.metadata.get(TRUNK)
     if levels == 0:
         raise _refused(path, f"the file builds on more than {_MAX_DELTAS - 1} other delta file, or on itself")
-    place = header.metadata[TRUNK]
-    trunk = _trunk_file(path, place)
-    base = read_header(trunk)
-    if is_delta(base):
-        base = _opened(base, levels - 1).header
     taken = _taken(path, header.metadata.get(TAKEN))
+    if place is None and taken:
+        raise _refused(path, f"no {TRUNK}, which names where {len(taken)} tensors are")
+    trunk = None if place is None else _trunk_file(path, place)
+    base = header if trunk is None else read_header(trunk)
+    if trunk is not None and is_delta(base):
+        base = _opened(base, levels - 1).header
     factors = {name for name in header.tensors if name.endswith(FACTORS)}
     scales = {name + SCALE for name, spec in header.tensors.items() if spec.dtype == "I8"}
     names = [name for name in header.tensors if name not in factors | scales]
@@ -84,7 +87,6 @@ def _opened(header: Header, levels: int) -> Delta:
     if len(tensors) > MAX_TENSORS:
         raise _refused(path, f"{len(tensors)} tensors; at most {MAX_TENSORS} are read")
     return Delta(
-        place=place,
         trunk=trunk,
         own=[name for name in names if _dtype(header, name) != "I8"],
         coded=[name for name in names if _dtype(header, name) == "I8"],

@@ -63,6 +63,8 @@ def _taken(
     users: dict[str, list[str]] = {}
     for own in _wanted(delta.taken, names):
         users.setdefault(delta.taken[own], []).append(own)
+    if delta.trunk is None:
+        return
     if is_delta(read_header(delta.trunk)):
         trunk = read_delta(delta.trunk, on_bytes=_uncounted, cancelled=cancelled, names=users)
     else:

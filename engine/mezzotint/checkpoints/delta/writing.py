@@ -1,9 +1,10 @@
 """Writes delta files."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from mezzotint.checkpoints.delta.layout import FACTORS, SCALE, TAKEN, TRUNK
 from mezzotint.checkpoints.write import SafetensorsWriter, header_room
@@ -12,27 +13,33 @@ if TYPE_CHECKING:
     import torch
 
 _LEAST_CODED = 4096  # numbers; smaller tensors are stored as float16
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _LEAST_SCALE = 1e-30  # instead of the scale of a row of zeros
 
 
 def write_delta(
     path: Path,
     *,
-    trunk: str,
-    taken: Mapping[str, str],
     own: "Mapping[str, torch.Tensor]",
-    low_rank: "Mapping[str, tuple[torch.Tensor, torch.Tensor]]",
+    trunk: str = "",
+    taken: Mapping[str, str] = _NOTHING,
+    low_rank: "Mapping[str, tuple[torch.Tensor, torch.Tensor]]" = _NOTHING,
+    exact: Container[str] = (),
 ) -> None:
-    """Write a delta file to the trunk `FOLDER/COMPONENT`; complete or absent. Raises StorageError.
+    """Write a delta file; complete or absent. Raises StorageError.
 
-    `taken`: names in the trunk, by name; `own`: whole tensors, in 8 bits unless they are small; `low_rank`: factors
-    (out, r) and (r, in) whose product is added to a taken tensor, in 8 bits by component of the product.
+    `own`: whole tensors, in 8 bits unless they are small or in `exact`, then in 16; `trunk`: FOLDER/COMPONENT that the others are in; `taken`:
+    their names there, by name; `low_rank`: factors (out, r) and (r, in) whose product is added to one of them, in 8
+    bits by component of the product.
     """
-    tensors = {part: data for name, tensor in own.items() for part, data in _encoded(name, tensor).items()}
+    tensors: dict[str, torch.Tensor] = {}
+    for name, tensor in own.items():
+        is_coded = name not in exact and tensor.ndim > 1 and tensor.numel() >= _LEAST_CODED
+        tensors |= _encoded(name, tensor) if is_coded else {name: tensor.half()}
     for name, (up, down) in low_rank.items():
         tensors |= dict(zip((name + suffix for suffix in FACTORS), _coded_product(up, down), strict=True))
     listed = [name if name == theirs else f"{name}={theirs}" for name, theirs in taken.items()]
-    metadata = {"format": "pt", TRUNK: trunk, TAKEN: json.dumps(listed)}
+    metadata = {"format": "pt", TAKEN: json.dumps(listed), **({TRUNK: trunk} if trunk else {})}
     with SafetensorsWriter(path, header_room(dict.fromkeys(tensors, 1), metadata)) as file:
         file.metadata = metadata
         for name, tensor in tensors.items():
@@ -40,8 +47,6 @@ def write_delta(
 
 
 def _encoded(name: str, tensor: "torch.Tensor") -> "dict[str, torch.Tensor]":
-    if tensor.numel() < _LEAST_CODED or tensor.ndim < 2:
-        return {name: tensor.half()}
     codes, scale = _coded(tensor.float().flatten(1))
     return {name: codes.view(tensor.shape), name + SCALE: scale}
 

@@ -34,7 +34,7 @@ def test_the_header_is_that_of_whole_tensors(tmp_path):
         "c.bias": 12,
     }
     assert delta.header.metadata == {"title": "a house"} and delta.header.bytes == path.stat().st_size
-    assert delta.place == "dit/transformer" and trunks_of(path) == [tmp_path.resolve() / "dit" / NAME]
+    assert trunks_of(path) == [tmp_path.resolve() / "dit" / NAME]
     assert trunks_of(write_trunk(tmp_path)) == []
 
 
@@ -45,6 +45,7 @@ def test_an_own_tensor_may_be_called_a_scale(tmp_path):
 
 WRONG = {
     "no list": ({}, {TAKEN: None}, "lists the tensors"),
+    "no trunk": ({}, {TRUNK: None}, "names where 3 tensors are"),
     "no JSON": ({}, {TAKEN: "["}, "not proper JSON"),
     "an object": ({}, {TAKEN: "{}"}, "not a list"),
     "a number": ({}, {TAKEN: "[7]"}, "has 7"),

@@ -3,9 +3,11 @@
 import torch
 from delta_files import NAME, PLACE, trunk_tensors, write_trunk
 
+from mezzotint.checkpoints.delta.layout import trunks_of
 from mezzotint.checkpoints.delta.reading import read_delta
 from mezzotint.checkpoints.delta.writing import write_delta
 from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.weight_file import read_weights, weight_specs
 
 
 def test_written_tensors_are_read(tmp_path):
@@ -27,3 +29,14 @@ def test_written_tensors_are_read(tmp_path):
     assert ((found["large"].float() - own["large"]).abs() <= 0.51 * steps + 1e-3 * own["large"].abs()).all()
     added = found["x"].float() - trunk_tensors()["a.weight"].float()
     assert (added - up @ down).norm() / (up @ down).norm() < 0.02
+
+
+def test_a_file_needs_no_trunk(tmp_path):
+    path, own = tmp_path / "small.safetensors", {"a": torch.ones(64, 64) / 3}
+    write_delta(path, own=own, exact={"a"})
+    assert path.stat().st_size > 8192
+    write_delta(path, own=own)
+    assert path.stat().st_size < 6000 and not trunks_of(path)
+    assert {name: (spec.shape, spec.bytes) for name, spec in weight_specs(path).items()} == {"a": ((64, 64), 8192)}
+    (found,) = read_weights([path], on_bytes=lambda _: None, cancelled=lambda: False)
+    assert found[0] == "a" and torch.equal(found[1], own["a"].half())
