@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
+from mezzotint.checkpoints.weight_file import read_weights
 from mezzotint.cli import main
 from mezzotint.paths import assets_folder
 
@@ -20,7 +21,7 @@ SAID = ("a red house by the sea at dusk", "--steps", "4", "--seed", "5", "--json
 
 @pytest.fixture
 def tensors():
-    return load_file(assets_folder() / UNET)
+    return dict(read_weights([assets_folder() / UNET], on_bytes=lambda _: None, cancelled=lambda: False))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Export starter-xl and its refiner as diffusers folders that share the autoencoder of starter-dit; their U-Nets have 8 bits."""
+"""Export starter-xl and its refiner as diffusers folders with the autoencoder of starter-dit, and U-Nets in 8 bits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -28,9 +28,9 @@ def write_delta(
 ) -> None:
     """Write a delta file; complete or absent. Raises StorageError.
 
-    `own`: whole tensors, in 8 bits unless they are small or in `exact`, then in 16; `trunk`: FOLDER/COMPONENT that the others are in; `taken`:
-    their names there, by name; `low_rank`: factors (out, r) and (r, in) whose product is added to one of them, in 8
-    bits by component of the product.
+    `own`: whole tensors, in 8 bits unless they are small or in `exact`, then in 16; `trunk`: FOLDER/COMPONENT that the
+    others are in; `taken`: their names there, by name; `low_rank`: factors (out, r) and (r, in) whose product is added
+    to one of them, in 8 bits by component of the product.
     """
     tensors: dict[str, torch.Tensor] = {}
     for name, tensor in own.items():
