@@ -24,6 +24,8 @@ HOW: tuple[SparseAttention, ...] = (
     ("window", 0.5),
     ("topk", 0.25),
     ("topk", 0.5),
+    ("tiles", 0.25),
+    ("tiles", 0.0625),
 )
 
 

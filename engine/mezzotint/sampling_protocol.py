@@ -156,7 +156,7 @@ class Sampling:
         label=translate("Options", "Token reduction"),
         unset=None,
     )
-    # Sol-Attn; block-aligned GNA, arXiv 2504.16922; SpargeAttention's selection, arXiv 2502.18137
+    # Sol-Attn; block-aligned GNA, arXiv 2504.16922; SpargeAttention's selection, arXiv 2502.18137; HyperTile
     sparse_attention: SparseAttention | None = option(
         None,
         "sparse-attention",
@@ -165,8 +165,9 @@ class Sampling:
         help=translate(
             "Options",
             "sparse attention: each tile of the image sees a part of the others; pooled chooses the most similar ones "
-            "and sees the means of the rest, window takes the nearest, topk drops the rest; changes details, and does "
-            "nothing below 10,000 image tokens unless a density is given",
+            "and sees the means of the rest, window takes the nearest, topk drops the rest; tiles divides the image "
+            "into large tiles that see only themselves (HyperTile); changes details, and does nothing below 10,000 "
+            "image tokens unless a density is given",
         ),
         default="off",
         label=translate("Options", "Sparse attention"),

@@ -1645,6 +1645,10 @@
         <translation>Weniger Keys und Values (ToDo)</translation>
     </message>
     <message>
+        <source>Large tiles by themselves (HyperTile)</source>
+        <translation>Große Kacheln für sich (HyperTile)</translation>
+    </message>
+    <message>
         <source>Nearby tiles</source>
         <translation>Benachbarte Kacheln</translation>
     </message>
@@ -4267,8 +4271,8 @@ und {n} weitere</translation>
         <translation>mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
     </message>
     <message>
-        <source>sparse attention: each tile of the image sees a part of the others; pooled chooses the most similar ones and sees the means of the rest, window takes the nearest, topk drops the rest; changes details, and does nothing below 10,000 image tokens unless a density is given</source>
-        <translation>Sparse Attention: jede Kachel des Bildes sieht nur einen Teil der anderen; pooled wählt die ähnlichsten und sieht von den übrigen die Mittelwerte, window nimmt die nächsten, topk lässt die übrigen weg; verändert Details und bewirkt unter 10.000 Bild-Token nichts, wenn keine Dichte angegeben ist</translation>
+        <source>sparse attention: each tile of the image sees a part of the others; pooled chooses the most similar ones and sees the means of the rest, window takes the nearest, topk drops the rest; tiles divides the image into large tiles that see only themselves (HyperTile); changes details, and does nothing below 10,000 image tokens unless a density is given</source>
+        <translation>Sparse Attention: jede Kachel des Bildes sieht nur einen Teil der anderen; pooled wählt die ähnlichsten und sieht von den übrigen die Mittelwerte, window nimmt die nächsten, topk lässt die übrigen weg; tiles teilt das Bild in große Kacheln, die nur sich selbst sehen (HyperTile); verändert Details und bewirkt unter 10.000 Bild-Token nichts, wenn keine Dichte angegeben ist</translation>
     </message>
     <message>
         <source>step cache: reuse the last step&apos;s result of a transformer&apos;s blocks while its first block changes less than this, such as 0.1; pays from about 20 steps</source>

@@ -1,12 +1,16 @@
-"""Installs sparse attention in a denoiser: in all blocks of a transformer, at every level of a U-Net with attention."""
+"""Installs sparse attention in a denoiser: in all blocks of a transformer, at every level of a U-Net with attention.
+
+Tiles are only for the level of highest resolution, like token reduction.
+"""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from torch import nn
 
 from mezzotint.acceleration.image_attention import of_transformer, replacing_attention
+from mezzotint.acceleration.token_reduction import attention_layers, largest_size
 from mezzotint.acceleration.trunks import TRUNKS, Size, halved
 from mezzotint.attention.session import AttentionSession
 from mezzotint.attention.sparse import attend_sparsely
@@ -19,14 +23,17 @@ def attending_sparsely(
 ) -> Iterator[None]:
     """Attend sparsely in this context; `size`: rows and columns of image tokens, or of a U-Net's latents.
 
-    Nothing is installed where every call would be dense.
+    Nothing is installed where every call would be dense. Of the kind `tiles`, every second layer is shifted.
     """
-    sizes = [each for each in sizes_of(network, size) if density_at(how, each[0] * each[1]) < 1.0]
-    if not sizes:
-        yield
-        return
-    layers = of_transformer(network) if type(network).__name__ in TRUNKS else _of_unet(network)
-    with replacing_attention(network, session, layers, partial(attend_sparsely, how=how), sizes):
+    in_tiles = how[0] == "tiles"
+    wanted = [largest_size(network, size)] if in_tiles else sizes_of(network, size)
+    sizes = [each for each in wanted if density_at(how, each[0] * each[1]) < 1.0]
+    layers = list(attention_layers(network) if in_tiles else _every_layer(network)) if sizes else []
+    with ExitStack() as stack:
+        for turn, chosen in enumerate([layers[::2], layers[1::2]] if in_tiles else [layers]):
+            if chosen:
+                method = partial(attend_sparsely, how=how, shifted=turn == 1)
+                stack.enter_context(replacing_attention(network, session, chosen, method, sizes))
         yield
 
 
@@ -37,6 +44,8 @@ def sizes_of(network: nn.Module, size: Size) -> list[Size]:
     return list(dict.fromkeys(kinds))
 
 
-def _of_unet(network: nn.Module) -> Iterator[nn.Module]:
-    """The self-attention of a U-Net."""
+def _every_layer(network: nn.Module) -> Iterator[nn.Module]:
+    """The self-attention of a transformer over its image tokens, or of a U-Net."""
+    if type(network).__name__ in TRUNKS:
+        return of_transformer(network)
     return (each for name, each in network.named_modules() if name.endswith(".attn1"))

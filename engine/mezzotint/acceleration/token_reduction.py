@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from mezzotint.acceleration.image_attention import of_transformer, replacing_attention
-from mezzotint.acceleration.trunks import TRUNKS, attention_level, halved
+from mezzotint.acceleration.trunks import TRUNKS, Size, attention_level, halved
 from mezzotint.attention.reduction import attend_downsampled, attend_merged
 from mezzotint.attention.session import AttentionSession
 from mezzotint.values.speed import TokenReduction
@@ -17,9 +17,7 @@ _METHODS = {"todo": attend_downsampled, "merge": attend_merged}
 
 
 @contextmanager
-def reducing_tokens(
-    network: nn.Module, session: AttentionSession, how: TokenReduction, size: tuple[int, int]
-) -> Iterator[None]:
+def reducing_tokens(network: nn.Module, session: AttentionSession, how: TokenReduction, size: Size) -> Iterator[None]:
     """Reduce tokens in this context; `size`: rows and columns of image tokens, or of a U-Net's latents.
 
     Calls of other sizes, such as those of a shrunk U-Net, stay dense. With a ratio of 0 nothing is installed.
@@ -28,10 +26,14 @@ def reducing_tokens(
     if not ratio:
         yield
         return
-    level = attention_level(getattr(network, "config", {}).get("down_block_types"))
     reduced = partial(_METHODS[method], ratio=ratio)
-    with replacing_attention(network, session, attention_layers(network), reduced, [halved(size, level or 0)]):
+    with replacing_attention(network, session, attention_layers(network), reduced, [largest_size(network, size)]):
         yield
+
+
+def largest_size(network: nn.Module, size: Size) -> Size:
+    """The image's size in the attention of these layers."""
+    return halved(size, attention_level(getattr(network, "config", {}).get("down_block_types")) or 0)
 
 
 def attention_layers(network: nn.Module) -> Iterator[nn.Module]:

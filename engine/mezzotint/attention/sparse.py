@@ -12,10 +12,11 @@ from torch import Tensor
 from mezzotint.attention.blocks import grids
 from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.blocks.tiles import Tiles, best_tiles, tile_table, tiles_of, window_tiles
+from mezzotint.attention.image_tiles import attend_in_tiles
 from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
 from mezzotint.attention.reduction import Grid
 from mezzotint.attention.session import Attend
-from mezzotint.values.speed import SparseAttention, density_at
+from mezzotint.values.speed import SparseAttention, density_at, tile_counts
 
 
 def attend_sparsely(
@@ -28,15 +29,22 @@ def attend_sparsely(
     *,
     grid: Grid,
     how: SparseAttention,
+    shifted: bool = False,
 ) -> Tensor:
     """Attention over the blocks of a table; dense if the density leaves nothing out, or a bias could not be honoured.
 
     `pooled` adds the mean of each block left out (Sol-Attn), `topk` does not (cf. arXiv 2502.18137); both choose blocks
     by the products of mean queries and keys. `window` is the same in every call (block-aligned GNA, arXiv 2504.16922).
+    `tiles` needs no table; only its larger tiles can be `shifted`.
     """
     density = density_at(how, grid.height * grid.width)
     if density >= 1.0 or masks.causal or masks.bias is not None:
         return attend(q, k, v, masks, scale)
+    if how[0] == "tiles":
+        counts = tile_counts(density, grid.height, grid.width)
+        if counts == (1, 1):
+            return attend(q, k, v, masks, scale)
+        return attend_in_tiles(attend, q, k, v, masks, scale, grid=grid, counts=counts, shifted=shifted)
     tiles = _tiles(grid, k)
     count = math.ceil(density * tiles.count - 1e-9)
     if count == tiles.count:

@@ -6,7 +6,7 @@ from mezzotint.acceleration.trunks import TRUNKS, attention_level, halved
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.sampling_protocol import Sampling
-from mezzotint.values.speed import DENSITIES, MIN_TOKENS
+from mezzotint.values.speed import DENSITIES, MIN_TOKENS, SMALLEST_TILE, tile_counts
 
 _FEWEST = 4  # tokens along a side, below which reducing them leaves nothing of the image
 _SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level
@@ -51,16 +51,29 @@ def _check_sparse(sampling: Sampling, name: str, *, has_attention: bool) -> None
 def why_dense(sampling: Sampling, sources: ModelSources, size: tuple[int, int]) -> str:
     """Why sparse attention does nothing at this size; '' if it does something, or was not asked for."""
     how = sampling.sparse_attention
-    if how is None or how[1] is not None:
+    if how is None:
         return ""
     unet = sources.components.get("unet")
     level = attention_level(None if unet is None else unet.config.get("down_block_types")) or 0
     tokens = math.prod(halved(size, level))
+    if how[1] is not None:
+        return _why_whole(how[1], halved(size, level)) if how[0] == "tiles" else ""
     if tokens >= MIN_TOKENS:
         return ""
     return (
         f"sparse attention does nothing here: it pays from about {MIN_TOKENS} image tokens, and there are {tokens}; "
         f"with a density, such as {how[0]}:{DENSITIES[how[0]]:g}, it is used at any size"
+    )
+
+
+def _why_whole(density: float, size: tuple[int, int]) -> str:
+    """Why an image is not divided into tiles; '' if it is."""
+    if density == 1 or tile_counts(density, *size) != (1, 1):
+        return ""
+    return (
+        f"sparse attention does nothing here: {size[1]}x{size[0]} image tokens are not divided into tiles, which have "
+        f"at least {SMALLEST_TILE}x{SMALLEST_TILE} tokens and, at this density, {density:g} of the image; lower the "
+        "density or make the image larger"
     )
 
 

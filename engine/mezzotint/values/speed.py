@@ -9,11 +9,12 @@ from mezzotint.values.basic import Kind, Value, plain_number, shown, to_float
 TokenMethod = Literal["todo", "merge"]
 TokenReduction: TypeAlias = tuple[TokenMethod, float]  # the part of the tokens that is removed, 0 to MAX_TOKEN_RATIO
 DeepShrink: TypeAlias = tuple[float, float]  # factor by which features shrink, and until which part of the schedule
-SparseKind = Literal["pooled", "window", "topk"]
-# The density is the part of the image's blocks of keys that each block of queries sees; None is the kind's own.
+SparseKind = Literal["pooled", "window", "topk", "tiles"]
+# The density is the part of the image's keys that each query sees; None is the kind's own.
 SparseAttention: TypeAlias = tuple[SparseKind, float | None]
 
-DENSITIES: dict[SparseKind, float] = {"pooled": 0.25, "window": 0.25, "topk": 0.5}
+DENSITIES: dict[SparseKind, float] = {"pooled": 0.25, "window": 0.25, "topk": 0.5, "tiles": 0.25}
+SMALLEST_TILE = 8  # tokens along a side, of the kind `tiles`
 MIN_TOKENS = 10_000  # image tokens of a layer from which sparse attention pays; ComfyUI begins at 12,288
 # Why not, of those that fail in FLUX.1 without training (arXiv 2412.16112, table 1).
 _FAILING = {
@@ -21,7 +22,7 @@ _FAILING = {
     "linformer": "it needs projections of keys and values that are trained with the model",
     "bigbird": "its random blocks leave out what the weights look for",
     "routing": "it needs clusters that are trained with the model",
-    "swin": "its windows do not overlap, so images show their edges",
+    "swin": "its small windows do not overlap, so images show their edges",
 }
 
 TOKEN_RATIOS: dict[TokenMethod, float] = {"todo": 0.75, "merge": 0.5}  # as published: every second row and column; half
@@ -95,6 +96,14 @@ def density_at(how: SparseAttention, tokens: float) -> float:
     return DENSITIES[kind] if tokens >= MIN_TOKENS else 1.0
 
 
+def tile_counts(density: float, height: float, width: float) -> tuple[int, int]:
+    """Rows and columns of nearly square tiles, of which each has at least this part of the tokens."""
+    most = int(1 / density + 1e-9)
+    rows = min(most, round(math.sqrt(most * height / width)), int(height / SMALLEST_TILE))
+    rows = max(1, rows)
+    return rows, max(1, min(most // rows, int(width / SMALLEST_TILE)))
+
+
 @dataclass(frozen=True, slots=True)
 class SparseAttentionValue(Value):
     """A kind of sparse attention, pooled if left out, and a density."""
@@ -127,5 +136,5 @@ class SparseAttentionValue(Value):
 
 _EXPECTED = (
     f"expected {', '.join(get_args(SparseKind)[:-1])} or {get_args(SparseKind)[-1]}, and optionally the part of the "
-    "blocks that is computed, above 0 and up to 1, such as pooled:0.25"
+    "keys that each query sees, above 0 and up to 1, such as pooled:0.25"
 )

@@ -7,6 +7,7 @@ from small_networks import small_networks
 
 from mezzotint.acceleration import sparse_attention
 from mezzotint.acceleration.sparse_attention import attending_sparsely, sizes_of
+from mezzotint.acceleration.token_reduction import attention_layers
 from mezzotint.attention.processor import attending
 from mezzotint.attention.sparse import attend_sparsely
 from mezzotint.memory.footprints import forward_calls
@@ -30,9 +31,9 @@ def known(request):
 def seen(monkeypatch):
     grids = []
 
-    def watched(attend, *tensors, grid, how):
+    def watched(attend, *tensors, grid, **how):
         grids.append(grid)
-        return attend_sparsely(attend, *tensors, grid=grid, how=how)
+        return attend_sparsely(attend, *tensors, grid=grid, **how)
 
     monkeypatch.setattr(sparse_attention, "attend_sparsely", watched)
     return grids
@@ -51,7 +52,7 @@ def test_each_layer_is_sparse_at_the_places_of_the_image(known, seen, kind):
 
 
 @pytest.mark.parametrize("chosen", ["sdpa", "reference"])
-@pytest.mark.parametrize("how", [("pooled", 1.0), ("topk", None)])
+@pytest.mark.parametrize("how", [("pooled", 1.0), ("topk", None), ("tiles", None)])
 def test_a_density_of_1_and_few_tokens_are_the_same_to_the_bit(known, seen, chosen, how):
     network, size, _ = known
     session = session_of(chosen)
@@ -60,6 +61,24 @@ def test_a_density_of_1_and_few_tokens_are_the_same_to_the_bit(known, seen, chos
         with attending_sparsely(network, session, how, size):
             assert torch.equal(answer(network, SIDE), dense)
     assert not seen
+
+
+def test_tiles_are_of_the_highest_resolution_and_shifted_in_every_second_layer(known, seen, monkeypatch):
+    network, size, grids = known
+    shifts, watched = [], sparse_attention.attend_sparsely
+    monkeypatch.setattr(
+        sparse_attention,
+        "attend_sparsely",
+        lambda *tensors, shifted, **more: (shifts.append(shifted), watched(*tensors, shifted=shifted, **more))[1],
+    )
+    dense, session = answer(network, SIDE), session_of()
+    with attending_sparsely(network, session, ("tiles", 0.25), size):
+        found = answer(network, SIDE)
+        assert session.reduction is None
+    assert 1e-6 < (found - dense).abs().mean() < dense.abs().mean()
+    expected = grids if size != (SIDE, SIDE) else grids[: len(list(attention_layers(network)))]  # not a U-Net's middle
+    assert (seen, shifts) == (expected, [False, True, False, True, False, True, False, True][: len(expected)])
+    assert torch.equal(answer(network, SIDE), dense) and len(seen) == len(expected)
 
 
 def test_an_image_of_another_size_stays_dense(known, seen):

@@ -46,13 +46,13 @@ def attended(session, kind, density, masks=NO_MASKS, dtype=torch.float32, **how)
     return attend_sparsely(session._attend, q, k, v, masks, None, grid=GRID, how=(kind, density))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "tiles"])
 @pytest.mark.parametrize("density", [1.0, 0.999, None])
 def test_a_density_of_1_and_too_few_tokens_are_dense_to_the_bit(session, kind, density):
     assert torch.equal(attended(session, kind, density), session.attend(*tensors()))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "tiles"])
 @pytest.mark.parametrize("masks", [Masks(causal=True), Masks(bias=torch.zeros(1, 1, 1, TOKENS))])
 def test_what_a_table_cannot_hide_is_dense(session, kind, masks):
     assert torch.equal(attended(session, kind, 0.3, masks), session.attend(*tensors(), masks))

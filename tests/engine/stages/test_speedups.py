@@ -80,3 +80,13 @@ def test_without_a_density_it_takes_enough_tokens(sources, size, tokens):
     why = why_dense(SPARSE, sources, size)
     assert (why == "") == (tokens is None) and (tokens is None or f"there are {tokens}; with a density" in why)
     assert why_dense(Sampling(sparse_attention=("topk", 0.1)), sources, size) == why_dense(REDUCED, sources, size) == ""
+
+
+@pytest.mark.parametrize(
+    ("sources", "density", "size", "tokens"),
+    [(FLUX, 0.25, (15, 15), "15x15"), (FLUX, 0.25, (16, 16), ""), (FLUX, 0.6, (64, 32), "32x64"), (FLUX, 1, (8, 8), ""),
+     (unet(SDXL), 0.25, (24, 30), "15x12"), (unet(SDXL), 0.25, (24, 32), "")],
+)  # fmt: skip
+def test_an_image_that_is_not_divided_into_tiles_is_told(sources, density, size, tokens):
+    why = why_dense(Sampling(sparse_attention=("tiles", density)), sources, size)
+    assert (why == "") == (tokens == "") and f"{tokens} image tokens are not divided"[: len(why)] in (why or tokens)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mezzotint.values.speed import DENSITIES, MIN_TOKENS, SparseAttentionValue, density_at
+from mezzotint.values.speed import DENSITIES, MIN_TOKENS, SparseAttentionValue, density_at, tile_counts
 
 SPARSE = SparseAttentionValue()
 
@@ -14,6 +14,7 @@ SPARSE = SparseAttentionValue()
         ("window", ("window", None), "window"),
         ("topk:0.4", ("topk", 0.4), "topk:0.4"),
         (" window : 1 ", ("window", 1.0), "window:1"),
+        ("tiles:0.0625", ("tiles", 0.0625), "tiles:0.0625"),
         ("0.3", ("pooled", 0.3), "pooled:0.3"),
     ],
 )
@@ -31,7 +32,7 @@ def test_a_job_file_may_give_a_density_as_a_number():
     "words", ["", "pooled:", "pooled:0", "topk:1.5", "window:-0.1", "pooled:nan", "todo", ":0.5", "0", True, None, [1]]
 )
 def test_others_are_refused_with_the_value_and_the_range(words):
-    expected = r"is invalid; expected pooled, window or topk, .* above 0 and up to 1, such as pooled:0\.25"
+    expected = r"is invalid; expected pooled, window, topk or tiles, .* above 0 and up to 1, such as pooled:0\.25"
     with pytest.raises(ValueError, match=expected):
         SPARSE.read(words)
 
@@ -52,3 +53,13 @@ def test_a_kinds_own_density_applies_from_a_number_of_tokens(kind):
     assert density_at((kind, None), MIN_TOKENS - 1) == 1.0
     assert density_at((kind, None), MIN_TOKENS) == DENSITIES[kind] < 1
     assert density_at((kind, 0.7), 1) == 0.7
+
+
+@pytest.mark.parametrize(
+    ("density", "size", "counts"),
+    [(1, (64, 64), (1, 1)), (0.51, (64, 64), (1, 1)), (0.25, (64, 64), (2, 2)), (0.3, (64, 64), (2, 1)),
+     (1 / 16, (64, 64), (4, 4)), (1 / 16, (16, 64), (2, 8)), (1 / 16, (64, 16), (8, 2)), (0.25, (15, 15), (1, 1)),
+     (1e-9, (40, 17), (5, 2)), (1 / 3, (99, 8), (3, 1))],
+)  # fmt: skip
+def test_tiles_are_nearly_square_and_have_at_least_that_part_and_8_tokens_a_side(density, size, counts):
+    assert tile_counts(density, *size) == counts

@@ -72,6 +72,7 @@ class CreateSpeed(QWidget):
             "pooled": self.tr("Similar tiles, means of others"),
             "window": self.tr("Nearby tiles"),
             "topk": self.tr("Similar tiles only"),
+            "tiles": self.tr("Large tiles by themselves (HyperTile)"),
         }
         half = self.tr("Sides divided by {factor}")
         change = self.tr("Change below {share} %")

@@ -1,10 +1,11 @@
 """What the options that trade fidelity for speed save, as far as it can be known before."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mezzotint.memory.footprints.footprint import ScalingLaw
-from mezzotint.values.speed import MIN_TOKENS, DeepShrink, SparseAttention, TokenReduction, density_at
+from mezzotint.values.speed import MIN_TOKENS, DeepShrink, SparseAttention, TokenReduction, density_at, tile_counts
 
 # Part of the activations that a step cache keeps, at most: two hidden states; an MLP alone has four times their width.
 _KEPT = 0.4
@@ -29,7 +30,9 @@ class Savings:
         """The part of the operations of attention that is left, of an image of so many latents."""
         if self.sparse_attention is not None:
             sizes = _SIZES.get(self.family, _OF_TRANSFORMERS)
-            return sum(share * _sparse(self.sparse_attention, positions / 4**times) for times, share in sizes)
+            changed = sizes[:1] if self.sparse_attention[0] == "tiles" else sizes
+            left = sum(share * _sparse(self.sparse_attention, positions / 4**times) for times, share in changed)
+            return left + sum(share for _, share in sizes[len(changed) :])
         if self.tokens is None:
             return 1.0
         method, ratio = self.tokens
@@ -74,8 +77,16 @@ class Savings:
 def _sparse(how: SparseAttention, tokens: float) -> float:
     """The part of a layer's operations that is left: blocks, the means of all others, and the scores that choose."""
     density = density_at(how, tokens)
+    if how[0] == "tiles":
+        return _in_tiles(*tile_counts(density, math.sqrt(tokens), math.sqrt(tokens)))
     more = {"pooled": 1 / _TILE + 1 / _TILE**2, "topk": 1 / _TILE**2, "window": 0.0}[how[0]]
     return 1.0 if density >= 1 else min(1.0, density + more)
+
+
+def _in_tiles(rows: int, columns: int) -> float:
+    """The mean of layers with tiles and of those shifted, whose first and last tiles are half as long."""
+    shifted = math.prod((count - 0.5) / count**2 if count > 1 else 1.0 for count in (rows, columns))
+    return (1 / (rows * columns) + shifted) / 2
 
 
 NO_SAVINGS = Savings()

@@ -30,7 +30,7 @@ def choose(control, value):
         ("tokens", ("todo", 0.75), ["--tokens", "todo:0.75"]),
         ("tokens", ("merge", 0.5), ["--tokens", "merge:0.5"]),
         ("sparse_attention", ("pooled", None), ["--sparse-attention", "pooled"]),
-        ("sparse_attention", ("topk", None), ["--sparse-attention", "topk"]),
+        ("sparse_attention", ("tiles", None), ["--sparse-attention", "tiles"]),
         ("deep_shrink", (2.0, 0.35), ["--deep-shrink", "2:0.35"]),
         ("step_cache", 0.1, ["--step-cache", "0.1"]),
     ],

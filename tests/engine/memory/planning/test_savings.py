@@ -22,6 +22,7 @@ WORK = ScalingLaw(per_position=100.0, per_position_squared=1.0)  # half of the w
         (Savings(sparse_attention=("topk", 0.25)), 0.5 + 0.5 * (0.25 + 1 / 4096)),
         (Savings(sparse_attention=("pooled", 0.25)), 0.5 + 0.5 * (0.25 + 1 / 64 + 1 / 4096)),
         (Savings(sparse_attention=("pooled", 1.0)), 1.0),
+        (Savings(sparse_attention=("tiles", 0.25)), 1.0),  # 5 x 5 tokens are not divided
         (Savings(sparse_attention=("pooled", None)), 1.0),  # too few tokens
     ],
 )
@@ -65,6 +66,14 @@ def test_plans_tell_it_and_count_it():
 )  # fmt: skip
 def test_a_kinds_own_density_counts_where_a_layer_has_enough_tokens(family, positions, left):
     assert Savings(family=family, sparse_attention=("window", None)).attention(positions) == pytest.approx(left)
+
+
+@pytest.mark.parametrize(("family", "share"), [("flux", 1.0), ("sd15", 0.88), ("sdxl", 0.57)])
+@pytest.mark.parametrize(("density", "sides"), [(0.25, (1 / 2, 3 / 8)), (1 / 16, (1 / 4, 7 / 32))])
+def test_tiles_count_in_the_largest_layers_as_they_are_and_shifted(family, share, density, sides):
+    left = sum(side**2 for side in sides) / 2
+    found = Savings(family=family, sparse_attention=("tiles", density)).attention(40_000)
+    assert found == pytest.approx(share * left + 1 - share)
 
 
 def test_reasons_tell_of_sparse_attention():
