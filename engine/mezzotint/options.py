@@ -93,7 +93,8 @@ _MORE = (
         name="refine-with",
         takes=ModelName(),
         group="refiner and hires fix",
-        help="a conditional refiner, which then generates the image at twice the size",
+        help="a conditional refiner, which then generates the image at twice the size, in overlapping tiles if that is "
+        "far larger than it was made for",
     ),
     Option(
         name="refine-steps",

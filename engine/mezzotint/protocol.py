@@ -99,6 +99,7 @@ class ResolvedStage(ResolvedSampling):
     log_snr_end: float | None
     timesteps: tuple[float, ...]  # of the steps that this stage runs
     sigmas: tuple[float, ...]  # descending, one more than the steps
+    tile: int = 0  # side in pixels of the tiles in which a conditional refiner worked; 0: the whole image at once
     loras: tuple[LoraUsed, ...] = ()
 
 

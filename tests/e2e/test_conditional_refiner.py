@@ -14,16 +14,18 @@ from tiny_variant import write_changed_variant
 from mezzotint.batch.job.settings import request_of
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.errors import UsageError
+from mezzotint.errors import Cancelled, UsageError
+from mezzotint.families.pixart.family import PixArt
 from mezzotint.images.metadata import read_metadata
 from mezzotint.options import Options, options_of
-from mezzotint.protocol import Output
+from mezzotint.protocol import Output, Step
 from mezzotint.stages import pipeline
 from mezzotint.stages.models import model_cache
 
 __all__ = ["image", "mask"]  # fixtures
 
 KINDS = ["concat", "cross"]
+OWN = 128  # pixels along a side of what the refiners are made for
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,10 @@ def engine():
 @pytest.fixture(scope="module")
 def refiners(tiny_pixart_folder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("refiners")
-    return {kind: str(write_changed_variant(tiny_pixart_folder, folder / kind, {"condition": kind})) for kind in KINDS}
+    made = {kind: write_changed_variant(tiny_pixart_folder, folder / kind, {"condition": kind}) for kind in KINDS}
+    for each in made.values():
+        (each / "mezzotint.json").write_text(json.dumps({"defaults": {"width": OWN, "height": OWN}}), encoding="utf-8")
+    return {kind: str(each) for kind, each in made.items()}
 
 
 @pytest.fixture
@@ -157,6 +162,46 @@ def test_after_a_base_and_its_refiner(engine, job, tiny_pixart_folder):
     changed = request_of(Options(refiner_at=0.6), read_metadata(Path(made.images[0].path)).request).cascade
     assert changed.stages[0].until == 0.6
     assert [transition.refines for transition in changed.transitions] == [False, True]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_beyond_its_own_size_it_works_in_tiles_which_is_told_recorded_and_repeated(engine, job, kind):
+    request, events = job(kind, size=(128, 96)), []
+    made = run(engine, request, events)
+    assert [(stage.width, stage.height, stage.tile) for stage in made.stages] == [(128, 96, 0), (256, 192, OWN)]
+    (told,) = (note for note in made.notices if "tiles" in note)
+    assert "is made for images of 128x128: 256x192 is refined in 6 overlapping tiles of 128x128" in told
+    steps = [(event.stage, event.step, event.steps) for event in events if isinstance(event, Step)]
+    assert steps == [(0, 1, 3), (0, 2, 3), (0, 3, 3), (1, 1, 2), (1, 2, 2)]
+    assert sha(made) == again(engine, made, request)
+    assert read_metadata(Path(made.images[0].path)).result.stages[1].tile == OWN
+    requests = [request, job(kind, size=(128, 96), seed=8)]
+    together = results(run_many(engine, requests))
+    assert [result.together for result in together] == [2] * 2 and apart(together[0].images[0], made.images[0]) <= 1
+
+
+def test_in_tiles_it_needs_the_memory_that_is_planned_for_one(engine, job):
+    def limited(**options):
+        request = replace(job(**options), quantization="none", text_quantization="none", vram_limit_bytes=512 * 2**20)
+        return run(engine, request)
+
+    small, tiled = limited(size=(64, 64)), limited(size=(128, 128))
+    phases = [result.memory.phases[2] for result in (small, tiled)]
+    assert [phase.name for phase in phases] == ["stage 2"] * 2
+    assert phases[1].predicted_bytes == phases[0].predicted_bytes
+    assert phases[1].measured_bytes <= phases[1].predicted_bytes
+    assert "stage 2 has 9 passes per step, of tiles of 128x128, one at a time" in tiled.plan.reasons
+
+
+def test_a_job_stops_between_two_tiles_and_starts_anew(engine, job, monkeypatch):
+    request, events, passes = job(size=(128, 96)), [], []
+    original = PixArt.predict
+    monkeypatch.setattr(PixArt, "predict", lambda *given: (passes.append(1), original(*given))[1])
+    stop = 3 + 6 + 2  # of the base's steps, the tiles of one step, and of the next
+    with pytest.raises(Cancelled):
+        engine.generate(request, events.append, lambda: len(passes) == stop)
+    assert (len(passes), sum(isinstance(event, Step) for event in events)) == (stop, 4)
+    assert sha(run(engine, request)) == sha(run(Engine(Catalog.standard()), request))
 
 
 def test_an_inpainted_image_is_refined_with_its_kept_parts(engine, job, image, mask):

@@ -35,12 +35,14 @@ def made(request):
 
 def test_it_is_recorded_and_repeated(folder, tmp_path):
     words = ["generate", "a red house", "-m", str(folder), "--size", f"{SIDE}x{SIDE}", "--steps", "2"]
-    words += ["--seed", "7", "--attention", "sdpa", "--attention", "sparse:topk:0.3"]
+    words += ["--seed", "7", "--attention", "sdpa", "--attention", "sparse:tiles:0.25"]
     assert run([*words, "-o", str(tmp_path / "a.png")]) == 0
     request = read_metadata(tmp_path / "a.png").request
-    assert request.cascade.stages[0].sampling.sparse_attention == ("topk", 0.3) and request.attention == "sdpa"
+    assert request.cascade.stages[0].sampling.sparse_attention == ("tiles", 0.25) and request.attention == "sdpa"
     assert run(["generate", "--from", str(tmp_path / "a.png"), "-o", str(tmp_path / "b.png")]) == 0
     assert np.array_equal(Image.open(tmp_path / "a.png"), Image.open(tmp_path / "b.png"))
+    assert run([*words[:-1], "sdpa", "-o", str(tmp_path / "c.png")]) == 0
+    assert not np.array_equal(Image.open(tmp_path / "a.png"), Image.open(tmp_path / "c.png"))
 
 
 def test_without_a_density_a_small_image_is_dense_and_told_so(folder, tmp_path):

@@ -37,7 +37,7 @@ def attend_in_tiles(
     for queries, keys in _tiles_by_shape(grid, k.shape[2], counts, shifted, k.device):
         tiles = (_taken(q, queries), _taken(k, keys), _taken(v, keys))
         part = attend(*tiles, _masks_of(visible, keys, q.shape[0]), scale)
-        made.transpose(1, 2)[:, queries] = part.transpose(1, 2).unflatten(0, (-1, len(queries)))
+        made.transpose(1, 2)[:, queries] = part.transpose(1, 2).reshape(len(q), *queries.shape, *part.shape[1::2])
     for others in (slice(0, grid.start), slice(grid.stop, None)):
         if (queries := q[:, :, others]).shape[2]:
             made[:, :, others] = attend(queries, k, v, masks, scale)

@@ -17,6 +17,8 @@ def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: i
     """
     height, width = x.shape[-2] // takes, x.shape[-1] // takes
     rows, columns = _starts(height, tile), _starts(width, tile)
+    if rows == columns == [0]:
+        return make(x).float()
     whole: Tensor | None = None
     total = torch.zeros((height * gives, width * gives), device=x.device)
     for top in rows:

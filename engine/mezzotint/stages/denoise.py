@@ -22,6 +22,7 @@ from mezzotint.stages.sampler_state import SamplerState
 from mezzotint.stages.schedule import StageSchedule
 
 T = TypeVar("T")
+Predict = Callable[[LoadedModel, torch.Tensor, torch.Tensor, Conditioning], torch.Tensor]  # as `Family.predict`
 OnStep = Callable[[int, torch.Tensor | None], None]  # steps done; an estimate of the clean latents, if requested
 
 
@@ -61,6 +62,7 @@ def denoise(
     latent_mask: LatentMask | None = None,
     on_retry: Callable[[], None] = lambda: None,
     speedups: Speedups = NO_SPEEDUPS,
+    predict: Predict | None = None,
 ) -> Denoised:
     """Denoise latents `(n, c, h, w)`; raises Cancelled within one step, MezzotintError if values overflow.
 
@@ -68,7 +70,7 @@ def denoise(
     `retry(make, reset)` returns the result of `make`, called again if need be: a repeated step gives the same result.
     `on_retry` is called before each retry, to clear state kept from step to step.
     After each step `latent_mask` restores the parts to be preserved, so the network always sees them at the
-    right noise level. `speedups` are told of each step as it begins.
+    right noise level. `speedups` are told of each step as it begins. `predict` replaces the family's.
     """
     run: Retry = retry or _once
     last = len(schedule.timesteps) - 1
@@ -87,7 +89,15 @@ def denoise(
                 if cancelled():
                     raise Cancelled(f"stopped after {index} of {last + 1} steps")
                 wanted = estimates or (unfinished and index == last)
-                arguments = (family, model, schedule, conditionings[index], latents, generators, index)
+                arguments = (
+                    predict or family.predict,
+                    model,
+                    schedule,
+                    conditionings[index],
+                    latents,
+                    generators,
+                    index,
+                )
                 begin = partial(speedups.begin_step, index, done[index], conditionings[index])
                 step = partial(_begun, begin, partial(_step, *arguments, estimates=wanted, latent_mask=latent_mask))
                 state = SamplerState(schedule.scheduler, generators)
@@ -128,7 +138,7 @@ def _of_steps(conditioning: Conditioning, done: list[float]) -> list[Conditionin
 
 
 def _step(
-    family: Family,
+    predict: Predict,
     model: LoadedModel,
     schedule: StageSchedule,
     conditioning: Conditioning,
@@ -142,7 +152,7 @@ def _step(
     """Return the latents after one step, and the estimate of the clean latents."""
     scheduler, timestep = schedule.scheduler, schedule.timesteps[index]
     scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
-    output = family.predict(model, scaled, timestep, conditioning)
+    output = predict(model, scaled, timestep, conditioning)
     estimate = denoised(scheduler, latents, output, timestep) if estimates else None
     extra = _step_arguments(scheduler, generators)
     stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]

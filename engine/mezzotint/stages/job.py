@@ -42,6 +42,7 @@ from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
+from mezzotint.stages.refining import tiling_notice
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
 from mezzotint.stages.speedups import is_sped_up, why_dense
@@ -235,6 +236,9 @@ class Job:
             dense = why_dense(stage.sampling, stage.sources, (stage.height // multiple, stage.width // multiple))
             if dense:
                 self._notice("attention_dense", dense)
+            if stage.tile:
+                name, size = stage.found.info.id, (stage.width, stage.height)
+                self._notice("refined_in_tiles", tiling_notice(name, stage.found.detected, size, stage.tile))
             guidance = stage.sampling.guidance_scale
             if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance):
                 why = f"guidance is {guidance:g}" if guidance <= 1 else "the model has embedded guidance"

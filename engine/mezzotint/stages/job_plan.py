@@ -198,6 +198,7 @@ def _task(
                 deep_shrink=stage.sampling.deep_shrink,
                 step_cache=stage.sampling.step_cache,
             ),
+            tile=stage.tile,
         )
         stages.append(task)
     return Task(

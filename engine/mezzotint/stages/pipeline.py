@@ -39,6 +39,7 @@ from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.last_resort import LastResort
 from mezzotint.stages.images.preview import LinearPreviewer, Previewer, SmallPreviewer, as_text
 from mezzotint.stages.images.references import preprocess_references
+from mezzotint.stages.images.refiner_tiles import predict_in_tiles
 from mezzotint.stages.images.stage_start import StageStart
 from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
@@ -322,9 +323,13 @@ class Pipeline:
         conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
-        if start.low_resolution is not None:
-            conditioning = start.low_resolution.add_to(conditioning, model.dtype)
         setup, size = self._setup.stages[stage], (start.latents.shape[-2], start.latents.shape[-1])
+        predict = None
+        if start.low_resolution is not None and setup.tile:
+            tile, smaller = setup.tile // setup.sources.vae_factor, start.low_resolution
+            predict = partial(predict_in_tiles, family, smaller=smaller, tile=tile, cancelled=self._cancelled)
+        elif start.low_resolution is not None:
+            conditioning = start.low_resolution.add_to(conditioning, model.dtype)
         accelerated = self.acceleration.running(model, setup, self._session, size, streamed)
         with phase as working, accelerated as speedups:
             working.guided = conditioning.guided
@@ -344,6 +349,7 @@ class Pipeline:
                 latent_mask=start.latent_mask if start.masked_image is None else None,
                 on_retry=self.acceleration.forget,
                 speedups=speedups,
+                predict=predict,
             )
 
     def _prefetch_after(self, stage: int) -> None:

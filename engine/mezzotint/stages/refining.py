@@ -1,16 +1,22 @@
 """Where in a cascade a conditional refiner can be, decided before anything is loaded (arXiv 2106.15282)."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.errors import UsageError
 from mezzotint.families.autoencoder_space import latent_space
+from mezzotint.families.detected import Detected
+from mezzotint.memory.planning.phases import tiles_along
 from mezzotint.protocol import GenerateRequest, Transition
 from mezzotint.request_protocol import REFINE_SCALE
 from mezzotint.stages.images.request_images import RequestImages, Size
 from mezzotint.stages.images.sizes import nearest_multiple
 
 Config = Mapping[str, object]
+
+_LARGER = 1.5  # times the refiner's own size along a side: beyond this it works in tiles
+_PARTS = 4  # of a tile along a side, one of which overlaps
 
 
 def check_refining(request: GenerateRequest, models: Sequence[FoundModel], images: RequestImages) -> None:
@@ -46,6 +52,35 @@ def enlarged_size(image: Size, multiple: int) -> Size:
 def condition_size(size: Size, multiple: int) -> Size:
     """The size at which an image is given to a conditional refiner that generates it at `size`."""
     return nearest_multiple(size[0] / REFINE_SCALE, multiple), nearest_multiple(size[1] / REFINE_SCALE, multiple)
+
+
+def refiner_tile(found: Detected, size: Size, multiple: int, vae_factor: int) -> int:
+    """Side in pixels of the tiles in which a conditional refiner generates an image of this size; 0: all at once.
+
+    Tiles are about as large as the images that it was made for, and begin where the smaller image has a latent.
+    Raises UsageError if the image has latents of which that has none.
+    """
+    own = found.defaults.width, found.defaults.height
+    if not found.conditional_refiner or all(side <= _LARGER * its for side, its in zip(size, own, strict=True)):
+        return 0
+    latent = round(REFINE_SCALE) * vae_factor
+    if any(side % latent for side in size):
+        raise UsageError(
+            f"the size {size[0]}x{size[1]} is refined in tiles, as it is larger than {own[0]}x{own[1]}; then width and "
+            f"height must be multiples of {latent}"
+        )
+    step = math.lcm(multiple, _PARTS * latent)
+    return max(step, min(own) // step * step)
+
+
+def tiling_notice(model: str, found: Detected, size: Size, tile: int) -> str:
+    """What is told of a conditional refiner that works in tiles."""
+    own = f"{found.defaults.width}x{found.defaults.height}"
+    count = math.prod(tiles_along(side, tile) for side in size)
+    return (
+        f"{model} is made for images of {own}: {size[0]}x{size[1]} is refined in {count} overlapping tiles of "
+        f"{tile}x{tile}, all of them in each step"
+    )
 
 
 def _check_first(name: str, images: RequestImages) -> None:

@@ -20,4 +20,5 @@ def resolved_stage(stage: StageSetup, schedule: StageSchedule, used: ModelUsed) 
         log_snr_end=schedule.log_snr_cut,
         timesteps=tuple(float(t) for t in schedule.timesteps),
         sigmas=schedule.sigmas,
+        tile=stage.tile,
     )

@@ -32,7 +32,7 @@ from mezzotint.sampling_protocol import CONDITION_NOISE
 from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
-from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size
+from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.speedups import check_speedups
 
 Find = Callable[[ModelRef], FoundModel]
@@ -62,6 +62,7 @@ class StageSetup:
     until: float | None
     weights: Path | None = None  # of the denoiser, if not the model's own
     references: tuple[Size, ...] = ()  # of the reference images as the denoiser receives them
+    tile: int = 0  # side in pixels of the tiles of a conditional refiner; 0: the whole image at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +227,7 @@ def _set_up_stage(
         until=stage.until,
         weights=weights,
         references=reference_sizes(family, detected, references),
+        tile=refiner_tile(detected, (width, height), multiple, sources.vae_factor),
     )
 
 

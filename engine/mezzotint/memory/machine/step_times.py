@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from mezzotint.memory.machine.calibration import Calibration
 from mezzotint.memory.planning.costs import CopyRates, Layout, compute_seconds
+from mezzotint.memory.planning.phases import tiled
 from mezzotint.memory.planning.problem import Problem
 from mezzotint.protocol import Plan, PlannedComponent
 
@@ -24,7 +25,8 @@ def steady(seconds: Sequence[float]) -> float | None:
 def learned_steps(problem: Problem, plan: Plan, stage: int, seconds: Sequence[float]) -> Calibration:
     """Return the calibration updated with the step times of a stage (from 1); unchanged if copying dominated them."""
     known, usual = problem.calibration, steady(seconds)
-    denoiser = problem.task.stages[stage - 1].model.denoiser
+    task = problem.task.stages[stage - 1]
+    denoiser = task.model.denoiser
     parts = (part for part in problem.parts(plan.guidance, plan.vae_tile) if part.component is denoiser)
     part = next((part for part in parts if stage in part.phases), None)
     planned = next((p for p in plan.components if part and (p.model, p.name) == (part.model.id, denoiser.name)), None)
@@ -33,7 +35,7 @@ def learned_steps(problem: Problem, plan: Plan, stage: int, seconds: Sequence[fl
     scheme = plan.quantization if plan.quantization != "auto" else "none"
     work = next(work for work in part.works if work.phase == stage)
     layout = _layout(problem.layouts(part, scheme), planned)
-    passes = 2 if problem.task.stages[stage - 1].guided and plan.guidance == "sequential" else 1
+    passes = (2 if task.guided and plan.guidance == "sequential" else 1) * tiled(task, task.tile)[1]
     copy_rates = CopyRates(problem.rate(planned.host), planned.pinned_bytes, problem.machine.copy_rate)
     measured = None if layout is None else compute_seconds(layout, usual / passes, copy_rates)
     if measured is None:

@@ -94,7 +94,7 @@ def _decoders(model: ModelFootprint) -> Iterator[ComponentFootprint]:
 
 def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: int) -> Work:
     work, positions, batch = stage.model.denoiser.work, seen_positions(stage), stage.batch
-    steps = stage.steps * -(-task.count // batch)
+    steps = stage.steps * -(-task.count // batch) * tiled(stage, stage.tile)[1]
     if not stage.guided:
         return Work(phase, steps, stage.savings.operations(work, positions, batch))
     factor = 1.0 if guidance == stage.model.halves[0] else _OTHERWISE
@@ -108,9 +108,9 @@ def _positions(stage: StageTask) -> float:
 
 
 def seen_positions(stage: StageTask) -> float:
-    """Latent pixels of the image and of all reference images, whose tokens the denoiser sees as well."""
+    """Latent pixels that the denoiser sees at once: of the image, or a tile of it, and of all reference images."""
     shown = sum(width * height for width, height in stage.references)
-    return _positions(stage) + shown / stage.model.vae_factor**2
+    return tiled(stage, stage.tile)[0] + shown / stage.model.vae_factor**2
 
 
 def _encoded_positions(task: Task, tile: int) -> float:
@@ -124,11 +124,12 @@ def tiled(stage: StageTask, tile: int) -> tuple[float, int]:
     if not tile:
         return _positions(stage), 1
     width, height = min(tile, stage.width), min(tile, stage.height)
-    number = _tiles(stage.width, tile) * _tiles(stage.height, tile)
+    number = tiles_along(stage.width, tile) * tiles_along(stage.height, tile)
     return width * height / stage.model.vae_factor**2, number
 
 
-def _tiles(length: int, tile: int) -> int:
+def tiles_along(length: int, tile: int) -> int:
+    """Number of overlapping tiles along a side."""
     step = tile - tile // _OVERLAP
     return 1 if length <= tile else -(-(length - tile) // step) + 1
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from mezzotint.checkpoints.plain_text import size, size_at_least
 from mezzotint.memory.planning.costs import total_bytes
-from mezzotint.memory.planning.phases import seen_positions
+from mezzotint.memory.planning.phases import seen_positions, tiled
 from mezzotint.memory.planning.problem import Precision, Problem
 from mezzotint.memory.planning.search import Solution
 from mezzotint.protocol import Plan
@@ -67,6 +67,9 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
     read = [part.name for part in plan.components if part.host == "disk"]
     if read and not problem.machine.one_memory:
         yield f"RAM is too small: {_listed(read)} {'is' if len(set(read)) == 1 else 'are'} read from disk when needed"
+    for number, stage in enumerate(problem.task.stages, 1):
+        if (count := tiled(stage, stage.tile)[1]) > 1:
+            yield f"stage {number} has {count} passes per step, of tiles of {stage.tile}x{stage.tile}, one at a time"
     leaving = [placed.part.component.name for placed in solution.placed if placed.arrivals]
     if leaving:
         yield f"on the device only while needed: {_listed(leaving)}"

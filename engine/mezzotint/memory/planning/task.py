@@ -25,6 +25,7 @@ class StageTask:
     batch: int = 1  # images denoised together
     references: tuple[tuple[int, int], ...] = ()  # sizes of reference images as passed to the denoiser, in pixels
     savings: Savings = NO_SAVINGS
+    tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

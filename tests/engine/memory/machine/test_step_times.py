@@ -42,9 +42,10 @@ def step_seconds(job, machine, calibration):
 
 
 @pytest.mark.parametrize("vram", [24 * GB, 2 * GB], ids=["resident", "streamed"])
-@pytest.mark.parametrize("slower", [0.6, 1.0, 1.8])
-def test_the_next_plan_expects_what_was_measured(vram, slower):
+@pytest.mark.parametrize(("slower", "tile"), [(0.6, 0), (1.0, 0), (1.8, 0), (1.8, 512)])
+def test_the_next_plan_expects_what_was_measured(vram, slower, tile):
     job, machine = task(known_model(), steps=20), card(vram, 64 * GB, pin_bytes=32 * GB)
+    job = replace(job, stages=(replace(job.stages[0], tile=tile),))
     real = replace(machine, speed=machine.speed / slower)
     made, _ = step_seconds(job, machine, Calibration())
     _, took = step_seconds(job, real, Calibration())

@@ -33,6 +33,19 @@ def test_without_guidance_there_are_no_halves():
     assert guidance_modes(task_of((model,))) == ("batched",)
 
 
+def test_a_stage_in_tiles_takes_the_memory_of_one_and_the_time_of_all():
+    def of(side, tile=0):
+        task = task_of((shipped("starter-dit"),), width=side, height=side)
+        return plan(replace(task, stages=(replace(task.stages[0], tile=tile),)), ordinary_machine(8 * GB, 16 * GB))
+
+    whole, tiles, tile = of(1024), of(1024, 256), of(256)
+    assert tiles.phases[1].activation_bytes == tile.phases[1].activation_bytes < whole.phases[1].activation_bytes
+    assert tiles.phases[1].seconds == pytest.approx(25 * tile.phases[1].seconds)
+    assert tiles.phases[2].activation_bytes == whole.phases[2].activation_bytes  # it is decoded as a whole
+    assert "stage 1 has 25 passes per step, of tiles of 256x256, one at a time" in tiles.reasons
+    assert not any("passes per step" in reason for reason in whole.reasons)
+
+
 @pytest.mark.parametrize(("ram", "expected"), [(64, "sequential"), (16, "batched")])
 def test_a_model_made_for_turns_has_them_unless_its_weights_would_come_from_disk_twice(ram, expected):
     assert plan(task_of((shipped("qwen-image"),)), ordinary_machine(8 * GB, ram * GB)).guidance == expected
