@@ -23,6 +23,8 @@ from mezzotint_kernels.attention import (
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
 from mezzotint_kernels.information import DeviceInfo, KernelsInfo, info
 from mezzotint_kernels.linear import linear_forward
+from mezzotint_kernels.linear_attention import linear_attention_forward, linear_attention_plan
+from mezzotint_kernels.linear_attention_abi import FeatureMap, LinearAttentionArgs
 from mezzotint_kernels.quantize import quantize_rows
 
 __all__ = [
@@ -35,12 +37,14 @@ __all__ = [
     "BlockTableFlags",
     "DeviceInfo",
     "Dtype",
+    "FeatureMap",
     "InvalidArgument",
     "KernelsError",
     "KernelsInfo",
     "KernelsUnavailable",
     "LaunchFailed",
     "LinearArgs",
+    "LinearAttentionArgs",
     "Preparation",
     "QuantizeArgs",
     "Unsupported",
@@ -50,6 +54,8 @@ __all__ = [
     "attention_forward",
     "attention_plan",
     "info",
+    "linear_attention_forward",
+    "linear_attention_plan",
     "linear_forward",
     "quantize_rows",
 ]

@@ -61,7 +61,7 @@ class Preparation(IntEnum):
     GEGLU = 5
 
 
-class _Versioned(ctypes.Structure):
+class Versioned(ctypes.Structure):
     """A struct that begins with its own size and the ABI version; the constructor fills in both."""
 
     size: int
@@ -106,7 +106,7 @@ _ATTENTION: Fields = (  # both passes begin with these
 )
 
 
-class BlockTableArgs(_Versioned):
+class BlockTableArgs(Versioned):
     """MztBlockTable: addresses as integers (0 or None for null), strides in rows."""
 
     rows: int
@@ -135,7 +135,7 @@ class BlockTableArgs(_Versioned):
     )
 
 
-class AttentionArgs(_Versioned):
+class AttentionArgs(Versioned):
     """MztAttentionArgs: addresses as integers (0 or None for null), strides in elements."""
 
     dtype: int
@@ -188,7 +188,7 @@ class AttentionArgs(_Versioned):
     )
 
 
-class AttentionBackwardArgs(_Versioned):
+class AttentionBackwardArgs(Versioned):
     """MztAttentionBackwardArgs: addresses as integers (0 or None for null), strides in elements."""
 
     dtype: int
@@ -251,7 +251,7 @@ class AttentionBackwardArgs(_Versioned):
     )
 
 
-class AttentionPlanStruct(_Versioned):
+class AttentionPlanStruct(Versioned):
     """MztAttentionPlan."""
 
     supported: int
@@ -269,7 +269,7 @@ class AttentionPlanStruct(_Versioned):
     )
 
 
-class QuantizeArgs(_Versioned):
+class QuantizeArgs(Versioned):
     """MztQuantizeArgs: addresses as integers (0 or None for null); strides in elements, those of integers in bytes."""
 
     dtype: int
@@ -313,7 +313,7 @@ class QuantizeArgs(_Versioned):
     )
 
 
-class LinearArgs(_Versioned):
+class LinearArgs(Versioned):
     """MztLinearArgs: addresses as integers (0 or None for null); strides in elements, those of integers in bytes."""
 
     dtype: int
@@ -384,7 +384,7 @@ class LinearArgs(_Versioned):
         setattr(self, "in", value)
 
 
-class DeviceStruct(_Versioned):
+class DeviceStruct(Versioned):
     """MztDevice."""
 
     major: int

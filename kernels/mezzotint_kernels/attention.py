@@ -34,10 +34,11 @@ def attention_plan(args: AttentionArgs, device: int) -> AttentionPlan:
     """
     opened, plan = library(), AttentionPlanStruct()
     opened.check(opened.attention_plan(ctypes.byref(args), device, ctypes.byref(plan)))
-    return _plan(plan)
+    return read_plan(plan)
 
 
-def _plan(plan: AttentionPlanStruct) -> AttentionPlan:
+def read_plan(plan: AttentionPlanStruct) -> AttentionPlan:
+    """Return the contents of the library's struct."""
     return AttentionPlan(
         supported=bool(plan.supported),
         kernel=plan.kernel,
@@ -61,7 +62,7 @@ def attention_backward_plan(args: AttentionBackwardArgs, device: int) -> Attenti
     """Like `attention_plan`, for the backward pass; its workspace depends on the device."""
     opened, plan = library(), AttentionPlanStruct()
     opened.check(opened.backward_plan(ctypes.byref(args), device, ctypes.byref(plan)))
-    return _plan(plan)
+    return read_plan(plan)
 
 
 def attention_backward(args: AttentionBackwardArgs, device: int, stream: int) -> None:

@@ -18,6 +18,7 @@ from mezzotint_kernels.abi import (
     Status,
 )
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
+from mezzotint_kernels.linear_attention_abi import LinearAttentionArgs
 
 VARIABLE = "MEZZOTINT_KERNELS_LIBRARY"
 _NAMES = {"win32": "mezzotint_kernels.dll", "darwin": "libmezzotint_kernels.dylib"}
@@ -33,7 +34,7 @@ _ERRORS: dict[int, type[KernelsError]] = {
 
 
 class Library:
-    """The opened library; its functions have the signatures of csrc/api.h and csrc/backward_api.h."""
+    """The opened library; its functions have the signatures of csrc/api.h and the other headers beside it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,15 +57,18 @@ class Library:
     def _declare(self, handle: ctypes.CDLL) -> None:
         number, status = ctypes.POINTER(ctypes.c_int32), ctypes.c_int
         args, backward = ctypes.POINTER(AttentionArgs), ctypes.POINTER(AttentionBackwardArgs)
+        plan, summed = ctypes.POINTER(AttentionPlanStruct), ctypes.POINTER(LinearAttentionArgs)
         for name in ("mzt_version", "mzt_architectures", "mzt_last_error"):
             getattr(handle, name).restype = ctypes.c_char_p
         for name, result, arguments in (
             ("mzt_driver", status, (number, number)),
             ("mzt_device", status, (ctypes.c_int32, ctypes.POINTER(DeviceStruct))),
-            ("mzt_attention_plan", status, (args, ctypes.c_int32, ctypes.POINTER(AttentionPlanStruct))),
+            ("mzt_attention_plan", status, (args, ctypes.c_int32, plan)),
             ("mzt_attention_forward", status, (args, ctypes.c_int32, ctypes.c_void_p)),
-            ("mzt_attention_backward_plan", status, (backward, ctypes.c_int32, ctypes.POINTER(AttentionPlanStruct))),
+            ("mzt_attention_backward_plan", status, (backward, ctypes.c_int32, plan)),
             ("mzt_attention_backward", status, (backward, ctypes.c_int32, ctypes.c_void_p)),
+            ("mzt_linear_attention_plan", status, (summed, ctypes.c_int32, plan)),
+            ("mzt_linear_attention", status, (summed, ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_quantize", status, (ctypes.POINTER(QuantizeArgs), ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_linear", status, (ctypes.POINTER(LinearArgs), ctypes.c_int32, ctypes.c_void_p)),
         ):
@@ -73,6 +77,7 @@ class Library:
         self.driver, self.device = handle.mzt_driver, handle.mzt_device
         self.attention_plan, self.attention_forward = handle.mzt_attention_plan, handle.mzt_attention_forward
         self.backward_plan, self.backward = handle.mzt_attention_backward_plan, handle.mzt_attention_backward
+        self.linear_attention_plan, self.linear_attention = handle.mzt_linear_attention_plan, handle.mzt_linear_attention
         self.quantize, self.linear = handle.mzt_quantize, handle.mzt_linear
         self._last_error = handle.mzt_last_error
         self.version = str(handle.mzt_version().decode())

@@ -97,6 +97,23 @@ class BackwardLibrary(Protocol):
         """Queue the kernels on a stream of the current device."""
 
 
+class LinearAttentionLibrary(Protocol):
+    """The library's functions for linear attention; tests pass a fake."""
+
+    @property
+    def device_type(self) -> str:
+        """Torch's name for the type of devices that it runs on."""
+
+    def new_linear_attention_arguments(self) -> Arguments:
+        """A zeroed argument structure with its size and version filled in."""
+
+    def plan_linear_attention(self, arguments: Arguments, device: int) -> KernelPlan:
+        """The kernels for these arguments; raises Unsupported if there are none."""
+
+    def launch_linear_attention(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue the kernels on a stream of the current device."""
+
+
 class ProductLibrary(Protocol):
     """The library's functions for products with quantized weights; tests pass a fake."""
 
@@ -130,6 +147,9 @@ class InstalledKernels:
         self.launch, self._plan = self._translated(package.attention_forward), self._translated(package.attention_plan)
         self.launch_backward = self._translated(package.attention_backward)
         self._plan_backward = self._translated(package.attention_backward_plan)
+        self.new_linear_attention_arguments = package.LinearAttentionArgs
+        self.launch_linear_attention = self._translated(package.linear_attention_forward)
+        self._plan_linear_attention = self._translated(package.linear_attention_plan)
         self.quantize, self.multiply = map(self._translated, (package.quantize_rows, package.linear_forward))
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
@@ -139,6 +159,10 @@ class InstalledKernels:
     def plan_backward(self, arguments: Arguments, device: int) -> KernelPlan:
         """The backward kernel for these arguments; raises Unsupported if there is none."""
         return _supported(self._plan_backward(arguments, device))
+
+    def plan_linear_attention(self, arguments: Arguments, device: int) -> KernelPlan:
+        """The kernels of linear attention for these arguments; raises Unsupported if there are none."""
+        return _supported(self._plan_linear_attention(arguments, device))
 
     def attention_calls(self) -> Calls | None:
         """A caller with less overhead for the kinds of calls that it knows; None if there is none."""

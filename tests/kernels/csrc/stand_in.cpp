@@ -6,6 +6,7 @@
 #include "attention/attention.h"
 #include "attention/backward/backward.h"
 #include "gemm/gemm.h"
+#include "linear_attention/linear_attention.h"
 #include "quantize/quantize.h"
 
 extern "C" {
@@ -88,6 +89,24 @@ BackwardPlan plan_backward(const MztAttentionBackwardArgs& args, const DeviceFac
 }
 
 int launch_backward(const MztAttentionBackwardArgs& args, const BackwardPlan& plan, void* stream) {
+    ++state.launches;
+    state.kernel = plan.kernel;
+    state.nq = args.nq;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+void plan_linear_attention(const MztLinearAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
+    ++state.plans;
+    state.architecture = device.architecture;
+    plan.supported = state.supported;
+    plan.kernel = 7;
+    plan.workspace_bytes = state.workspace_bytes;
+    std::snprintf(plan.text, sizeof plan.text, state.supported ? "paper linear d%lld" : "head_dim is %lld",
+                  static_cast<long long>(args.head_dim));
+}
+
+int launch_linear_attention(const MztLinearAttentionArgs& args, const MztAttentionPlan& plan, void* stream) {
     ++state.launches;
     state.kernel = plan.kernel;
     state.nq = args.nq;

@@ -6,6 +6,7 @@ a map looks at all keys.
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol
 
 import torch
@@ -13,8 +14,30 @@ from torch import Tensor
 from torch.nn import functional
 
 
+class KernelMap(IntEnum):
+    """The maps that kernels apply themselves: MztFeatureMap of kernels/csrc/linear_attention_api.h."""
+
+    IDENTITY = 0
+    RELU = 1
+    ELU_PLUS_ONE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelForm:
+    """Attention by a map as kernels compute it: divided by max(total, least) + epsilon, or not at all."""
+
+    map: KernelMap = KernelMap.IDENTITY  # of features that are computed before
+    divided: bool = True
+    least: float = -math.inf
+    epsilon: float = 0.0
+
+
 class FeatureMap(Protocol):
     """Features of queries and keys, and what their products are divided by."""
+
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How the kernels compute it."""
 
     def queries(self, q: Tensor) -> Tensor:
         """Map `(b, h, nq, d)` to `(b, h, nq, r)`."""
@@ -29,6 +52,11 @@ class FeatureMap(Protocol):
 @dataclass(frozen=True, slots=True)
 class Efficient:
     """Softmax of queries over the head's channels and of keys over tokens, undivided (arXiv 1812.01243)."""
+
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How the kernels compute it."""
+        return KernelForm(divided=False)
 
     def queries(self, q: Tensor) -> Tensor:
         """Softmax over channels."""
@@ -50,6 +78,11 @@ class Elu:
 
     epsilon: float = 1e-6
 
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How the kernels compute it."""
+        return KernelForm(map=KernelMap.ELU_PLUS_ONE, epsilon=self.epsilon)
+
     def queries(self, q: Tensor) -> Tensor:
         """Map each channel to a positive number."""
         return functional.elu(q) + 1
@@ -68,6 +101,11 @@ class Relu:
     """relu(x) (Sana, arXiv 2410.10629); a query whose weights are all 0 gets 0."""
 
     epsilon: float = 1e-15
+
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How the kernels compute it."""
+        return KernelForm(map=KernelMap.RELU, epsilon=self.epsilon)
 
     def queries(self, q: Tensor) -> Tensor:
         """Map each channel to a number that is not negative."""
@@ -93,6 +131,11 @@ class PositiveRandom:
     projection: Tensor
     scale: float
     epsilon: float = 1e-6
+
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How the kernels compute it."""
+        return KernelForm()
 
     def queries(self, q: Tensor) -> Tensor:
         """Positive features, of at most about m^-1/2."""
@@ -130,6 +173,11 @@ class RandomFourier:
     projection: Tensor
     sigma: Tensor
     floor: float = 0.1
+
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How the kernels compute it."""
+        return KernelForm(least=self.floor)
 
     def queries(self, q: Tensor) -> Tensor:
         """Features of the direction of each query; a query of length 0 stays at 0."""

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from mezzotint.attention.linear.operation import check_linear, hide, seen_keys
+from mezzotint.attention.linear.hidden import check_linear, hide, seen_keys
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.sdpa import attention_sdpa
 

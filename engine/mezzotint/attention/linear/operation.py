@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor
 
-from mezzotint.attention.arguments import check_arguments
 from mezzotint.attention.linear.features import FeatureMap
-from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
+from mezzotint.attention.linear.hidden import check_linear, hide, seen_keys
+from mezzotint.attention.linear.kernels import by_kernels
+from mezzotint.attention.masks import NO_MASKS, Masks
 
 CHUNK = 64  # tokens that are summed by one product
 
@@ -23,12 +24,16 @@ def linear_attention(
 ) -> Tensor:
     """phi(q) (sum of phi(k) v^T) / phi(q) (sum of phi(k)), without a matrix of queries and keys (arXiv 2006.16236).
 
-    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; returns `(b, h, nq, d)` in q's dtype, computed in at least float32.
-    Masks hide keys alone. A query without visible keys gets 0, and NaNs of hidden keys go nowhere.
+    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; returns `(b, h, nq, d)` in q's dtype, summed in at least float32.
+    Masks hide keys alone. A query without visible keys gets 0, and NaNs of hidden keys go nowhere. Computed by the
+    kernels where they can, which have chunks of their own.
     """
     check_linear(q, k, v, masks)
-    exact, seen = torch.promote_types(q.dtype, torch.float32), seen_keys(masks, k.shape[2])
     with _without_autocast(q.device.type):
+        made = by_kernels(q, k, v, features, masks)
+        if made is not None:
+            return made
+        exact, seen = torch.promote_types(q.dtype, torch.float32), seen_keys(masks, k.shape[2])
         summary = summarize(features, k.to(exact), v.to(exact), seen, chunk=chunk)
         return apply_summary(features, q.to(exact), summary).to(q.dtype)
 
@@ -37,24 +42,6 @@ def _without_autocast(device_type: str) -> AbstractContextManager[object]:
     """Keep products in the dtype of what is multiplied."""
     supported = torch.amp.is_autocast_available(device_type)
     return torch.autocast(device_type, enabled=False) if supported else nullcontext()
-
-
-def check_linear(q: Tensor, k: Tensor, v: Tensor, masks: Masks) -> None:
-    """Reject invalid arguments, and masks that depend on queries."""
-    if masks.bias is not None or masks.causal:
-        raise ValueError("linear attention takes key_mask and key_lengths alone; bias and causal need all scores")
-    check_arguments(q, k, v, masks, 1.0)
-
-
-def seen_keys(masks: Masks, nk: int) -> Tensor | None:
-    """Visible keys `(batch or 1, 1, nk, 1)` of bool; None if all are."""
-    seen = visible_keys(masks, nk)
-    return None if seen is None else seen.mT
-
-
-def hide(x: Tensor, seen: Tensor | None) -> Tensor:
-    """Set what is not seen to 0, also NaN."""
-    return x if seen is None else x.masked_fill(~seen, 0.0)
 
 
 def summarize(features: FeatureMap, k: Tensor, v: Tensor, seen: Tensor | None, *, chunk: int = CHUNK) -> Tensor:
