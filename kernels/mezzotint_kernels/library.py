@@ -77,7 +77,10 @@ class Library:
         self.driver, self.device = handle.mzt_driver, handle.mzt_device
         self.attention_plan, self.attention_forward = handle.mzt_attention_plan, handle.mzt_attention_forward
         self.backward_plan, self.backward = handle.mzt_attention_backward_plan, handle.mzt_attention_backward
-        self.linear_attention_plan, self.linear_attention = handle.mzt_linear_attention_plan, handle.mzt_linear_attention
+        self.linear_attention_plan, self.linear_attention = (
+            handle.mzt_linear_attention_plan,
+            handle.mzt_linear_attention,
+        )
         self.quantize, self.linear = handle.mzt_quantize, handle.mzt_linear
         self._last_error = handle.mzt_last_error
         self.version = str(handle.mzt_version().decode())

@@ -1,6 +1,7 @@
 """Valid attention arguments, for tests in which no kernel dereferences the pointers."""
 
 from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, BlockTableArgs, Dtype
+from mezzotint_kernels.linear_attention_abi import FeatureMap, LinearAttentionArgs
 
 
 def attention_args(**changes: object) -> AttentionArgs:
@@ -63,3 +64,14 @@ def backward_args(**changes: object) -> AttentionBackwardArgs:
     values |= {"lse": 0x50000, "out_gradient": 0x60000, "dq": 0x70000, "dk": 0x80000, "dv": 0x90000}
     values |= {"out_gradient_stride": queries, "dq_stride": queries, "dk_stride": keys, "dv_stride": keys}
     return AttentionBackwardArgs(**values | changes)
+
+
+def linear_attention_args(**changes: object) -> LinearAttentionArgs:
+    """Arguments of linear attention with contiguous tensors like those of `packed_attention_args`."""
+    sized = packed_attention_args(
+        **{name: changes[name] for name in ("heads", "nq", "nk", "head_dim") if name in changes}
+    )
+    names = {name for name, *_ in LinearAttentionArgs._fields_} - {"size", "abi"}
+    values = {name: getattr(sized, name) for name, *_ in AttentionArgs._fields_ if name in names}
+    values |= {"map": FeatureMap.RELU, "features": sized.head_dim, "divided": 1, "epsilon": 1e-6}
+    return LinearAttentionArgs(**values | changes)

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from emulated_linear import CODES, Report
 from emulator_build import Conditions
 from guarded_memory import guarded
 
+from mezzotint.dispatch.library import KernelPlan, LaunchFailed, Unsupported
 from mezzotint_kernels.abi import AttentionPlanStruct
 from mezzotint_kernels.linear_attention_abi import FeatureMap, LinearAttentionArgs
 
@@ -170,15 +172,18 @@ class LinearAttentionEmulator:
         self._library = ctypes.CDLL(str(library))
         self._library.emulator_linear_attention_workspace_bytes.restype = ctypes.c_int64
 
-    def run(self, problem: Problem, order: int | None = None) -> Verdict:
+    def run(
+        self, problem: Problem, order: int | None = None, spoil: Callable[[Operands], object] = lambda _operands: None
+    ) -> Verdict:
         """Run a problem and compare; `order` seeds the scheduling of warps."""
         operands, report = Operands(problem), Report()
+        spoil(operands)
         arguments = operands.arguments()
-        self.compute(arguments, operands.workspace(self.workspace_bytes(arguments, problem.splits)), problem, report, order)
-        error = report.error.decode()
-        return Verdict(
-            error=error, off=operands.error(), bank_conflicts=report.bank_conflicts, operands=operands
+        self.compute(
+            arguments, operands.workspace(self.workspace_bytes(arguments, problem.splits)), problem, report, order
         )
+        error = report.error.decode()
+        return Verdict(error=error, off=operands.error(), bank_conflicts=report.bank_conflicts, operands=operands)
 
     def workspace_bytes(self, arguments: LinearAttentionArgs, splits: int) -> int:
         """Return the bytes that so many splits need."""
@@ -208,3 +213,30 @@ class LinearAttentionEmulator:
             ctypes.byref(arguments), architecture, multiprocessors, shared, ctypes.byref(plan)
         )
         return plan
+
+
+class EmulatedLinearAttentionLibrary:
+    """The library's functions of linear attention on the emulator, as the engine calls them: planned for a small card."""
+
+    device_type = "cpu"
+    new_linear_attention_arguments = LinearAttentionArgs
+
+    def __init__(self, path: Path) -> None:
+        self.launches = 0
+        self._emulator = LinearAttentionEmulator(path)
+
+    def plan_linear_attention(self, arguments: LinearAttentionArgs, device: int) -> KernelPlan:
+        """The kernels for these arguments."""
+        plan = self._emulator.plan(arguments, 86, 4)
+        if not plan.supported:
+            raise Unsupported(plan.text.decode())
+        return KernelPlan(name=plan.text.decode(), workspace_bytes=plan.workspace_bytes)
+
+    def launch_linear_attention(self, arguments: LinearAttentionArgs, device: int, stream: int) -> None:
+        """Run the kernels."""
+        self.launches += 1
+        splits, report = self._emulator.plan(arguments, 86, 4).kernel, Report()
+        assert arguments.workspace_bytes == self._emulator.workspace_bytes(arguments, splits)
+        self._emulator.compute(arguments, arguments.workspace, Problem(splits=splits), report)
+        if report.error:
+            raise LaunchFailed(report.error.decode())

@@ -70,9 +70,7 @@ def read_and_attend(arguments):
     if a.key_lengths:
         seen &= torch.arange(a.nk) < _tensor(a.key_lengths, (a.batch,), (1,), torch.int32)[:, None]
     hidden = ~seen[:, None, :, None]
-    k, v = (
-        each.double().masked_fill(hidden, 0.0).repeat_interleave(a.heads // a.kv_heads, dim=1) for each in (k, v)
-    )
+    k, v = (each.double().masked_fill(hidden, 0.0).repeat_interleave(a.heads // a.kv_heads, dim=1) for each in (k, v))
     weights = (_phi(a.map, q.double()) @ _phi(a.map, k).mT).masked_fill(hidden.mT, 0.0)
     total = weights.sum(-1, keepdim=True)
     divisor = total.clamp(min=a.least) + a.epsilon if a.divided else torch.ones_like(total)

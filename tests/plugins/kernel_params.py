@@ -91,6 +91,24 @@ class LinearParams(ctypes.Structure):
     )
 
 
+class LinearAttentionParams(ctypes.Structure):
+    """linear_attention/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        q__k__v__out=_POINTER,
+        q_stride__k_stride__v_stride__out_stride=_LONG * 3,
+        heads__kv_heads__group__nq__nk__features__head_dim__width=_INT,
+        feature_tiles__column_tiles__query_tiles__splits__tiles_per_split=_INT,
+        key_lengths__key_mask=_POINTER,
+        key_mask_stride=_LONG,
+        divided=_BOOL,
+        least__epsilon=ctypes.c_float,
+        sums=_POINTER,
+        sum_size=_LONG,
+        high__low__scales=_POINTER,
+    )
+
+
 class QuantizeParams(ctypes.Structure):
     """quantize/params.h."""
 
@@ -114,6 +132,7 @@ _OF_KERNEL: dict[str, type[ctypes.Structure]] = {
     "BackwardParams": BackwardParams,
     "ForwardParams": ForwardParams,
     "Int8Params": Int8Params,
+    "LinearAttentionParams": LinearAttentionParams,
     "LinearParams": LinearParams,
     "QuantizeParams": QuantizeParams,
 }

@@ -19,6 +19,7 @@ from mezzotint_kernels.abi import (
     Status,
 )
 from mezzotint_kernels.library import Library
+from mezzotint_kernels.linear_attention_abi import LinearAttentionArgs
 
 _INT = ctypes.c_int32
 
@@ -221,6 +222,18 @@ class StubCuda:
         facts = (card.architecture, card.multiprocessors, card.shared_bytes)
         assert self._handle.mzt_stub_backward(ctypes.byref(args), *facts, ctypes.byref(found))
         return found
+
+    def linear_attention(
+        self, args: LinearAttentionArgs, device: int = 0, stream: int | None = None
+    ) -> tuple[Status, str]:
+        """Launch linear attention."""
+        return self._said(self.library.linear_attention(ctypes.byref(args), device, stream))
+
+    def linear_attention_plan(self, args: LinearAttentionArgs, device: int = 0) -> AttentionPlanStruct:
+        """Return the library's plan of linear attention."""
+        plan = AttentionPlanStruct()
+        self.library.check(self.library.linear_attention_plan(ctypes.byref(args), device, ctypes.byref(plan)))
+        return plan
 
     def linear(self, args: LinearArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
         """Launch a linear layer."""

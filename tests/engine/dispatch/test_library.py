@@ -31,7 +31,7 @@ def package(info=SOUND, error=None, supported=True):
         return SimpleNamespace(supported=supported, text="flash_d64", workspace_bytes=7)
 
     functions = ("attention_plan", "attention_forward", "attention_backward_plan", "attention_backward")
-    functions += ("quantize_rows", "linear_forward")
+    functions += ("quantize_rows", "linear_forward", "linear_attention_plan", "linear_attention_forward")
     names = {name: getattr(mezzotint_kernels, name) for name in mezzotint_kernels.__all__}
     return SimpleNamespace(**(names | dict.fromkeys(functions, call) | {"info": lambda: info}), calls=calls)
 
@@ -58,6 +58,18 @@ def test_a_plan_and_a_launch_of_the_backward_pass():
     assert given.calls == [(arguments, 0), (arguments, 1, 7)]
     with pytest.raises(Unsupported, match="flash_d64"):
         InstalledKernels(package(supported=False)).plan_backward("arguments", 0)
+
+
+def test_a_plan_and_a_launch_of_linear_attention():
+    given = package()
+    library = open_installed(lambda: given)
+    arguments = library.new_linear_attention_arguments()
+    assert isinstance(arguments, mezzotint_kernels.LinearAttentionArgs)
+    assert library.plan_linear_attention(arguments, 0).workspace_bytes == 7
+    library.launch_linear_attention(arguments, 1, 7)
+    assert given.calls == [(arguments, 0), (arguments, 1, 7)]
+    with pytest.raises(Unsupported, match="flash_d64"):
+        InstalledKernels(package(supported=False)).plan_linear_attention("arguments", 0)
 
 
 def test_products_reach_the_package():

@@ -1,4 +1,4 @@
-"""The structs of abi.py against those that a C compiler lays out from csrc/api.h and csrc/backward_api.h."""
+"""The structs of abi.py against those that a C compiler lays out from csrc/api.h and the headers beside it."""
 
 import ctypes
 import re
@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from mezzotint_kernels import abi
+from mezzotint_kernels import abi, linear_attention_abi
 
 pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 
@@ -18,20 +18,23 @@ STRUCTS = {
     "MztAttentionPlan": abi.AttentionPlanStruct,
     "MztQuantizeArgs": abi.QuantizeArgs,
     "MztLinearArgs": abi.LinearArgs,
+    "MztLinearAttentionArgs": linear_attention_abi.LinearAttentionArgs,
     "MztDevice": abi.DeviceStruct,
 }
+HEADERS = ("api.h", "backward_api.h", "linear_attention_api.h")
 ENUMS = {
     "MztStatus": abi.Status,
     "MztDtype": abi.Dtype,
     "MztAttentionArgs.flags": abi.AttentionFlags,
     "MztBlockTable.col": abi.BlockTableFlags,
     "MztPreparation": abi.Preparation,
+    "MztFeatureMap": linear_attention_abi.FeatureMap,
 }
 
 
 @pytest.fixture(scope="module")
 def header(root):
-    return "".join((root / "kernels/csrc" / name).read_text("utf-8") for name in ("api.h", "backward_api.h"))
+    return "".join((root / "kernels/csrc" / name).read_text("utf-8") for name in HEADERS)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ def compiled(root, tmp_path_factory):
         lines = [
             "#include <stddef.h>",
             "#include <stdio.h>",
-            '#include "backward_api.h"',
+            *(f'#include "{name}"' for name in HEADERS),
             "int main(void) {",
             *statements,
         ]

@@ -160,6 +160,10 @@ def _unordered_less(first: Array, second: Array) -> Array:
     return ~(first >= second)
 
 
+def _unordered_less_equal(first: Array, second: Array) -> Array:
+    return ~(first > second)
+
+
 STEPS: dict[str, Step] = {
     "add": _of_all(np.add),
     "sub": _of_all(np.subtract),
@@ -195,6 +199,7 @@ STEPS: dict[str, Step] = {
     "setp.gt": _compare(np.greater),
     "setp.ge": _compare(np.greater_equal),
     "setp.ltu": _compare(_unordered_less),
+    "setp.leu": _compare(_unordered_less_equal),
     "setp.neu": _compare(np.not_equal),
     "sqrt.rn": _of_all(np.sqrt),
     "rcp.rn": _of_all(np.reciprocal),

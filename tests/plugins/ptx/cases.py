@@ -4,11 +4,13 @@ import torch
 from backward_tiles import Dropout
 from emulated_kernels import Problem as Attention
 from emulated_linear import Problem as Product
+from emulated_linear_attention import Problem as Sums
 from emulated_quantize import Problem as Rows
 from ptx.attention_kernel import AttentionKernel
 from ptx.linear_launch import LinearKernel
 
 from mezzotint_kernels.abi import Preparation
+from mezzotint_kernels.linear_attention_abi import FeatureMap
 
 FLOAT, BRAIN = torch.float16, torch.bfloat16
 WIDE = "Shape<1, 4, 64, 2, true>"
@@ -71,4 +73,14 @@ QUANTIZE = {
     "SiLU": Rows(preparation=Preparation.SILU, group=16),
     "GELU": Rows(preparation=Preparation.GELU_TANH, dtype=BRAIN),
     "GEGLU": Rows(preparation=Preparation.GEGLU, columns=264, pattern="outliers"),
+}
+
+_one = {"heads": 1, "kv_heads": 1, "nq": 20}
+LINEAR_ATTENTION = {
+    "relu": Sums(**_one, nk=130, splits=2),
+    "elu": Sums(**_one, map=FeatureMap.ELU_PLUS_ONE, dtype=FLOAT, head_dim=40, key_lengths=(70,)),
+    "features, masked": Sums(
+        **_one, map=FeatureMap.IDENTITY, features=72, nk=70, divided=False, batch=2, key_mask=True
+    ),
+    "Turing": Sums(**_one, dtype=FLOAT, head_dim=72, turing=True),
 }
