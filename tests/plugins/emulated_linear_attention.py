@@ -216,7 +216,7 @@ class LinearAttentionEmulator:
 
 
 class EmulatedLinearAttentionLibrary:
-    """The library's functions of linear attention on the emulator, as the engine calls them: planned for a small card."""
+    """The library's functions on the emulator, as the engine calls them: planned for a small card."""
 
     device_type = "cpu"
     new_linear_attention_arguments = LinearAttentionArgs

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kJoinThreads) join_sums(const __grid_constant_
     join_block<Element>(params, reinterpret_cast<float*>(shared));
 }
 template <typename Element, int map>
-__global__ void __launch_bounds__(kQueryThreads) apply_summary(const __grid_constant__ LinearAttentionParams params) {
+__global__ void __launch_bounds__(kQueryThreads, 2) apply_summary(const __grid_constant__ LinearAttentionParams params) {
     if constexpr (kRunsHere<ThisArchitecture, Element>) {
         extern __shared__ __align__(128) char shared[];
         Output<ThisArchitecture, Element, map>(params, shared).run();

@@ -1,4 +1,4 @@
-"""What linear attention asks of CUDA: the launches as a stub of the runtime has them (tests/plugins/launch_build.py)."""
+"""What linear attention asks of CUDA: the launches as a stub of the runtime has them."""
 
 import ctypes
 from functools import partial

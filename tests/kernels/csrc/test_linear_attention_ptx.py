@@ -13,6 +13,7 @@ from ptx.memory import MemoryFault
 from ptx.program import PtxError
 from ptx.structs import misread
 
+from kernel_build.sources import ARCHITECTURES
 from mezzotint_kernels.linear_attention_abi import FeatureMap
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 ONE = {"heads": 1, "kv_heads": 1, "nq": 20}
 RELU = Problem(**ONE, nk=130, splits=2)
 ELU = Problem(**ONE, map=FeatureMap.ELU_PLUS_ONE)
+
+NEWER = [each for each in ARCHITECTURES if each not in ("sm_75", "sm_80")]
 
 PLANTED = {
     "totals from another lane": (shuffled(1), RELU),
@@ -55,6 +58,21 @@ def test_ptx_gives_what_the_reference_gives(ptx, problem):
 def test_the_same_on_blackwell(ptx, problem):
     """For which nvcc writes another text."""
     assert is_right(problem, programs_of(ptx, problem, "sm_120"))
+
+
+@pytest.mark.slow_after(2)
+@pytest.mark.parametrize(("architecture", "depth"), [("sm_75", 8), ("sm_80", 16), *((each, 16) for each in NEWER)])
+@pytest.mark.parametrize("which", FeatureMap, ids=lambda each: each.name.lower())
+def test_products_are_those_of_tensor_cores(ptx, which, architecture, depth):
+    """With matrix loads, asynchronous copies where there are any, and nothing in local memory."""
+    problem = Problem(map=which, dtype=torch.float16)
+    summarize, _, apply = programs_of(ptx, problem, architecture)
+    for program in (summarize, apply):
+        names = {each.name for each in program.code}
+        assert f"mma.sync.aligned.m16n8k{depth}.row.col" in names
+        assert any(name.startswith("ldmatrix.") for name in names)
+        assert any(name.startswith("cp.async") for name in names) == (depth == 16)
+        assert not any(".local" in name for name in names)
 
 
 def test_struct_is_the_one_that_the_kernels_read(ptx):

@@ -75,11 +75,15 @@ def _params(operands: Operands) -> LinearAttentionParams:
         **{f"{name}_stride": getattr(args, f"{name}_stride") for name in ("q", "k", "v", "out", "key_mask")},
         group=problem.heads // problem.kv_heads,
         width=problem.head_dim + EIGHT,
-        feature_tiles=-(-problem.columns // TILE),
-        column_tiles=-(-problem.head_dim // TILE),
-        query_tiles=-(-problem.nq // QUERY_TILE),
+        feature_tiles=_divide_up(problem.columns, TILE),
+        column_tiles=_divide_up(problem.head_dim, TILE),
+        query_tiles=_divide_up(problem.nq, QUERY_TILE),
         splits=problem.splits,
-        tiles_per_split=-(-(-(-problem.nk // TILE)) // problem.splits),
+        tiles_per_split=_divide_up(_divide_up(problem.nk, TILE), problem.splits),
         divided=bool(args.divided),
         sum_size=problem.batch * problem.kv_heads * problem.columns * (problem.head_dim + EIGHT),
     )
+
+
+def _divide_up(number: int, by: int) -> int:
+    return -(-number // by)

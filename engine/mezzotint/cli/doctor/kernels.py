@@ -11,7 +11,7 @@ from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.protocol import Attention, DeviceInfo
 from mezzotint.quantization.products.selection import ProductBackends
 
-PRODUCTS, NF4 = "products", "NF4 products"
+PRODUCTS, NF4, LINEAR_ATTENTION = "products", "NF4 products", "linear attention"
 _NO_DEVICE = "no device here can run the kernels"
 
 
@@ -42,12 +42,14 @@ def kernel_report(
     library: LibraryFacts | None = None,
     backends: AttentionBackends | None = None,
     products: ProductBackends | None = None,
+    linear: KernelBackend[Any] | None = None,
 ) -> KernelReport:
     """Run the self-tests on every supported device; failures are reported, never raised."""
     library = library or library_facts()
     backends, products = backends or AttentionBackends(), products or ProductBackends()
-    ours: dict[str, KernelBackend[Any]] = {**backends.compiled, PRODUCTS: products.integers}
-    ours = ours if library.problem is None else {}
+    ours: dict[str, KernelBackend[Any]] = {}
+    if library.problem is None and devices:
+        ours = {**backends.compiled, PRODUCTS: products.integers, LINEAR_ATTENTION: linear or _linear_attention()}
     tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _self_tests(device, each)]
     passed = {test.implementation for test in tests if test.passed}
     wrong = {test.implementation: test.message for test in tests if not test.passed}
@@ -59,6 +61,12 @@ def kernel_report(
         products_problem=None if PRODUCTS in passed else library.problem or wrong.get(PRODUCTS, _NO_DEVICE),
         nf4_problem=None if NF4 in passed else wrong.get(NF4) or _nf4_missing(devices, products.nf4),
     )
+
+
+def _linear_attention() -> KernelBackend[Any]:
+    from mezzotint.attention.linear.kernels import linear_backend  # imports torch
+
+    return linear_backend()
 
 
 def _self_tests(device: DeviceInfo, backends: Mapping[str, KernelBackend[Any]]) -> Iterator[_SelfTestResult]:

@@ -3,6 +3,7 @@
 import pytest
 from card_kernels import CardNf4
 from fake_kernels import FakeKernels, fake_backends
+from fake_linear_attention import FakeLinearAttention, fake_linear_backend
 from fake_products import FakeProducts, fake_product_backends
 
 from mezzotint import machine
@@ -81,6 +82,15 @@ def test_products_that_are_wrong():
     assert found.failed == ("cpu products bfloat16",) and found.usable[0] == "flash"
     assert found.products_problem == found.self_tests["cpu products bfloat16"]
     assert "contains NaN" in found.products_problem
+
+
+@pytest.mark.parametrize(("fault", "told"), [(None, "passed 6 cases"), ("nan", "contains NaN")])
+def test_linear_attention(fault, told):
+    linear = fake_linear_backend(FakeLinearAttention(fault))
+    found = kernel_report((CPU, OTHER), SOUND, fake_backends(FakeKernels()), linear=linear)
+    assert told in found.self_tests["cpu linear attention bfloat16"]
+    assert found.failed == (("cpu linear attention bfloat16",) if fault else ())
+    assert found.usable == ("flash", "int8", "sdpa", "reference")
 
 
 def test_weights_in_nf4():
