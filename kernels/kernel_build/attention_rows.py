@@ -21,6 +21,8 @@ def _figure(measured: Mapping[str, Any]) -> str:
     parts = [f"{measured['milliseconds']:.4f} ms", f"{measured['tflops']:.4g} TFLOP/s"]
     if measured["ratio"] is not None:
         parts.append(f"{measured['ratio']:.2f} times the best SDPA")
+    if measured.get("times_torch") is not None:
+        parts.append(f"{measured['times_torch']:.2f} times torch")
     if measured.get("times_flash") is not None:
         parts.append(f"{measured['times_flash']:.2f} times {OURS}")
     if measured["peak_bytes"] is not None:

@@ -6,6 +6,7 @@ from typing import Any
 from kernel_build.card.measured import OURS
 
 FLASH, INT8 = "mezzotint flash", "mezzotint int8"
+LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
 
 Rows = Sequence[Mapping[str, Any]]
@@ -39,6 +40,8 @@ def _of_attention(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | 
     best = min((time for peer, time in times.items() if peer.startswith("sdpa ")), default=None)
     ours = measured["milliseconds"]
     found = {"ratio": None if name.startswith("sdpa ") else _over(best, ours)}
+    if name == LINEAR_ATTENTION:
+        found["times_torch"] = _over(times.get("torch"), ours)
     return found | ({"times_flash": _over(times.get(FLASH), ours)} if name == INT8 else {})
 
 

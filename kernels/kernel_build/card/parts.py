@@ -29,6 +29,7 @@ PARTS = (
     Part(name="tests-linear", kind="tests", words=(f"{_KERNELS}/test_gemm_gpu.py",), limits=_TESTS),
     Part(name="tests-attention", kind="tests", words=(f"{_KERNELS}/test_attention_gpu.py",), limits=_TESTS),
     Part(name="tests-backward", kind="tests", words=(f"{_KERNELS}/test_attention_backward_gpu.py",), limits=_TESTS),
+    Part(name="tests-kernelized", kind="tests", words=(f"{_KERNELS}/test_linear_attention_gpu.py",), limits=_TESTS),
     Part(
         name="tests-engine",
         kind="tests",
@@ -42,6 +43,7 @@ PARTS = (
     ),
     Part(name="times-attention", kind="attention", limits=_TIMES),
     Part(name="times-backward", kind="backward", limits=_TIMES),
+    Part(name="times-kernelized", kind="kernelized", limits=_TIMES),
     Part(name="times-linear", kind="linear", limits=_TIMES),
     Part(name="sweep-attention", kind="sweep", words=("attention",), limits=_TIMES),
     Part(name="sweep-linear", kind="sweep", words=("linear",), limits=_TIMES),

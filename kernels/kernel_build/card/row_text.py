@@ -11,6 +11,7 @@ from kernel_build.results import Place, Row
 _ROWS = {
     "times-attention": attention_rows.row_of,
     "times-backward": attention_rows.row_of,
+    "times-kernelized": attention_rows.row_of,
     "sweep-attention": attention_rows.row_of,
     "times-linear": linear_rows.row_of,
     "sweep-linear": linear_rows.row_of,

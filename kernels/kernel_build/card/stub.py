@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from kernel_build.card.forced import Instances
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.compiled_backward import CompiledBackward
+from mezzotint.attention.linear.compiled import CompiledLinearAttention
 from mezzotint.benchmarks import attention_shapes, product_shapes
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.product_shapes import LinearShape
@@ -30,6 +31,11 @@ def attention() -> CompiledAttention:
 def attention_backward() -> CompiledBackward:
     """Return attention's gradients computed in plain torch."""
     return CompiledBackward(importlib.import_module("fake_backward").FakeBackward())
+
+
+def linear_attention() -> CompiledLinearAttention:
+    """Return linear attention computed in float64."""
+    return CompiledLinearAttention(importlib.import_module("fake_linear_attention").FakeLinearAttention())
 
 
 def products() -> CompiledLinear:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernel_build.card.protocol import AGAIN, Row, Teller
 
-KINDS = ("tests", "small_set", "attention", "backward", "linear", "sweep", "streaming", "memory")
+KINDS = ("tests", "small_set", "attention", "backward", "kernelized", "linear", "sweep", "streaming", "memory")
 
 
 class CardTeller(Teller):

@@ -26,8 +26,8 @@ class CompiledLinearAttention:
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, features: FeatureMap, masks: Masks = NO_MASKS) -> Tensor:
         """Same as `linear_attention`; features are rounded to q's dtype, sums are not.
 
-        Raises Unsupported if there is no kernel: for float32, gradients, sizes that are no multiples of 8. Does not wait
-        for the device.
+        Raises Unsupported if there is no kernel: for float32, gradients, sizes that are no multiples of 8. Does not
+        wait for the device.
         """
         check_linear(q, k, v, masks)
         check_layout(self.device_type, q, k, v, masks)

@@ -31,11 +31,16 @@ def linear_attention(
     check_linear(q, k, v, masks)
     with _without_autocast(q.device.type):
         made = by_kernels(q, k, v, features, masks)
-        if made is not None:
-            return made
-        exact, seen = torch.promote_types(q.dtype, torch.float32), seen_keys(masks, k.shape[2])
-        summary = summarize(features, k.to(exact), v.to(exact), seen, chunk=chunk)
-        return apply_summary(features, q.to(exact), summary).to(q.dtype)
+        return plain_linear_attention(q, k, v, features, masks, chunk=chunk) if made is None else made
+
+
+def plain_linear_attention(
+    q: Tensor, k: Tensor, v: Tensor, features: FeatureMap, masks: Masks = NO_MASKS, *, chunk: int = CHUNK
+) -> Tensor:
+    """Same as `linear_attention`, in plain torch, of arguments that were checked."""
+    exact, seen = torch.promote_types(q.dtype, torch.float32), seen_keys(masks, k.shape[2])
+    summary = summarize(features, k.to(exact), v.to(exact), seen, chunk=chunk)
+    return apply_summary(features, q.to(exact), summary).to(q.dtype)
 
 
 def _without_autocast(device_type: str) -> AbstractContextManager[object]:

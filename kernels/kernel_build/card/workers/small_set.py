@@ -9,6 +9,9 @@ from kernel_build.card import stub as stubs
 from kernel_build.card.protocol import Row, Teller
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
+from mezzotint.attention.linear.compiled import CompiledLinearAttention
+from mezzotint.attention.linear.reference import linear_reference
+from mezzotint.attention.linear.self_test import LinearCase, linear_cases, linear_inputs
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.benchmarks.attention import kernels_for as attention_for
@@ -35,12 +38,14 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
     attention, problem = (stubs.attention(), None) if stub else attention_for(device)
     backward = stubs.attention_backward() if stub else CompiledBackward(open_installed())
     products, _ = (stubs.products(), None) if stub else products_for(device)
+    linear = stubs.linear_attention() if stub else CompiledLinearAttention(open_installed())
     if attention is None or products is None:
         raise SystemExit(f"our kernels cannot be run: {problem}")
     with torch.inference_mode():
         for name, call in [
             *_attention(attention, device),
             *_gradients(backward, device),
+            *_linear_attention(linear, device),
             *_products(products, device),
         ]:
             if teller.wants(name):
@@ -95,6 +100,15 @@ def _gradients(kernels: CompiledBackward, device: torch.device) -> Iterator[tupl
         yield f"gradients, {name}", lambda sizes=sizes: call(sizes, NO_MASKS)  # type: ignore[misc]
     lengths = torch.tensor([40, 333], dtype=torch.int32, device=device)
     yield "gradients, masks", lambda: call((333, 333, 64), Masks(key_lengths=lengths, causal=True))
+
+
+def _linear_attention(kernels: CompiledLinearAttention, device: torch.device) -> Iterator[tuple[str, Call]]:
+    def call(case: LinearCase) -> tuple[Tensor, Tensor]:
+        q, k, v, masks = linear_inputs(case, 0, device, torch.bfloat16)
+        return kernels(q, k, v, case.features, masks), linear_reference(q, k, v, case.features, masks)
+
+    for case in linear_cases(device):
+        yield f"linear attention, {case.name}", lambda case=case: call(case)  # type: ignore[misc]
 
 
 def _joined(gradients: Sequence[Tensor]) -> Tensor:
