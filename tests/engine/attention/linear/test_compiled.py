@@ -62,7 +62,8 @@ def test_calls_of_a_kind_are_planned_once():
     library = FakeLinearAttention()
     kernels = CompiledLinearAttention(library)
     for features, nk in ((Relu(), 21), (Relu(), 21), (Elu(), 21), (Relu(epsilon=1.0), 21), (Relu(), 22)):
-        kernels(*tensors(nk=nk), features)
+        q, k, v = tensors(nk=nk)
+        kernels(q, k, v, features)
     assert (len(library.plans), len(library.launches)) == (4, 5)
 
 
@@ -74,24 +75,24 @@ def test_calls_of_a_kind_are_planned_once():
     ],
 )
 def test_what_kernels_do_not_take(changes, said):
-    library = FakeLinearAttention()
+    library, (q, k, v) = FakeLinearAttention(), tensors(**changes)
     with pytest.raises(Unsupported, match=said):
-        CompiledLinearAttention(library)(*tensors(**changes), Relu())
+        CompiledLinearAttention(library)(q, k, v, Relu())
     assert library.launches == []
 
 
 def test_features_that_are_no_multiple_of_8():
-    features = PositiveRandom(PROJECTION[:, :20], 1.0)
+    features, (q, k, v) = PositiveRandom(PROJECTION[:, :20], 1.0), tensors()
     with pytest.raises(Unsupported, match="multiples of 8"):
-        CompiledLinearAttention(FakeLinearAttention())(*tensors(), features)
+        CompiledLinearAttention(FakeLinearAttention())(q, k, v, features)
 
 
 def test_what_has_no_kernel_is_asked_for_once():
     library = FakeLinearAttention("unsupported")
-    kernels = CompiledLinearAttention(library)
+    kernels, (q, k, v) = CompiledLinearAttention(library), tensors()
     for _ in range(2):
         with pytest.raises(Unsupported, match="no kernel for head_dim 16"):
-            kernels(*tensors(), Relu())
+            kernels(q, k, v, Relu())
     assert len(library.plans) == 1
 
 
@@ -115,8 +116,9 @@ def test_without_tokens_nothing_is_launched():
 
 
 def test_masks_that_depend_on_queries_are_refused():
+    kernels, (q, k, v) = CompiledLinearAttention(FakeLinearAttention()), tensors()
     with pytest.raises(ValueError, match="linear attention takes key_mask and key_lengths alone"):
-        CompiledLinearAttention(FakeLinearAttention())(*tensors(), Relu(), Masks(causal=True))
+        kernels(q, k, v, Relu(), Masks(causal=True))
 
 
 def test_maps_have_the_numbers_of_the_library():

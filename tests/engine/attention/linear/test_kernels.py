@@ -63,7 +63,8 @@ def test_torch_computes_what_has_no_kernel(install):
     q, k, v = tensors()
     linear_attention(q, k, v, Relu())
     before = len(library.launches)
-    linear_attention(*tensors(head_dim=12), Relu())
+    narrow = tensors(head_dim=12)
+    linear_attention(narrow[0], narrow[1], narrow[2], Relu())
     linear_attention(q.requires_grad_(), k, v, Relu()).sum().backward()
     assert len(library.launches) == before and q.grad.isfinite().all()
 
@@ -71,7 +72,8 @@ def test_torch_computes_what_has_no_kernel(install):
 def test_compiled_code_is_torch_s(install, monkeypatch):
     library = install(FakeLinearAttention())
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    linear_attention(*tensors(), Relu())
+    q, k, v = tensors()
+    linear_attention(q, k, v, Relu())
     assert library.launches == []
 
 
