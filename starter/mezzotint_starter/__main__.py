@@ -16,7 +16,7 @@ from mezzotint.training.distributed import Processes
 from mezzotint_starter.plan import Plan, miniature
 from mezzotint_starter.precision import choose_precision
 from mezzotint_starter.recipe import MODELS, run
-from mezzotint_starter.variants.recipe import ALL_VARIANTS, VARIANTS
+from mezzotint_starter.variants.recipe import ALL_VARIANTS, TRUNK, VARIANTS
 from mezzotint_starter.variants.refine import REFINERS
 
 MOST_DEVICES = 4  # the smallest part of a batch, the edits of starter-flow at its larger size, has four images
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument(
         "--only",
-        choices=(*MODELS, *VARIANTS, ALL_VARIANTS, *REFINERS),
+        choices=(*MODELS, TRUNK, *VARIANTS, *REFINERS, ALL_VARIANTS),
         help="train only this one; some are made only so",
     )
     options.add_argument("--seed", type=int, default=0)

@@ -13,6 +13,7 @@ from transformers import T5EncoderModel, T5Tokenizer
 
 from mezzotint.benchmarks.postcards.captions import random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint_starter.precision import autocast
 from mezzotint_starter.randomness import step_generator, step_random
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 from mezzotint_starter.variants.teacher import Teacher
@@ -46,32 +47,49 @@ class PromptEncoder:
             return self.encoder(input_ids=ids, attention_mask=mask)[0], mask
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How a transformer is trained; with a teacher, its predictions are matched as well."""
+
+    steps: int
+    state: str = PHASE  # name of the state file
+    rate: float = RATE
+    batch: int = BATCH
+    precision: str = "float32"
+    teacher: Teacher | None = None
+
+
 def train_denoiser(
     denoiser: PixArtTransformer2DModel,
     prompt_encoder: PromptEncoder,
     latents: Tensor,
     work: Path,
+    course: Course,
     *,
     seed: int,
-    steps: int,
     after: Callable[[Trainer], None],
     parts: int = 1,
-    rate: float = RATE,
-    state: str = PHASE,
-    teacher: Teacher | None = None,
 ) -> None:
-    """Run the phase on latents (n, 4, 16, 16) of training scenes 0..n-1; leaves the transformer's weights averaged.
+    """Run the phase on latents (n, 4, h, w) of training scenes 0..n-1; leaves the transformer's weights averaged.
 
-    `state` names its state file; with a teacher, its predictions are matched as well. Frozen weights stay as they are.
+    Frozen weights stay as they are.
     """
-    schedule = TrainingSchedule(phase=state, steps=steps, peak_lr=rate, parts=parts, warm_up=min(200, steps // 5))
+    schedule = TrainingSchedule(
+        phase=course.state,
+        steps=course.steps,
+        peak_lr=course.rate,
+        parts=parts,
+        warm_up=min(200, course.steps // 5),
+        ema_decay=min(0.998, 1 - 10 / max(20, course.steps)),
+    )
     prompt_encoder.encoder.to(prompt_encoder.device).eval()
     trainer = Trainer(denoiser.to(prompt_encoder.device).train(), schedule)
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        return flow_loss(denoiser, prompt_encoder, latents, seed=seed, step=step, shard=shard, teacher=teacher)
+        with autocast(prompt_encoder.device, course.precision):
+            return flow_loss(denoiser, prompt_encoder, latents, course, seed=seed, step=step, shard=shard)
 
-    train(trainer, work / f"{state}.safetensors", loss_at, lambda: after(trainer))
+    train(trainer, work / f"{course.state}.safetensors", loss_at, lambda: after(trainer))
     denoiser.eval()
 
 
@@ -79,23 +97,23 @@ def flow_loss(
     denoiser: PixArtTransformer2DModel,
     prompt_encoder: PromptEncoder,
     latents: Tensor,
+    course: Course,
     *,
     seed: int,
     step: int,
     shard: slice,
-    teacher: Teacher | None = None,
 ) -> Tensor:
     """Return the mean squared error of a shard of one step's batch, plus the difference from the teacher's."""
     generator = step_generator(seed, PHASE, step)
-    chosen = torch.randint(len(latents), (BATCH,), generator=generator)
-    clean, noise = latents[chosen], torch.randn(BATCH, *latents.shape[1:], generator=generator)
-    sigmas = noise_levels(BATCH, generator)
+    chosen = torch.randint(len(latents), (course.batch,), generator=generator)
+    clean, noise = latents[chosen], torch.randn(course.batch, *latents.shape[1:], generator=generator)
+    sigmas = noise_levels(course.batch, generator)
     prompts = prompts_for(chosen.tolist(), seed=seed, step=step)
     mixed, wanted = clean + sigmas.view(-1, 1, 1, 1) * (noise - clean), noise - clean
     predict = partial(velocity, text=prompt_encoder(prompts[shard]), mixed=mixed[shard], sigmas=sigmas[shard])
     predicted = predict(denoiser)
-    loss = functional.mse_loss(predicted, wanted[shard].to(predicted.device))
-    return loss if teacher is None else loss + teacher.difference(predicted, predict)
+    loss = functional.mse_loss(predicted.float(), wanted[shard].to(predicted.device))
+    return loss if course.teacher is None else loss + course.teacher.difference(predicted, predict)
 
 
 def velocity(

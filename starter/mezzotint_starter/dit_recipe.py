@@ -9,14 +9,13 @@ from torch import Tensor
 from transformers import T5Tokenizer
 
 from mezzotint.training.distributed import Processes
-from mezzotint_starter.denoising import PHASE, RATE, PromptEncoder, train_denoiser
+from mezzotint_starter.denoising import Course, PromptEncoder, train_denoiser
 from mezzotint_starter.export import Parts, build_pipeline, export_model
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.networks import IMAGE_SIDE, build_denoiser, build_text_encoder
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.sheets import SampleLogger, draw_samples, save_sheet
 from mezzotint_starter.text_encoder_training import train_text_encoder
-from mezzotint_starter.variants.teacher import Teacher
 from mezzotint_starter.vocabulary import build_tokenizer
 
 LOG = logging.getLogger("mezzotint_starter")
@@ -41,7 +40,7 @@ def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) 
         parts=plan.parts,
     )
     accuracy = _text_encoder(plan, parts)
-    train_watched(plan, parts, latents, name="dit", steps=plan.denoiser_steps)
+    train_watched(plan, parts, latents, Course(steps=plan.denoiser_steps), name="dit")
     facts = {"steps": plan.denoiser_steps, "reading_accuracy": round(accuracy, 4)}
     export_model(parts, plan.out / "dit", trained | facts)
 
@@ -69,17 +68,7 @@ def _text_encoder(plan: Plan, parts: Parts) -> float:
     return accuracy
 
 
-def train_watched(
-    plan: Plan,
-    parts: Parts,
-    latents: Tensor,
-    *,
-    name: str,
-    steps: int,
-    state: str = PHASE,
-    rate: float = RATE,
-    teacher: Teacher | None = None,
-) -> None:
+def train_watched(plan: Plan, parts: Parts, latents: Tensor, course: Course, *, name: str) -> None:
     """Train the denoiser on latents; samples are drawn to `plan.work`/sheets/NAME.png now and then, and at the end."""
 
     def draw(prompts: Sequence[str]) -> list[Image]:
@@ -92,12 +81,9 @@ def train_watched(
         PromptEncoder(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device),
         latents,
         plan.work,
+        course,
         seed=plan.seed,
-        steps=steps,
         after=samples.after,
         parts=plan.parts,
-        rate=rate,
-        state=state,
-        teacher=teacher,
     )
     save_sheet(draw, sheets / f"{name}.png")

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from diffusers import AutoencoderKL
@@ -17,7 +18,7 @@ from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.preview_decoder import make_preview_decoder
-from mezzotint_starter.variants.recipe import ALL_VARIANTS, VARIANTS, make_variant
+from mezzotint_starter.variants.recipe import ALL_VARIANTS, TRUNK, VARIANTS, make_trunk, make_variant
 from mezzotint_starter.variants.refine import REFINERS, make_refiner
 from mezzotint_starter.xl.clip_recipe import make_xl
 
@@ -29,16 +30,19 @@ _ALONE = ("judge", "preview-decoder")  # need no autoencoder in training
 def run(plan: Plan, only: str | None = None) -> Path:
     """Train all models, or only one, and write each to its folder in `plan.out`; returns `plan.out`.
 
-    Variants and conditional refiners are trained only on request, all variants together as `architectures`.
+    Variants, their trunk and conditional refiners are trained only on request, all together as `architectures`.
     """
     started = time.monotonic()
-    variants = [name for name in VARIANTS if only in (name, ALL_VARIANTS)]
-    for name in variants:
-        make_variant(plan, name)
-        Processes.of_environment().wait()
-    if only is not None and only in REFINERS:
-        make_refiner(plan, only)
-    elif not variants:
+    of_variants: dict[str, Callable[[], None]] = {
+        TRUNK: partial(make_trunk, plan),
+        **{name: partial(make_variant, plan, name) for name in VARIANTS},
+        **{name: partial(make_refiner, plan, name) for name in REFINERS},
+    }
+    for name, make in of_variants.items():
+        if only in (name, ALL_VARIANTS):
+            make()
+            Processes.of_environment().wait()
+    if only != ALL_VARIANTS and only not in of_variants:
         _make_models(plan, only)
     LOG.info("%s is ready after %.1f min", plan.out, (time.monotonic() - started) / 60)
     return plan.out

@@ -11,7 +11,7 @@ from PIL import Image
 from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.export import GUIDANCE_SCALE, STEPS
-from mezzotint_starter.networks import IMAGE_SIDE, TOKENS
+from mezzotint_starter.networks import TOKENS
 from mezzotint_starter.trainer import Trainer
 
 PROMPTS = (
@@ -51,11 +51,12 @@ def draw_samples(
     steps: int = STEPS,
 ) -> list[Image.Image]:
     """Generate one image per prompt, each from its own seed."""
+    side = pipeline.transformer.config.sample_size * pipeline.vae_scale_factor
     generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
     images: list[Image.Image] = pipeline(
         list(prompts),
-        height=IMAGE_SIDE,
-        width=IMAGE_SIDE,
+        height=side,
+        width=side,
         use_resolution_binning=False,
         clean_caption=False,
         num_inference_steps=steps,

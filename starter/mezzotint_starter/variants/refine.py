@@ -1,12 +1,11 @@
 """Train conditional refiners: starter-dit at twice the size, given the latents of the smaller image (arXiv 2106.15282).
 
-They begin with starter-dit's weights, with its positions interpolated, and learn from scenes painted at 256 pixels; the
-smaller image is the same one reduced, with a little noise.
+They begin as the variants' trunk, and learn from scenes painted at 256 pixels; the smaller image is the same one
+reduced, with a little noise.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,31 +15,37 @@ from PIL.Image import Image
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.benchmarks.postcards.world import training_scene
-from mezzotint.families.architectures.dense_weights import load_dense
 from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
-from mezzotint.families.architectures.table import Architecture, stated
+from mezzotint.families.architectures.table import Architecture
 from mezzotint_starter.denoising import PromptEncoder, noise_levels, prompts_for, velocity
-from mezzotint_starter.export import GUIDANCE_SCALE, Parts, build_pipeline, build_scheduler, note, write_folder
-from mezzotint_starter.latents import scene_latents
-from mezzotint_starter.networks import IMAGE_SIDE, LATENT
+from mezzotint_starter.export import GUIDANCE_SCALE, Parts, build_scheduler, note
+from mezzotint_starter.networks import LATENT
 from mezzotint_starter.plan import Plan
+from mezzotint_starter.precision import autocast
 from mezzotint_starter.randomness import step_generator
 from mezzotint_starter.sheets import Draw, SampleLogger, draw_samples, save_sheet
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
-from mezzotint_starter.variants.recipe import base_folder
+from mezzotint_starter.variants.delta import write_variant
+from mezzotint_starter.variants.recipe import (
+    BATCH,
+    RATE,
+    SCALE,
+    SIDE,
+    TRUNK,
+    WHOLE,
+    Student,
+    base_folder,
+    base_pipeline,
+    large_latents,
+    weights_of,
+)
 
-LOG = logging.getLogger("mezzotint_starter")
 REFINERS: Mapping[str, Architecture] = {
     "refine-2x": Architecture(condition="concat"),
     "refine-2x-cross": Architecture(condition="cross"),
 }
-SCALE = 2
-SIDE = SCALE * IMAGE_SIDE
+LESSON = replace(WHOLE, steps=3000, rank=16)
 STEPS = 10
-TRAINING_STEPS = 6000
-BATCH = 12
-RATE = 1e-3  # half of starter-dit's, whose weights are the start
 MOST_NOISE = 0.3  # of the smaller image, as a part of the timesteps
 SHOWN_NOISE = 0.1
 
@@ -55,47 +60,38 @@ class Pairs:
 
 def make_refiner(plan: Plan, name: str) -> None:
     """Run every unfinished phase of a conditional refiner, and write it to `plan.out`/NAME."""
-    base = PixArtSigmaPipeline.from_pretrained(base_folder(plan), local_files_only=True)
-    base.set_progress_bar_config(disable=True)
-    parts = refiner_parts(base, REFINERS[name])
+    base, weights = base_pipeline(plan), weights_of(base_folder(plan, TRUNK))
+    student = Student.on(weights, base, REFINERS[name], LESSON, seed=plan.seed)
+    parts = student.parts
     _train(plan, parts, training_pairs(plan, base), name, partial(draw_refined, base, parts))
-    facts = {"images": plan.large_images, "variant_steps": plan.variant_steps, "seed": plan.seed}
-    write_folder(build_pipeline(parts), plan.out / name, refiner_note(facts, f"starter-{name}"))
-
-
-def refiner_parts(base: PixArtSigmaPipeline, architecture: Architecture) -> Parts:
-    """The base's parts in float32, with its transformer's weights in a conditional refiner of twice the size."""
-    larger = {"sample_size": SCALE * LATENT, "interpolation_scale": SCALE, "architecture": stated(architecture)}
-    denoiser = PixArtVariantTransformer2DModel.from_config(dict(base.transformer.config) | larger)
-    fresh = load_dense(denoiser, base.transformer.state_dict())
-    LOG.info("a conditional refiner (%s), with new weights %s", architecture.condition, ", ".join(fresh))
-    return Parts(
-        autoencoder=base.vae.eval(), encoder=base.text_encoder.eval(), tokenizer=base.tokenizer, denoiser=denoiser
-    )
+    facts = {"images": plan.large_images, "variant_steps": _steps(plan), "seed": plan.seed}
+    write_variant(plan, parts, weights, name, TRUNK, refiner_note(facts, f"starter-{name}"))
 
 
 def training_pairs(plan: Plan, base: PixArtSigmaPipeline) -> Pairs:
     """The latents of training scenes, encoded once."""
-    numbers = {"seed": plan.seed, "count": plan.large_images, "side": SIDE}
-    scene_at = partial(training_scene, plan.seed)
+    return Pairs(
+        large=large_latents(plan, base.vae), small=large_latents(plan, base.vae, "reduced-of-base", reduced=SCALE)
+    )
 
-    def encoded(name: str, **more: int) -> Tensor:
-        path = plan.work / f"latents-{name}.safetensors"
-        return scene_latents(base.vae, path, numbers | more, scene_at, device=plan.device, parts=plan.parts)
 
-    return Pairs(large=encoded("large-of-base"), small=encoded("reduced-of-base", reduced=SCALE))
+def _steps(plan: Plan) -> int:
+    return LESSON.steps if plan.variant_steps is None else plan.variant_steps
 
 
 def _train(plan: Plan, parts: Parts, pairs: Pairs, name: str, draw: Draw) -> None:
     prompt_encoder = PromptEncoder(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device)
     parts.encoder.to(plan.device).eval()
-    steps = TRAINING_STEPS if plan.variant_steps is None else plan.variant_steps
+    steps = _steps(plan)
     schedule = TrainingSchedule(phase=name, steps=steps, peak_lr=RATE, parts=plan.parts, warm_up=min(200, steps // 5))
     trainer = Trainer(parts.denoiser.to(plan.device).train(), schedule)
     samples = SampleLogger(folder=plan.work / "sheets", name=name, minutes=plan.sheet_minutes, draw=draw)
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        return refining_loss(parts.denoiser, prompt_encoder, pairs, seed=plan.seed, phase=name, step=step, shard=shard)
+        with autocast(plan.device, plan.precision):
+            return refining_loss(
+                parts.denoiser, prompt_encoder, pairs, seed=plan.seed, phase=name, step=step, shard=shard
+            )
 
     train(trainer, plan.work / f"{name}.safetensors", loss_at, lambda: samples.after(trainer))
     parts.denoiser.eval()
@@ -124,7 +120,7 @@ def refining_loss(
     added = {key: each[shard] for key, each in given.items()}
     text = prompt_encoder(prompts[shard])
     predicted = velocity(denoiser, text=text, mixed=mixed[shard], sigmas=sigmas[shard], **added)
-    return functional.mse_loss(predicted, wanted[shard].to(predicted.device))
+    return functional.mse_loss(predicted.float(), wanted[shard].to(predicted.device))
 
 
 def condition(small: Tensor, levels: Tensor, generator: torch.Generator) -> dict[str, Tensor]:

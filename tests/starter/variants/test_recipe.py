@@ -1,24 +1,37 @@
 """Variants of starter-dit: made from its weights, resumed, and read by the engine."""
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from diffusers import PixArtTransformer2DModel
-from safetensors.torch import load_file
 
 from mezzotint.checkpoints.opening import open_checkpoint
-from mezzotint.families.architectures.dense_weights import load_dense
-from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
+from mezzotint.families.architectures.dense_weights import dense_name, load_dense
+from mezzotint.families.architectures.table import Architecture
 from mezzotint.families.detection import detect
 from mezzotint.paths import assets_folder
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import main, parser, plan_from
-from mezzotint_starter.plan import miniature
-from mezzotint_starter.variants.recipe import VARIANTS, WHOLE, base_folder, freeze, lesson_of, variant_parts
+from mezzotint_starter.plan import Plan, miniature
+from mezzotint_starter.variants.low_rank import merge_low_rank
+from mezzotint_starter.variants.recipe import (
+    TRUNK,
+    VARIANTS,
+    Student,
+    base_folder,
+    base_pipeline,
+    lesson_of,
+    network_on,
+    weights_of,
+)
+from mezzotint_starter.variants.refine import REFINERS
 
 BASE = assets_folder() / "starter" / "dit"
+WEIGHTS = "diffusion_pytorch_model.safetensors"
 
 
 @pytest.fixture(autouse=True)
@@ -30,73 +43,102 @@ def small(monkeypatch):
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("name", ["reversible", "linformer"])
-def test_a_variant_begins_with_the_weights_of_the_base(name):
-    parts = variant_parts(BASE, VARIANTS[name])
-    assert isinstance(parts.denoiser, PixArtVariantTransformer2DModel)
-    expected = load_file(BASE / "transformer" / "diffusion_pytorch_model.safetensors")
-    found = parts.denoiser.state_dict()
-    assert all(torch.equal(found[name], value.float()) for name, value in expected.items())
+@pytest.fixture
+def plan(tmp_path):
+    return replace(miniature(tmp_path / "work", tmp_path / "out", steps=1), variant_steps=2, large_images=4)
 
 
-def test_the_base_is_what_the_recipe_has_made_otherwise_the_bundled_model(tmp_path):
-    plan = miniature(tmp_path / "work", tmp_path / "out", steps=1)
+def test_the_trunk_has_twice_the_size_of_the_base_and_its_weights_and_positions(plan):
+    pipeline, weights = base_pipeline(plan), weights_of(BASE)
+    network, new = network_on(weights, pipeline, Architecture())
+    assert (type(network), new) == (PixArtTransformer2DModel, ())
+    assert all(torch.equal(value, weights[name]) for name, value in network.state_dict().items())
+    positions = network.pos_embed.pos_embed.unflatten(1, (16, 16))[:, ::2, ::2].flatten(1, 2)
+    torch.testing.assert_close(positions, pipeline.transformer.pos_embed.pos_embed)
+
+
+def test_the_base_is_what_the_recipe_has_made_otherwise_the_bundled_model(plan):
     assert base_folder(plan) == BASE
-    (tmp_path / "out" / "dit").mkdir(parents=True)
+    (plan.out / "dit").mkdir(parents=True)
     assert base_folder(plan) == BASE  # it holds no model yet
-    (tmp_path / "out" / "dit" / "model_index.json").touch()
-    assert base_folder(plan) == tmp_path / "out" / "dit"
+    (plan.out / "dit" / "model_index.json").touch()
+    assert base_folder(plan) == plan.out / "dit"
 
 
-def test_a_variant_is_made_resumed_and_read(tmp_path):
-    plan = replace(miniature(tmp_path / "work", tmp_path / "out", steps=1), variant_steps=2, images=4)
-    folder = recipe.run(plan, "reversible") / "reversible"
-    first = load_file(folder / "transformer" / "diffusion_pytorch_model.safetensors")
-    recipe.run(plan, "reversible")
-    again = load_file(folder / "transformer" / "diffusion_pytorch_model.safetensors")
+def test_a_variant_is_made_resumed_and_read(plan):
+    """From a trunk and a base beside it; its file holds only what differs, and gives the weights that were trained."""
+    for name in ("dit", TRUNK):
+        shutil.copytree(assets_folder() / "starter" / name, plan.out / name)
+    folder = recipe.run(plan, "local") / "local"
+    file, trunk = folder / "transformer" / WEIGHTS, weights_of(plan.out / TRUNK)
+    first = weights_of(folder)
+    recipe.run(plan, "local")
+    again = weights_of(folder)
     assert all(torch.equal(first[name], value) for name, value in again.items())
-    assert {value.dtype for value in first.values()} == {torch.float16}
+    changed = {name for name, value in first.items() if not torch.equal(value, trunk[name])}
+    assert {name.split(".", 2)[2].partition(".")[0] for name in changed} == {"attn1", "scale_shift_table"}
+    assert file.stat().st_size < 250_000
     index = json.loads((folder / "model_index.json").read_text("utf-8"))
     assert index["transformer"] == ["mezzotint", "PixArtVariantTransformer2DModel"]
     note = json.loads((folder / "mezzotint.json").read_text("utf-8"))
-    assert (note["name"], note["trained"]["variant_steps"]) == ("starter-reversible", 2)
+    assert (note["name"], note["trained"]["variant_steps"]) == ("starter-local", 2)
     detected = detect(open_checkpoint(folder))
-    assert (detected.family, detected.defaults.width) == ("pixart", 128)
+    assert (detected.family, detected.defaults.width) == ("pixart", 256)
 
 
-def test_all_variants_are_made_one_after_another(tmp_path, monkeypatch):
+def test_all_are_made_one_after_another_the_trunk_first(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(recipe, "make_variant", lambda _, name: made.append(name))
+    for kind in ("make_trunk", "make_variant", "make_refiner"):
+        monkeypatch.setattr(recipe, kind, lambda _, name=TRUNK: made.append(name))
     plan = plan_from(parser().parse_args(["--work", str(tmp_path), "--only", "architectures"]))
     recipe.run(plan, "architectures")
-    assert made == list(VARIANTS)
+    assert made == [TRUNK, *VARIANTS, *REFINERS]
     assert plan.variant_steps is None
 
 
+@pytest.fixture(scope="module")
+def base():
+    plan = Plan(work=Path(), out=Path("/nowhere"))
+    return base_pipeline(plan), weights_of(BASE)
+
+
 @pytest.mark.parametrize("name", list(VARIANTS))
-def test_each_variant_begins_trains_what_is_new_and_learns(name):
-    dense, parts = PixArtTransformer2DModel.from_pretrained(BASE / "transformer"), variant_parts(BASE, VARIANTS[name])
-    network, lesson = parts.denoiser, lesson_of(VARIANTS[name])
-    new = load_dense(network, dense.state_dict())
-    freeze(network, lesson)
-    learning = {name for name, value in network.named_parameters() if value.requires_grad}
-    assert learning >= set(new) - {name for name, _ in network.named_buffers()}
-    assert (lesson is WHOLE) == (learning == {name for name, _ in network.named_parameters()})
-    assert 0 < lesson.steps <= 6000
+def test_each_variant_begins_as_the_trunk_and_trains_what_is_new(name, base):
+    pipeline, weights = base
+    lesson = lesson_of(VARIANTS[name])
+    network = Student.on(weights, pipeline, VARIANTS[name], lesson, seed=0).parts.denoiser
+    assert 0 < lesson.steps <= 2000
+    before = {key: value.clone() for key, value in network.named_parameters() if value.requires_grad}
+    assert sum(value.numel() for value in before.values()) > 0
+    low_rank = {key for key in before if ".parametrizations." in key}
+    changes = merge_low_rank(network)
+    assert {key.partition(".parametrizations.")[0] + ".weight" for key in low_rank} == set(changes)
+    new = load_dense(network, weights)
+    learnt = (set(before) - low_rank) | set(changes)
+    assert learnt >= set(new) - {key for key, _ in network.named_buffers()}
+    assert not set(new) & set(changes)
+    taken = {key: dense_name(network, key) for key in network.state_dict() if key not in new}
+    assert all(source in weights or "modulation" in key for key, source in taken.items())
 
 
-def test_only_the_changed_part_of_a_block_is_trained_and_matches_the_teachers(tmp_path):
-    plan = replace(miniature(tmp_path / "work", tmp_path / "out", steps=1), variant_steps=2, images=4)
-    folder = recipe.run(plan, "depthwise") / "depthwise"
-    weights = load_file(folder / "transformer" / "diffusion_pytorch_model.safetensors")
-    state = load_file(tmp_path / "work" / "depthwise.safetensors")
-    expected = load_file(BASE / "transformer" / "diffusion_pytorch_model.safetensors")
-    trained = {name.removeprefix("average.") for name in state if name.startswith("average.")}
-    assert {name.split(".", 2)[2].partition(".")[0] for name in trained} == {"ff", "scale_shift_table"}
-    kept = [name for name in weights if name not in trained]
-    assert kept
-    assert all(torch.equal(weights[name], expected[name]) for name in kept)
-    assert any(weights[name].any() for name in trained if name.endswith("ff.layers.2.1.weight"))
+def test_only_the_changed_part_of_a_block_is_trained_and_matches_the_teachers(plan, base):
+    pipeline, weights = base
+    student = Student.on(weights, pipeline, VARIANTS["depthwise"], lesson_of(VARIANTS["depthwise"]), seed=0)
+    learning = {name for name, value in student.parts.denoiser.named_parameters() if value.requires_grad}
+    assert {name.split(".", 2)[2].partition(".")[0] for name in learning} == {"ff", "scale_shift_table"}
+    assert student.lesson.matches_blocks
+
+
+def test_an_mbconv_begins_with_the_layers_of_the_mlp(base):
+    pipeline, weights = base
+    network, new = network_on(weights, pipeline, VARIANTS["mbconv"])
+    first, last = network.transformer_blocks[2].ff.layers[0], network.transformer_blocks[2].ff.layers[5]
+    assert torch.equal(first.weight.flatten(1), weights["transformer_blocks.2.ff.net.0.proj.weight"])
+    assert torch.equal(last.weight.flatten(1), weights["transformer_blocks.2.ff.net.2.weight"])
+    depthwise = network.transformer_blocks[2].ff.layers[2]
+    image = torch.randn(1, 768, 4, 4)
+    torch.testing.assert_close(depthwise(image), image + depthwise.bias.view(1, -1, 1, 1))
+    assert {name.split(".")[4] for name in new} == {"2", "4"}
 
 
 def test_on_several_devices_each_process_has_its_own_and_one_part(monkeypatch, tmp_path):

@@ -106,10 +106,12 @@ def _bottleneck(_: nn.Module, width: int) -> nn.Module:
 
 def _mbconv(_: nn.Module, width: int) -> nn.Module:
     wide = _EXPANSION * width
+    depthwise = nn.Conv2d(wide, wide, 3, padding=1, groups=wide)
+    nn.init.dirac_(depthwise.weight, groups=wide)  # so that the pointwise layers can begin as an MLP's
     return GridFeedForward(
         nn.Conv2d(width, wide, 1),
         nn.SiLU(),
-        nn.Conv2d(wide, wide, 3, padding=1, groups=wide),
+        depthwise,
         nn.SiLU(),
         SqueezeExcite(wide, max(1, width // _SQUEEZE)),
         nn.Conv2d(wide, width, 1),
