@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mezzotint.checkpoints.delta_file import write_delta
+from mezzotint.checkpoints.delta.writing import write_delta
 from mezzotint.families.architectures.dense_weights import dense_name
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.export import Parts, build_pipeline, write_folder

@@ -34,11 +34,11 @@ def add_low_rank(network: nn.Module, layers: str, rank: int) -> None:
 
 
 def merge_low_rank(network: nn.Module) -> Mapping[str, tuple[Tensor, Tensor]]:
-    """Make the changed weights the network's own; returns `down` and `up` by the name of each weight."""
+    """Make the changed weights the network's own; returns `up` and `down` by the name of each weight."""
     changes = {}
     for name, layer in list(network.named_modules()):
         if parametrize.is_parametrized(layer, "weight"):
             (change,) = layer.parametrizations.weight
-            changes[name + _WEIGHT] = (change.down.detach(), change.up.detach())
+            changes[name + _WEIGHT] = (change.up.detach(), change.down.detach())
             parametrize.remove_parametrizations(layer, "weight")
     return changes

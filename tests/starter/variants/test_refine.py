@@ -1,22 +1,22 @@
 """Conditional refiners: made from starter-dit's weights, resumed, and used by the engine."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 import torch
-from diffusers import PixArtSigmaPipeline
-from safetensors.torch import load_file
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
+from mezzotint.paths import assets_folder
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Transition
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.denoising import PromptEncoder
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.variants import refine
-from mezzotint_starter.variants.recipe import base_folder
-from mezzotint_starter.variants.refine import REFINERS, Pairs, condition, refiner_parts, refining_loss, training_pairs
+from mezzotint_starter.variants.recipe import TRUNK, Student, base_folder, base_pipeline, weights_of
+from mezzotint_starter.variants.refine import LESSON, REFINERS, Pairs, condition, refining_loss, training_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -37,16 +37,15 @@ def plan(tmp_path):
 
 @pytest.fixture
 def base(plan):
-    return PixArtSigmaPipeline.from_pretrained(base_folder(plan), local_files_only=True)
+    return base_pipeline(plan)
 
 
-def test_it_begins_with_the_base_at_twice_the_size_and_learns_from_the_reduced_image(base, plan):
-    """Before training, a network that ignores the smaller image gives what the base would at interpolated positions."""
-    parts = refiner_parts(base, REFINERS["refine-2x"])
+def test_it_begins_as_the_trunk_and_learns_from_the_reduced_image(base, plan):
+    """Before training, a network that ignores the smaller image gives what the trunk would."""
+    trunk = weights_of(base_folder(plan, TRUNK))
+    parts = Student.on(trunk, base, REFINERS["refine-2x"], LESSON, seed=0).parts
     assert (parts.denoiser.config.sample_size, parts.denoiser.pos_embed.interpolation_scale) == (32, 2)
-    assert torch.equal(parts.denoiser.pos_embed.proj.weight[:, :4], base.transformer.pos_embed.proj.weight)
-    positions = parts.denoiser.pos_embed.pos_embed.unflatten(1, (16, 16))[:, ::2, ::2].flatten(1, 2)
-    torch.testing.assert_close(positions, base.transformer.pos_embed.pos_embed)
+    assert torch.equal(parts.denoiser.pos_embed.proj.weight[:, :4], trunk["pos_embed.proj.weight"])
     pairs = training_pairs(plan, base)
     assert (tuple(pairs.large.shape), tuple(pairs.small.shape)) == ((2, 4, 32, 32), (2, 4, 16, 16))
     encoder = PromptEncoder(tokenizer=parts.tokenizer, encoder=parts.encoder, device="cpu")
@@ -72,10 +71,12 @@ def test_the_condition_has_as_much_noise_as_the_network_is_told():
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["refine-2x-cross", "refine-2x"])
 def test_it_is_made_resumed_and_used(plan, tmp_path, name):
+    for model in ("dit", TRUNK):
+        shutil.copytree(assets_folder() / "starter" / model, plan.out / model)
     folder = recipe.run(plan, name) / name
-    first = load_file(folder / "transformer" / "diffusion_pytorch_model.safetensors")
+    first = weights_of(folder)
     recipe.run(plan, name)
-    again = load_file(folder / "transformer" / "diffusion_pytorch_model.safetensors")
+    again = weights_of(folder)
     assert all(torch.equal(first[key], value) for key, value in again.items())
     assert (tmp_path / "work" / "sheets" / f"{name}.png").is_file()
     told = json.loads((folder / "mezzotint.json").read_text("utf-8"))
