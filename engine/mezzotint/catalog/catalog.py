@@ -76,14 +76,19 @@ class Catalog:
     def models(self, *, hidden: bool = False) -> tuple[ModelInfo, ...]:
         """Every model found, with the reason in `problem` for unusable ones. Reads only headers and configs.
 
-        Leaves out models that the user has hidden, unless `hidden`.
+        Leaves out models that the user has hidden, and bundled ones that say so, unless `hidden`.
         """
-        off, where = self._places.hidden, self._where_parts()
+        places, where = self._places, self._where_parts()
         return tuple(
-            replace(_listed(identity, candidate, where), hidden=_is_hidden(identity, candidate, off))
+            replace(_listed(identity, candidate, where), hidden=_is_hidden(identity, candidate, places))
             for identity, candidate in self._candidates()[0].items()
-            if hidden or not _is_hidden(identity, candidate, off)
+            if hidden or not _is_hidden(identity, candidate, places)
         )
+
+    def hides(self, identity: str) -> bool:
+        """Whether lists leave out the model of this id."""
+        candidate = self._candidates()[0].get(identity)
+        return candidate is not None and _is_hidden(identity, candidate, self._places)
 
     def at(self, path: Path) -> ModelInfo:
         """The model at a path, by its listed id if it has one; a refused one has the reason in `problem`."""
@@ -169,8 +174,9 @@ def _with_file(part: ModelPart, checkpoint: Checkpoint) -> ModelPart:
     return replace(part, file=str(checkpoint.parts[part.name]), chosen=part.name in checkpoint.chosen)
 
 
-def _is_hidden(identity: str, candidate: Candidate, hidden: frozenset[str]) -> bool:
-    return identity in hidden or str(candidate.path) in hidden
+def _is_hidden(identity: str, candidate: Candidate, places: Places) -> bool:
+    by_user = identity in places.hidden or str(candidate.path) in places.hidden
+    return by_user or not (candidate.listed or identity in places.shown)
 
 
 def _scan(place: Place) -> Found:
@@ -184,12 +190,14 @@ def _scan(place: Place) -> Found:
 
 
 def _with_own_name(candidate: Candidate) -> Candidate:
-    """Name a bundled model as in its mezzotint.json."""
+    """Name and list a bundled model as in its mezzotint.json."""
     try:
-        name = read_settings(candidate.path).get("name", candidate.name)
+        settings = read_settings(candidate.path)
     except (ModelRefused, StorageError):
         return candidate  # opening it will report the error
-    return replace(candidate, name=str(name))
+    return replace(
+        candidate, name=str(settings.get("name", candidate.name)), listed=settings.get("listed", True) is True
+    )
 
 
 def _listed(identity: str, candidate: Candidate, where: _WhereParts) -> ModelInfo:

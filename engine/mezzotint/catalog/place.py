@@ -25,6 +25,7 @@ class Candidate:
     source: Source
     name: str  # short, without a suffix
     long_name: str  # with the folders below the place, for duplicate short names
+    listed: bool = True  # whether lists have it unless the user hides it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ class Places:
     named: tuple[Path, ...] = ()  # folders, trees of other programs, an extra_model_paths.yaml, single models
     huggingface: Path | None = None
     hidden: frozenset[str] = frozenset()  # ids and paths of models hidden from lists
+    shown: frozenset[str] = frozenset()  # ids of bundled models that lists leave out unless asked
     parts: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # by a model's path: its chosen files
 
 
@@ -37,6 +38,7 @@ class ModelSettings:
 
     folders: tuple[Path, ...] = ()
     hidden: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
     parts: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
@@ -51,6 +53,7 @@ def standard_places(folders: Sequence[Path] = ()) -> Places:
         named=(*map(at_home, named), *usual_homes(at_home(Path("~")))),
         huggingface=paths.huggingface_cache(),
         hidden=settings.hidden,
+        shown=settings.shown,
         parts=settings.parts,
     )
 
@@ -100,9 +103,11 @@ def read_settings() -> ModelSettings:
         raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
     folders = _list(path, models, "folders", '["/data/models"]')
     hidden = _list(path, models, "hidden", '["starter-xl"]')
+    shown = _list(path, models, "shown", '["starter-pyramid"]')
     return ModelSettings(
         folders=tuple(path.parent / at_home(Path(folder)) for folder in folders),
         hidden=frozenset(hidden),
+        shown=frozenset(shown),
         parts=_parts(path, models),
     )
 

@@ -29,6 +29,8 @@ def read_settings(folder: Path) -> Mapping[str, object]:
     for key in ("family", "variant", "description"):
         if not isinstance(settings.get(key, ""), str):
             raise _refused(path, key, settings[key], "text")
+    if type(settings.get("listed", True)) is not bool:
+        raise _refused(path, "listed", settings["listed"], "true or false")
     tokens = settings.get("max_tokens", 1)
     if type(tokens) is not int or not 1 <= tokens <= _MOST_TOKENS:
         raise _refused(path, "max_tokens", tokens, f"a whole number from 1 to {_MOST_TOKENS}")

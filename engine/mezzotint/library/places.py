@@ -59,7 +59,9 @@ def hide_model(catalog: Catalog, identity: str) -> None:
     listed, path = catalog.where(ModelRef(id=identity))
     bundled = any(model.source == "bundled" for model in catalog.models(hidden=True) if model.id == listed)
     kept = listed if bundled else str(path)  # only ids of bundled models are stable when files change
-    if kept not in read_settings().hidden:
+    if listed in read_settings().shown:
+        _change("shown", lambda shown: [one for one in shown if one != listed])
+    if not catalog.hides(listed):
         _change("hidden", lambda hidden: [*hidden, kept])
 
 
@@ -67,15 +69,17 @@ def unhide_model(catalog: Catalog, identity: str) -> None:
     """Unhide a model."""
     listed, path = catalog.where(ModelRef(id=identity))
     _change("hidden", lambda hidden: [one for one in hidden if one not in (listed, str(path), identity)])
+    if catalog.hides(listed):  # by its own settings
+        _change("shown", lambda shown: [*shown, listed])
 
 
 def is_hidden(catalog: Catalog, identity: str) -> bool:
     """Whether `identity` names a hidden model."""
     try:
-        listed, path = catalog.where(ModelRef(id=identity))
+        listed, _ = catalog.where(ModelRef(id=identity))
     except UnknownModel:
         return False
-    return not {listed, str(path)}.isdisjoint(read_settings().hidden)
+    return catalog.hides(listed)
 
 
 def is_own_place(path: str) -> bool:

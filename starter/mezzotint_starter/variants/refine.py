@@ -170,4 +170,5 @@ def refiner_note(trained: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The content of the model's mezzotint.json."""
     defaults = {"width": SIDE, "height": SIDE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE}
     description = "A conditional refiner: makes small postcards anew at twice the size. Use it with --refine-with."
-    return note(trained, name) | {"defaults": defaults, "description": description}
+    listed = name == "starter-refine-2x"  # the better one
+    return note(trained, name) | {"defaults": defaults, "description": description, "listed": listed}

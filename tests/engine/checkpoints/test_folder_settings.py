@@ -30,6 +30,7 @@ def test_settings_are_read_with_what_is_new_in_them(tmp_path):
         ({"name": "x" * 65}, "name is xxx"),
         ({"family": 5}, "family is 5; it must be text"),
         ({"variant": ["a"]}, "variant is"),
+        ({"listed": "no"}, "listed is no; it must be true or false"),
         ({"max_tokens": 0}, "max_tokens is 0; it must be a whole number from 1 to 4096"),
         ({"max_tokens": "64"}, "max_tokens is 64;"),
         ({"defaults": []}, r"defaults is \[\]; it must be an object"),

@@ -177,6 +177,23 @@ def test_a_bundled_model_is_hidden_by_its_id():
     assert "starter-xl" not in {model.id for model in Catalog.standard().models()}
 
 
+def test_a_bundled_variant_is_listed_once_asked_for():
+    def listed():
+        return "starter-pyramid" in {model.id for model in Catalog.standard().models()}
+
+    def written():
+        return tomllib.loads((paths.config_folder() / "config.toml").read_text())["models"]
+
+    assert not listed() and is_hidden(Catalog.standard(), "starter-pyramid")
+    assert Catalog.standard().find(ModelRef(id="starter-pyramid")).info.defaults.width == 256
+    unhide_model(Catalog.standard(), "starter-pyramid")
+    assert listed() and written() == {"hidden": [], "shown": ["starter-pyramid"]}
+    hide_model(Catalog.standard(), "starter-pyramid")
+    assert not listed() and written() == {"hidden": [], "shown": []}
+    unhide_model(Catalog.standard(), "starter-pyramid")
+    assert listed()
+
+
 def test_an_unknown_model():
     with pytest.raises(UnknownModel):
         hide_model(Catalog.standard(), "nobody")
