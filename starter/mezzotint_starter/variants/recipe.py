@@ -208,6 +208,6 @@ def _train(plan: Plan, student: Student, name: str, teacher: Teacher | None) -> 
 def _write(plan: Plan, student: Student, name: str, trunk: str, description: str) -> None:
     steps = student.lesson.steps if plan.variant_steps is None else plan.variant_steps
     facts = {"images": plan.large_images, "variant_steps": steps, "seed": plan.seed}
-    content = note(facts, f"starter-{name}") | {"description": description, "listed": False}
+    content = note(facts, f"starter-{name.replace('_', '-')}") | {"description": description, "listed": False}
     content["defaults"] = content["defaults"] | {"width": SIDE, "height": SIDE}
     write_variant(plan, student.parts, student.weights, name, trunk, content)

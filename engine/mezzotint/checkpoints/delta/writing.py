@@ -6,8 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mezzotint.atomic import atomic_write
 from mezzotint.checkpoints.delta.layout import FACTORS, SCALE, TAKEN, TRUNK
-from mezzotint.checkpoints.write import SafetensorsWriter, header_room
+from mezzotint.checkpoints.write import serialized, writing
 
 if TYPE_CHECKING:
     import torch
@@ -40,10 +41,8 @@ def write_delta(
         tensors |= dict(zip((name + suffix for suffix in FACTORS), _coded_product(up, down), strict=True))
     listed = [name if name == theirs else f"{name}={theirs}" for name, theirs in taken.items()]
     metadata = {"format": "pt", TAKEN: json.dumps(listed), **({TRUNK: trunk} if trunk else {})}
-    with SafetensorsWriter(path, header_room(dict.fromkeys(tensors, 1), metadata)) as file:
-        file.metadata = metadata
-        for name, tensor in tensors.items():
-            file.add(name, tensor)
+    with writing(path):
+        atomic_write(path, serialized(tensors, metadata), overwrite=True)
 
 
 def _encoded(name: str, tensor: "torch.Tensor") -> "dict[str, torch.Tensor]":
