@@ -4,13 +4,15 @@ python -m mezzotint_starter.variants.sheet assets/samples/variants.webp
 """
 
 import argparse
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image, ImageDraw
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage, Transition
 
 MODELS = (
     "starter-trunk",
@@ -34,16 +36,23 @@ PROMPTS = (
     "a white lighthouse on the coast at night",
     "a purple castle in the forest at night",
 )
-SIDE, GAP, LABEL = 192, 4, 18
+SIDE, GAP, LABEL = 144, 3, 16
 
 
-def images_of(model: str, folder: Path) -> list[Image.Image]:
+def images_of(engine: Engine, model: str, folder: Path) -> list[Image.Image]:
     """One image for each prompt, each with the same seed for every model."""
-    command = [sys.executable, "-P", "-m", "mezzotint", "generate", "--seed", "7", "-q", "-o", f"{folder}/{model}/"]
-    chosen = ["-m", "starter-dit", "--refine-with", model] if model in REFINERS else ["-m", model]
-    for prompt in PROMPTS:
-        subprocess.run([*command, *chosen, prompt], check=True, stdout=subprocess.DEVNULL)  # noqa: S603  ours
-    return [Image.open(path).convert("RGB") for path in sorted((folder / model).glob("*.png"))]
+    return [_image(engine, model, prompt, folder / f"{model}-{number}") for number, prompt in enumerate(PROMPTS)]
+
+
+def _image(engine: Engine, model: str, prompt: str, folder: Path) -> Image.Image:
+    stages = tuple(
+        Stage(model=ModelRef(id=name)) for name in (("starter-dit", model) if model in REFINERS else (model,))
+    )
+    transitions = (Transition(scale=2.0, strength=1.0, refines=True),) * (len(stages) - 1)
+    cascade = Cascade(stages=stages, transitions=transitions)
+    request = GenerateRequest(prompt=prompt, cascade=cascade, seed=7, output=Output(path=f"{folder}/"))
+    (made,) = engine.generate(request, lambda _: None, lambda: False).images
+    return Image.open(made.path).convert("RGB")
 
 
 def sheet(rows: Sequence[tuple[str, Sequence[Image.Image]]]) -> Image.Image:
@@ -66,8 +75,9 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=[*MODELS, *REFINERS])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rows = [(model, images_of(model, Path(folder))) for model in arguments.models]
-        sheet(rows).save(arguments.output, quality=80, method=6)
+        engine = Engine(Catalog.standard())
+        rows = [(model, images_of(engine, model, Path(folder))) for model in arguments.models]
+        sheet(rows).save(arguments.output, quality=72, method=6)
 
 
 if __name__ == "__main__":

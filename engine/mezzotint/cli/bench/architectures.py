@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mezzotint.catalog.catalog import FoundModel
     from mezzotint.cli.command_options import Commands
     from mezzotint.engine import Engine
+    from mezzotint.families.family import Network
     from mezzotint.options import Options
 
 PROMPTS = 100
@@ -169,7 +170,7 @@ class _Bench:
 
 def _facts(model: "FoundModel", side: tuple[int, int] | None) -> tuple[int, float, int]:
     """Parameters of a denoiser, FLOPs and bytes of activations of a forward pass at this size, or the usual one."""
-    from mezzotint.families.footprints import footprint_of
+    from mezzotint.families.footprints import footprint_of, prompt_tokens
     from mezzotint.families.known import family_of
     from mezzotint.families.loading.networks import empty_network
 
@@ -178,10 +179,30 @@ def _facts(model: "FoundModel", side: tuple[int, int] | None) -> tuple[int, floa
     footprint = footprint_of(sources, model_id=model.info.id)
     width, height = side or (footprint.width, footprint.height)
     positions = width * height / footprint.vae_factor**2
-    network = empty_network(sources.components[family.denoiser_component])
+    source, part = sources.components[family.denoiser_component], footprint.denoiser
+    network = empty_network(source)
     parameters = sum(each.numel() for each in network.parameters())
-    part = footprint.denoiser
-    return parameters, part.work.at(positions), int(part.live.at(positions, 1))
+    operations = part.work.at(positions)
+    if source.library == "mezzotint":  # traced as if they attended to everything
+        side_of_latents = round(positions**0.5)
+        operations = _counted_operations(network, source.class_name, side_of_latents, prompt_tokens(sources))
+    return parameters, operations, int(part.live.at(positions, 1))
+
+
+def _counted_operations(network: "Network", class_name: str, side: int, tokens: int) -> float:
+    """FLOPs of a forward pass with weights of zero, at a side of latents and a length of the prompt."""
+    import torch
+
+    from mezzotint.memory.footprints.forward_calls import known_call
+    from mezzotint.memory.footprints.live_memory import counted
+
+    for module in network.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                module._parameters[name] = torch.nn.Parameter(torch.zeros(parameter.shape), requires_grad=False)
+    with counted() as memory:
+        known_call(class_name, network.eval(), side, 1, tokens)
+    return memory.operations
 
 
 def _variant_table(rows: Sequence[VariantRow]) -> str:
