@@ -38,11 +38,15 @@ def test_scaling_is_printed_and_plotted(bench, tmp_path):
 
 
 def test_models_beside_the_first(bench):
-    done = bench("-m", "starter-dit", "--prompts", "2", "--steps", "1", "--json", "-q")
+    """Sparse kinds are counted as they run, not as they are traced for plans."""
+    words = ("-m", "starter-trunk", "-m", "starter-local", "--size", "128x128")
+    done = bench(*words, "--prompts", "2", "--steps", "1", "--json", "-q")
     found = json.loads(done.out)
-    (row,) = found["models"]
-    assert (row["model"], row["fidelity"]) == ("starter-dit", None)
-    assert 3.9e6 < row["parameters"] < 4.1e6 and 0.2e9 < row["operations"] < 1e9
+    dense, local = found["models"]
+    assert (dense["model"], dense["fidelity"]) == ("starter-trunk", None)
+    assert 3.9e6 < dense["parameters"] < 4.1e6 and 0.2e9 < dense["operations"] < 1e9
+    attention = 6 * 4 * 64 * 64 * 192  # of dense kinds; windows of 16 tokens need a fourth, shifted ones a little more
+    assert 0.65 * attention < dense["operations"] - local["operations"] < 0.75 * attention
     assert found["slopes"] == [] and found["claims"]
 
 
