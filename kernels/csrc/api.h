@@ -66,6 +66,8 @@ typedef struct MztBlockTable {
     const int32_t *tile;    /* (entries): the number of a partial entry's bits; null: no entry is partial */
     const uint64_t *bits;   /* (partial tiles, block_q): bit j of a word says whether its query sees key j of the block */
     int64_t stride_batch, stride_head; /* rows from one batch's or head's table to the next; 0: it is the same */
+    const int32_t *order;   /* (tables * rows): the rows of each table, from 0, in the order in which they are begun; best
+                               the longest first; null: as they are. Results do not depend on it. */
 } MztBlockTable;
 
 enum { MZT_PARTIAL = 1 << 30 };

@@ -35,6 +35,10 @@ typedef struct MztAttentionBackwardArgs {
     void *workspace; /* device memory of at least the plan's bytes, 16-byte aligned */
     int64_t workspace_bytes;
     MztDropout dropout; /* as in the forward */
+    /* The forward's table transposed, null: all blocks are seen. Its rows are blocks of 64 or 128 keys, `col` names blocks
+     * of 64 queries, and a partial tile has a word for each key: bit j says whether query j of the block sees it. Tables
+     * are by batch and head of queries. `order` is not read. */
+    const MztBlockTable *table;
 } MztAttentionBackwardArgs;
 
 /* Which kernel would run on that device, and what it needs; never touches the tensors. */

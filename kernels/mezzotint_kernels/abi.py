@@ -118,6 +118,7 @@ class BlockTableArgs(Versioned):
     bits: int | None
     stride_batch: int
     stride_head: int
+    order: int | None
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -132,6 +133,7 @@ class BlockTableArgs(Versioned):
         ("bits", ctypes.c_void_p),
         ("stride_batch", ctypes.c_int64),
         ("stride_head", ctypes.c_int64),
+        ("order", ctypes.c_void_p),
     )
 
 
@@ -224,6 +226,7 @@ class AttentionBackwardArgs(Versioned):
     workspace: int | None
     workspace_bytes: int
     dropout: Dropout
+    table: int | None  # address of a BlockTableArgs of keys, which must live as long as the call
 
     _fields_: ClassVar[Fields] = (
         *_ATTENTION,
@@ -248,6 +251,7 @@ class AttentionBackwardArgs(Versioned):
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
         ("dropout", Dropout),
+        ("table", ctypes.c_void_p),
     )
 
 

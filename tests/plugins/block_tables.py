@@ -21,7 +21,7 @@ from mezzotint.attention.blocks.patterns import (
 )
 from mezzotint.attention.blocks.table import BlockTable
 
-ARRAYS = ("row_ptr", "col", "tile", "bits")
+ARRAYS = ("row_ptr", "col", "tile", "bits", "row_order")
 
 
 def random_table(
@@ -80,7 +80,8 @@ class GivenTable:
 
     def __init__(self, table: BlockTable, kept: list[object]) -> None:
         self.table = table
-        self.arrays = {name: _guarded(getattr(table, name), kept) for name in ARRAYS}
+        given = {name: getattr(table, name) for name in ARRAYS}
+        self.arrays = {name: _guarded(array, kept) for name, array in given.items() if array is not None}
 
     def struct(self) -> ctypes.Structure:
         """Return the struct of the C ABI."""
@@ -90,6 +91,7 @@ class GivenTable:
         pointers = {name: array.data_ptr() for name, array in self.arrays.items() if partial or name != "tile"}
         if not partial:
             pointers["bits"] = 0
+        pointers["order"] = pointers.pop("row_order", 0)
         return BlockTableArgs(
             rows=self.table.rows,
             block_q=self.table.block_q,

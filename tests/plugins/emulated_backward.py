@@ -7,9 +7,11 @@ from pathlib import Path
 
 import torch
 from backward_tiles import Tiles, gradients_by_tiles
+from block_tables import GivenTable
 from emulated_kernels import CAUSAL, CODES, Problem, Tensors, _Report, dropout_of
 from emulator_build import Conditions
 
+from mezzotint.attention.blocks.kernel_tables import transposed
 from mezzotint.dispatch.library import KernelPlan, LaunchFailed, Unsupported
 
 UNORDERED = 4
@@ -31,6 +33,8 @@ class Case:
         problem = self.problem
         wanted = (problem.head_dim, CODES[problem.dtype], int(problem.dropout is not None))
         fits = not problem.turing or instance.shared_bytes <= TURING_BYTES
+        if problem.table is not None:
+            fits = fits and 64 % instance.tile_m == 64 % instance.tile_n == 0
         return (instance.head_dim, instance.dtype, instance.dropout) == wanted and fits
 
 
@@ -49,6 +53,9 @@ class BackwardTensors:
         forward.out.copy_(out)
         forward.lse.copy_(lse)
         swap = problem.tokens_first
+        self.table = None
+        if forward.table is not None:
+            self.table = GivenTable(transposed(forward.table.table), forward.kept)
         self.gradient = forward._random(generator, problem.heads, problem.nq, swap=swap)
         self.lse_gradient = None
         if self.case.lse_gradient:
@@ -80,7 +87,13 @@ class BackwardTensors:
             key_mask_stride=0 if forward.mask is None else forward.mask.stride(0),
             scale=forward.scale,
             dropout=dropout_of(problem),
+            table=None if self.table is None else ctypes.addressof(self._table_struct()),
         )
+
+    def _table_struct(self) -> ctypes.Structure:
+        struct = self.table.struct()
+        self.forward.kept.append(struct)
+        return struct
 
     def wanted(self) -> tuple[torch.Tensor, ...]:
         """Return the gradients in float64."""

@@ -4,7 +4,7 @@ import ctypes
 import math
 import mmap
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import int8_reference
@@ -57,6 +57,7 @@ class Problem:
     dropout: Dropout | None = None
     table: str | None = None  # a name of block_tables.py
     table_queries: int = 64  # of a row of the table
+    table_in_order: bool = False  # its rows are taken as they are, not the longest first
     tiles_per_block: int = 0  # query tiles, for kernels with few keys; 0: as the library chooses
     seed: int = 0
 
@@ -109,7 +110,8 @@ class Tensors:
         if problem.table is None:
             return None
         sizes = (problem.nq, problem.nk, problem.batch, problem.heads, problem.table_queries)
-        return GivenTable(table_of(problem.table, *sizes), self.kept)
+        table = table_of(problem.table, *sizes)
+        return GivenTable(replace(table, row_order=None) if problem.table_in_order else table, self.kept)
 
     def _random(self, generator: torch.Generator, heads: int, tokens: int, *, swap: bool) -> torch.Tensor:
         problem = self.problem

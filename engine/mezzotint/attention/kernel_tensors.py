@@ -92,4 +92,6 @@ def table_struct(struct: Arguments, table: BlockTable) -> Arguments:
     struct.col = table.col.data_ptr() or struct.row_ptr  # without entries nothing is read there
     if len(table.bits):
         struct.tile, struct.bits = table.tile.data_ptr(), table.bits.data_ptr()
+    if table.row_order is not None:
+        struct.order = table.row_order.data_ptr()
     return struct

@@ -201,7 +201,7 @@ MztStatus find_mistake(const MztAttentionArgs& args, Purpose purpose) {
     }
     if (const MztStatus status = check_masks(args)) return status;
     if (const MztStatus status = check_bias(args)) return status;
-    return args.table ? check_table(*args.table, args, purpose) : MZT_OK;
+    return args.table ? check_table(*args.table, args, {"queries", args.nq}, purpose) : MZT_OK;
 }
 
 MztStatus find_unsupported(const MztAttentionArgs& args) {

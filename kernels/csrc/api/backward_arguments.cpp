@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "last_error.h"
+#include "table_arguments.h"
 
 namespace mezzotint {
 
@@ -76,11 +77,14 @@ MztStatus find_mistake(const MztAttentionBackwardArgs& args, Purpose purpose) {
     for (const AttentionTensor& tensor : tensors_of(args)) {
         if (const MztStatus status = check_tensor(tensor, args.head_dim, purpose)) return status;
     }
-    return check_lse(args, purpose);
+    if (const MztStatus status = check_lse(args, purpose)) return status;
+    return args.table ? check_table(*args.table, as_forward(args), {"keys", args.nk}, purpose) : MZT_OK;
 }
 
 MztStatus find_unsupported(const MztAttentionBackwardArgs& args) {
-    if (const MztStatus status = find_unsupported(as_forward(args))) return status;
+    MztAttentionArgs forward = as_forward(args);
+    forward.table = args.table;  // only whether there is one
+    if (const MztStatus status = find_unsupported(forward)) return status;
     for (const AttentionTensor& tensor : tensors_of(args)) {
         if (tensor.sizes[0] == 0 || tensor.sizes[2] == 0) continue;
         if (const MztStatus status = check_alignment(tensor, sizeof(uint16_t))) return status;

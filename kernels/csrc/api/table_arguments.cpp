@@ -8,7 +8,7 @@ namespace mezzotint {
 
 namespace {
 
-MztStatus check_sizes(const MztBlockTable& table, int64_t nq) {
+MztStatus check_sizes(const MztBlockTable& table, const RowTokens& tokens) {
     if (table.block_q != 64 && table.block_q != 128) {
         return fail(MZT_INVALID_ARGUMENT, "table.block_q is %d: give 64 or 128", table.block_q);
     }
@@ -16,10 +16,10 @@ MztStatus check_sizes(const MztBlockTable& table, int64_t nq) {
     if (table.reserved) {
         return fail(MZT_INVALID_ARGUMENT, "table.reserved is %u: give 0", table.reserved);
     }
-    const int64_t rows = nq / table.block_q + (nq % table.block_q != 0);
+    const int64_t rows = tokens.count / table.block_q + (tokens.count % table.block_q != 0);
     if (table.rows != rows) {
-        return fail(MZT_INVALID_ARGUMENT, "table.rows is %d: give %" PRId64 ", for %" PRId64 " queries", table.rows, rows,
-                    nq);
+        return fail(MZT_INVALID_ARGUMENT, "table.rows is %d: give %" PRId64 ", for %" PRId64 " %s", table.rows, rows,
+                    tokens.count, tokens.name);
     }
     return MZT_OK;
 }
@@ -47,7 +47,8 @@ MztStatus check_pointers(const MztBlockTable& table, Purpose purpose) {
         const char* name;
         const void* value;
         uintptr_t alignment;
-    } pointers[] = {{"row_ptr", table.row_ptr, 4}, {"col", table.col, 4}, {"tile", table.tile, 4}, {"bits", table.bits, 8}};
+    } pointers[] = {{"row_ptr", table.row_ptr, 4}, {"col", table.col, 4}, {"tile", table.tile, 4}, {"bits", table.bits, 8},
+                    {"order", table.order, 4}};
     for (const auto& pointer : pointers) {
         if (reinterpret_cast<uintptr_t>(pointer.value) % pointer.alignment) {
             return fail(MZT_INVALID_ARGUMENT, "table.%s is %p: give an address that is a multiple of %d bytes", pointer.name,
@@ -67,9 +68,9 @@ MztStatus check_pointers(const MztBlockTable& table, Purpose purpose) {
 
 }  // namespace
 
-MztStatus check_table(const MztBlockTable& table, const MztAttentionArgs& args, Purpose purpose) {
+MztStatus check_table(const MztBlockTable& table, const MztAttentionArgs& args, const RowTokens& tokens, Purpose purpose) {
     if (const MztStatus status = check_version(&table, sizeof table, "table")) return status;
-    if (const MztStatus status = check_sizes(table, args.nq)) return status;
+    if (const MztStatus status = check_sizes(table, tokens)) return status;
     if (const MztStatus status = check_strides(table, args)) return status;
     return check_pointers(table, purpose);
 }

@@ -6,7 +6,13 @@
 
 namespace mezzotint {
 
+// Which tokens a table's rows are of.
+struct RowTokens {
+    const char* name;
+    int64_t count;
+};
+
 // Find a caller's mistake in the table of valid arguments: MZT_INVALID_ARGUMENT or MZT_ABI_MISMATCH with its message.
-MztStatus check_table(const MztBlockTable& table, const MztAttentionArgs& args, Purpose purpose);
+MztStatus check_table(const MztBlockTable& table, const MztAttentionArgs& args, const RowTokens& tokens, Purpose purpose);
 
 }  // namespace mezzotint

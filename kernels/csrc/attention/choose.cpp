@@ -39,6 +39,12 @@ double speed(const Instance& instance, const DeviceFacts& device) {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Those that blocks take; an order is of whole rows of a table, of which the last may have tiles without queries.
+int64_t query_tiles(const Instance& instance, const MztAttentionArgs& args) {
+    if (!args.table || !args.table->order) return divide_up(args.nq, instance.tile_m);
+    return static_cast<int64_t>(args.table->rows) * (args.table->block_q / instance.tile_m);
+}
+
 // Whether its blocks, and those of the passes before it, fit into a grid.
 bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
     if (blocks_of(instance, args, tiles_per_block(instance, args)) > INT32_MAX) return false;
@@ -96,7 +102,7 @@ int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args) 
 
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block) {
     const int64_t slices = instance.head_dim / instance.slice_dim;
-    const int64_t tiles = divide_up(args.nq, instance.tile_m);
+    const int64_t tiles = query_tiles(instance, args);
     return divide_up(tiles, tiles_per_block) * slices * args.heads * args.batch;
 }
 
@@ -181,16 +187,11 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     }
 }
 
-namespace {
-
-BlockTable table_params(const MztAttentionArgs& args) {
-    if (!args.table) return BlockTable{};
-    const MztBlockTable& table = *args.table;
-    return {table.row_ptr,      table.col,         table.tile,                table.bits,
-            table.stride_batch, table.stride_head, table.block_q == 64 ? 6 : 7};
+BlockTable table_params(const MztBlockTable* table) {
+    if (!table) return BlockTable{};
+    return {table->row_ptr,      table->col,         table->tile,                  table->bits,
+            table->stride_batch, table->stride_head, table->block_q == 64 ? 6 : 7, table->order};
 }
-
-}  // namespace
 
 ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args) {
     const auto strides = [](const int64_t (&from)[3]) { return Strides{from[0], from[1], from[2]}; };
@@ -209,7 +210,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.nq = static_cast<int32_t>(args.nq);
     params.nk = static_cast<int32_t>(args.nk);
     params.tiles_per_block = static_cast<int32_t>(tiles_per_block(instance, args));
-    params.q_tiles = static_cast<int32_t>(divide_up(args.nq, instance.tile_m));
+    params.q_tiles = static_cast<int32_t>(query_tiles(instance, args));
     params.slices = instance.head_dim / instance.slice_dim;
     params.causal = (args.flags & MZT_CAUSAL) != 0;
     params.scale = args.scale;
@@ -222,7 +223,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     for (int each = 0; each < 4; ++each) params.bias_stride[each] = args.bias_stride[each];
     params.bias_in_pairs = bias_in_pairs(args);
     params.dropout = {args.dropout.seed, args.dropout.offset, args.dropout.kept};
-    params.table = table_params(args);
+    params.table = table_params(args.table);
     return params;
 }
 

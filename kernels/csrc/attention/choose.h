@@ -35,4 +35,7 @@ int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_
 
 ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args);
 
+// A table as the kernels are told it; null: none.
+BlockTable table_params(const MztBlockTable* table);
+
 }  // namespace mezzotint

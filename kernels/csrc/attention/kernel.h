@@ -14,10 +14,12 @@ struct Place {
 // Blocks are fewer than 2^31, and 32 bits divide fast.
 template <class T>
 MZT_DEVICE Place place_of(const ForwardParams& params, uint32_t block) {
-    const uint32_t tile = block % params.q_tiles, rest = block / params.q_tiles;
+    const uint32_t number = block % params.q_tiles, rest = block / params.q_tiles;
     const uint32_t slice = rest % params.slices, row = rest / params.slices;
-    return {static_cast<int>(tile) * T::Shape::tile_m, static_cast<int>(slice), static_cast<int>(row % params.heads),
-            row / params.heads};
+    const int head = static_cast<int>(row % params.heads);
+    const int64_t batch = row / params.heads;
+    const int tile = query_tile<T>(params.table, batch, head, static_cast<int>(number));
+    return {tile * T::Shape::tile_m, static_cast<int>(slice), head, batch};
 }
 
 template <class T>

@@ -23,6 +23,7 @@ struct BlockTable {
     const uint64_t* bits;
     int64_t stride_batch, stride_head;
     int32_t log2_queries;  // of a row
+    const int32_t* order;  // of rows; null: as they are
 };
 
 struct ForwardParams {

@@ -3,6 +3,8 @@
 //
 // A table names blocks of 64 keys, one or more tiles. Those in which some queries see only some keys have bits, a word
 // of 64 for each query; nobody looks at the keys of other blocks one by one.
+//
+// The backward pass, in which blocks take keys and walk along queries, follows the transposed table in the same way.
 #pragma once
 
 #include "../api.h"
@@ -18,6 +20,24 @@ constexpr int kPartial = MZT_PARTIAL;  // of an entry, and of a tile's number: b
 template <class T>
 constexpr bool kFollowsTables = T::masked && kBlockKeys % T::Shape::tile_n == 0;
 
+// The rows of the table of a batch and head begin there.
+MZT_DEVICE int64_t first_row_of_table(const BlockTable& table, int64_t batch, int head) {
+    return batch * table.stride_batch + head * table.stride_head;
+}
+
+// The tile of queries that a block takes, the `number`th of its head: by a table's order of rows, if it has one.
+template <class T>
+MZT_DEVICE int query_tile(const BlockTable& table, int64_t batch, int head, int number) {
+    if constexpr (kFollowsTables<T>) {
+        if (table.order) {
+            const int per_row = (1 << table.log2_queries) / T::Shape::tile_m;
+            const int row = table.order[first_row_of_table(table, batch, head) + number / per_row];
+            return row * per_row + number % per_row;
+        }
+    }
+    return number;
+}
+
 template <class T>
 class TileWalk {
     static constexpr int per_block = kFollowsTables<T> ? kBlockKeys / T::Shape::tile_n : 1;
@@ -30,7 +50,7 @@ public:
         : steps(tiles), table_(table), first_query_(first_query) {
         if constexpr (kFollowsTables<T>) {
             if (!table.row_ptr) return;
-            const int32_t* row = table.row_ptr + batch * table.stride_batch + head * table.stride_head +
+            const int32_t* row = table.row_ptr + first_row_of_table(table, batch, head) +
                                  (first_query >> table.log2_queries);
             first_entry_ = row[0];
             steps = (row[1] - row[0]) * per_block;

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from mezzotint.attention.blocks.table import PARTIAL, BlockTable
+from mezzotint.attention.blocks.table import PARTIAL, BlockTable, row_order
 
 Rule: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # tokens of queries and keys, broadcast against each other: bool
 
@@ -38,6 +38,7 @@ def build_table(
     batch, heads, rows, _ = candidates.shape
     row = (pairs[:, 0] * heads + pairs[:, 1]) * rows + pairs[:, 2]
     ends = torch.bincount(row, minlength=batch * heads * rows).cumsum(0)
+    row_ptr = torch.cat([ends.new_zeros(1), ends]).int()
     tile = (~whole).cumsum(0) - 1
     return BlockTable(
         q_tokens=q_tokens,
@@ -46,12 +47,13 @@ def build_table(
         block_k=block_k,
         batch=batch,
         heads=heads,
-        row_ptr=torch.cat([ends.new_zeros(1), ends]).int(),
+        row_ptr=row_ptr,
         col=(pairs[:, 3] + PARTIAL * ~whole).int(),
         tile=tile.masked_fill(whole, 0).int(),
         bits=words[~whole],
         q_order=None if q_order is None else q_order[None, None],
         k_order=None if k_order is None else k_order[None, None],
+        row_order=row_order(row_ptr, batch * heads),
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 PARTIAL = 1 << 30  # of a column: some queries see only some keys of the block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False)
 class BlockTable:
     """Blocks seen by each batch, head and block of queries; `MztBlockTable` of kernels/csrc/api.h is the same in C.
 
@@ -29,6 +29,7 @@ class BlockTable:
     bits: Tensor  # (partial tiles, block_q) of int64: bit j of a query's word is set if it sees key j of the block
     q_order: Tensor | None = None  # (batch or 1, heads or 1, positions) of int64: each token once, and -1
     k_order: Tensor | None = None
+    row_order: Tensor | None = None  # (batch * heads * rows,) of int32: of each table's rows, the longest first
     # How many rows of each table have how many entries, in order, where that is known without asking the device.
     lengths: tuple[tuple[int, int], ...] = ()
     pooled: bool = False  # the blocks that a row does not name count as one key each, see tail.py
@@ -100,11 +101,25 @@ class BlockTable:
     def tiles(self, entries: Tensor) -> Tensor:
         """What the entries show, `(*entries, block_q, block_k)` of bool."""
         entries = entries.to(self.col.device)
+        if not len(self.bits):
+            return self.col.new_ones(*entries.shape, self.block_q, self.block_k).bool()
+        words = self.words(entries)
+        return (words[..., None] >> torch.arange(self.block_k, device=words.device) & 1).bool()
+
+    def words(self, entries: Tensor) -> Tensor:
+        """Bits of the entries, all of those of whole blocks, `(*entries, block_q)` of int64."""
         partial = (self.col[entries] & PARTIAL).bool()
         if not len(self.bits):
-            return partial.new_ones(*entries.shape, self.block_q, self.block_k)
-        words = self.bits[self.tile[entries].long()].masked_fill(~partial[..., None], -1)
-        return (words[..., None] >> torch.arange(self.block_k, device=words.device) & 1).bool()
+            return self.bits.new_full((*entries.shape, self.block_q), -1)
+        return self.bits[self.tile[entries].long()].masked_fill(~partial[..., None], -1)
+
+
+def row_order(row_ptr: Tensor, tables: int) -> Tensor | None:
+    """The order of each table's rows with the longest first, `(tables * rows,)` of int32; None if that is theirs."""
+    lengths = row_ptr.diff().view(tables, -1)
+    order = lengths.argsort(dim=1, descending=True, stable=True).int()
+    is_theirs = torch.equal(order, torch.arange(order.shape[1], device=order.device, dtype=order.dtype).expand_as(order))
+    return None if is_theirs else order.flatten()
 
 
 def in_order(x: Tensor, order: Tensor | None) -> Tensor:

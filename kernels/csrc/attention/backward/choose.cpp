@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../../choice.h"
+#include "../choose.h"
 
 namespace mezzotint {
 namespace backward_pass {
@@ -50,6 +51,11 @@ double speed(const Instance& instance, const DeviceFacts& device) {
     return tiles * keys * copies * (warps >= 8 ? 1.0 : warps >= 4 ? 0.8 : 0.2 * warps);
 }
 
+// Whether an instance's tiles divide the blocks of a table, if there is one.
+bool divides_blocks(const Instance& instance, const MztAttentionBackwardArgs& args) {
+    return !args.table || (args.table->block_q % instance.tile_m == 0 && args.table->block_k % instance.tile_n == 0);
+}
+
 bool fits_grid(const Instance& instance, const MztAttentionBackwardArgs& args) {
     if (args.batch * args.heads > INT32_MAX || args.nq + args.nk + kRowStep + instance.tile_m > INT32_MAX) return false;
     if (prepare_blocks(args) > INT32_MAX) return false;
@@ -71,7 +77,7 @@ bool runs_on(const Instance& instance, const DeviceFacts& device) {
 
 bool serves(const Instance& instance, const MztAttentionBackwardArgs& args) {
     return instance.head_dim == args.head_dim && static_cast<uint32_t>(instance.dtype) == args.dtype &&
-           instance.dropout == (args.dropout.kept != 0);
+           instance.dropout == (args.dropout.kept != 0) && divides_blocks(instance, args);
 }
 
 // The multiprocessor with the most blocks finishes last, and of these the one with the most tiles of keys.
@@ -152,6 +158,7 @@ BackwardParams params_of(const Instance& instance, const MztAttentionBackwardArg
     params.sums = reinterpret_cast<float*>(static_cast<char*>(args.workspace) + row_bytes(args));
     params.sum_size = sum_size(args);
     params.dropout = {args.dropout.seed, args.dropout.offset, args.dropout.kept};
+    params.table = table_params(args.table);
     return params;
 }
 

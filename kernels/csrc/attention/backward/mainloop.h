@@ -1,4 +1,5 @@
-// One block's work: a tile of keys against all queries that may see them, a tile at a time, for each head of its group.
+// One block's work: a tile of keys against all queries that may see them, a tile at a time, for each head of its group;
+// of a table, those of the blocks in its row.
 //
 // Scores are computed transposed, a row for a key: so the weights' fragments, packed, are the left operands of the
 // products for dv and dk, and never move. Only for dq do the scores' gradients pass through shared memory.
@@ -10,7 +11,9 @@
 #include <math.h>
 
 #include "../dropout.h"
+#include "../mask.h"
 #include "../products.h"
+#include "../tile_walk.h"
 #include "accumulate.h"
 #include "params.h"
 #include "traits.h"
@@ -23,9 +26,9 @@ struct Place {
     int split, slice, kv_head, batch;
 };
 
-// A tile of queries of one of the group's heads.
+// A tile of queries of one of the group's heads, and the step at which the head takes it.
 struct Cursor {
-    int head, tile;
+    int head, step, tile;
 };
 
 // What multiply_keys asks for: rows of the keys or values that this warp owns.
@@ -68,18 +71,18 @@ public:
         first_key_ = first_key;
         const int first_seen = params_.causal ? first_key - (params_.nk - params_.nq) : 0;
         first_tile_ = (first_seen > 0 ? first_seen : 0) / Shape::tile_n;
-        const int tiles = (params_.nq + Shape::tile_n - 1) / Shape::tile_n;
-        if (first_tile_ >= tiles) return;
+        Cursor now = from(0, 0);
+        if (now.head >= params_.group) return;
         find_edges(limit);
         load_keys(limit);
-        Cursor now{0, first_tile_};
         load_queries(now, 0);
+        Cursor next = from(now.head, now.step + 1);
         int stage = 0;
         while (now.head < params_.group) {
-            const bool last = now.tile + 1 == tiles;
-            const Cursor next = last ? Cursor{now.head + 1, first_tile_} : Cursor{now.head, now.tile + 1};
+            const Cursor after = from(next.head, next.step + 1);  // a table is read two steps ahead
             step(now, next, stage);
             now = next;
+            next = after;
             stage = (stage + 1) % Shape::stages;
         }
     }
@@ -90,8 +93,26 @@ private:
     MZT_DEVICE int warp_row() const { return warp() * Shape::rows_per_warp; }
     MZT_DEVICE uint32_t queries(int stage) const { return address_ + T::q_begin + stage * T::stage_bytes; }
     MZT_DEVICE uint32_t gradients(int stage) const { return queries(stage) + T::query_bytes; }
-    MZT_DEVICE int head(const Cursor& at) const { return anew(place_.kv_head) * params_.group + at.head; }
+    MZT_DEVICE int head(const Cursor& at) const { return head(at.head); }
+    MZT_DEVICE int head(int of_group) const { return anew(place_.kv_head) * params_.group + of_group; }
     MZT_DEVICE int64_t batch() const { return anew(place_.batch); }
+    MZT_DEVICE static int first_query(const Cursor& at) { return TileWalk<T>::number(at.tile) * Shape::tile_n; }
+
+    // The tiles of queries that see these keys, of one of the group's heads.
+    MZT_DEVICE TileWalk<T> walk(int of_group) const {
+        const int tiles = (params_.nq + Shape::tile_n - 1) / Shape::tile_n;
+        return {params_.table, batch(), head(of_group), anew(first_key_), tiles};
+    }
+
+    // The first tile from that step of that head on; none if the head is beyond the group.
+    MZT_DEVICE Cursor from(int of_group, int step) const {
+        for (; of_group < params_.group; ++of_group, step = 0) {
+            const TileWalk<T> tiles = walk(of_group);
+            if (step == 0 && !params_.table.row_ptr) step = first_tile_;
+            if (step < tiles.steps) return {of_group, step, tiles.at(step)};
+        }
+        return {of_group, 0, 0};
+    }
 
     // The first query that sees each key that this thread holds scores of: none sees a hidden one.
     MZT_DEVICE void find_edges(int limit) {
@@ -125,7 +146,7 @@ private:
     // Queries, gradients of their outputs, and their facts.
     MZT_DEVICE void load_queries(const Cursor& at, int stage) {
         if (at.head < params_.group) {
-            const int first = at.tile * Shape::tile_n;
+            const int first = first_query(at);
             const Element* q = static_cast<const Element*>(params_.q) + batch() * params_.q_stride.batch +
                                head(at) * params_.q_stride.head;
             const Element* gradient = static_cast<const Element*>(params_.out_gradient) +
@@ -152,8 +173,11 @@ private:
         Packed packed;
         Scores s = {};
         multiply_own(s, 0, queries(stage));
-        const int first = now.tile * Shape::tile_n;
+        const int first = first_query(now);
         hide(s, first);
+        if constexpr (kFollowsTables<T>) {
+            if (now.tile & kPartial) hide_by_table(s, now, first);
+        }
         make_weights(s, stage);
         if constexpr (T::dropout) {
             drop(s, now, first);
@@ -194,6 +218,22 @@ private:
 #pragma unroll
                 for (int n = 0; n < T::n_tiles; ++n) {
                     if (n * 8 < edge) s[m][n][each] = -INFINITY;
+                }
+            }
+        }
+    }
+
+    MZT_DEVICE void hide_by_table(Scores& s, const Cursor& at, int first) const {
+        const uint64_t* words = walk(at.head).words(at.tile, at.step);
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const int row = first_row_of<T>(m * 16, thread_) + half * 8;
+#pragma unroll
+                for (int word = 0; word < kKeyWords<T>; ++word) {
+                    const uint32_t hidden = ~bits_of_row<T>(words, row, first, word);
+                    if (hidden) hide_by_bits<T>(s[m], half, word, hidden >> lane() % 4 * 2);
                 }
             }
         }

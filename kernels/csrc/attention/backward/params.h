@@ -36,6 +36,7 @@ struct BackwardParams {
     float* sums;       // of dq / scale: (splits, or 1 where they are not ordered; batch, heads, nq, head_dim)
     int64_t sum_size;  // numbers of one of them
     Dropout dropout;
+    BlockTable table;  // transposed: of the queries that keys are seen by
 };
 
 }  // namespace backward_pass

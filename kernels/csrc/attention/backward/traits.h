@@ -32,6 +32,7 @@ struct Traits {
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = head_dim_;  // of a row in shared memory, which is whole
     static constexpr int part_dim = part_dim_;
+    static constexpr bool masked = true;  // tables are followed
     static constexpr bool dropout = false;
 
     static constexpr int k_steps = head_dim / 16;
@@ -71,6 +72,7 @@ struct Traits {
 
 template <class Architecture, typename Element, int head_dim, class Shape>
 struct DropoutTraits : Traits<Architecture, Element, head_dim, Shape> {
+    static constexpr bool masked = false;
     static constexpr bool dropout = true;
 };
 
