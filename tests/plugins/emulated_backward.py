@@ -274,6 +274,12 @@ class EmulatedBackwardLibrary:
 
         return AttentionBackwardArgs()
 
+    def new_table(self) -> ctypes.Structure:
+        """A zeroed structure of a block table."""
+        from mezzotint_kernels.abi import BlockTableArgs
+
+        return BlockTableArgs()
+
     def plan_backward(self, arguments: ctypes.Structure, device: int) -> KernelPlan:
         """The kernel for these arguments."""
         plan = self._planned(arguments)

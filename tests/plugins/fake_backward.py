@@ -1,14 +1,15 @@
 """A stand-in for the library's backward kernels on the CPU: it reads the argument struct as the real one would."""
 
 import ctypes
+from types import SimpleNamespace
 
 import torch
-from fake_kernels import _DTYPES, _tensor
+from fake_kernels import _DTYPES, _hidden_by_table, _tensor
 
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_gradients
 from mezzotint.dispatch.library import KernelPlan, LaunchFailed, Unsupported
-from mezzotint_kernels.abi import AttentionBackwardArgs
+from mezzotint_kernels.abi import AttentionBackwardArgs, BlockTableArgs
 
 WORKSPACE = 96  # size in bytes
 _QUERIES, _KEYS = ("q", "out", "out_gradient", "dq"), ("k", "v", "dk", "dv")
@@ -24,6 +25,9 @@ class FakeBackward:
 
     def new_backward_arguments(self):
         return AttentionBackwardArgs()
+
+    def new_table(self):
+        return BlockTableArgs()
 
     def plan_backward(self, arguments, device):
         self.plans.append(arguments)
@@ -48,6 +52,7 @@ def read_and_derive(arguments):
     """Compute what the struct describes and write the gradients."""
     a = arguments
     masks = Masks(
+        bias=a.table and _hidden_by_keys(BlockTableArgs.from_address(a.table), a),
         key_mask=a.key_mask and _tensor(a.key_mask, (a.batch, a.nk), (a.key_mask_stride, 1), torch.uint8).bool(),
         key_lengths=a.key_lengths and _tensor(a.key_lengths, (a.batch,), (1,), torch.int32),
         causal=bool(a.flags & 1),
@@ -57,6 +62,11 @@ def read_and_derive(arguments):
     found = attention_gradients(gradient, lse_gradient, q, k, v, masks, a.scale)[:3]
     for name, each in zip(("dq", "dk", "dv"), found, strict=True):
         _rows(a, name).copy_(each)
+
+
+def _hidden_by_keys(table, arguments):
+    sizes = {"batch": arguments.batch, "heads": arguments.heads, "nq": arguments.nk, "nk": arguments.nq}
+    return _hidden_by_table(table, SimpleNamespace(**sizes)).mT
 
 
 def _rows(arguments, name):

@@ -23,7 +23,7 @@ class BlockTable(ctypes.Structure):
     """attention/params.h."""
 
     _fields_: ClassVar[Fields] = _fields(
-        row_ptr__col__tile__bits=_POINTER, stride_batch__stride_head=_LONG, log2_queries=_INT
+        row_ptr__col__tile__bits=_POINTER, stride_batch__stride_head=_LONG, log2_queries=_INT, order=_POINTER
     )
 
 
@@ -71,6 +71,7 @@ class BackwardParams(ctypes.Structure):
         rows__sums=_POINTER,
         sum_size=_LONG,
         dropout=Dropout,
+        table=BlockTable,
     )
 
 

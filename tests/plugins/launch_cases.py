@@ -26,7 +26,7 @@ _bfloat16 = partial(packed_attention_args, dtype=Dtype.BFLOAT16)
 _int8 = partial(_bfloat16, flags=AttentionFlags.INT8_SCORES)
 _masks = {"key_mask": 0x50000, "key_mask_stride": 77, "key_lengths": 0x60000, "lse": 0x70000}
 _bias = {"bias": 0x80000, "bias_dtype": Dtype.FLOAT32, "bias_stride": (9000, 800, 90, 1)}
-TABLE, WIDE_ROWS = table_args(), table_args(block_q=128, rows=1, stride_batch=4, stride_head=1)
+TABLE, WIDE_ROWS = table_args(), table_args(block_q=128, rows=1, stride_batch=4, stride_head=1, order=0xE0000)
 _table = {"table": ctypes.addressof(TABLE)}
 
 ATTENTION: dict[str, AttentionCase] = {

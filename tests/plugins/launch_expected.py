@@ -37,7 +37,7 @@ def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, *
     if instance.kind == INT8:
         told = _int8_params(args, told)
         before = list(_passes(args, told))
-    tiles = divide_up(divide_up(args.nq, instance.tile_m), _tiles_per_block(instance, args))
+    tiles = divide_up(_query_tiles(instance, args), _tiles_per_block(instance, args))
     slices = instance.head_dim // instance.slice_dim
     main = _planned(instance, blocks=tiles * slices * args.heads * args.batch, told=told)
     return [each | where | {"device": device} for each in (*before, main)]
@@ -97,18 +97,23 @@ def _tiles_per_block(instance: PlanInfo, args: AttentionArgs) -> int:
     return min(max(divide_up(args.nq, instance.tile_m) * args.heads * args.batch // 640, 1), 16)
 
 
+def _query_tiles(instance: PlanInfo, args: AttentionArgs) -> int:
+    table = BlockTableArgs.from_address(args.table) if args.table else BlockTableArgs()
+    return table.rows * table.block_q // instance.tile_m if table.order else divide_up(args.nq, instance.tile_m)
+
+
 def _forward_params(instance: PlanInfo, args: AttentionArgs) -> ModelRequest:
     return {
         **_same(args, "q k v out lse q_stride k_stride v_stride out_stride heads nq nk scale"),
         **_same(args, "key_lengths key_mask key_mask_stride bias bias_stride"),
         "heads_per_kv": args.heads // args.kv_heads,
         "tiles_per_block": _tiles_per_block(instance, args),
-        "q_tiles": divide_up(args.nq, instance.tile_m),
+        "q_tiles": _query_tiles(instance, args),
         "slices": instance.head_dim // instance.slice_dim,
         "causal": bool(args.flags & AttentionFlags.CAUSAL),
         "factor": ctypes.c_float(args.scale * _LOG2_E).value,
         "dropout": dropout_told(args),
-        "table": _table_told(args),
+        "table": table_told(args),
         "bias_is_float": args.bias_dtype == Dtype.FLOAT32,
         "bias_in_pairs": args.bias_stride[3] == 1 and not any(stride % 2 for stride in args.bias_stride[:3]),
     }
@@ -119,13 +124,13 @@ def dropout_told(args: ctypes.Structure) -> ModelRequest:
     return {name: getattr(args.dropout, name) for name in ("seed", "offset", "kept")}
 
 
-def _table_told(args: AttentionArgs) -> ModelRequest:
+def table_told(args: ctypes.Structure) -> ModelRequest:
     """Return the kernels' part of MztBlockTable."""
     if not args.table:
-        pointers = dict.fromkeys(("row_ptr", "col", "tile", "bits"))
+        pointers = dict.fromkeys(("row_ptr", "col", "tile", "bits", "order"))
         return {**pointers, "stride_batch": 0, "stride_head": 0, "log2_queries": 0}
     table = BlockTableArgs.from_address(args.table)
-    told = _same(table, "row_ptr col tile bits stride_batch stride_head")
+    told = _same(table, "row_ptr col tile bits stride_batch stride_head order")
     return {**told, "log2_queries": {64: 6, 128: 7}[table.block_q]}
 
 

@@ -1,11 +1,14 @@
 """Gradients of attention: by the backward kernels where they are installed and pass their test, else in plain torch."""
 
 import functools
+from dataclasses import replace
 from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
+from mezzotint.attention.blocks.plain import block_attention
+from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_gradients
@@ -34,13 +37,15 @@ def backward_problem(device: str, dtype: str) -> str | None:
     return backward_backend().usable(device, dtype)[1]
 
 
-def check_gradients(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> None:
+def check_gradients(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, table: BlockTable | None = None
+) -> None:
     """Raise Unsupported if kernels cannot compute the gradients of such a call."""
     backend, device, dtype = backward_backend(), str(q.device), _name(q.dtype)
     kernels, problem = backend.usable(device, dtype)
     if kernels is None or problem is not None:
         raise Unsupported(f"gradients are wanted: {problem or backend.missing(device, dtype)}")
-    kernels.check(q, k, v, masks, scale)
+    kernels.check(q, k, v, masks, scale, table)
 
 
 def gradients_by_kernels(
@@ -65,7 +70,20 @@ def gradients(of: Attended, gradient: Tensor, lse_gradient: Tensor | None) -> Gr
     found = gradients_by_kernels(of, gradient, lse_gradient)
     if found is not None:
         return (*found, None)
+    if of.table is not None:
+        return (*_gradients_by_blocks(of, of.table, gradient), None)
     return attention_gradients(gradient, lse_gradient, of.q, of.k, of.v, of.masks, of.scale)
+
+
+def _gradients_by_blocks(of: Attended, table: BlockTable, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    by_position = replace(
+        table, q_tokens=table.q_positions, k_tokens=table.k_positions, q_order=None, k_order=None, row_order=None
+    )
+    q, k, v = (each.detach().requires_grad_() for each in (of.q, of.k, of.v))
+    with torch.enable_grad():
+        out = block_attention(q, k, v, by_position, of.scale)
+    of_q, of_k, of_v = torch.autograd.grad(out, (q, k, v), gradient)
+    return of_q, of_k, of_v
 
 
 def _self_test(kernels: CompiledBackward, device: torch.device, dtype: torch.dtype) -> SelfTest:

@@ -1,11 +1,25 @@
 """Attention's backward pass by the kernel library; planned once per kind of call."""
 
+import ctypes
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from mezzotint.attention.kernel_tensors import CAUSAL, DTYPES, Kind, check_layout, check_rows, kinds_of, strides_of
+from mezzotint.attention.blocks.kernel_tables import transposed
+from mezzotint.attention.blocks.table import BlockTable
+from mezzotint.attention.kernel_tensors import (
+    CAUSAL,
+    DTYPES,
+    Kind,
+    check_layout,
+    check_rows,
+    check_table,
+    kinds_of,
+    strides_of,
+    table_kind,
+    table_struct,
+)
 from mezzotint.attention.layout import empty_output
 from mezzotint.attention.masks import Masks
 from mezzotint.dispatch.launching import launch
@@ -16,7 +30,7 @@ _MOST_KINDS = 4096  # limit of the cache, which is cleared when it is full
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attended:
-    """A finished attention: its inputs, output `(b, h, nq, d)` and LSE `(b, h, nq)`."""
+    """A finished attention: its inputs, output `(b, h, nq, d)` and LSE `(b, h, nq)`; with a table, all by position."""
 
     q: Tensor
     k: Tensor
@@ -25,6 +39,7 @@ class Attended:
     scale: float
     out: Tensor
     lse: Tensor
+    table: BlockTable | None = None
 
 
 class CompiledBackward:
@@ -41,7 +56,7 @@ class CompiledBackward:
         `gradient` `(b, h, nq, d)` is that of the output, `lse_gradient` `(b, h, nq)` that of the LSE. Raises
         Unsupported if there is no kernel: for float32, a bias, unusual head sizes. Does not wait for the device.
         """
-        self.check(of.q, of.k, of.v, of.masks, of.scale)
+        self.check(of.q, of.k, of.v, of.masks, of.scale, of.table)
         found = empty_output(of.q), empty_output(of.k), empty_output(of.v)
         if of.q.numel() == 0 or of.k.shape[2] == 0:
             return found[0].zero_(), found[1].zero_(), found[2].zero_()
@@ -51,16 +66,29 @@ class CompiledBackward:
         arguments = self._arguments(of, {**_named(of.q, of.k, of.v, *found), "out": out, "out_gradient": gradient})
         arguments.lse = lse.data_ptr()
         arguments.lse_gradient = None if of_lse is None else of_lse.data_ptr()
-        self._launch(arguments, self._plan(of.q, of.k, of.v, of.masks, of.scale).workspace_bytes, of.q)
+        struct = self._table_of(arguments, of.table)  # noqa: F841  lives until the launch
+        self._launch(arguments, self._plan(of.q, of.k, of.v, of.masks, of.scale, of.table).workspace_bytes, of.q)
         return found
 
-    def check(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> None:
+    def check(
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, table: BlockTable | None = None
+    ) -> None:
         """Raise Unsupported if there is no kernel for the gradients of such a call."""
         if masks.bias is not None:
             raise Unsupported("there is a bias; the backward kernels take none")
         check_layout(self.device_type, q, k, v, masks)
+        if table is not None:
+            check_table(table, q, k)
         if q.numel() and k.shape[2]:
-            self._plan(q, k, v, masks, scale)
+            self._plan(q, k, v, masks, scale, table)
+
+    def _table_of(self, arguments: Arguments, table: BlockTable | None) -> Arguments | None:
+        """Point the arguments to a structure of the transposed table, and return it."""
+        if table is None:
+            return None
+        struct = table_struct(self._library.new_table(), transposed(table))
+        arguments.table = ctypes.addressof(struct)
+        return struct
 
     def _arguments(self, of: Attended, tensors: dict[str, Tensor]) -> Arguments:
         """Fill in everything except the LSE, its gradient and the workspace."""
@@ -79,25 +107,30 @@ class CompiledBackward:
             arguments.key_mask_stride = masks.key_mask.stride(0) if masks.key_mask.shape[0] > 1 else 0
         return arguments
 
-    def _plan(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> KernelPlan:
+    def _plan(
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, table: BlockTable | None
+    ) -> KernelPlan:
         """Return the plan for this kind of call; raises Unsupported if there is none."""
-        kind = (scale, masks.causal, *kinds_of(q, k, v, masks.key_mask, masks.key_lengths))
+        kind = (scale, masks.causal, table_kind(table), *kinds_of(q, k, v, masks.key_mask, masks.key_lengths))
         plan = self._plans.get(kind)
         if plan is None:
             if len(self._plans) >= _MOST_KINDS:
                 self._plans.clear()
-            plan = self._plans[kind] = self._ask(q, k, v, masks, scale)
+            plan = self._plans[kind] = self._ask(q, k, v, masks, scale, table)
         if isinstance(plan, str):
             raise Unsupported(plan)
         return plan
 
-    def _ask(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float) -> KernelPlan | str:
+    def _ask(
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, table: BlockTable | None
+    ) -> KernelPlan | str:
         """The library's plan, or why there is none."""
         out, lse = empty_output(q), q.new_empty(q.shape[:3], dtype=torch.float32)
         found = empty_output(q), empty_output(k), empty_output(v)
         of = Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse)
         arguments = self._arguments(of, {**_named(q, k, v, *found), "out": out, "out_gradient": out})
         arguments.lse = lse.data_ptr()
+        struct = self._table_of(arguments, table)  # noqa: F841  lives until the plan is made
         try:
             return self._library.plan_backward(arguments, q.device.index or 0)
         except Unsupported as error:

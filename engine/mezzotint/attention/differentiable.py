@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from mezzotint.attention.backward import check_gradients, gradients
+from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.compiled_backward import Attended
 from mezzotint.attention.masks import Masks
@@ -18,12 +19,21 @@ def wants_gradients(*tensors: Tensor | None) -> bool:
 
 
 def attention_with_gradients(
-    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
+    kernels: CompiledAttention,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    masks: Masks,
+    scale: float | None,
+    table: BlockTable | None = None,
 ) -> Tensor:
-    """Attention `(b, h, nq, d)` that autograd records; raises Unsupported unless kernels do forward and backward."""
+    """Attention `(b, h, nq, d)` that autograd records; raises Unsupported unless kernels do forward and backward.
+
+    With a table, q, k and v are by position.
+    """
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    check_gradients(q, k, v, masks, scale)
-    return _Attention.apply(kernels, q, k, v, masks, scale)  # type: ignore[no-any-return, no-untyped-call]
+    check_gradients(q, k, v, masks, scale, table)
+    return _Attention.apply(kernels, q, k, v, masks, scale, table)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Attention(torch.autograd.Function):
@@ -38,10 +48,11 @@ class _Attention(torch.autograd.Function):
         v: Tensor,
         masks: Masks,
         scale: float,
+        table: BlockTable | None,
     ) -> Tensor:
-        out, lse = kernels(q, k, v, masks, scale, with_lse=True)
+        out, lse = kernels(q, k, v, masks, scale, with_lse=True, table=table)
         ctx.save_for_backward(q, k, v, masks.key_mask, masks.key_lengths, out, lse)
-        ctx.causal, ctx.scale = masks.causal, scale
+        ctx.causal, ctx.scale, ctx.table = masks.causal, scale, table
         return out
 
     @staticmethod
@@ -49,5 +60,5 @@ class _Attention(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         q, k, v, key_mask, key_lengths, out, lse = ctx.saved_tensors
         masks = Masks(key_mask=key_mask, key_lengths=key_lengths, causal=ctx.causal)
-        of = Attended(q=q, k=k, v=v, masks=masks, scale=ctx.scale, out=out, lse=lse)
-        return None, *gradients(of, gradient, None)[:3], None, None
+        of = Attended(q=q, k=k, v=v, masks=masks, scale=ctx.scale, out=out, lse=lse, table=ctx.table)
+        return None, *gradients(of, gradient, None)[:3], None, None, None

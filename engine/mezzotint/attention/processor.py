@@ -14,7 +14,7 @@ from torch import Tensor
 from mezzotint.attention.dispatched import attending_dispatched
 from mezzotint.attention.joint import JointProcessor
 from mezzotint.attention.masks import NO_MASKS, Masks
-from mezzotint.attention.session import AttentionSession
+from mezzotint.attention.session import AttentionSession, InSession
 
 Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which has no type annotations
 
@@ -117,17 +117,26 @@ def attending(session: AttentionSession, networks: Iterable[object], *, always: 
     networks = [] if session.used == "sdpa" and not always else list(networks)
     layers = [layer for network in networks for layer in _layers(network)]
     before = [layer.processor for layer in layers]
+    own = [module for network in networks for module in _modules(network) if isinstance(module, InSession)]
     for layer in layers:
         layer.processor = _PROCESSORS[type(layer.processor).__name__](session)
+    for processor in own:
+        processor.session = session
     try:
         with attending_dispatched(session, networks):
             yield
     finally:
         for layer, processor in zip(layers, before, strict=True):
             layer.processor = processor
+        for processor in own:
+            processor.session = None
+
+
+def _modules(network: object) -> Iterable[torch.nn.Module]:
+    return network.modules() if isinstance(network, torch.nn.Module) else ()
 
 
 def _layers(network: object) -> Iterator[Layer]:
-    for module in network.modules() if isinstance(network, torch.nn.Module) else ():
+    for module in _modules(network):
         if type(getattr(module, "processor", None)).__name__ in _PROCESSORS:
             yield module

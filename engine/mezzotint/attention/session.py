@@ -169,6 +169,12 @@ def _blocks(
     return kernel_attention(kernels, q, k, v, table, scale, int8=int8)[0]
 
 
+class InSession:
+    """A processor with an attention of its own: by the session of the job that runs, if there is one."""
+
+    session: AttentionSession | None = None
+
+
 def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -> T:
     """Same as `AttentionSession.finite`, for an optional session."""
     return make() if session is None else session.finite(make, what)

@@ -90,6 +90,9 @@ class BackwardLibrary(Protocol):
     def new_backward_arguments(self) -> Arguments:
         """A zeroed argument structure with its size and version filled in."""
 
+    def new_table(self) -> Arguments:
+        """A zeroed structure of a block table with its size and version filled in."""
+
     def plan_backward(self, arguments: Arguments, device: int) -> KernelPlan:
         """The kernel for these arguments; raises Unsupported if there is none."""
 

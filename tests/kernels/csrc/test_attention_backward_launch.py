@@ -4,9 +4,9 @@ import ctypes
 from functools import partial
 
 import pytest
-from attention_arguments import backward_args
+from attention_arguments import backward_args, table_args
 from launch_cases import DEVICE, STREAM, WELL, WORKSPACE
-from launch_expected import dropout_told
+from launch_expected import dropout_told, table_told
 from stub_cuda import CARDS, differences
 
 from mezzotint_kernels.abi import AttentionFlags, Dtype, Status
@@ -27,11 +27,13 @@ def bfloat16(**changes):
 
 
 MASKS = {"key_mask": 0x150000, "key_mask_stride": 77, "key_lengths": 0x160000, "lse_gradient": 0x170000}
+TABLE = table_args()  # for 100 or 77 tokens
 CASES = {
     "few": bfloat16,
     "many": partial(bfloat16, nq=4096, nk=4096, heads=8),
     "causal and unordered": partial(bfloat16, nk=300, flags=AttentionFlags.CAUSAL | AttentionFlags.UNORDERED),
     "masked": partial(bfloat16, **MASKS),
+    "by a table": partial(bfloat16, table=ctypes.addressof(TABLE)),
     "a wide head in slices": partial(bfloat16, head_dim=512, nk=300),
     "no keys": partial(bfloat16, nk=0, k=None, v=None, dk=None, dv=None),
     "no queries": partial(bfloat16, nq=0, q=None, out=None, out_gradient=None, dq=None, lse=None),
@@ -68,6 +70,7 @@ def expected(cuda, args, card):
         "sums": (args.workspace or 0) + divide_up(rows * padded * 8, 256) * 256 or None,
         "sum_size": rows * args.nq * args.head_dim,
         "dropout": dropout_told(args),
+        "table": table_told(args),
     }
     sums = chosen.splits if ordered else 1
     assert args.workspace_bytes == divide_up(rows * padded * 8, 256) * 256 + sums * told["sum_size"] * 4
@@ -118,6 +121,7 @@ def test_the_cases_are_of_every_kind(cuda):
         told[case] = [launch.told for launch in cuda.launches][-1]
     assert told["many"]["splits"] > 1 and told["many"]["ordered"]
     assert told["a wide head in slices"]["slices"] == 4
+    assert told["by a table"]["table"]["row_ptr"] == TABLE.row_ptr
     assert told["causal and unordered"]["splits"] == told["causal and unordered"]["key_tiles"] > 1
 
 

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+from block_tables import GivenTable
 from emulated_kernels import Problem, Tensors
 from ptx.attention_kernel import AttentionKernel
 from ptx.machine import launch
@@ -34,6 +35,7 @@ class TableParams(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("row_ptr", "col", "tile", "bits")),
         *((name, ctypes.c_int64) for name in ("stride_batch", "stride_head")),
         ("log2_queries", ctypes.c_int32),
+        ("order", ctypes.c_void_p),
     )
 
 
@@ -119,7 +121,7 @@ def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
         nq=problem.nq,
         nk=problem.nk,
         tiles_per_block=max(problem.tiles_per_block, 1),
-        q_tiles=-(-problem.nq // kernel.tile_m),
+        q_tiles=_query_tiles(kernel, tensors),
         slices=kernel.head_dim // kernel.slice_dim,
         causal=problem.causal,
         scale=tensors.scale,
@@ -132,17 +134,26 @@ def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
         bias_in_pairs=bias is not None and _in_pairs(bias),
         bias_stride=(0,) * 4 if bias is None else bias.stride(),
         dropout=dropout_params(problem),
-        table=_table_params(tensors),
+        table=table_params(tensors.table),
     )
 
 
-def _table_params(tensors: Tensors) -> TableParams:
+def _query_tiles(kernel: AttentionKernel, tensors: Tensors) -> int:
     given = tensors.table
+    if given is None or given.table.row_order is None:
+        return -(-tensors.problem.nq // kernel.tile_m)
+    return given.table.rows * (given.table.block_q // kernel.tile_m)
+
+
+def table_params(given: GivenTable | None) -> TableParams:
+    """Return the struct for a table."""
     if given is None:
         return TableParams()
     table, arrays = given.table, {name: array.data_ptr() for name, array in given.arrays.items()}
+    order = arrays.pop("row_order", None)
     return TableParams(
         **arrays,
+        order=order,
         stride_batch=table.stride_batch,
         stride_head=table.stride_head,
         log2_queries=table.block_q.bit_length() - 1,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from emulated_backward import BackwardTensors, Case
-from ptx.attention_launch import LOG2_E, DropoutParams, _Strides, _up, dropout_params
+from ptx.attention_launch import LOG2_E, DropoutParams, TableParams, _Strides, _up, dropout_params, table_params
 from ptx.compiled import FORMATS, NAMES
 from ptx.machine import launch
 from ptx.memory import GlobalMemory
@@ -34,6 +34,7 @@ class BackwardParams(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("rows", "sums")),
         ("sum_size", ctypes.c_int64),
         ("dropout", DropoutParams),
+        ("table", TableParams),
     )
 
 
@@ -117,6 +118,7 @@ def derive(kernel: BackwardKernel, programs: tuple[Program, Program, Program], c
     params.rows, params.sums = workspace.data_ptr(), workspace.data_ptr() + row_bytes
     forward = tensors.forward
     given = [forward.q, forward.k, forward.v, forward.out, forward.lse, forward.lengths, forward.mask]
+    given += [] if tensors.table is None else [each for each in tensors.table.arrays.values() if each.numel()]
     read = [each for each in (*given, tensors.gradient, tensors.lse_gradient) if each is not None]
     memory = GlobalMemory(read, [tensors.dq, tensors.dk, tensors.dv, workspace])
     grids = (
@@ -148,4 +150,5 @@ def _params(kernel: BackwardKernel, tensors: BackwardTensors) -> BackwardParams:
         factor=tensors.forward.scale * LOG2_E,
         sum_size=problem.batch * problem.heads * problem.nq * problem.head_dim,
         dropout=dropout_params(problem),
+        table=table_params(tensors.table),
     )

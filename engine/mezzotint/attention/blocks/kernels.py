@@ -1,10 +1,11 @@
-"""Attention by a block table by the kernels: tokens are put in order before, and back after."""
+"""Attention by a block table by the kernels, with gradients: tokens are put in order before, and back after."""
 
 from torch import Tensor
 
+from mezzotint.attention.blocks.kernel_tables import in_kernel_blocks
 from mezzotint.attention.blocks.table import BlockTable, in_order, restored
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.differentiable import wants_gradients
+from mezzotint.attention.differentiable import attention_with_gradients, wants_gradients
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.dispatch.library import Unsupported
 
@@ -24,13 +25,19 @@ def kernel_attention(
     """Same as `block_reference`, in q's dtype; the LSE is None unless `with_lse`.
 
     A bias `(b, h, nq, nk)`, 1 in broadcast dimensions, is by position.
-    Raises Unsupported if there is no kernel, or gradients are wanted.
+    Raises Unsupported if there is no kernel, also if gradients are wanted with a bias or an LSE. They are of 16-bit
+    scores.
     """
-    if wants_gradients(q, k, v):
-        raise Unsupported("gradients of attention by a block table are wanted; torch records them")
+    differentiable = wants_gradients(q, k, v)
+    if differentiable and (with_lse or bias is not None):
+        raise Unsupported("gradients of attention with a pooled tail are wanted; the kernels have none")
+    table = in_kernel_blocks(table)
     queries, keys, values = (
         in_order(each, order) for each, order in ((q, table.q_order), (k, table.k_order), (v, table.k_order))
     )
+    if differentiable:
+        out = attention_with_gradients(kernels, queries, keys, values, NO_MASKS, scale, table)
+        return (out if table.q_order is None else restored(out, table.q_order, table.q_tokens)), None
     masks = NO_MASKS if bias is None else Masks(bias=bias)
     out, lse = kernels(queries, keys, values, masks, scale, int8=int8, with_lse=with_lse, table=table)
     if table.q_order is None:

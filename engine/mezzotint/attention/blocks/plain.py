@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mezzotint.attention.blocks.pooling import left_out, pooled_keys
 from mezzotint.attention.blocks.table import PARTIAL, BlockTable, in_order, restored
-from mezzotint.attention.blocks.tail import left_out, pooled_keys
 
 # Numbers of keys that lie side by side at a time: those that stay in a processor's cache, or keep a device busy.
 _IN_CACHE, _ON_DEVICE = 1 << 18, 1 << 26

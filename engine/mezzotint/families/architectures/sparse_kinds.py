@@ -13,6 +13,7 @@ from mezzotint.attention.blocks.chosen import Centroids, drawn_rotations, rotate
 from mezzotint.attention.blocks.plain import block_attention
 from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.attention.session import InSession
 from mezzotint.families.architectures.kind_processor import Grid, KindProcessor
 from mezzotint.families.architectures.sparse_patterns import BLOCK, SMALL, Pattern, table_of
 
@@ -21,14 +22,15 @@ _MOST_BUCKETS = 256
 _PULL = 1e-3  # of centroids: optimizers ignore the scale, except where they clip gradients together
 
 
-class SparseProcessor(KindProcessor):
+class SparseProcessor(KindProcessor, InSession):
     """Attention by a table; tensors without values, of which footprints are traced, attend to everything."""
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Attention of `(b, h, n, d)` to the tokens that the table shows."""
         if q.is_meta or isinstance(q, FakeTensor):
             return attention_sdpa(q, k, v)
-        return block_attention(q, k, v, self.table(q, k))
+        table = self.table(q, k)
+        return block_attention(q, k, v, table) if self.session is None else self.session.attend(q, k, v, table=table)
 
     @abstractmethod
     def table(self, q: Tensor, k: Tensor) -> BlockTable:

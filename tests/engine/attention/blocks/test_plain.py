@@ -11,9 +11,10 @@ from mezzotint.attention.blocks.chosen import Centroids, hashed_table, routed_ta
 from mezzotint.attention.blocks.grids import Grid, shifted_table, window_table
 from mezzotint.attention.blocks.patterns import bigbird_table, full_table, local_table, strided_table
 from mezzotint.attention.blocks.plain import block_attention
+from mezzotint.attention.blocks.pooling import left_out
 from mezzotint.attention.blocks.reference import block_reference
 from mezzotint.attention.blocks.table import PARTIAL
-from mezzotint.attention.blocks.tail import left_out, tail_reference
+from mezzotint.attention.blocks.tail import tail_reference
 from mezzotint.attention.reference import attention_reference
 
 
