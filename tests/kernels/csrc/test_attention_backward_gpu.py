@@ -1,8 +1,12 @@
 """The backward kernels on a real card: parity, masks, groups, graphs, and the same bits every time."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from mezzotint.attention.blocks.building import build_table
+from mezzotint.attention.blocks.patterns import bigbird_table, local_table
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
@@ -75,6 +79,36 @@ def test_gradients_are_those_of_the_reference(kernels, shape, kind, dtype):
         assert ours.isfinite().all()
         rms = float((ours.double() - exact).norm()) / max(float(exact.norm()), 1e-6)
         assert rms <= 2 * torch.finfo(dtype).eps
+
+
+def by_head(nq, nk, heads):
+    shown = torch.rand(1, heads, -(-nq // 64), -(-nk // 64), generator=torch.Generator().manual_seed(0)) < 0.4
+    return build_table(shown, nq, nk, lambda i, j: (i + j) % 5 > 0)
+
+
+TABLES = {
+    "local": ((2, 4, 2, 700, 700, 64), local_table(700, 90)),
+    "bigbird": ((1, 4, 4, 1000, 1000, 128), bigbird_table(1000, 1, random_blocks=2)),
+    "by head": ((2, 4, 2, 300, 500, 72), by_head(300, 500, 4)),
+    "wide heads": ((1, 2, 2, 200, 300, 512), by_head(200, 300, 2)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=["f16", "bf16"])
+@pytest.mark.parametrize("name", TABLES)
+def test_gradients_by_a_table(kernels, name, dtype):
+    shape, table = TABLES[name]
+    of, gradient = problem(shape, dtype)
+    seen = table.seen().cuda()
+    bias = torch.zeros_like(seen, dtype=torch.float64).masked_fill(~seen, -torch.inf)
+    shown = attended(of.q, of.k, of.v, Masks(bias=bias.float()))
+    found = called(kernels, replace(shown, masks=NO_MASKS, table=table.to("cuda")), gradient)
+    again = kernels(replace(shown, masks=NO_MASKS, table=table.to("cuda")), gradient, None)
+    exact = exactly(replace(shown, masks=Masks(bias=bias)), gradient)
+    for ours, other, right in zip(found, again, exact, strict=True):
+        assert torch.equal(ours, other)
+        assert float((ours.double() - right).norm()) <= 2 * torch.finfo(dtype).eps * float(right.norm())
+    assert not found[0][~seen.any(-1).expand(shape[:2] + shape[3:4])].any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=["f16", "bf16"])

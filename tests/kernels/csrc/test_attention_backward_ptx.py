@@ -30,6 +30,7 @@ CASES = {
         KERNEL,
         Case(problem=Problem(**ONE, batch=2, nq=20, nk=100, key_mask="none_seen"), unordered=True),
     ),
+    "table": (KERNEL, Case(problem=Problem(**ONE, nq=100, nk=90, table="random"))),
     "dropout": (
         BackwardKernel(instance="dropout_instance<float16, 64, Shape<1, 4, 64, 2>>"),
         Case(problem=Problem(**ONE, nq=40, nk=70, dropout=Dropout(kept=200, seed=2**40 + 1))),

@@ -110,6 +110,18 @@ def test_a_table_of_all_blocks_changes_no_bit(emulator, nq, nk, int8):
         assert torch.equal(got.out, wanted.out) and torch.equal(got.lse, wanted.lse)
 
 
+@pytest.mark.parametrize(
+    "changes", [{}, {"nq": 300, "table_queries": 128, "heads": 4, "table": "random heads"}, {"int8": True, "batch": 2}], ids=str
+)
+def test_the_order_of_rows_changes_no_bit(emulator, changes):
+    ordered = replace(BASE, **{"nq": 150, "table": "random both"} | changes)
+    plain = replace(ordered, table_in_order=True)
+    for number in emulator.numbers(ordered):
+        first, second = (emulator.compute(each, number).tensors for each in (ordered, plain))
+        assert first.table.table.row_order is not None
+        assert torch.equal(first.out, second.out) and torch.equal(first.lse, second.lse)
+
+
 def test_blocks_that_no_row_names_are_not_computed(emulator):
     dense = Problem(head_dim=64, nq=300, nk=300, key_mask="ones")
     table = replace(dense, key_mask=None, table="neighbours")

@@ -36,7 +36,7 @@ BUGS = {
     "the next row": bug(WALK, "(first_query >> table.log2_queries);", "(first_query >> table.log2_queries) + 1;"),
     "rows of 64 queries": bug(WALK, "(first_query >> table.log2_queries);", "(first_query >> 6);", WIDE_ROWS),
     "all heads have the first one's table": bug(
-        WALK, "head * table.stride_head", "0 * head * table.stride_head", HEADS
+        WALK, "head * table.stride_head;", "0 * head * table.stride_head;", HEADS
     ),
     "all batches have the first one's table": bug(
         WALK, "batch * table.stride_batch", "0 * batch * table.stride_batch", BATCH
@@ -83,6 +83,11 @@ BUGS = {
     "int8: one place for all keys": bug(
         INT8_LOOP, "load_keys(next, step - 1, 1 - stage);", "load_keys(next, step - 1, stage);", INT8
     ),
+    "the order of the next row": bug(
+        WALK, "first_row_of_table(table, batch, head) + number", "first_row_of_table(table, batch, head) + 1 + number", HEADS
+    ),
+    "rows in order, and not their tiles": bug(WALK, "return row * per_row + number % per_row;", "return row;", WIDE_ROWS),
+    "a last row of all tiles is cut": bug(CHOOSE, "!args.table || !args.table->order", "true", WIDE_ROWS),
     "scores without a bias are scaled": bug(MASK, "    if (!sight.bias) return;\n", ""),
     "a table's strides are swapped": bug(
         CHOOSE,

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from kernel_build.card import stub as stubs
 from kernel_build.card.protocol import Row, Teller
+from mezzotint.attention.blocks.patterns import bigbird_table
+from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.linear.compiled import CompiledLinearAttention
@@ -68,10 +70,12 @@ def _attention(kernels: CompiledAttention, device: torch.device) -> Iterator[tup
     def draw(heads: int, tokens: int, size: int) -> Tensor:
         return torch.randn(2, heads, tokens, size, generator=generator, device=device).bfloat16()
 
-    def call(sizes: tuple[int, int, int], masks: Masks, int8: bool) -> tuple[Tensor, Tensor]:
+    def call(
+        sizes: tuple[int, int, int], masks: Masks, int8: bool, table: BlockTable | None = None
+    ) -> tuple[Tensor, Tensor]:
         q, k, v = (draw(2, tokens, sizes[2]) for tokens in (sizes[0], sizes[1], sizes[1]))
-        exact = attention_reference(q.float(), k.float(), v.float(), masks)[0]
-        return kernels(q, k, v, masks, int8=int8)[0], exact
+        exact = attention_reference(q.float(), k.float(), v.float(), _shown(masks, table))[0]
+        return kernels(q, k, v, masks, int8=int8, table=table)[0], exact
 
     for name, sizes in _SIZES.items():
         yield f"attention, {name}", lambda sizes=sizes: call(sizes, NO_MASKS, False)  # type: ignore[misc]
@@ -80,6 +84,22 @@ def _attention(kernels: CompiledAttention, device: torch.device) -> Iterator[tup
     masks = Masks(key_mask=seen.expand(2, -1).contiguous(), key_lengths=lengths, causal=True)
     yield "attention, masks", lambda: call((333, 333, 64), masks, False)
     yield "attention, 8 bits", lambda: call((200, 333, 64), NO_MASKS, True)
+    table = _table(device)
+    yield "attention, a block table", lambda: call((200, 200, 64), NO_MASKS, False, table)
+    yield "attention, 8 bits, a block table", lambda: call((200, 200, 64), NO_MASKS, True, table)
+
+
+def _table(device: torch.device) -> BlockTable:
+    """A table with whole, partial and missing blocks, and rows of different lengths."""
+    return bigbird_table(200, 0, random_blocks=1).to(device)
+
+
+def _shown(masks: Masks, table: BlockTable | None) -> Masks:
+    """Masks that also hide what the table does not show."""
+    if table is None:
+        return masks
+    hidden = ~table.seen()
+    return Masks(bias=torch.zeros_like(hidden, dtype=torch.float32).masked_fill(hidden, -torch.inf))
 
 
 def _gradients(kernels: CompiledBackward, device: torch.device) -> Iterator[tuple[str, Call]]:
@@ -88,18 +108,20 @@ def _gradients(kernels: CompiledBackward, device: torch.device) -> Iterator[tupl
     def draw(tokens: int, size: int) -> Tensor:
         return torch.randn(2, 2, tokens, size, generator=generator, device=device).bfloat16()
 
-    def call(sizes: tuple[int, int, int], masks: Masks) -> tuple[Tensor, Tensor]:
+    def call(sizes: tuple[int, int, int], masks: Masks, table: BlockTable | None = None) -> tuple[Tensor, Tensor]:
         q, k, v, gradient = (draw(tokens, sizes[2]) for tokens in (sizes[0], sizes[1], sizes[1], sizes[0]))
-        scale = sizes[2] ** -0.5
-        out, lse = attention_reference(q, k, v, masks)
-        of = Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse)
-        exact = attention_gradients(gradient.float(), None, q.float(), k.float(), v.float(), masks, scale)[:3]
+        scale, shown = sizes[2] ** -0.5, _shown(masks, table)
+        out, lse = attention_reference(q, k, v, shown)
+        of = Attended(q=q, k=k, v=v, masks=masks, scale=scale, out=out, lse=lse, table=table)
+        exact = attention_gradients(gradient.float(), None, q.float(), k.float(), v.float(), shown, scale)[:3]
         return _joined(kernels(of, gradient, None)), _joined(exact)
 
     for name, sizes in _SIZES.items():
         yield f"gradients, {name}", lambda sizes=sizes: call(sizes, NO_MASKS)  # type: ignore[misc]
     lengths = torch.tensor([40, 333], dtype=torch.int32, device=device)
     yield "gradients, masks", lambda: call((333, 333, 64), Masks(key_lengths=lengths, causal=True))
+    table = _table(device)
+    yield "gradients, a block table", lambda: call((200, 200, 64), NO_MASKS, table)
 
 
 def _linear_attention(kernels: CompiledLinearAttention, device: torch.device) -> Iterator[tuple[str, Call]]:

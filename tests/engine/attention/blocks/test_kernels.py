@@ -1,7 +1,10 @@
 """Block tables into the library's structures, seen from the other side by a stand-in that reads them."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from fake_backward import FakeBackward
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.blocks.building import build_table
@@ -10,6 +13,7 @@ from mezzotint.attention.blocks.grids import Grid, window_table
 from mezzotint.attention.blocks.kernels import kernel_attention
 from mezzotint.attention.blocks.patterns import full_table, local_table
 from mezzotint.attention.blocks.reference import block_reference
+from mezzotint.attention.blocks.tail import tail_attention
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.session import AttentionSession
@@ -88,16 +92,50 @@ def test_a_table_for_others_is_refused(fake, table, words):
     assert fake.launches == []
 
 
-def test_small_blocks_and_gradients_have_no_kernel(fake):
+def test_odd_blocks_and_gradients_of_a_tail_have_no_kernel(fake, install_backward):
+    install_backward(FakeBackward())
     q, k, v = tensors(100, 100)
-    with pytest.raises(Unsupported, match="blocks of 16 x 16; the kernels take 64 x 64 and 128 x 64"):
-        kernel_attention(CompiledAttention(fake), q, k, v, local_table(100, 5, block=16))
-    with pytest.raises(Unsupported, match="gradients of attention by a block table"):
-        kernel_attention(CompiledAttention(fake), q.requires_grad_(), k, v, local_table(100, 5))
+    with pytest.raises(Unsupported, match="blocks of 48 x 48; the kernels take 64 x 64 and 128 x 64"):
+        kernel_attention(CompiledAttention(fake), q, k, v, local_table(100, 5, block=48))
+    with pytest.raises(Unsupported, match="gradients of attention with a pooled tail are wanted"):
+        tail_attention(CompiledAttention(fake), q.requires_grad_(), k, v, local_table(100, 5))
+    assert fake.launches == []
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_gradients_are_those_of_the_reference(fake, install_backward, name):
+    library, table = install_backward(FakeBackward()), TABLES[name]
+    q, k, v = (each.requires_grad_() for each in tensors(table.q_tokens, table.k_tokens))
+    out, _ = kernel_attention(CompiledAttention(fake), q, k, v, table)
+    gradient = torch.randn(out.shape, generator=torch.Generator().manual_seed(1)).bfloat16()
+    found = torch.autograd.grad(out, (q, k, v), gradient)
+    exact = torch.autograd.grad(block_reference(q, k, v, table)[0], (q, k, v), gradient.double())
+    for ours, right in zip(found, exact, strict=True):
+        torch.testing.assert_close(ours, right.nan_to_num(0.0), rtol=0.02, atol=0.02)
+    assert (len(fake.launches), len(library.launches)) == (1, 1)
+
+
+def test_a_kind_of_gradient_is_planned_once(fake, install_backward):
+    library, (q, k, v) = install_backward(FakeBackward()), tensors(100, 100)
+    for table in (local_table(100, 5), local_table(100, 30), random_table(1, 2, 100, 100)):
+        kernel_attention(CompiledAttention(fake), q.requires_grad_(), k, v, table)[0].sum().backward()
+    assert (len(library.plans), len(library.launches)) == (2, 3)
+
+
+def test_after_a_failed_backward_plain_torch_computes_it(fake, install_backward):
+    library, table = install_backward(FakeBackward("launch")), TABLES["windows of text and image"]
+    q, k, v = (each.requires_grad_() for each in tensors(table.q_tokens, table.k_tokens))
+    found, exact = (
+        torch.autograd.grad(out.double().sum(), (q, k, v))
+        for out in (kernel_attention(CompiledAttention(fake), q, k, v, table)[0], block_reference(q, k, v, table)[0])
+    )
+    for ours, right in zip(found, exact, strict=True):
+        torch.testing.assert_close(ours, right, rtol=0.03, atol=0.03)
+    assert len(library.launches) == 1
 
 
 @pytest.mark.parametrize("chosen", ["flash", "int8", "sdpa", "reference"])
-@pytest.mark.parametrize("block", [16, 64])
+@pytest.mark.parametrize("block", [16, 48, 64])
 def test_a_session_attends_by_a_table(fake, chosen, block, notices):
     kernels = CompiledAttention(fake) if chosen in ("flash", "int8") else None
     session = AttentionSession(asked="auto", chosen=chosen, kernels=kernels, tell=notices)
@@ -105,9 +143,9 @@ def test_a_session_attends_by_a_table(fake, chosen, block, notices):
     out = session.attend(q, k, v, table=table)
     torch.testing.assert_close(out.double(), block_reference(q, k, v, table)[0], rtol=0.02, atol=0.02)
     assert [each.flags for each in fake.launches] == (
-        [{"flash": 0, "int8": 2}[chosen]] if kernels and block == 64 else []
+        [{"flash": 0, "int8": 2}[chosen]] if kernels and block != 48 else []
     )
-    assert bool(notices) == (kernels is not None and block == 16)
+    assert bool(notices) == (kernels is not None and block == 48)
 
 
 def test_without_8_bit_scores_a_table_has_16(fake, notices):
@@ -130,10 +168,13 @@ def test_masks_and_a_table_are_not_taken_together(fake, notices):
         session.attend(q, k, v, Masks(causal=True), table=local_table(100, 5))
 
 
-def test_gradients_are_those_of_plain_torch(fake, notices):
+@pytest.mark.parametrize("pooled", [False, True])
+def test_gradients_that_kernels_do_not_have_are_those_of_plain_torch(fake, notices, pooled, install_backward):
+    if pooled:
+        install_backward(FakeBackward())
     session = AttentionSession(asked="auto", chosen="flash", kernels=CompiledAttention(fake), tell=notices)
     q, k, v = (each.requires_grad_() for each in tensors(100, 100))
-    session.attend(q, k, v, table=local_table(100, 20)).float().sum().backward()
+    session.attend(q, k, v, table=replace(local_table(100, 20), pooled=pooled)).float().sum().backward()
     assert q.grad is not None and fake.launches == [] and len(notices) == 1
 
 
