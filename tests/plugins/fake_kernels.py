@@ -114,6 +114,8 @@ def _hidden_by_table(table, arguments):
         at = b * table.stride_batch + h * table.stride_head + row
         for entry in range(row_ptr[at], row_ptr[at + 1]):
             column, partial = col[entry] & ~(1 << 30), col[entry] >> 30
+            if column * 64 >= nk:
+                continue
             for query in range(table.block_q):
                 word = bits[tile[entry] * table.block_q + query] if partial else 2**64 - 1
                 shown = torch.tensor([word >> key & 1 for key in range(64)]).bool()

@@ -3,7 +3,7 @@
 import ctypes
 
 import pytest
-from attention_arguments import attention_args, table_args
+from attention_arguments import attention_args, backward_args, table_args
 
 from mezzotint_kernels.abi import AttentionPlanStruct, Dropout, Status
 
@@ -89,6 +89,26 @@ def test_a_struct_of_another_version_is_told_so(forward, stand_in, change):
     assert status == Status.ABI_MISMATCH
     assert said.startswith(f"table has {table.size} bytes of version {table.abi}, and this library (0.1.0) takes 80")
     assert stand_in.launches == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"rows": 1}, "table.rows is 1: give 2, for 77 keys"),
+        ({"block_q": 32}, "table.block_q is 32"),
+        ({"col": None}, "table.col is null"),
+    ],
+    ids=str,
+)
+def test_the_backward_pass_takes_a_table_of_keys(library, stand_in, changes, words):
+    table = table_args(**changes)
+    args = backward_args(table=ctypes.addressof(table), workspace=0x100000, workspace_bytes=1 << 30)
+    status = Status(library.backward(ctypes.byref(args), 0, None))
+    assert (status, stand_in.launches) == ((Status.INVALID_ARGUMENT, 0) if words else (Status.OK, 1))
+    assert words in library.last_error()
+    args.dropout = Dropout(kept=200)
+    assert words or library.backward(ctypes.byref(args), 0, None) == Status.UNSUPPORTED
 
 
 def test_dropout_and_a_table_have_no_kernel(forward, stand_in):

@@ -1,7 +1,9 @@
 """Which backward kernel a problem gets, in how many splits, and how much memory it needs."""
 
+import ctypes
+
 import pytest
-from attention_arguments import backward_args
+from attention_arguments import backward_args, table_args
 from emulated_backward import BackwardEmulator
 from stub_cuda import CARDS
 
@@ -35,6 +37,13 @@ def test_every_head_size_of_the_forward_has_a_kernel(emulator, head_dim, dtype):
         if instance is not None:
             assert instance.shared_bytes <= CARDS[card].shared_bytes
             assert (instance.head_dim, instance.dtype) == (head_dim, dtype)
+
+
+@pytest.mark.parametrize("head_dim", HEAD_DIMS)
+def test_tiles_divide_the_blocks_of_a_table(emulator, head_dim):
+    table = table_args()
+    plan, instance = planned(emulator, 90, nq=4096, nk=4096, heads=64, head_dim=head_dim, table=ctypes.addressof(table))
+    assert plan.supported and 64 % instance.tile_m == 64 % instance.tile_n == 0
 
 
 def test_what_has_no_kernel_is_told(emulator):

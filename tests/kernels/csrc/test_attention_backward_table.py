@@ -41,7 +41,10 @@ SLOW = {
     "early copies": Case(problem=replace(BASE, late_copies=False, stubborn=True)),
     "one warp far ahead": Case(problem=replace(BASE, nq=400, stubborn=True)),
     "Turing": Case(problem=replace(BASE, dtype=torch.float16, turing=True)),
-    **{f"pattern {name}": Case(problem=replace(BASE, heads=2, nq=n, nk=n, table=name)) for name, (n, _) in TABLES.items()},
+    **{
+        f"pattern {name}": Case(problem=replace(BASE, heads=2, nq=n, nk=n, table=name))
+        for name, (n, _) in TABLES.items()
+    },
     **{
         f"d{head_dim}, {dtype}": Case(problem=replace(BASE, head_dim=head_dim, dtype=dtype))
         for head_dim in (32, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 384, 512)

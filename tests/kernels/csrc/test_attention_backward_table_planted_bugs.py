@@ -1,4 +1,4 @@
-"""Mistakes that the backward pass follows block tables with, planted one at a time: each must be seen on the emulator."""
+"""Mistakes that the backward pass follows block tables with, planted one at a time: the emulator must see each."""
 
 from dataclasses import replace
 
@@ -31,7 +31,9 @@ BUGS = {
     "rows begin one entry late": bug(WALK, "first_entry_ = row[0];", "first_entry_ = row[0] + 1;"),
     "the next row": bug(WALK, "(first_query >> table.log2_queries);", "(first_query >> table.log2_queries) + 1;"),
     "the first keys' row": bug(LOOP, "anew(first_key_), tiles};", "0, tiles};"),
-    "all heads have the first one's table": bug(LOOP, "head(of_group), anew(first_key_)", "0 * head(of_group), anew(first_key_)", HEADS),
+    "all heads have the first one's table": bug(
+        LOOP, "head(of_group), anew(first_key_)", "0 * head(of_group), anew(first_key_)", HEADS
+    ),
     "a group has its first head's table": bug(
         LOOP, "batch(), head(of_group), anew", "batch(), head(0 * of_group), anew", HEADS
     ),
@@ -43,11 +45,13 @@ BUGS = {
     "bits of the next tile": bug(LOOP, ".words(at.tile, at.step);", ".words(at.tile, at.step + 1);"),
     "bits of the group's first head": bug(LOOP, "walk(at.head).words", "walk(0).words", HEADS),
     "bits of the rows of the first eight": bug(LOOP, "(m * 16, thread_) + half * 8;", "(m * 16, thread_);"),
-    "bits of the block's first queries": bug(LOOP, "bits_of_row<T>(words, row, first, word)", "bits_of_row<T>(words, row, 0 * first, word)", HALVES, QUARTERS),
+    "bits of the block's first queries": bug(
+        LOOP, "bits_of_row<T>(words, row, first, word)", "bits_of_row<T>(words, row, 0 * first, word)", HALVES, QUARTERS
+    ),
     "bits of all lanes are the first one's": bug(LOOP, "hidden >> lane() % 4 * 2);", "hidden);"),
     "hidden is seen": bug(LOOP, "hidden = ~bits_of_row", "hidden = bits_of_row"),
     "the table is not told": bug(CHOOSE, "params.table = table_params(args.table);", ""),
-}  # fmt: skip
+}
 
 
 def files_of(cases):

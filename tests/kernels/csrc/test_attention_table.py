@@ -111,7 +111,9 @@ def test_a_table_of_all_blocks_changes_no_bit(emulator, nq, nk, int8):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"nq": 300, "table_queries": 128, "heads": 4, "table": "random heads"}, {"int8": True, "batch": 2}], ids=str
+    "changes",
+    [{}, {"nq": 300, "table_queries": 128, "heads": 4, "table": "random heads"}, {"int8": True, "batch": 2}],
+    ids=str,
 )
 def test_the_order_of_rows_changes_no_bit(emulator, changes):
     ordered = replace(BASE, **{"nq": 150, "table": "random both"} | changes)

@@ -84,9 +84,14 @@ BUGS = {
         INT8_LOOP, "load_keys(next, step - 1, 1 - stage);", "load_keys(next, step - 1, stage);", INT8
     ),
     "the order of the next row": bug(
-        WALK, "first_row_of_table(table, batch, head) + number", "first_row_of_table(table, batch, head) + 1 + number", HEADS
+        WALK,
+        "first_row_of_table(table, batch, head) + number",
+        "first_row_of_table(table, batch, head) + 1 + number",
+        HEADS,
     ),
-    "rows in order, and not their tiles": bug(WALK, "return row * per_row + number % per_row;", "return row;", WIDE_ROWS),
+    "rows in order, and not their tiles": bug(
+        WALK, "return row * per_row + number % per_row;", "return row;", WIDE_ROWS
+    ),
     "a last row of all tiles is cut": bug(CHOOSE, "!args.table || !args.table->order", "true", WIDE_ROWS),
     "scores without a bias are scaled": bug(MASK, "    if (!sight.bias) return;\n", ""),
     "a table's strides are swapped": bug(

@@ -36,7 +36,7 @@ def _widened(table: BlockTable) -> BlockTable:
     rows, columns = -(-table.q_positions // BLOCK), -(-table.k_positions // BLOCK)
     entry_row, col = table.entry_rows(), (table.col & ~PARTIAL).long()
     number, row = entry_row // table.rows, entry_row % table.rows
-    place, joined = ((number * rows + row // down) * columns + col // across).unique(return_inverse=True)
+    place, joined = torch.unique((number * rows + row // down) * columns + col // across, return_inverse=True)
     words = table.words(torch.arange(len(col), device=col.device)) & _lowest_bits(table.block_k)
     words = words << (col % across * table.block_k)[:, None]
     query = joined * BLOCK + row % down * table.block_q

@@ -118,7 +118,9 @@ def row_order(row_ptr: Tensor, tables: int) -> Tensor | None:
     """The order of each table's rows with the longest first, `(tables * rows,)` of int32; None if that is theirs."""
     lengths = row_ptr.diff().view(tables, -1)
     order = lengths.argsort(dim=1, descending=True, stable=True).int()
-    is_theirs = torch.equal(order, torch.arange(order.shape[1], device=order.device, dtype=order.dtype).expand_as(order))
+    is_theirs = torch.equal(
+        order, torch.arange(order.shape[1], device=order.device, dtype=order.dtype).expand_as(order)
+    )
     return None if is_theirs else order.flatten()
 
 

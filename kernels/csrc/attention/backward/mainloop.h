@@ -69,20 +69,16 @@ public:
     MZT_DEVICE void run(int first_key, int limit) {
         if (first_key >= limit) return;
         first_key_ = first_key;
-        const int first_seen = params_.causal ? first_key - (params_.nk - params_.nq) : 0;
-        first_tile_ = (first_seen > 0 ? first_seen : 0) / Shape::tile_n;
         Cursor now = from(0, 0);
         if (now.head >= params_.group) return;
         find_edges(limit);
         load_keys(limit);
         load_queries(now, 0);
-        Cursor next = from(now.head, now.step + 1);
         int stage = 0;
         while (now.head < params_.group) {
-            const Cursor after = from(next.head, next.step + 1);  // a table is read two steps ahead
+            const Cursor next = from(now.head, now.step + 1);
             step(now, next, stage);
             now = next;
-            next = after;
             stage = (stage + 1) % Shape::stages;
         }
     }
@@ -98,6 +94,12 @@ private:
     MZT_DEVICE int64_t batch() const { return anew(place_.batch); }
     MZT_DEVICE static int first_query(const Cursor& at) { return TileWalk<T>::number(at.tile) * Shape::tile_n; }
 
+    // The first tile of queries that sees a key of this block, of all of them.
+    MZT_DEVICE int first_tile() const {
+        const int first_seen = params_.causal ? anew(first_key_) - (params_.nk - params_.nq) : 0;
+        return (first_seen > 0 ? first_seen : 0) / Shape::tile_n;
+    }
+
     // The tiles of queries that see these keys, of one of the group's heads.
     MZT_DEVICE TileWalk<T> walk(int of_group) const {
         const int tiles = (params_.nq + Shape::tile_n - 1) / Shape::tile_n;
@@ -108,7 +110,7 @@ private:
     MZT_DEVICE Cursor from(int of_group, int step) const {
         for (; of_group < params_.group; ++of_group, step = 0) {
             const TileWalk<T> tiles = walk(of_group);
-            if (step == 0 && !params_.table.row_ptr) step = first_tile_;
+            if (step == 0 && !params_.table.row_ptr) step = first_tile();
             if (step < tiles.steps) return {of_group, step, tiles.at(step)};
         }
         return {of_group, 0, 0};
@@ -368,7 +370,7 @@ private:
     char* shared_;
     uint32_t address_;
     int thread_ = thread_index();
-    int first_key_ = 0, first_tile_ = 0;
+    int first_key_ = 0;
     int edge_[Shape::m_tiles][2];
     bool hides_ = false;
 };

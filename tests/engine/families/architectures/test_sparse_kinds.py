@@ -4,10 +4,15 @@ import math
 
 import pytest
 import torch
+from fake_backward import FakeBackward
+from fake_kernels import FakeKernels
 
 from mezzotint.attention.blocks.chosen import Centroids
+from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.masks import Masks
+from mezzotint.attention.processor import attending
 from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.attention.session import AttentionSession
 from mezzotint.families.architectures.attention_kinds import KINDS
 from mezzotint.families.architectures.sparse_kinds import SparseProcessor
 from mezzotint.memory.footprints.live_memory import counted
@@ -50,6 +55,24 @@ def test_it_is_dense_attention_with_the_tables_mask(kind, number, grid):
     weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(1))
     found, exact = (torch.autograd.grad(each, (q, k, v), weights) for each in (out, wanted))
     torch.testing.assert_close(found, exact)
+
+
+@every_sparse_kind
+def test_in_a_session_kernels_compute_it_with_its_gradients(kind, install_backward):
+    backward, forward, told = install_backward(FakeBackward()), FakeKernels(), []
+    session = AttentionSession(
+        asked="auto", chosen="flash", kernels=CompiledAttention(forward), tell=lambda *notice: told.append(notice)
+    )
+    processor = processor_of(kind, (6, 7))
+    q, k, v = (each.detach().bfloat16().requires_grad_() for each in tensors(42, batch=1))
+    plain = processor.attend(q, k, v)
+    with attending(session, [torch.nn.ModuleList([processor])]):
+        out = processor.attend(q, k, v)
+    assert processor.session is None and len(forward.launches) == 1
+    torch.testing.assert_close(out, plain, rtol=0.02, atol=0.02)
+    found, exact = (torch.autograd.grad(each.sum(), (q, k, v)) for each in (out, plain))
+    assert (len(backward.launches), told) == (1, [])
+    torch.testing.assert_close(found, exact, rtol=0.05, atol=0.05)
 
 
 @every_sparse_kind
