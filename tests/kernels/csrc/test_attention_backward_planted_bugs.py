@@ -117,8 +117,8 @@ BUGS = {
     ),
     "heads of a group in the wrong order": Bug(
         file=MAINLOOP,
-        text="anew(place_.kv_head) * params_.group + at.head;",
-        becomes="anew(place_.kv_head) + at.head * params_.kv_heads;",
+        text="anew(place_.kv_head) * params_.group + of_group;",
+        becomes="anew(place_.kv_head) + of_group * params_.kv_heads;",
         problems=(GROUPED,),
     ),
     "queries and gradients are not waited for": Bug(
