@@ -80,9 +80,9 @@ def test_image_tiles_see_some_of_each_other(model, tmp_path, monkeypatch):
     how = {"steps": 1, "guidance_scale": 1.0, "side": 192}
     grids = []
 
-    def watched(attend, q, *others, grid, how):
+    def watched(attend, q, *others, grid, **how):
         grids.append((grid.start == 0, grid.stop - grid.start == 144))
-        return attend_sparsely(attend, q, *others, grid=grid, how=how)
+        return attend_sparsely(attend, q, *others, grid=grid, **how)
 
     monkeypatch.setattr(sparse_attention, "attend_sparsely", watched)
     if not layers:
