@@ -96,7 +96,7 @@ def test_sparse_attention_is_independent_of_the_implementation(command, word, va
     ("word", "why"),
     [
         ("sparse:swin", "swin attention fails in models trained without it"),
-        ("sparse:topk:2", "'topk:2' is invalid; expected pooled, window or topk"),
+        ("sparse:topk:2", "'topk:2' is invalid; expected pooled, window, topk or tiles"),
         ("sdp", "'sdp' is invalid; expected one of auto, flash, int8, sdpa, reference, or sparse[:KIND][:DENSITY]"),
     ],
 )

@@ -77,6 +77,7 @@ def test_what_is_left_is_what_was_not_done_or_not_to_its_end(record):
         "tests-quantize",
         "tests-attention",
         "tests-backward",
+        "tests-kernelized",
         "tests-engine",
     ]
     assert unfinished(record, []) == [] and len(PARTS) > 4
