@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from diffusers import AutoencoderKL, PixArtSigmaPipeline, PixArtTransformer2DModel
@@ -87,7 +87,7 @@ LESSONS: Mapping[str, Lesson] = {
     "attention": Lesson(steps=1000, layers=r"transformer_blocks\.\d+\.attn1\..*", matches_blocks=True),
 }
 TRUNK_LESSON = Lesson(steps=3000, layers=_LAYERS, trained=_SMALL, rank=32)
-Network = PixArtTransformer2DModel
+Network: TypeAlias = PixArtTransformer2DModel  # or a variant
 
 
 def lesson_of(architecture: Architecture) -> Lesson:
