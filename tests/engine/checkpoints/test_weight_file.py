@@ -6,7 +6,15 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from mezzotint.checkpoints.weight_file import is_gguf, read_weights, weight_header, weight_specs
+from mezzotint.checkpoints.delta.writing import write_delta
+from mezzotint.checkpoints.weight_file import (
+    is_gguf,
+    read_weights,
+    trunk_of,
+    weight_header,
+    weight_specs,
+    with_trunks,
+)
 from mezzotint.errors import ModelRefused
 
 
@@ -56,3 +64,17 @@ def test_what_is_neither(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing of the kind")
     with pytest.raises(ModelRefused, match=name):
         weight_specs(tmp_path / name)
+
+
+def test_a_file_that_builds_on_another_model(tmp_path):
+    trunk, path = (tmp_path / name / "unet" / "w.safetensors" for name in ("base", "small"))
+    for file in (trunk, path):
+        file.parent.mkdir(parents=True)
+    save_file({"a": torch.ones(2, 3)}, trunk)
+    write_delta(path, own={"b": torch.ones(2)}, trunk="base/unet", taken={"a": "a"})
+    assert (trunk_of(path), trunk_of(trunk)) == ("base/unet", "")
+    assert with_trunks([path]) == (path, trunk)
+    tensors, _ = read(path)
+    assert set(tensors) == {"a", "b"}
+    with pytest.raises(ModelRefused, match="one of 2 files builds on another model; it must be one file"):
+        dict(read_weights([path, trunk], on_bytes=lambda _: None, cancelled=lambda: False))
