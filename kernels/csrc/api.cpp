@@ -1,12 +1,9 @@
 // The C ABI: each exported function validates its arguments, queries the device, and dispatches.
 #include "api.h"
 
-#include <cstdio>
 #include <cstring>
 
-#include "api/attention_arguments.h"
-#include "api/devices.h"
-#include "api/last_error.h"
+#include "api/calls.h"
 #include "api/plan_cache.h"
 #include "attention/attention.h"
 
@@ -14,30 +11,14 @@ namespace {
 
 using namespace mezzotint;
 
-// Plan for valid arguments; if no kernel fits, `supported` is 0 and the text gives the reason.
-MztStatus make_plan(const MztAttentionArgs& args, int32_t device, MztAttentionPlan& plan) {
+MztStatus plan_forward(const MztAttentionArgs& args, int32_t device, MztAttentionPlan& plan) {
     plan = MztAttentionPlan{sizeof plan, MZT_ABI_VERSION, 0, 0, 0, ""};
-    cuda::Attributes attributes;
-    if (const MztStatus status = find_device(device, attributes)) return status;
-    if (find_unsupported(args)) {
-        std::snprintf(plan.text, sizeof plan.text, "%s", last_error());
-        return succeed();
-    }
-    const PlanKey key = plan_key(args, attributes);
-    if (recall(key, plan)) return succeed();
-    const DeviceFacts facts = facts_of(attributes);
-    if (facts.architecture == 0) {
-        std::snprintf(plan.text, sizeof plan.text,
-                      "device %d has compute capability %d.%d: this library has only %s", device, attributes.major,
-                      attributes.minor, mzt_architectures());
-    } else if (is_empty(args)) {
-        plan.supported = 1;
-        std::snprintf(plan.text, sizeof plan.text, "nothing to compute");
-    } else {
+    return make_plan(args, device, plan, [&](const cuda::Attributes& attributes, const DeviceFacts& facts) {
+        const PlanKey key = plan_key(args, attributes);
+        if (recall(key, plan)) return;
         plan_attention(args, facts, plan);
-    }
-    remember(key, plan);
-    return succeed();
+        remember(key, plan);
+    });
 }
 
 }  // namespace
@@ -75,21 +56,10 @@ MztStatus mzt_device(int32_t ordinal, MztDevice* device) {
 }
 
 MztStatus mzt_attention_plan(const MztAttentionArgs* args, int32_t device, MztAttentionPlan* plan) {
-    if (const MztStatus status = check_version(args, sizeof *args, "args")) return status;
-    if (const MztStatus status = check_version(plan, sizeof *plan, "plan")) return status;
-    if (const MztStatus status = find_mistake(*args, Purpose::plan)) return status;
-    return make_plan(*args, device, *plan);
+    if (const MztStatus status = check_planning(args, plan)) return status;
+    return plan_forward(*args, device, *plan);
 }
 
 MztStatus mzt_attention_forward(const MztAttentionArgs* args, int32_t device, void* stream) {
-    if (const MztStatus status = check_version(args, sizeof *args, "args")) return status;
-    if (const MztStatus status = find_mistake(*args, Purpose::launch)) return status;
-    MztAttentionPlan plan;
-    if (const MztStatus status = make_plan(*args, device, plan)) return status;
-    if (!plan.supported) return fail(MZT_UNSUPPORTED, "%s", plan.text);
-    if (is_empty(*args)) return succeed();
-    if (const MztStatus status = check_workspace(*args, plan.workspace_bytes)) return status;
-    if (const MztStatus status = require_current(device)) return status;
-    if (const int error = launch_attention(*args, plan, stream)) return cuda_status(error, plan.text);
-    return succeed();
+    return plan_and_launch<MztAttentionPlan>(args, device, stream, plan_forward, launch_attention);
 }

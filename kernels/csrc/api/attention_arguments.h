@@ -1,6 +1,8 @@
 // Validation of attention's arguments before any kernel sees them; host arithmetic only.
 #pragma once
 
+#include <cstring>
+
 #include "../api.h"
 
 namespace mezzotint {
@@ -37,5 +39,37 @@ bool is_empty(const MztAttentionArgs& args);
 
 // Check the given workspace against the plan's requirement.
 MztStatus check_workspace(const MztAttentionArgs& args, int64_t needed);
+
+// Attention's arguments as they are, beside those of other entries.
+inline const MztAttentionArgs& as_forward(const MztAttentionArgs& args) { return args; }
+
+// What the arguments of other entries have in common with attention's, as those.
+template <typename Args>
+MztAttentionArgs shared_arguments(const Args& a) {
+    MztAttentionArgs made{};
+    made.size = sizeof made;
+    made.abi = MZT_ABI_VERSION;
+    made.dtype = a.dtype;
+    made.batch = a.batch;
+    made.heads = a.heads;
+    made.kv_heads = a.kv_heads;
+    made.nq = a.nq;
+    made.nk = a.nk;
+    made.head_dim = a.head_dim;
+    made.q = a.q;
+    made.k = a.k;
+    made.v = a.v;
+    made.out = const_cast<void*>(static_cast<const void*>(a.out));
+    std::memcpy(made.q_stride, a.q_stride, sizeof made.q_stride);
+    std::memcpy(made.k_stride, a.k_stride, sizeof made.k_stride);
+    std::memcpy(made.v_stride, a.v_stride, sizeof made.v_stride);
+    std::memcpy(made.out_stride, a.out_stride, sizeof made.out_stride);
+    made.key_lengths = a.key_lengths;
+    made.key_mask = a.key_mask;
+    made.key_mask_stride = a.key_mask_stride;
+    made.workspace = a.workspace;
+    made.workspace_bytes = a.workspace_bytes;
+    return made;
+}
 
 }  // namespace mezzotint

@@ -2,7 +2,6 @@
 
 #include <cinttypes>
 #include <cmath>
-#include <cstring>
 
 #include "last_error.h"
 
@@ -43,30 +42,8 @@ MztStatus check_numbers(const MztLinearAttentionArgs& a) {
 }  // namespace
 
 MztAttentionArgs as_forward(const MztLinearAttentionArgs& a) {
-    MztAttentionArgs made{};
-    made.size = sizeof made;
-    made.abi = MZT_ABI_VERSION;
-    made.dtype = a.dtype;
-    made.batch = a.batch;
-    made.heads = a.heads;
-    made.kv_heads = a.kv_heads;
-    made.nq = a.nq;
-    made.nk = a.nk;
-    made.head_dim = a.head_dim;
-    made.q = a.q;
-    made.k = a.k;
-    made.v = a.v;
-    made.out = a.out;
-    std::memcpy(made.q_stride, a.q_stride, sizeof made.q_stride);
-    std::memcpy(made.k_stride, a.k_stride, sizeof made.k_stride);
-    std::memcpy(made.v_stride, a.v_stride, sizeof made.v_stride);
-    std::memcpy(made.out_stride, a.out_stride, sizeof made.out_stride);
-    made.key_lengths = a.key_lengths;
-    made.key_mask = a.key_mask;
-    made.key_mask_stride = a.key_mask_stride;
+    MztAttentionArgs made = shared_arguments(a);
     made.scale = 1;
-    made.workspace = a.workspace;
-    made.workspace_bytes = a.workspace_bytes;
     return made;
 }
 
