@@ -9,7 +9,9 @@ from typing import BinaryIO
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused, StorageError
 
-_SETTLED_NS = 2 * 10**9  # the coarsest file timestamp in use (FAT)
+_SECOND = 10**9  # ns
+_SETTLED = 2 * _SECOND  # the coarsest file timestamp in use (FAT)
+_SETTLED_FINE = 50 * 10**6  # where timestamps have fractions of a second: several ticks of any system's clock
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -61,7 +63,8 @@ def is_file(path: Path) -> bool:
 
 def is_settled(status: os.stat_result) -> bool:
     """Whether a file is old enough that any further change would show in its modification time."""
-    return time.time_ns() - status.st_mtime_ns > _SETTLED_NS
+    needed = _SETTLED_FINE if status.st_mtime_ns % _SECOND else _SETTLED
+    return time.time_ns() - status.st_mtime_ns > needed
 
 
 def reason(error: Exception) -> str:

@@ -94,3 +94,15 @@ def test_a_disk_that_fails_is_told(tmp_path, failing_disk):
     (tmp_path / "x").write_bytes(b"abc")
     with pytest.raises(StorageError, match="x cannot be read: Input/output error"):
         read_limited(tmp_path / "x", 3)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "age", "settled"), [(0, 1.9, False), (0, 2.1, True), (0.5, 0.04, False), (0.5, 0.06, True)]
+)
+def test_a_file_is_settled_once_any_clock_has_ticked(tmp_path, monkeypatch, fraction, age, settled):
+    file = tmp_path / "file"
+    file.touch()
+    changed = int((1000 + fraction) * 10**9)
+    os.utime(file, ns=(changed, changed))
+    monkeypatch.setattr(regular_file.time, "time_ns", lambda: changed + int(age * 10**9))
+    assert regular_file.is_settled(file.stat()) == settled
