@@ -164,6 +164,7 @@ def test_noise_costs_nothing(window, prompt):
     assert fake.states() == ["done"] and fake.engine.process_id() == number
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("prompt", ["crash-once", "garbage-once"])
 def test_a_job_whose_engine_dies_is_finished_after_the_restart(window, tmp_path, prompt):
     fake = window().until_ready()

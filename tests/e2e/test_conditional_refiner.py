@@ -99,6 +99,7 @@ def test_the_noise_of_the_condition_is_recorded_and_replayed(engine, job):
     assert [(stage.sampling.steps, stage.sampling.condition_noise) for stage in changed] == [(4, None), (2, 0.2)]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_made_together_are_those_made_alone(engine, job, kind, tmp_path):
     prompts = ("a red house", "two green hills under a dark blue sky", "a boat")
@@ -108,6 +109,7 @@ def test_images_made_together_are_those_made_alone(engine, job, kind, tmp_path):
     check_as_alone(engine, requests, made, tmp_path)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_to_run_it_gives_the_same_image(engine, job, kind, monkeypatch):
     """With ample memory and the least, streamed, and with one guidance pass after the other.
@@ -131,6 +133,7 @@ def test_every_way_to_run_it_gives_the_same_image(engine, job, kind, monkeypatch
     assert apart(streamed.images[0], ample.images[0]) <= 1
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_guidance_passes_one_after_the_other_and_image_by_image_see_their_own_condition(engine, job, kind, monkeypatch):
     requests = [job(kind, seed=number) for number in range(2)]
@@ -146,6 +149,7 @@ def test_guidance_passes_one_after_the_other_and_image_by_image_see_their_own_co
     assert all(apart(one.images[0], other.images[0]) <= 2 for one, other in zip(made, expected, strict=True))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("quantization", ["int8", "int4"])
 def test_quantized_it_is_nearly_the_same_image(engine, job, quantization):
     plain, quantized = run(engine, job()), run(engine, replace(job(), quantization=quantization))
@@ -211,6 +215,7 @@ def test_an_inpainted_image_is_refined_with_its_kept_parts(engine, job, image, m
     assert made.stages[1].width == 128
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_existing_image_is_enlarged(engine, job, refiners, image, kind):
     one, other = image("one.png", size=(96, 64), seed=1), image("other.png", size=(96, 64), seed=2)

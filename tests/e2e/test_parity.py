@@ -219,6 +219,7 @@ def test_pixart(variant, tmp_path):
     same(theirs, ours(folder, tmp_path, negative_prompt=NEGATIVE))
 
 
+@pytest.mark.slow_after(1)
 def test_single_file_sdxl(tiny_sdxl_folder, tiny_single_file, tmp_path):
     from diffusers import StableDiffusionXLPipeline
 

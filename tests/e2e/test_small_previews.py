@@ -48,6 +48,7 @@ def test_so_it_is_in_16_bits_on_a_small_card(error_of):
     assert error_of("starter-dit", "auto", **limited) < 0.75 * error_of("starter-dit", "linear", **limited)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl", "starter-flow"])
 def test_previews_take_no_more_memory_than_is_planned_for_steps(engine, tmp_path, model):
     stage = Stage(model=ModelRef(id=model), width=384, height=256, sampling=Sampling(steps=2))

@@ -113,7 +113,7 @@ def check(model, tmp_path, adapter_of=lambda tiny: tiny.adapter()):
     assert np.abs(made - (image * 255).round()).max() <= 1
 
 
-@pytest.mark.slow_after(3)
+@pytest.mark.slow_after(1)
 def test_diffusers_computes_the_same_with_the_file(model, tmp_path):
     check(model, tmp_path)
 
@@ -202,6 +202,7 @@ def test_a_model_made_fast(model, tmp_path):
     assert np.abs(made - (image * 255).round()).max() <= 1
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("rewritten", ["merged", "resized"])
 @pytest.mark.parametrize("model", ["sdxl"], indirect=True)
 def test_rewritten_with_layers_of_several_ranks(model, tmp_path, rewritten):

@@ -88,7 +88,7 @@ def fits(window):
     return check.too_large(window, *SMALL_SCREEN)
 
 
-@pytest.mark.slow_after(8)
+@pytest.mark.slow_after(5)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_it_can_be_used_by_everybody(qapp, windows, name):
     window = brought_up(windows, name)
@@ -106,7 +106,7 @@ def test_it_can_be_used_by_everybody(qapp, windows, name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.slow_after(8)
+@pytest.mark.slow_after(5)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_longer_words_have_room(longer, windows, name):
     faults = at_rest(brought_up(windows, name), check.clipped, fits)
@@ -124,7 +124,7 @@ def german(qapp):
     QLocale.setDefault(before)
 
 
-@pytest.mark.slow_after(8)
+@pytest.mark.slow_after(5)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_german_has_room_on_a_laptop(german, windows, name):
     windows.main.resize(*LAPTOP)
@@ -134,7 +134,7 @@ def test_german_has_room_on_a_laptop(german, windows, name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.slow_after(8)
+@pytest.mark.slow_after(5)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_everything_is_reached_on_a_laptop(windows, name):
     windows.main.resize(*LAPTOP)

@@ -55,7 +55,7 @@ def drawn(hint):
 
 
 @pytest.mark.parametrize("cls", BOUNDARY, ids=lambda cls: cls.__name__)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_type_of_the_boundary_round_trips(cls, data):
     value = data.draw(values(cls))

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from kept_files import kept
@@ -47,12 +48,12 @@ def build(folder: Path = KERNELS, left_out: Collection[str] = ()) -> Path:
     Kernels of the instances in `left_out`, such as attention/float16_80, can be chosen but do nothing when they run.
     """
 
-    def made(source: Path) -> Path:
-        return _object(source, folder, LISTS_ONLY if _instance_name(source) in left_out else ())
-
-    sources = [*(folder / "emulator").glob("*.cpp"), *_kernel_sources(folder / "csrc")]
+    sources = sorted([*(folder / "emulator").glob("*.cpp"), *_kernel_sources(folder / "csrc")])
+    listed = [source for source in sources if _instance_name(source) in left_out]
+    by_folder = [tuple(group) for _, group in groupby(listed, lambda source: source.parent)]
+    units = [*((source,) for source in sources if source not in listed), *by_folder]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(made, sorted(sources)))
+        objects = list(pool.map(lambda unit: _object(unit, folder, LISTS_ONLY if unit in by_folder else ()), units))
     state = hashlib.sha256(repr([path.name for path in objects]).encode())
     return kept(CACHE / f"{state.hexdigest()[:24]}.so", partial(_compile, ("-shared", *map(str, objects))))
 
@@ -90,12 +91,14 @@ def _instance_name(path: Path) -> str:
     return f"{path.parents[1].name}/{path.stem}"
 
 
-def _object(source: Path, folder: Path, flags: tuple[str, ...]) -> Path:
-    state = hashlib.sha256(repr(FLAGS + flags).encode())
-    for path in sorted(set(_closure(source.resolve()))):
+def _object(unit: tuple[Path, ...], folder: Path, flags: tuple[str, ...]) -> Path:
+    """Compile sources as one."""
+    state = hashlib.sha256(repr((FLAGS + flags, [source.name for source in unit])).encode())
+    for path in sorted({each for source in unit for each in _closure(source.resolve())}):
         state.update(path.relative_to(folder.resolve()).as_posix().encode() + path.read_bytes())
-    words = (*FLAGS, *flags, *QUIET, "-x", "c++", "-c", str(source))
-    return kept(CACHE / f"{source.name}.{state.hexdigest()[:24]}.o", partial(_compile, words))
+    first = [word for source in unit[:-1] for word in ("-include", str(source))]
+    words = (*FLAGS, *flags, *QUIET, *first, "-x", "c++", "-c", str(unit[-1]))
+    return kept(CACHE / f"{unit[-1].name}.{state.hexdigest()[:24]}.o", partial(_compile, words))
 
 
 def _closure(path: Path) -> Iterator[Path]:

@@ -1,10 +1,13 @@
 """Full jobs on the CPU and on the simulated GPU, with checks that every GPU job must pass.
 
 A module requests it with `pytestmark = pytest.mark.usefixtures("every_device")`; so do engines that outlive a test.
-Jobs that name no device then run on the GPU, as it is the best device.
+Jobs that name no device then run on the GPU, as it is the best device. `make test` runs each case on one of the two,
+which its name decides, and `make test-slow` on the other.
 """
 
 import gc
+import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import wraps
 from weakref import WeakSet
@@ -52,6 +55,21 @@ class WaitsOfSteps:
             self._counts.append(now)
         if self._on_event is not None:
             self._on_event(event)
+
+
+@pytest.hookimpl(tryfirst=True)  # before deselection
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each case as slow on one of its devices."""
+    cases = defaultdict(list)
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        device = callspec.params.get("every_device") if callspec is not None else None
+        if device is not None:
+            cases[item.nodeid.replace(device, "")].append(item)
+    for name, devices in cases.items():
+        if len(devices) > 1:
+            devices.sort(key=lambda item: item.nodeid)
+            devices[zlib.crc32(name.encode()) % len(devices)].add_marker("slow")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 import starter_devices_script
 import torch
 from starter_devices_script import trained
@@ -12,6 +13,7 @@ from mezzotint.jobs.training.launcher import launch
 from mezzotint_starter.state import load_tensors
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one_and_go_on_to_the_bit(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -66,6 +66,7 @@ def test_it_is_planned_without_weights(folder):
     assert all(phase.activation_bytes > 0 for phase in plan.phases)
 
 
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_it_runs_in_8_bits(folder, tmp_path, every_device):
     request = request_of(folder, tmp_path, steps=2, quantization="int8", text_quantization="int8")
@@ -74,6 +75,7 @@ def test_it_runs_in_8_bits(folder, tmp_path, every_device):
     assert pixels(result).std() > 1
 
 
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_another_sampler_runs(folder, tmp_path, every_device):
     request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m")

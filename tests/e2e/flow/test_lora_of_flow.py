@@ -116,6 +116,7 @@ def test_as_if_it_were_merged(model, tmp_path, spelt):
     assert np.abs(mine - expected).max() <= 1
 
 
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize(
     "model", [pytest.param(one, marks=pytest.mark.slow) if one == "krea2" else one for one in FAMILIES], indirect=True
 )

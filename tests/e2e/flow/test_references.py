@@ -75,6 +75,7 @@ def by_klein(folder, images, guidance=4.0, width=SIDE, height=SIDE):
     ).images[0]
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("guidance", [1.0, 4.0])
 @pytest.mark.parametrize("shown", [(0,), (1, 0, 2)])
 def test_klein_is_shown_one_image_or_several(klein, images, tmp_path, in_turn, shown, guidance):

@@ -93,6 +93,7 @@ def test_one_file_makes_it_too(model, tmp_path):
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(file, tmp_path, steps=2))
 
 
+@pytest.mark.slow_after(9)
 @pytest.mark.parametrize("kind", ["bare", "scaled", "told"])
 def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
     _, files = model
@@ -136,6 +137,7 @@ def test_layers_for_kernels_of_another_program_are_refused_by_its_name(tmp_path)
         Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "others", files))))
 
 
+@pytest.mark.slow_after(4)
 def test_packed_in_gguf_files(model, tmp_path):
     _, files = model
     names = list(files)
@@ -259,6 +261,7 @@ def test_by_its_file_name_alone(model, tmp_path, monkeypatch):
     assert found.info.path == str(transformer) and found.info.problem is None
 
 
+@pytest.mark.slow_after(4)
 def test_what_is_missing_is_named_as_its_file_is_usually_called(model, tmp_path):
     _, files = model
     for missing in [name for name in list(files)[1:] if not ("sd3" in str(files) and "t5" in name)]:

@@ -150,6 +150,7 @@ def test_a_training_is_planned_for_a_card(command, model, vram, checkpointing, q
     assert all(phase.name in done.out for phase in made.phases) and all(each in done.out for each in made.reasons)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.usefixtures("starters")
 @pytest.mark.parametrize(("model", "vram"), [("flux", "2GB"), ("starter-dit", "300MB")])
 def test_a_training_that_does_not_fit_ends_with_4(command, model, vram):

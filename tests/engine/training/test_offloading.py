@@ -19,6 +19,7 @@ def tiny(request):
     return TinyTraining(request.param, images=2)
 
 
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize("mode", ["selective", "blocks", "sqrt"])
 def test_gradients_are_the_same_to_the_bit(tiny, mode):
     plain, found = gradients(tiny, "none"), gradients(tiny, mode, offloading=offloading(CPU))

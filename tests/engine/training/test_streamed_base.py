@@ -28,6 +28,7 @@ def plain(tiny):
     return gradients(tiny, "none")
 
 
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize("mode", ["blocks", "sqrt"])
 @pytest.mark.parametrize("kept", [0, 2])
 def test_gradients_are_the_same_to_the_bit(tiny, plain, mode, kept):
@@ -36,6 +37,7 @@ def test_gradients_are_the_same_to_the_bit(tiny, plain, mode, kept):
     assert not any("forward" in each.__dict__ for each in tiny.network.modules())
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("scheme", ["int8-weight", "int4"])
 def test_quantized_bases_are_streamed_as_well(model, scheme):
     """Also where the last layers of a block are not trained, so that autograd saves nothing for them."""

@@ -52,6 +52,7 @@ def test_struct_is_the_one_that_the_kernels_read(ptx, architecture):
     assert [misread(each, BackwardParams) for each in backward_programs(ptx, kernel)] == [[]] * 3
 
 
+@pytest.mark.slow
 def test_sums_are_added_a_pair_at_a_time_where_that_exists(ptx):
     found = {
         name: {each.name for each in backward_programs(ptx, kernel)[1].code if each.name.startswith(("atom", "red"))}
@@ -76,6 +77,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow_after(5)
 @pytest.mark.parametrize("edit", PLANTED.values(), ids=PLANTED.keys())
 def test_planted_mistake_is_seen(ptx, edit):
     case = Case(problem=Problem(**ONE, nq=70, nk=130))

@@ -102,6 +102,7 @@ def base():
     return base_pipeline(plan), weights_of(BASE)
 
 
+@pytest.mark.slow_after(16)
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_each_variant_begins_as_the_trunk_and_trains_what_is_new(name, base):
     pipeline, weights = base

@@ -70,6 +70,7 @@ def emulated(install_backward, monkeypatch):
     return EmulatedAttention(library), install_backward(EmulatedBackwardLibrary(library))
 
 
+@pytest.mark.slow
 @pytest.mark.requires_command("g++", "sudo apt-get install g++")
 def test_a_step_of_the_starter_has_the_gradients_of_float64(emulated):
     """Self-attention, and attention to captions by their lengths; about as exact as torch's attention in 16 bits.

@@ -76,6 +76,7 @@ def whole():
     return of
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("number", [0, STEP, 2 * STEP, 3 * STEP])
 def test_a_shortage_in_a_step_goes_on_with_checkpointing(train, train_with, request_of, tmp_path, whole, number):
     made = request_of(**SETTINGS)
@@ -96,6 +97,7 @@ def test_at_every_so_many_an_allocation(train, train_with, request_of, whole, fi
         assert _tensors(result.lora) == whole(train, made), number
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("place", [("text", 10), ("text", 300), ("images", 10), ("images", 200)])
 def test_without_anything_that_needs_less_it_says_so_and_is_resumed(train, train_with, request_of, whole, place):
     made = request_of(**SETTINGS)

@@ -63,6 +63,7 @@ def test_a_lora_and_its_epochs(train, request_of, tmp_path):
     assert not list(tmp_path.glob("**/.mezzotint-*"))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("family", ["pixart", "sdxl"])
 def test_paused_and_resumed_it_is_the_same_file(train, request_of, tmp_path, family, request):
     model = request.getfixturevalue(f"tiny_{family}_folder")
@@ -88,6 +89,7 @@ def test_killed_at_a_step_it_is_the_same_file(train, request_of, tmp_path, step,
     assert [line["step"] for line in steps if "loss" in line] == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("number", range(1, 12, 2))
 def test_a_full_disk_leaves_something_to_go_on_with(train, request_of, tmp_path, monkeypatch, number, whole):
     writes = []

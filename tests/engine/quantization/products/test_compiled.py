@@ -60,6 +60,7 @@ def test_every_number_of_rows(library, format_, rows):
     assert relative(CompiledLinear(library)(x, weight), exact(x, weight)) < ROUNDING[BF16]
 
 
+@pytest.mark.slow_after(10)
 @pytest.mark.parametrize("own", [0, 16, 24, 256, 300])
 @pytest.mark.parametrize("rank", [1, 16, 40, 240, 256, 257])
 def test_branches_of_every_rank(library, own, rank):

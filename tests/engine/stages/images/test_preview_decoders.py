@@ -96,6 +96,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize("fault", HOSTILE)
 def test_hostile_files_leave_previews_linear_with_a_notice_or_are_refused(previews, model, fault):
     linear, _ = previews("linear")

@@ -23,6 +23,7 @@ def shaken(adapter, size=0.1):
     return adapter
 
 
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layers", ["attention", "all"])
 def test_attached_they_compute_as_the_file_does(tiny, tmp_path, kind, layers):
