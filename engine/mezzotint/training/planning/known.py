@@ -12,11 +12,13 @@ from mezzotint.families.footprints import denoiser_call, footprint_of, graph_of,
 from mezzotint.families.known import family_of
 from mezzotint.memory.footprints.footprint import ModelFootprint, ScalingLaw
 from mezzotint.memory.footprints.footprint_json import law_from_json, law_to_json
+from mezzotint.memory.footprints.traced_cache import TracedCache
 from mezzotint.memory.planning.task import DType
-from mezzotint.training.planning.needs import KnownDenoiser, StepLaws, TracedDenoiser
+from mezzotint.training.planning.needs import KnownDenoiser, Remember, StepLaws, TracedDenoiser, traced_anew
 from mezzotint.training.planning.task import TrainingModel
 
 _SUFFIX = ".training.json"
+_TRACES = 1  # increases when traces of the same network give other numbers
 
 
 @functools.cache
@@ -50,11 +52,11 @@ def model_of(sources: ModelSources, *, model_id: str, dtype: DType, cache: Any =
         laws = laws_from_json(_read(known))
         denoiser: Any = KnownDenoiser(component=footprint.denoiser, laws=laws, dtype=dtype)
     else:
-        denoiser = _traced(sources, footprint, name, dtype)
+        denoiser = _traced(sources, footprint, name, dtype, _remembered(sources, name, cache))
     return TrainingModel(
         footprint=footprint,
         denoiser=denoiser,
-        encoding=_encoding(sources),
+        encoding=_encoding(sources, _remembered(sources, "vae", cache)),
         dtype=dtype,
         text_live=_text_live(sources, footprint) if dtype == "float32" else None,  # footprints are of 16 bits
     )
@@ -87,7 +89,17 @@ def has_8bit() -> bool:
     return importlib.util.find_spec("bitsandbytes") is not None
 
 
-def _traced(sources: ModelSources, footprint: ModelFootprint, name: str, dtype: DType) -> TracedDenoiser:
+def _remembered(sources: ModelSources, name: str, cache: Any) -> Remember:  # noqa: ANN401
+    """What is traced of a component is kept in the folder of footprints, if there is one."""
+    if cache is None:
+        return traced_anew
+    kept, graph = TracedCache(cache), graph_of(sources, name)
+    return lambda asked, trace: kept.bytes(f"{graph}-training{_TRACES}-{asked}", trace)
+
+
+def _traced(
+    sources: ModelSources, footprint: ModelFootprint, name: str, dtype: DType, remember: Remember
+) -> TracedDenoiser:
     from mezzotint.families.loading.networks import empty_network
     from mezzotint.memory.footprints.forward_calls import known_call
 
@@ -100,16 +112,20 @@ def _traced(sources: ModelSources, footprint: ModelFootprint, name: str, dtype: 
         dtype=dtype,
         component=footprint.denoiser,
         is_stored=set(footprint.denoiser.outside) == {"none"},
+        remember=remember,
     )
 
 
-def _encoding(sources: ModelSources) -> ScalingLaw:
+def _encoding(sources: ModelSources, remember: Remember) -> ScalingLaw:
     """Activations of encoding, in proportion to the image, from its usual size."""
     from mezzotint.families.loading.networks import empty_network
     from mezzotint.training.planning.step_tracing import traced_encoding
 
     usual = sources.detected.defaults
-    live = traced_encoding(empty_network(sources.components["vae"]), usual.width, usual.height)
+    live = remember(
+        f"encoding-{usual.width}x{usual.height}",
+        lambda: traced_encoding(empty_network(sources.components["vae"]), usual.width, usual.height),
+    )
     return ScalingLaw(per_position=live * sources.vae_factor**2 / (usual.width * usual.height))
 
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from mezzotint.memory.footprints.forward_calls import Call
 
 Shape = tuple[int, ...]
+Remember = Callable[[str, Callable[[], int]], int]
+
+
+def traced_anew(_: str, trace: Callable[[], int]) -> int:
+    """Remembers nothing."""
+    return trace()
 
 
 class DenoiserNeeds(Protocol):
@@ -113,6 +119,7 @@ class TracedDenoiser:
     dtype: DType
     component: ComponentFootprint
     is_stored: bool = False  # quantized in its files: its weights are as the footprint says
+    remember: Remember = traced_anew  # keeps what is traced under a name
     _networks: "dict[Scheme, Network | None]" = field(default_factory=dict)
 
     @property
@@ -178,22 +185,27 @@ class TracedDenoiser:
     def _trace(
         self, checkpointing: Checkpointing, scheme: Scheme, positions: int, batch: int, rank: int, offloads: bool
     ) -> int:
-        import torch
-
-        from mezzotint.training.planning.step_tracing import traced_step
-
         side = math.ceil(math.sqrt(positions) / self.multiple) * self.multiple
-        return traced_step(
-            self._network(scheme),
-            self.call,
-            side=side,
-            batch=batch,
-            tokens=self.tokens,
-            rank=rank,
-            checkpointing=checkpointing,
-            offloads=offloads,
-            dtype=getattr(torch, self.dtype),
-        )
+
+        def trace() -> int:
+            import torch
+
+            from mezzotint.training.planning.step_tracing import traced_step
+
+            return traced_step(
+                self._network(scheme),
+                self.call,
+                side=side,
+                batch=batch,
+                tokens=self.tokens,
+                rank=rank,
+                checkpointing=checkpointing,
+                offloads=offloads,
+                dtype=getattr(torch, self.dtype),
+            )
+
+        asked = (checkpointing, scheme, side, batch, self.tokens, rank, "offloads" if offloads else "keeps", self.dtype)
+        return self.remember("-".join(map(str, ("step", *asked))), trace)
 
     def _network(self, scheme: Scheme) -> "Network | None":
         from mezzotint.training.planning.step_tracing import quantized_empty

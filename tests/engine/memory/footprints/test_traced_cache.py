@@ -57,3 +57,17 @@ def test_a_disk_that_fills_up_leaves_no_half_entry(tmp_path, footprint, monkeypa
     monkeypatch.setattr("mezzotint.atomic.os.fsync", full)
     TracedCache(tmp_path).put(KEY, footprint)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bytes_are_traced_once(tmp_path):
+    traces = []
+
+    def trace():
+        traces.append(1)
+        return 123
+
+    assert [TracedCache(tmp_path).bytes("step", trace) for _ in range(2)] == [123, 123] and len(traces) == 1
+    for damage in (b"", b"-1", b"1.5", b"true", b'"123"', b"[1]"):
+        (tmp_path / "step.json").write_bytes(damage)
+        assert TracedCache(tmp_path).bytes("step", trace) == 123
+    assert len(traces) == 7
