@@ -52,6 +52,7 @@ def test_without_a_density_a_small_image_is_dense_and_told_so(folder, tmp_path):
     assert result.stages[0].sparse_attention == ("window", None)
 
 
+@pytest.mark.slow
 def test_streamed_blocks_give_the_same_image(folder, tmp_path):
     job = request_for(folder, tmp_path, sparse_attention=("pooled", 0.3))
     exact = replace(job, vram_limit_bytes=2**30, memory="lowest", quantization="none", text_quantization="none")

@@ -81,6 +81,7 @@ def test_split_files_make_the_very_image_of_the_folder(model, tmp_path):
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(transformer, tmp_path, steps=2))
 
 
+@pytest.mark.slow_after(5)
 def test_one_file_makes_it_too(model, tmp_path):
     folder, files = model
     whole = {}
@@ -93,7 +94,7 @@ def test_one_file_makes_it_too(model, tmp_path):
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(file, tmp_path, steps=2))
 
 
-@pytest.mark.slow_after(9)
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("kind", ["bare", "scaled", "told"])
 def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
     _, files = model

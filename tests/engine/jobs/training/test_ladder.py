@@ -76,7 +76,7 @@ def whole():
     return of
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("number", [0, STEP, 2 * STEP, 3 * STEP])
 def test_a_shortage_in_a_step_goes_on_with_checkpointing(train, train_with, request_of, tmp_path, whole, number):
     made = request_of(**SETTINGS)
