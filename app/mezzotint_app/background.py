@@ -1,5 +1,6 @@
 """Background threads: all file access, SQLite and decoding run here, never on the window's thread."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -77,9 +78,13 @@ class _Task(QRunnable):
         try:
             value = self._work()
         except Exception as error:  # noqa: BLE001  reported on the window's thread
-            self._ended.emit(self._number, False, error)
+            self._tell(False, error)
         else:
-            self._ended.emit(self._number, True, value)
+            self._tell(True, value)
+
+    def _tell(self, went_well: bool, value: object) -> None:
+        with contextlib.suppress(RuntimeError):  # deleted: the program ended before the work did
+            self._ended.emit(self._number, went_well, value)
 
 
 def _raise(error: Exception) -> None:

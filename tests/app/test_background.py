@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+import shiboken6
 
 from mezzotint_app.background import Background, Pool
 
@@ -70,3 +71,16 @@ def test_a_pool_does_several_at_once(qtbot):
     qtbot.waitUntil(lambda: len(told) == 2)
     assert sorted(told) == [0, 1]
     pool.finish()
+
+
+def test_what_ends_after_the_program_is_told_to_nobody(qapp, qtbot):
+    made, begun, end = Background(), threading.Event(), threading.Event()
+    pool, told = made._pool, []
+    made.run(lambda: (begun.set(), end.wait(20)), told.append)
+    assert begun.wait(20)
+    shiboken6.delete(made)
+    with qtbot.captureExceptions() as raised:
+        end.set()
+        assert pool.waitForDone(20_000)
+        qapp.processEvents()
+    assert (raised, told) == ([], [])
