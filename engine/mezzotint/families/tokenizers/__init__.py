@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformers import CLIPTokenizer, Qwen2Tokenizer, T5Tokenizer
 
-_MERGES_FILE = Path(__file__).parent / "clip" / "bpe_simple_vocab_16e6.txt.gz"
+_CLIP_FILE = Path(__file__).parent / "clip" / "merges.txt.gz"
 _QWEN_FILE = Path(__file__).parent / "qwen" / "merges.txt.gz"
 _T5_FILE = Path(__file__).parent / "t5" / "spiece.model.gz"
 T5_LONGEST = 512  # tokens
@@ -94,10 +94,9 @@ def qwen_vocabulary() -> dict[str, int]:
 @cache
 def clip_merges() -> tuple[tuple[str, str], ...]:
     """CLIP's merges, the most frequent first."""
-    count = VOCABULARY_SIZE - 2 * 256 - 2  # without the bytes and the two special tokens
-    with gzip.open(_MERGES_FILE, "rt", encoding="utf-8", newline="\n") as file:
+    with gzip.open(_CLIP_FILE, "rt", encoding="utf-8", newline="\n") as file:
         next(file)  # the version line
-        pairs = (next(file).split() for _ in range(count))
+        pairs = (line.split() for line in file)
         return tuple((first, second) for first, second in pairs)
 
 
