@@ -91,7 +91,11 @@ class CreateSpeed(QWidget):
 
 
 def _other(name: str, value: Any, choices: list[Choice]) -> list[Choice]:  # noqa: ANN401  of each option
-    """A value that is none of the choices, such as an image's, as it is written."""
+    """A value that is none of the choices, such as an image's: a known kind with its number, or as it is written."""
     if any(one.value == value for one in choices):
         return []
-    return [Choice(value=value, name=" ".join(OPTIONS[name].takes.to_arguments(value)))]
+    written = " ".join(OPTIONS[name].takes.to_arguments(value))
+    for one in choices:
+        if isinstance(value, tuple) and isinstance(one.value, tuple) and one.value[0] == value[0]:
+            written = f"{one.name}: {number_text(value[1])}"
+    return [Choice(value=value, name=written)]

@@ -56,7 +56,7 @@ def test_another_value_from_an_image_is_shown_as_it_is_written(kit, page):
     page.show_model()
     controls = page.sections.speed.controls
     shown = [control.currentText() for control in controls.values()]
-    assert shown == ["merge:0.3", "window:0.4", "1.25:0.5", "0.07"]
+    assert shown == ["Similar tokens merged (ToMe): 0.3", "Nearby tiles: 0.4", "1.25:0.5", "0.07"]
 
 
 def test_plans_are_asked_with_them(kit, page):
