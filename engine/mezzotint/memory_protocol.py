@@ -5,7 +5,7 @@ from typing import Literal
 
 from mezzotint.values.speed import DeepShrink, SparseAttention, TokenReduction
 
-Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
+Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
 GuidancePasses = Literal["batched", "sequential"]
 CudaGraphs = Literal["auto", "on", "off"]

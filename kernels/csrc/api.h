@@ -134,25 +134,29 @@ typedef struct MztQuantizeArgs {
     int8_t *values;   /* (rows, columns) */
     int64_t values_stride; /* bytes, a multiple of 16 */
     float *scales;    /* (rows) */
+    uint32_t bits;    /* 8; or 4: two to a byte, the even column low, which halves a row's bytes; columns are then a
+                         multiple of 32. Each row's scale is then that of three with the least square error */
 } MztQuantizeArgs;
 
 /* out = residual + gate * (x weight' + bias + branch_x branch_up'), where x and weight are integers times scales.
  *
- * A 4-bit weight's numbers -7 to 7 are two to a byte, the even column low, in two's complement; 64 columns share a
- * group scale from 1 to 17, so that each is an int8 number times the row's scale. */
+ * Numbers of 4 bits are two to a byte, the even column low, in two's complement. With x of 8 bits a 4-bit weight's are
+ * -7 to 7, and 64 columns share a group scale from 1 to 17, so that each is an int8 number times the row's scale; with x
+ * of 4 bits both have -8 to 7 and the rows' scales alone. */
 typedef struct MztLinearArgs {
     uint32_t size; /* sizeof(MztLinearArgs) */
     uint32_t abi;
     uint32_t dtype;       /* of out, bias, branch, gate and residual */
     uint32_t weight_bits; /* 8 or 4 */
-    int64_t rows, in, out_columns; /* in is a multiple of 16, with 4 bits of 64; out_columns of 8 */
-    const int8_t *x;      /* (rows, in) */
+    int64_t rows, in, out_columns; /* in is a multiple of 16, with x of 4 bits of 32, with weights
+                                      of 4 and x of 8 of 64; out_columns of 8 */
+    const int8_t *x;      /* (rows, in), or half as many bytes */
     int64_t x_stride;     /* bytes, a multiple of 16 */
     const float *x_scales;
     const void *weight;   /* (out_columns, in), or half as many bytes */
     int64_t weight_stride; /* bytes, a multiple of 16 */
     const float *weight_scales; /* (out_columns) */
-    const uint8_t *group_scales; /* (out_columns, in / 64), 4 bits only */
+    const uint8_t *group_scales; /* (out_columns, in / 64), of 4-bit weights with 8-bit x only */
     int64_t group_scales_stride;
     const void *bias;     /* (out_columns); null: none */
     const void *branch_x; /* (rows, rank); null: none */
@@ -165,6 +169,7 @@ typedef struct MztLinearArgs {
     int64_t residual_stride;
     void *out;            /* (rows, out_columns) */
     int64_t out_stride;   /* elements, a multiple of 8 */
+    uint32_t x_bits;      /* 8; or 4 with weights of 4 bits */
 } MztLinearArgs;
 
 typedef struct MztDevice {

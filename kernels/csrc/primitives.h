@@ -24,16 +24,27 @@ using bfloat16 = __nv_bfloat16;
 // What an architecture has, beyond what all have: the kernels' sources ask these and never the compiler.
 struct Turing {
     static constexpr bool has_async_copies = false;
+    static constexpr bool has_int4_products = true;
     static constexpr int mma_k = 8;
 };
 struct Ampere {
     static constexpr bool has_async_copies = true;
+    static constexpr bool has_int4_products = true;
     static constexpr int mma_k = 16;
+};
+// From here on, what `mma.sync` does with 4-bit integers is emulated, by some 180 instructions each.
+struct Hopper : Ampere {
+    static constexpr bool has_int4_products = false;
 };
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 using ThisArchitecture = Ampere;
 #else
 using ThisArchitecture = Turing;
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+using Int4Architecture = Hopper;
+#else
+using Int4Architecture = ThisArchitecture;
 #endif
 
 MZT_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
@@ -290,6 +301,23 @@ MZT_DEVICE void multiply_int8_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t
         : "r"(a), "r"(b));
 }
 
+// 4-bit integers, 64 deep, whose fragments have the bytes of those of 8 bits and 32 deep.
+MZT_DEVICE void multiply_int4_k64(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 900)
+    asm("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+MZT_DEVICE void multiply_int4_k32(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
+    asm("mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+r"(d0), "+r"(d1)
+        : "r"(a), "r"(b));
+#endif
+}
+
 }  // namespace mezzotint
 
 #endif
@@ -326,6 +354,33 @@ MZT_DEVICE void multiply_int8(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t 
         multiply_int8_k16(d[2], d[3], a[1], b0);
         multiply_int8_k16(d[0], d[1], a[2], b1);
         multiply_int8_k16(d[2], d[3], a[3], b1);
+    }
+}
+
+// 16 times the numbers of 4 bits in even and in odd columns, as bytes.
+MZT_DEVICE uint32_t even_sixteenfold(uint32_t eight) { return eight << 4 & 0xf0f0f0f0u; }
+MZT_DEVICE uint32_t odd_sixteenfold(uint32_t eight) { return eight & 0xf0f0f0f0u; }
+
+// Where there are no products of 4 bits, d becomes 256 times the sum: even columns are multiplied with even ones, and odd
+// with odd ones, in bytes of 16 times the number.
+template <class Architecture>
+MZT_DEVICE void multiply_int4(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    if constexpr (!Architecture::has_int4_products) {
+        uint32_t even[4], odd[4];
+#pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            even[each] = even_sixteenfold(a[each]);
+            odd[each] = odd_sixteenfold(a[each]);
+        }
+        multiply_int8_k32(d, even, even_sixteenfold(b0), even_sixteenfold(b1));
+        multiply_int8_k32(d, odd, odd_sixteenfold(b0), odd_sixteenfold(b1));
+    } else if constexpr (Architecture::mma_k == 16) {
+        multiply_int4_k64(d, a, b0, b1);
+    } else {
+        multiply_int4_k32(d[0], d[1], a[0], b0);
+        multiply_int4_k32(d[2], d[3], a[1], b0);
+        multiply_int4_k32(d[0], d[1], a[2], b1);
+        multiply_int4_k32(d[2], d[3], a[3], b1);
     }
 }
 

@@ -8,7 +8,7 @@ using namespace mezzotint;
 using namespace mezzotint::gemm;
 
 struct EmulatorLinearInstance {
-    int32_t weight_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes;
+    int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes;
 };
 
 struct EmulatorLinearPlan {
@@ -22,8 +22,8 @@ extern "C" {
 MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance* found) {
     const Instance* instance = instance_of(number);
     if (!instance) return 0;
-    *found = {instance->weight_bits, instance->dtype,        instance->tile_m,             instance->tile_n,
-              instance->threads,     instance->shared_bytes, instance->turing_shared_bytes};
+    *found = {instance->weight_bits, instance->x_bits,  instance->dtype,        instance->tile_m,
+              instance->tile_n,      instance->threads, instance->shared_bytes, instance->turing_shared_bytes};
     return 1;
 }
 
@@ -33,7 +33,8 @@ MZT_API void emulator_linear(const MztLinearArgs* args, uint32_t number, const E
     const Instance& instance = *instance_of(number);
     const LinearParams params = linear_params(instance, *args);
     emulator::run_kernels(*conditions, *report, [&](emulator::Machine& machine) {
-        machine.run(conditions->turing ? instance.turing_entry : instance.entry, blocks_of(instance, *args),
+        const Entry later = conditions->hopper ? instance.hopper_entry : instance.entry;
+        machine.run(conditions->turing ? instance.turing_entry : later, blocks_of(instance, *args),
                     instance.threads, conditions->turing ? instance.turing_shared_bytes : instance.shared_bytes,
                     &params);
     });

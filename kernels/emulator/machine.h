@@ -15,11 +15,16 @@ namespace mezzotint {
 
 struct Turing {
     static constexpr bool has_async_copies = false;
+    static constexpr bool has_int4_products = true;
     static constexpr int mma_k = 8;
 };
 struct Ampere {
     static constexpr bool has_async_copies = true;
+    static constexpr bool has_int4_products = true;
     static constexpr int mma_k = 16;
+};
+struct Hopper : Ampere {
+    static constexpr bool has_int4_products = false;
 };
 
 // Whether kernels can be run, and not only chosen from their lists, which compile in a fraction of the time.
@@ -161,22 +166,26 @@ struct IntegerProduct {
     uint32_t a[4], b[2];
 };
 
-inline int byte_of(uint32_t four, int which) { return static_cast<int8_t>(four >> (8 * which)); }
+// A register's integer of `bits` bits, with its sign.
+template <int bits>
+int integer_of(uint32_t register_, int which) {
+    return static_cast<int32_t>(register_ << (32 - bits - bits * which)) >> (32 - bits);
+}
 
-// `rows` of 16 or 8, k of 32 or 16.
-template <int rows, int k>
+// `rows` of 16 or 8; k of 32 or 16, of 4 bits twice that.
+template <int rows, int k, int bits>
 void act_integer_product(Block& block, void* const (&given)[kLanes]) {
-    constexpr int halves = rows / 8;
+    constexpr int halves = rows / 8, held = 32 / bits;  // in a register
     int a[rows][k], b[8][k];
     for (int lane = 0; lane < kLanes; ++lane) {
         const IntegerProduct& mine = *static_cast<const IntegerProduct*>(given[lane]);
-        for (int part = 0; part < k / 16; ++part) {
-            for (int byte = 0; byte < 4; ++byte) {
-                const int deep = part * 16 + lane % 4 * 4 + byte;
+        for (int part = 0; part < k / (4 * held); ++part) {
+            for (int each = 0; each < held; ++each) {
+                const int deep = (part * 4 + lane % 4) * held + each;
                 for (int half = 0; half < halves; ++half) {
-                    a[lane / 4 + 8 * half][deep] = byte_of(mine.a[halves * part + half], byte);
+                    a[lane / 4 + 8 * half][deep] = integer_of<bits>(mine.a[halves * part + half], each);
                 }
-                b[lane / 4][deep] = byte_of(mine.b[part], byte);
+                b[lane / 4][deep] = integer_of<bits>(mine.b[part], each);
             }
         }
     }
@@ -191,10 +200,10 @@ void act_integer_product(Block& block, void* const (&given)[kLanes]) {
     ++block.counts.products;
 }
 
-template <int rows, int k>
+template <int rows, int k, int bits = 8>
 void integer_product(IntegerProduct& mine) {
     static const char purpose = 0;
-    Block::current().meet(&purpose, &mine, &act_integer_product<rows, k>);
+    Block::current().meet(&purpose, &mine, &act_integer_product<rows, k, bits>);
 }
 
 template <typename T, int k>
@@ -331,6 +340,18 @@ inline void multiply_int8_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) 
     int32_t d[2] = {d0, d1};
     emulator::IntegerProduct mine{d, {a, 0, 0, 0}, {b, 0}};
     emulator::integer_product<8, 16>(mine);
+    d0 = d[0];
+    d1 = d[1];
+}
+
+inline void multiply_int4_k64(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    emulator::IntegerProduct mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+    emulator::integer_product<16, 64, 4>(mine);
+}
+inline void multiply_int4_k32(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+    int32_t d[2] = {d0, d1};
+    emulator::IntegerProduct mine{d, {a, 0, 0, 0}, {b, 0}};
+    emulator::integer_product<8, 32, 4>(mine);
     d0 = d[0];
     d1 = d[1];
 }

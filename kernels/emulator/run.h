@@ -10,6 +10,7 @@ struct EmulatorConditions {
     int32_t turing;
     int32_t tiles_per_block;  // query tiles, for kernels that process several; 0: as the library chooses
     int32_t stubborn;
+    int32_t hopper;
 };
 
 struct EmulatorReport {

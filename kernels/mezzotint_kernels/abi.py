@@ -293,6 +293,7 @@ class QuantizeArgs(Versioned):
     values: int | None
     values_stride: int
     scales: int | None
+    bits: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -314,6 +315,7 @@ class QuantizeArgs(Versioned):
         ("values", ctypes.c_void_p),
         ("values_stride", ctypes.c_int64),
         ("scales", ctypes.c_void_p),
+        ("bits", ctypes.c_uint32),
     )
 
 
@@ -345,6 +347,7 @@ class LinearArgs(Versioned):
     residual_stride: int
     out: int | None
     out_stride: int
+    x_bits: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -375,6 +378,7 @@ class LinearArgs(Versioned):
         ("residual_stride", ctypes.c_int64),
         ("out", ctypes.c_void_p),
         ("out_stride", ctypes.c_int64),
+        ("x_bits", ctypes.c_uint32),
     )
 
     @property

@@ -23,7 +23,8 @@ class Problem:
     rows: int = 70
     columns: int = 72  # of the output
     depth: int = 128  # columns of x
-    bits: int = 8
+    bits: int = 8  # of the weight
+    x_bits: int = 8
     dtype: torch.dtype = torch.float16
     bias: bool = False
     rank: int = 0
@@ -32,9 +33,15 @@ class Problem:
     gap: int = 0  # chunks of 16 bytes between rows
     pattern: str | None = None  # x, weight: identity matrix; largest: largest values, one sign
     turing: bool = False
+    hopper: bool = False  # which has no products of 4-bit integers
     late_copies: bool = True
     stubborn: bool = False  # one warp always runs as long as it can
     seed: int = 0
+
+    @property
+    def grouped(self) -> bool:
+        """Whether groups of the weight's columns have scales."""
+        return self.bits < self.x_bits
 
 
 @dataclass
@@ -49,31 +56,38 @@ class Operands:
         self._lots = torch.Generator().manual_seed(problem.seed)
         rows, columns, depth = problem.rows, problem.columns, problem.depth
         highest = HIGHEST[problem.bits]
-        self.x = self._matrix(rows, depth, torch.int8).copy_(self._integers(rows, depth, 127))
+        self.x = self._integers(rows, depth, HIGHEST[problem.x_bits])
         self.codes = self._integers(columns, depth, highest)
+        if problem.x_bits == 4:
+            self.x[:, ::5], self.codes[:, ::7] = -8, -8
         self.groups = torch.randint(1, 18, (columns, depth // GROUP), generator=self._lots)
         if problem.pattern in ("x", "weight"):
             identity = torch.eye(max(rows, columns), depth).to(torch.int8)
-            self.x = self.x.copy_(identity[:rows]) if problem.pattern == "x" else self.x
+            self.x = identity[:rows] if problem.pattern == "x" else self.x
             self.codes = identity[:columns] if problem.pattern == "weight" else self.codes
         if problem.pattern == "largest":
-            self.x.fill_(-127)
+            self.x = torch.full_like(self.x, -8 if problem.x_bits == 4 else -127)
             self.codes, self.groups = torch.full_like(self.codes, highest), torch.full_like(self.groups, 17)
         plain = problem.pattern in ("x", "weight")
         self.x_scales = self._vector(rows, torch.float32, plain=plain)
         self.weight_scales = self._vector(columns, torch.float32, plain=plain)
-        self._store_weight()
+        self.stored_x = self._stored(self.x, problem.x_bits)
+        self.weight = self._stored(self.codes, problem.bits)
+        self._store_groups()
         self._add_rest()
 
-    def _store_weight(self) -> None:
+    def _stored(self, integers: torch.Tensor, bits: int) -> torch.Tensor:
+        rows, columns = integers.shape
+        if bits == 8:
+            return self._matrix(rows, columns, torch.int8).copy_(integers)
+        pairs = integers.view(rows, columns // 2, 2).to(torch.int16) & 15
+        return self._matrix(rows, columns // 2, torch.uint8).copy_(pairs[..., 0] | pairs[..., 1] << 4)
+
+    def _store_groups(self) -> None:
         problem = self.problem
-        if problem.bits == 8:
-            self.weight = self._matrix(problem.columns, problem.depth, torch.int8).copy_(self.codes)
-            self.group_scales = None
+        self.group_scales = None
+        if not problem.grouped:
             return
-        pairs = self.codes.view(problem.columns, problem.depth // 2, 2).to(torch.int16) & 15
-        self.weight = self._matrix(problem.columns, problem.depth // 2, torch.uint8)
-        self.weight.copy_(pairs[..., 0] | pairs[..., 1] << 4)
         self.group_scales = self._matrix(problem.columns, problem.depth // GROUP, torch.uint8, step=1)
         self.group_scales.copy_(self.groups)
 
@@ -116,13 +130,14 @@ class Operands:
     def arguments(self) -> LinearArgs:
         """Return the argument struct of the library."""
         problem = self.problem
-        names = ("x", "weight", "group_scales", "branch_x", "branch_up", "gate", "residual", "out")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        names = ("weight", "group_scales", "branch_x", "branch_up", "gate", "residual", "out")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None} | {"x": self.stored_x}
         vectors = {"x_scales": self.x_scales, "weight_scales": self.weight_scales}
         vectors |= {} if self.bias is None else {"bias": self.bias}
         return LinearArgs(
             dtype=CODES[problem.dtype],
             weight_bits=problem.bits,
+            x_bits=problem.x_bits,
             rows=problem.rows,
             in_columns=problem.depth,
             out_columns=problem.columns,
@@ -137,7 +152,7 @@ class Operands:
     def integers(self) -> torch.Tensor:
         """Return the weight's integers with group scales applied, (columns, depth)."""
         codes = self.codes.double()
-        if self.problem.bits == 8:
+        if not self.problem.grouped:
             return codes
         return codes * self.groups.repeat_interleave(GROUP, dim=1)
 
@@ -179,7 +194,7 @@ class InstanceInfo(ctypes.Structure):
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
-        for name in ("weight_bits", "dtype", "tile_m", "tile_n", "threads", "shared_bytes", "turing_shared_bytes")
+        for name in ("weight_bits", "x_bits", "dtype", "tile_m", "tile_n", "threads", "shared_bytes", "turing_shared_bytes")
     )
 
     @property
@@ -245,15 +260,20 @@ class LinearEmulator:
 
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
-        wanted = (problem.bits, CODES[problem.dtype])
-        return [number for number, each in enumerate(self.instances) if (each.weight_bits, each.dtype) == wanted]
+        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
+        found = enumerate(self.instances)
+        return [number for number, each in found if (each.weight_bits, each.x_bits, each.dtype) == wanted]
 
     def run(self, problem: Problem, number: int, order: int | None = None) -> Verdict:
         """Run one instance on one problem and compare; `order` seeds the scheduling of warps."""
         operands, report = Operands(problem), Report()
         seed = problem.seed if order is None else order
         conditions = Conditions(
-            late_copies=problem.late_copies, seed=seed, turing=problem.turing, stubborn=problem.stubborn
+            late_copies=problem.late_copies,
+            seed=seed,
+            turing=problem.turing,
+            stubborn=problem.stubborn,
+            hopper=problem.hopper,
         )
         arguments = operands.arguments()
         self._library.emulator_linear(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
@@ -266,9 +286,9 @@ class LinearEmulator:
             operands=operands,
         )
 
-    def plan(self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, dtype: int = 0) -> Plan:
+    def plan(self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, x_bits: int = 8, dtype: int = 0) -> Plan:
         """Return the library's plan for a device."""
-        arguments = LinearArgs(dtype=dtype, weight_bits=bits, rows=rows, in_columns=depth, out_columns=columns)
+        arguments = LinearArgs(dtype=dtype, weight_bits=bits, x_bits=x_bits, rows=rows, in_columns=depth, out_columns=columns)
         plan = _PlanStruct()
         self._library.emulator_linear_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)

@@ -9,12 +9,14 @@ import torch
 from emulated_linear import CODES, Report
 from emulator_build import Conditions
 from guarded_memory import guarded
-from quantize_reference import LARGEST, Changes, prepare, scales_of
+from quantize_reference import LARGEST, Changes, Rows, prepare, scales_of
 
 from mezzotint_kernels.abi import Preparation, QuantizeArgs
 
 UNTOUCHED = 99  # fills the gaps between rows of integers
 NORMS = (Preparation.LAYER_NORM, Preparation.RMS_NORM)
+SMALLEST_INT4, LARGEST_INT4 = -8, 7
+SHARES = (1.0, 0.85, 0.7)  # of the scale that clips nothing, in 4 bits
 ULP = 2.0**-24
 FAINT = 2.0**-115  # smaller numbers may become zero in float32
 # Allowed error relative to a row's magnitude: a few successive roundings to float32.
@@ -35,6 +37,7 @@ class Problem:
     gap: int = 0  # chunks of 16 bytes between rows
     pattern: str = "normal"  # normal, offset, outliers, zeros, integers, ties, tiny, large
     epsilon: float = 1e-6
+    bits: int = 8
     turing: bool = False
     seed: int = 0
 
@@ -63,7 +66,7 @@ class Operands:
         batches = -(-rows // problem.rows_per_batch) if problem.rows_per_batch else 0
         self.shift = self._random(batches, columns) if batches else None
         self.gain = self._random(batches, columns) if batches else None
-        self.values = self._matrix(rows, columns, torch.int8)
+        self.values = self._matrix(rows, columns * problem.bits // 8, torch.int8)
         self.scales = self._matrix(rows, 1, torch.float32, gap=0)
 
     def _pattern(self, rows: int, columns: int) -> torch.Tensor:
@@ -117,6 +120,7 @@ class Operands:
             rows_per_batch=problem.rows_per_batch,
             epsilon=problem.epsilon,
             group=problem.group,
+            bits=problem.bits,
             **{name: tensor.data_ptr() for name, tensor in given.items()},
         )
 
@@ -179,6 +183,8 @@ def judge(operands: Operands, error: str = "") -> Verdict:
     """
     problem = operands.problem
     rows = prepare(operands.x, operands.changes())
+    if problem.bits == 4:
+        return _judge_int4(operands, rows, error)
     numbers = rows.values.float() if problem.exact else rows.values
     scales = scales_of(numbers)
     # A product with the rounded inverse of the scale differs from a quotient only at ties.
@@ -201,6 +207,47 @@ def judge(operands: Operands, error: str = "") -> Verdict:
         error=error,
         operands=operands,
     )
+
+
+def _judge_int4(operands: Operands, rows: Rows, error: str) -> Verdict:
+    """Compare packed integers and scales: the scale is one of three, with the least square error of them.
+
+    Two whose errors hardly differ may be exchanged; integers are those of the scale that was taken.
+    """
+    numbers, scales = rows.values, operands.scales.double()
+    candidates = torch.stack([scales_of(numbers, LARGEST_INT4 / share) for share in SHARES])
+    sizes = rows.size.amax(dim=1, keepdim=True) if operands.problem.columns else torch.zeros(operands.problem.rows, 1)
+    relative = (ALLOWED * sizes.double() / candidates[0] / LARGEST_INT4).clamp(min=4 * ULP)
+    off_scales = (candidates - scales).abs().amin(dim=0) / scales / relative
+    errors = torch.stack([square_error(numbers, each) for each in candidates])
+    taken = square_error(numbers, scales)
+    least = errors.amin(dim=0)
+    off_errors = (taken - least) / (least * 1e-3 + (sizes * ALLOWED).square() * 64).clamp(min=FAINT)
+    integers = unpacked(operands.values)
+    quotients = (numbers / scales).clamp(SMALLEST_INT4, LARGEST_INT4)
+    off_values = ((integers - quotients).abs() - 0.5) / (2 * LARGEST_INT4 * relative)
+    values = max(worst(off_values), worst(off_errors))
+    differing = integers != quotients.round()
+    return Verdict(
+        scales=worst(off_scales),
+        values=values if gaps_are_untouched(operands) else float("inf"),
+        ties=int(differing.sum()),
+        numbers=differing.numel(),
+        error=error,
+        operands=operands,
+    )
+
+
+def square_error(numbers: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """Return the sum of square errors `(m, 1)` of rows rounded to 4 bits with these scales."""
+    rounded = (numbers / scales).round().clamp(SMALLEST_INT4, LARGEST_INT4) * scales
+    return (numbers - rounded).square().sum(dim=1, keepdim=True)
+
+
+def unpacked(values: torch.Tensor) -> torch.Tensor:
+    """Return the 4-bit integers `(m, n)` of bytes `(m, n / 2)`, the even column in the low half."""
+    low, high = values << 4 >> 4, values >> 4
+    return torch.stack((low, high), dim=2).flatten(1).double()
 
 
 def worst(errors: torch.Tensor) -> float:

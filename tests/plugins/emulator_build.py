@@ -39,6 +39,7 @@ class Conditions(ctypes.Structure):
         ("turing", ctypes.c_int32),
         ("tiles_per_block", ctypes.c_int32),
         ("stubborn", ctypes.c_int32),
+        ("hopper", ctypes.c_int32),
     )
 
 

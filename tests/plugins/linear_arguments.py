@@ -33,5 +33,6 @@ def linear_args(**changes: int | None) -> LinearArgs:
         "residual_stride": columns,
         "out": 0xB0000,
         "out_stride": columns,
+        "x_bits": 8,
     }
     return LinearArgs(**values | changes)

@@ -24,5 +24,6 @@ def quantize_args(**changes: float | None) -> QuantizeArgs:
         "values": 0x60000,
         "values_stride": columns,
         "scales": 0x70000,
+        "bits": 8,
     }
     return QuantizeArgs(**values | changes)

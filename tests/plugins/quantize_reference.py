@@ -52,12 +52,12 @@ def prepare(x: Tensor, changes: Changes) -> Rows:
     return Rows(values=(grouped[0] @ matrix).flatten(1), size=(grouped[1] @ matrix.abs()).flatten(1))
 
 
-def scales_of(values: Tensor) -> Tensor:
-    """Return the scale `(m, 1)` per row in the dtype of `values`, mapping the largest magnitude to 127; 1 for zeros."""
+def scales_of(values: Tensor, largest_integer: float = LARGEST) -> Tensor:
+    """Return the scale `(m, 1)` per row in the dtype of `values`, of the largest magnitude; 1 for zeros."""
     if values.shape[1] == 0:
         return torch.ones_like(values[:, :0].sum(dim=1, keepdim=True))
     largest = values.abs().amax(dim=1, keepdim=True)
-    scales = (largest / LARGEST).clamp(min=torch.finfo(torch.float32).tiny)
+    scales = (largest / largest_integer).clamp(min=torch.finfo(torch.float32).tiny)
     return torch.where(largest == 0, torch.ones_like(scales), scales)
 
 

@@ -13,7 +13,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.int4 import GROUP, LARGEST_GROUP_SCALE, quantize_int4, to_int8
+from mezzotint.quantization.int4 import (
+    GROUP,
+    INPUT_SHARES,
+    LARGEST_GROUP_SCALE,
+    clipped_rows,
+    pack,
+    quantize_int4,
+    to_int8,
+    unpack,
+)
 from mezzotint.quantization.int8 import multiply, quantize_rows
 from mezzotint.quantization.lowrank import split_low_rank
 from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, Nested, dequantize_nf4, nest, quantize_nf4, unnest
@@ -108,6 +117,52 @@ class Int8:
         if not self.dynamic:
             return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
         return integer_product(x, tensors["weight"], tensors["weight_scale"], self.group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Int4:
+    """4-bit integers of -8 to 7 with a float32 scale per row, two to a byte, the even column in the low half.
+
+    `dynamic`: x is also quantized to 4 bits, row by row, for an integer product; otherwise the weight is dequantized.
+    `group` columns are rotated together before rounding; 0: no rotation.
+    """
+
+    dynamic: bool = True
+    group: int = 0
+
+    @property
+    def scheme(self) -> str:
+        """Name of the quantization scheme."""
+        return "int4-rot"
+
+    def shape_problem(self, shape: tuple[int, ...]) -> str | None:
+        """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
+        why = linear_shape_problem(shape, self.group)
+        if why is None and shape[1] % 2:
+            return f"{shape[1]} columns are odd, and two share a byte"
+        return why
+
+    def part_specs(self, shape: tuple[int, ...]) -> dict[str, PartSpec]:
+        """Return the specs of the tensors that represent a weight of this shape, by name."""
+        return {
+            "weight": PartSpec(shape=(shape[0], shape[1] // 2), dtype=torch.uint8),
+            "weight_scale": PartSpec(shape=(shape[0], 1), dtype=torch.float32),
+        }
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  protocol
+        """Quantize row by row, clipping where that reduces the error."""
+        codes, scale = clipped_rows(rotate(checked(weight), self.group))
+        return {"weight": pack(codes), "weight_scale": scale}
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:  # noqa: ARG002  protocol
+        """Return the dequantized weight."""
+        return rotate(unpack(tensors["weight"]) * tensors["weight_scale"], self.group).to(dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """Return x `(..., k)` times the weight's transpose."""
+        if not self.dynamic:
+            return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+        return integer_product(x, unpack(tensors["weight"]), tensors["weight_scale"], self.group, bits=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,12 +292,17 @@ def block_magnitudes(tensors: Tensors) -> Tensor:
     return unnest(Nested(codes=tensors["absmax"], scales=scales, offset=offset))
 
 
-def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int) -> Tensor:
+def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int, bits: int = 8) -> Tensor:
     """x `(..., k)`, rotated and quantized row by row, times 8-bit weight `(n, k)` with scales `(n, 1)`: `(..., n)`.
 
-    The rotation runs in float32: its sums may overflow 16 bits.
+    x becomes integers of 8 or 4 bits. The rotation runs in float32: its sums may overflow 16 bits.
     """
-    rows, scale = shared_quantize(x, group, lambda: quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group)))
+
+    def quantized() -> tuple[Tensor, Tensor]:
+        rotated = rotate(x.reshape(-1, x.shape[-1]).float(), group)
+        return quantize_rows(rotated) if bits == 8 else clipped_rows(rotated, INPUT_SHARES)
+
+    rows, scale = shared_quantize(x, (group, bits), quantized)
     whole = multiply(rows, weight)
     return (whole * scale * weight_scale.T).to(x.dtype).view(*x.shape[:-1], weight.shape[0])
 

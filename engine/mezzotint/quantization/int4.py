@@ -7,9 +7,12 @@ import torch
 from torch import Tensor
 
 GROUP = 64  # columns that share an integer scale
-LARGEST_CODE = 7
+SMALLEST_CODE, LARGEST_CODE = -8, 7  # weights with scales by group leave out -8
 LARGEST_GROUP_SCALE = 17  # 7 * 17 fits into 8 bits
 _SHRINKINGS = (1.0, 0.92, 0.85, 0.78, 0.7)  # of a group's range: clipping its largest may reduce the total error
+# Of a whole row's range; the largest of a longer row is farther out. The kernels try as few for x as are worth it.
+WEIGHT_SHARES = tuple(1 - step / 20 for step in range(11))
+INPUT_SHARES = (1.0, 0.85, 0.7)
 
 
 def quantize_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -36,8 +39,28 @@ def quantize_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return pack(codes.flatten(1)), group_scale, scale
 
 
+def clipped_rows(x: Tensor, shares: tuple[float, ...] = WEIGHT_SHARES) -> tuple[Tensor, Tensor]:
+    """Quantize rows `(m, k)` to codes `(m, k)` of -8 to 7, int8, and float32 scales `(m, 1)`.
+
+    Each row takes the first of the scales with the least square error, `share` of the one that clips nothing: rounding
+    the many finer outweighs clipping the few. A row of zeros has scale 1.
+    """
+    x = x.float()
+    top = x.abs().amax(dim=1, keepdim=True) if x.shape[1] else x.new_zeros((x.shape[0], 1))
+    least = torch.full_like(top, torch.inf)
+    codes, scale = torch.zeros_like(x, dtype=torch.int8), torch.ones_like(top)
+    for share in shares:
+        tried = (top * (share / LARGEST_CODE)).clamp_(min=torch.finfo(torch.float32).tiny)
+        rounded = (x / tried).round_().clamp_(SMALLEST_CODE, LARGEST_CODE)
+        error = (x - rounded * tried).square_().sum(dim=1, keepdim=True)
+        better = (error < least) & (top > 0)
+        least, scale = torch.where(better, error, least), torch.where(better, tried, scale)
+        codes = torch.where(better, rounded.to(torch.int8), codes)
+    return codes, scale
+
+
 def pack(codes: Tensor) -> Tensor:
-    """Pack codes `(n, k)` of -7 to 7 into bytes `(n, k / 2)`, two's complement, even columns in the low half."""
+    """Pack codes `(n, k)` of -8 to 7 into bytes `(n, k / 2)`, two's complement, even columns in the low half."""
     halves = codes.view(torch.uint8) & 0x0F
     return halves[:, 0::2] | halves[:, 1::2] << 4
 

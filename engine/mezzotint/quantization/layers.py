@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from mezzotint.quantization.convolution import convolved, input_gradient
 from mezzotint.quantization.dora import Dora
-from mezzotint.quantization.formats import Format, Int8, LowRank4
+from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
 from mezzotint.quantization.linear import (
     Branch,
     Kernels,
@@ -67,7 +67,7 @@ class QuantizedLinear(QuantizedLayer):
     @property
     def has_integer_products(self) -> bool:
         """Whether x is quantized too."""
-        return isinstance(self.format, Int8 | LowRank4) and self.format.dynamic
+        return isinstance(self.format, Int8 | Int4 | LowRank4) and self.format.dynamic
 
     @property
     def in_features(self) -> int:

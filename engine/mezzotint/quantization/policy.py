@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.rotation import best_group
 
-Scheme: TypeAlias = Literal["int8", "int8-weight", "int4", "int4-lowrank"]
+Scheme: TypeAlias = Literal["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 RANK = 32
 _RANK_STEP = 16
@@ -131,6 +131,8 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
         yield Nf4(double=choice.double)
     if choice.scheme == "int4-lowrank":
         yield from _worth_their_branch(layer, choice, group, dynamic=dynamic)
+    if choice.scheme == "int4-rot":
+        yield Int4(dynamic=dynamic, group=group)
     yield Int8(dynamic=dynamic, group=group)
 
 
@@ -153,6 +155,8 @@ def _native_format(layer: LayerShape, choice: Choice) -> Format:
         return Nf4(double=choice.double)
     if choice.scheme == "int4-lowrank":
         return LowRank4(rank=choice.rank, group=group)
+    if choice.scheme == "int4-rot":
+        return Int4(dynamic=True, group=group)
     return Int8(dynamic=choice.scheme == "int8", group=group)
 
 

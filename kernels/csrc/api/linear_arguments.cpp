@@ -33,13 +33,15 @@ struct Matrices {
 
 bool has_branch(const MztLinearArgs& a) { return a.rank > 0 && a.branch_x; }
 
+bool has_groups(const MztLinearArgs& a) { return a.weight_bits == 4 && a.x_bits == 8; }
+
 Matrices matrices_of(const MztLinearArgs& a) {
-    const bool packed = a.weight_bits == 4;
+    const bool grouped = has_groups(a);
     const int64_t batches = a.gate && a.rows > 0 ? (a.rows - 1) / a.rows_per_batch + 1 : 0;
     const int64_t branch_rows = has_branch(a) ? a.rows : 0, branch_columns = has_branch(a) ? a.out_columns : 0;
-    return {{{"x", a.x, a.rows, a.in, a.x_stride, 1, "bytes", true, false},
-             {"weight", a.weight, a.out_columns, packed ? a.in / 2 : a.in, a.weight_stride, 1, "bytes", true, false},
-             {"group_scales", a.group_scales, packed ? a.out_columns : 0, a.in / kGroup, a.group_scales_stride, 1,
+    return {{{"x", a.x, a.rows, a.x_bits == 4 ? a.in / 2 : a.in, a.x_stride, 1, "bytes", true, false},
+             {"weight", a.weight, a.out_columns, a.weight_bits == 4 ? a.in / 2 : a.in, a.weight_stride, 1, "bytes", true, false},
+             {"group_scales", a.group_scales, grouped ? a.out_columns : 0, a.in / kGroup, a.group_scales_stride, 1,
               "bytes", false, false},
              {"branch_x", a.branch_x, branch_rows, a.rank, a.branch_x_stride, 2, "elements", true, true},
              {"branch_up", a.branch_up, branch_columns, a.rank, a.branch_up_stride, 2, "elements", true, true},
@@ -64,7 +66,12 @@ MztStatus check_kinds(const MztLinearArgs& a) {
     if (a.weight_bits != 8 && a.weight_bits != 4) {
         return fail(MZT_INVALID_ARGUMENT, "weight_bits is %u: give 8 or 4", a.weight_bits);
     }
-    return MZT_OK;
+    if (a.x_bits != 8 && a.x_bits != 4) {
+        return fail(MZT_INVALID_ARGUMENT, "x_bits is %u: give 8 or 4", a.x_bits);
+    }
+    if (a.x_bits >= a.weight_bits) return MZT_OK;
+    return fail(MZT_INVALID_ARGUMENT, "x_bits is %u and weight_bits %u: give x of at least as many bits as the weight",
+                a.x_bits, a.weight_bits);
 }
 
 MztStatus check_sizes(const MztLinearArgs& a) {
@@ -158,7 +165,7 @@ MztStatus check_multiples(const MztLinearArgs& a) {
         const char* name;
         int64_t value, multiple, most;
     } sizes[] = {{"rows", a.rows, 1, kLargest},
-                 {"in", a.in, a.weight_bits == 4 ? kGroup : kAlignment, kDeepest},
+                 {"in", a.in, has_groups(a) ? kGroup : kAlignment * 8 / a.x_bits, kDeepest},
                  {"out_columns", a.out_columns, 8, kLargest},
                  {"rank", has_branch(a) ? a.rank : 0, 16, kHighestRank}};
     for (const auto& size : sizes) {

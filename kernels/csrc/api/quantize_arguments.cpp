@@ -9,7 +9,7 @@ namespace mezzotint {
 
 namespace {
 
-constexpr int64_t kColumnStep = 16;         // columns are a multiple, so that half rows and integers are aligned
+constexpr int64_t kRowBytes = 16;           // rows of integers are a multiple, so that they and half rows are aligned
 constexpr int64_t kMostRows = 1000000000;   // so that kernels and grids can count rows in 32 bits; offsets are 64-bit
 
 // A buffer that is read or written by rows; the stride and `columns` count elements of `element` bytes.
@@ -27,6 +27,8 @@ struct Matrices {
 
 bool is_norm(const MztQuantizeArgs& a) { return a.preparation == MZT_LAYER_NORM || a.preparation == MZT_RMS_NORM; }
 
+int64_t value_bytes(const MztQuantizeArgs& a) { return a.bits == 4 ? a.columns / 2 : a.columns; }
+
 // Return the buffers; those that are absent have rows 0. The sizes are not negative.
 Matrices matrices_of(const MztQuantizeArgs& a) {
     const int64_t columns = a.columns, halves = a.preparation == MZT_GEGLU ? 2 : 1;
@@ -38,7 +40,7 @@ Matrices matrices_of(const MztQuantizeArgs& a) {
              {"norm_bias", "", elements, a.norm_bias, a.norm_bias ? 1 : 0, columns, 0, 2},
              {"shift", strides, elements, a.shift, batches, columns, a.modulation_stride, 2},
              {"gain", strides, elements, a.gain, batches, columns, a.modulation_stride, 2},
-             {"values", "values_stride", "bytes", a.values, a.rows, columns, a.values_stride, 1}}};
+             {"values", "values_stride", "bytes", a.values, a.rows, value_bytes(a), a.values_stride, 1}}};
 }
 
 bool is_there(const Matrix& matrix) { return matrix.rows > 0 && matrix.columns > 0; }
@@ -58,6 +60,7 @@ MztStatus check_kinds(const MztQuantizeArgs& a) {
     if (a.preparation > MZT_GEGLU) {
         return fail(MZT_INVALID_ARGUMENT, "preparation is %u: give 0 (as it is) to 5 (GEGLU)", a.preparation);
     }
+    if (a.bits != 8 && a.bits != 4) return fail(MZT_INVALID_ARGUMENT, "bits is %u: give 8 or 4", a.bits);
     constexpr uint32_t kGroups[] = {0, 4, 16, 64, 256};
     for (const uint32_t group : kGroups) {
         if (a.group == group) return MZT_OK;
@@ -124,7 +127,7 @@ MztStatus check_results(const MztQuantizeArgs& a) {
         return fail(MZT_INVALID_ARGUMENT, "scales is %p: give an address that is a multiple of 4 bytes",
                     static_cast<const void*>(a.scales));
     }
-    if (a.rows > 1 && a.values_stride < a.columns) {
+    if (a.rows > 1 && a.values_stride < value_bytes(a)) {
         return fail(MZT_INVALID_ARGUMENT, "values_stride is %" PRId64 " and columns %" PRId64
                     ": rows overlap; give memory of its own to each", a.values_stride, a.columns);
     }
@@ -162,9 +165,9 @@ MztStatus find_mistake(const MztQuantizeArgs& args) {
 
 MztStatus find_unsupported(const MztQuantizeArgs& args) {
     if (args.dtype == MZT_FLOAT32) return fail(MZT_UNSUPPORTED, "dtype is float32: the kernels take float16 and bfloat16");
-    if (args.columns % kColumnStep) {
-        return fail(MZT_UNSUPPORTED, "columns is %" PRId64 ", no multiple of 16: use another implementation",
-                    args.columns);
+    if (const int64_t step = kRowBytes * 8 / args.bits; args.columns % step) {
+        return fail(MZT_UNSUPPORTED, "columns is %" PRId64 ", no multiple of %" PRId64 ": use another implementation",
+                    args.columns, step);
     }
     const struct {
         const char* name;

@@ -18,10 +18,12 @@ constexpr double kBytesOfAnOutput = 4;      // the output itself, and what is ad
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// 8-bit products per multiprocessor and cycle. On Hopper, `mma.sync` reaches less than two thirds of the peak.
-double products_per_cycle(int architecture) {
-    if (architecture == 90) return 2600;
-    return architecture == 80 ? 2048 : 1024;
+// Products per multiprocessor and cycle. On Hopper, `mma.sync` reaches less than two thirds of the peak. Those of 4 bits
+// are twice as many; from Hopper on they are of 8 bits, beside which registers are unpacked.
+double products_per_cycle(const Instance& instance, int architecture) {
+    const bool is_int4 = instance.x_bits == 4;
+    if (architecture >= 90) return (architecture == 90 ? 2600 : 1024) * (is_int4 ? 0.8 : 1.0);
+    return (architecture == 80 ? 2048 : 1024) * (is_int4 ? 2 : 1);
 }
 
 // Blocks resident on a multiprocessor. From sm_80 on, each reserves 1 kB of shared memory in addition to its own.
@@ -39,17 +41,20 @@ int resident_blocks(const Instance& instance, const DeviceFacts& device) {
 // longest hides the others, though not completely.
 double cycles_per_product(const Instance& instance, int architecture) {
     const auto bytes = [](int rows, int columns) { return 1.0 / rows + 1.0 / columns; };  // per product of a tile
-    const double multiply = 1 / products_per_cycle(architecture);
-    const double weight_bytes = instance.weight_bits / 8.0;
-    const double widen = instance.weight_bits == 8 ? 0 : 1.5 / instance.tile_m;  // read, and written at twice the width
-    const double shared = (bytes(instance.rows_per_warp, instance.columns_per_warp) + widen) / kSharedBytesPerCycle;
-    const double beyond = (1.0 / instance.tile_n + weight_bytes / instance.tile_m) / kCacheBytesPerCycle;
+    const double multiply = 1 / products_per_cycle(instance, architecture);
+    const double weight_bytes = instance.weight_bits / 8.0, x_bytes = instance.x_bits / 8.0;
+    const bool is_widened = instance.weight_bits < instance.x_bits;
+    const double widen = is_widened ? 1.5 / instance.tile_m : 0;  // read, and written at twice the width
+    const double loaded = bytes(instance.rows_per_warp, instance.columns_per_warp) * x_bytes;
+    const double shared = (loaded + widen) / kSharedBytesPerCycle;
+    const double beyond = (x_bytes / instance.tile_n + weight_bytes / instance.tile_m) / kCacheBytesPerCycle;
     return std::sqrt(multiply * multiply + shared * shared + beyond * beyond);
 }
 
 // Whether the instance supports the product on any device.
 bool serves(const Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
+           static_cast<uint32_t>(instance.x_bits) == args.x_bits &&
            static_cast<uint32_t>(instance.dtype) == args.dtype;
 }
 
@@ -115,7 +120,7 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.group_scales = args.group_scales;
     params.group_scales_stride = args.group_scales_stride;
     params.rows = static_cast<int32_t>(args.rows);
-    params.in = static_cast<int32_t>(args.in);
+    params.in_bytes = static_cast<int32_t>(args.in * args.x_bits / 8);
     params.out_columns = static_cast<int32_t>(args.out_columns);
     params.bias = args.bias;
     params.branch_x = args.rank > 0 ? args.branch_x : nullptr;
@@ -144,7 +149,7 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        std::snprintf(plan.text, sizeof plan.text, "linear w%da8 %s %dx%d", bits,
+        std::snprintf(plan.text, sizeof plan.text, "linear w%da%d %s %dx%d", bits, best->x_bits,
                       name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
@@ -152,7 +157,8 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
                       static_cast<long long>(args.rows), static_cast<long long>(args.out_columns));
     } else {
         std::snprintf(plan.text, sizeof plan.text,
-                      "no product with %d-bit weights in %s on architecture %d with %d bytes of shared memory", bits,
+                      "no product of %d-bit weights and %d-bit x in %s on architecture %d with %d bytes of shared memory",
+                      bits, static_cast<int>(args.x_bits),
                       name_of(static_cast<MztDtype>(args.dtype)), device.architecture, device.shared_bytes);
     }
 }

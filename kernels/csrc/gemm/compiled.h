@@ -39,14 +39,24 @@ __global__ void __launch_bounds__(Shape::threads, 1) linear_product(const __grid
     }
 }
 
+template <typename Element, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) int4_linear_product(const __grid_constant__ LinearParams params) {
+    using T = Traits<Int4Architecture, Element, 4, Shape, 4>;
+    if constexpr (kRunsHere<T>) {
+        extern __shared__ __align__(128) char shared[];
+        linear_block<T>(params, shared);
+    }
+}
+
 #endif
 
-template <typename Element, int weight_bits, class Shape>
+template <typename Element, int weight_bits, class Shape, int x_bits = 8>
 Instance instance() {
-    using T = Traits<Ampere, Element, weight_bits, Shape>;
-    using OnTuring = Traits<Turing, Element, weight_bits, Shape>;
+    using T = Traits<Ampere, Element, weight_bits, Shape, x_bits>;
+    using OnTuring = Traits<Turing, Element, weight_bits, Shape, x_bits>;
     Instance made{};
     made.weight_bits = weight_bits;
+    made.x_bits = x_bits;
     made.dtype = kDtypeOf<Element>;
     made.tile_m = Shape::tile_m;
     made.tile_n = Shape::tile_n;
@@ -58,8 +68,15 @@ Instance instance() {
 #ifdef MEZZOTINT_EMULATOR
     made.entry = &run_linear<T>;
     made.turing_entry = &run_linear<OnTuring>;
+    made.hopper_entry = made.entry;
+    if constexpr (x_bits == 4) made.hopper_entry = &run_linear<Traits<Hopper, Element, weight_bits, Shape, x_bits>>;
 #else
-    made.entry = made.turing_entry = reinterpret_cast<Entry>(&linear_product<Element, weight_bits, Shape>);
+    if constexpr (x_bits == 4) {
+        made.entry = reinterpret_cast<Entry>(&int4_linear_product<Element, Shape>);
+    } else {
+        made.entry = reinterpret_cast<Entry>(&linear_product<Element, weight_bits, Shape>);
+    }
+    made.turing_entry = made.hopper_entry = made.entry;
 #endif
     return made;
 }

@@ -49,7 +49,7 @@ MZT_DEVICE void scale_sums(Values<T>& values, const int32_t (&sums)[T::Shape::m_
         for (int m = 0; m < T::Shape::m_tiles; ++m) {
 #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const float sum = static_cast<float>(sums[m][n][each]);
+                const float sum = static_cast<float>(sums[m][n][each] >> T::sum_shift);
                 values[m][n][each] = sum * x_scales[m][each / 2] * scales[each % 2] + bias[each % 2];
             }
         }

@@ -13,7 +13,7 @@ using Entry = const void*;
 #endif
 
 struct Instance {
-    int weight_bits;
+    int weight_bits, x_bits;
     MztDtype dtype;
     int tile_m, tile_n;
     int rows_per_warp, columns_per_warp;
@@ -21,7 +21,8 @@ struct Instance {
     int shared_bytes;
     int turing_shared_bytes;  // of the same kernel compiled for Turing
     Entry entry;
-    Entry turing_entry;  // another function only where both are emulated
+    Entry turing_entry;  // others only where all are emulated
+    Entry hopper_entry;
 };
 
 // The instances of one file.

@@ -1,8 +1,8 @@
-// One block's work: x weight' in exact integers, a tile of 64 columns at a time.
+// One block's work: x weight' in exact integers, a tile of 64 bytes of x's columns at a time.
 //
 //     barrier: tile j is there for all, and all are done with j-1 | begin j+stages-1 | multiply j | end j+1
 //
-// Weights of 4 bits become bytes in end(), so that what is multiplied is the same for both kinds.
+// Weights of 4 bits for x of 8 become bytes in end(), so that what is multiplied has one form.
 #pragma once
 
 #include <type_traits>
@@ -23,7 +23,7 @@ class Mainloop {
     using Architecture = typename T::Architecture;
     using Shape = typename T::Shape;
     using XTiles = RowTiles<Architecture, Shape::tile_m, Shape::threads, T::stages>;
-    using WeightTiles = std::conditional_t<T::weight_bits == 4, PackedTiles<T>,
+    using WeightTiles = std::conditional_t<T::is_widened, PackedTiles<T>,
                                            RowTiles<Architecture, Shape::tile_n, Shape::threads, T::stages>>;
 
 public:
@@ -31,9 +31,9 @@ public:
 
     MZT_DEVICE Mainloop(const LinearParams& params, const Place& place, uint32_t shared)
         : x_(static_cast<const char*>(params.x) + place.first_row * params.x_stride, params.x_stride,
-             params.rows - place.first_row, params.in, shared),
+             params.rows - place.first_row, params.in_bytes, shared),
           weight_(weight_tiles(params, place, shared)),
-          tiles_((params.in + kTileDepth - 1) / kTileDepth) {}
+          tiles_((params.in_bytes + kTileDepth - 1) / kTileDepth) {}
 
     MZT_DEVICE void run() {
 #pragma unroll
@@ -52,11 +52,11 @@ public:
 
 private:
     MZT_DEVICE static WeightTiles weight_tiles(const LinearParams& params, const Place& place, uint32_t shared) {
-        if constexpr (T::weight_bits == 4) {
+        if constexpr (T::is_widened) {
             return WeightTiles(params, place.first_column, shared);
         } else {
             return WeightTiles(static_cast<const char*>(params.weight) + place.first_column * params.weight_stride,
-                               params.weight_stride, params.out_columns - place.first_column, params.in,
+                               params.weight_stride, params.out_columns - place.first_column, params.in_bytes,
                                shared + T::weight_begin);
         }
     }

@@ -48,7 +48,7 @@ public:
           stride_(params.weight_stride),
           scales_stride_(params.group_scales_stride),
           rows_left_(params.out_columns - first_row - row()),
-          tiles_(params.in / kTileDepth),
+          tiles_(params.in_bytes / kTileDepth),
           shared_(shared) {}
 
     // Where a widened tile is.

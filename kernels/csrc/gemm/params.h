@@ -6,12 +6,12 @@
 namespace mezzotint::gemm {
 
 struct LinearParams {
-    const void* x;  // (rows, in) bytes
+    const void* x;  // (rows, in_bytes)
     const void* weight;
-    const uint8_t* group_scales;  // 4 bits only
+    const uint8_t* group_scales;  // of 4 bits for x of 8 only
     int64_t x_stride, weight_stride, group_scales_stride;
     const float *x_scales, *weight_scales;
-    int32_t rows, in, out_columns;
+    int32_t rows, in_bytes, out_columns;  // bytes of a row of x
     const void* bias;                  // null: none
     const void *branch_x, *branch_up;  // null: none
     int64_t branch_x_stride, branch_up_stride;

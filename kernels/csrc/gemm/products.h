@@ -1,5 +1,6 @@
 // What a warp multiplies of a tile in shared memory: 64 bytes of each row of both sides, which are two steps of 32
-// integers or of 16 numbers of 16 bits. Both kinds of `mma` take their fragments from the same loads.
+// integers of 8 bits, of 64 of 4, or of 16 numbers of 16 bits. All kinds of `mma` take their fragments from the same
+// loads.
 #pragma once
 
 #include "row_tiles.h"
@@ -18,7 +19,11 @@ MZT_DEVICE int warp_column() {
 
 template <class T>
 MZT_DEVICE void multiply_step(int32_t (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    multiply_int8<typename T::Architecture>(sums, a, b0, b1);
+    if constexpr (T::x_bits == 4) {
+        multiply_int4<typename T::Architecture>(sums, a, b0, b1);
+    } else {
+        multiply_int8<typename T::Architecture>(sums, a, b0, b1);
+    }
 }
 template <class T>
 MZT_DEVICE void multiply_step(float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {

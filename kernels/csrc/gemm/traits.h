@@ -5,7 +5,7 @@
 
 namespace mezzotint::gemm {
 
-constexpr int kTileDepth = 64;  // columns of x and weight in a tile: as many as share a group scale
+constexpr int kTileDepth = 64;  // bytes of a row of x in a tile: of 8 bits, as many columns as share a group scale
 
 // How a block works: warps_m x warps_n warps, each of which owns 16 * m_tiles rows and 8 * n_tiles columns of the output.
 template <int warps_m_, int warps_n_, int m_tiles_, int n_tiles_, int stages_>
@@ -20,26 +20,30 @@ struct Shape {
     static_assert(n_tiles % 4 == 0, "a quad of lanes turns four tiles of 8 columns at once");
 };
 
-// Shared memory holds `stages` tiles of x; weights of 8 bits beside them. Weights of 4 bits wait in `packed_stages` as
-// they came, and the two tiles that are multiplied, now and next, are widened to 8 bits.
-template <class Architecture_, typename Element_, int weight_bits_, class Shape_>
+// Shared memory holds `stages` tiles of x; weights of as many bits beside them. Weights of 4 bits for x of 8 wait in
+// `packed_stages` as they came, and the two tiles that are multiplied, now and next, are widened to 8 bits.
+template <class Architecture_, typename Element_, int weight_bits_, class Shape_, int x_bits_ = 8>
 struct Traits {
     using Architecture = Architecture_;
     using Element = Element_;  // of the output and of all that is added to it
     using Shape = Shape_;
     static constexpr int weight_bits = weight_bits_;
+    static constexpr int x_bits = x_bits_;
+    static constexpr bool is_widened = weight_bits < x_bits;  // the weight, in shared memory
+    static constexpr int sum_shift = x_bits == 4 && !Architecture::has_int4_products ? 8 : 0;  // multiply_int4()
     static constexpr int stages = Architecture::has_async_copies ? Shape::stages : 2;
 
     static constexpr int x_bytes = Shape::tile_m * kTileDepth;
     static constexpr int weight_bytes = Shape::tile_n * kTileDepth;
-    static constexpr int weight_stages = weight_bits == 8 ? stages : 2;
+    static constexpr int weight_stages = is_widened ? 2 : stages;
     static constexpr int weight_begin = stages * x_bytes;
     static constexpr int packed_bytes = weight_bytes / 2;
-    static constexpr int packed_stages = weight_bits == 8 || !Architecture::has_async_copies ? 0 : stages - 1;
+    static constexpr int packed_stages = !is_widened || !Architecture::has_async_copies ? 0 : stages - 1;
     static constexpr int packed_begin = weight_begin + weight_stages * weight_bytes;
     static constexpr int shared_bytes = packed_begin + packed_stages * packed_bytes;
 
     static_assert(weight_bits == 8 || weight_bits == 4, "as the C ABI has them");
+    static_assert(x_bits == 8 || (x_bits == 4 && weight_bits == 4), "as the C ABI has them");
     static_assert(stages >= 2, "one tile is multiplied while the next arrives");
 };
 

@@ -50,6 +50,8 @@ int threads_of(const QuantizeParams& params) {
     return (teams + kTeamsPerWarp - 1) / kTeamsPerWarp * 32;
 }
 
+int shared_bytes_of(const MztQuantizeArgs& args) { return args.bits == 4 ? kInt4SharedBytes : kSharedBytes; }
+
 int64_t blocks_of(const QuantizeParams& params) {
     return (int64_t{params.rows} + params.rows_per_block - 1) / params.rows_per_block;
 }

@@ -10,6 +10,7 @@ namespace mezzotint::quantize {
 QuantizeParams quantize_params(const MztQuantizeArgs& args);
 
 int threads_of(const QuantizeParams& params);
+int shared_bytes_of(const MztQuantizeArgs& args);
 int64_t blocks_of(const QuantizeParams& params);
 
 }  // namespace mezzotint::quantize

@@ -9,10 +9,10 @@ namespace mezzotint {
 int launch_quantize(const MztQuantizeArgs& args, void* stream) {
     quantize::QuantizeParams params = quantize::quantize_params(args);
     void* arguments[] = {&params};
-    return cudaLaunchKernel(quantize::entry_of(args.dtype, args.preparation),
+    return cudaLaunchKernel(quantize::entry_of(args.dtype, args.preparation, args.bits),
                             dim3(static_cast<unsigned>(quantize::blocks_of(params))),
                             dim3(static_cast<unsigned>(quantize::threads_of(params))), arguments,
-                            quantize::kSharedBytes, static_cast<cudaStream_t>(stream));
+                            quantize::shared_bytes_of(args), static_cast<cudaStream_t>(stream));
 }
 
 }  // namespace mezzotint

@@ -14,8 +14,13 @@ void run_rows(const void* params, void* shared) {
 }
 
 template <typename Element, int preparation>
-Entry entry() {
-    return &run_rows<Element, preparation>;
+void run_rows_int4(const void* params, void* shared) {
+    quantize_block_int4<Element, preparation>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
+}
+
+template <typename Element, int preparation>
+Entry entry(uint32_t bits) {
+    return bits == 4 ? &run_rows_int4<Element, preparation> : &run_rows<Element, preparation>;
 }
 
 #else
@@ -27,28 +32,36 @@ __global__ void __maxnreg__(80) quantize_rows(const __grid_constant__ QuantizePa
 }
 
 template <typename Element, int preparation>
-Entry entry() {
-    return reinterpret_cast<Entry>(&quantize_rows<Element, preparation>);
+__global__ void __maxnreg__(80) int4_quantize_rows(const __grid_constant__ QuantizeParams params) {
+    extern __shared__ float boards[];
+    quantize_block_int4<Element, preparation>(params, boards);
+}
+
+template <typename Element, int preparation>
+Entry entry(uint32_t bits) {
+    return bits == 4 ? reinterpret_cast<Entry>(&int4_quantize_rows<Element, preparation>)
+                     : reinterpret_cast<Entry>(&quantize_rows<Element, preparation>);
 }
 
 #endif
 
 template <typename Element>
-Entry entry_of_format(uint32_t preparation) {
+Entry entry_of_format(uint32_t preparation, uint32_t bits) {
     switch (preparation) {
-        case MZT_LAYER_NORM: return entry<Element, MZT_LAYER_NORM>();
-        case MZT_RMS_NORM: return entry<Element, MZT_RMS_NORM>();
-        case MZT_SILU: return entry<Element, MZT_SILU>();
-        case MZT_GELU_TANH: return entry<Element, MZT_GELU_TANH>();
-        case MZT_GEGLU: return entry<Element, MZT_GEGLU>();
+        case MZT_LAYER_NORM: return entry<Element, MZT_LAYER_NORM>(bits);
+        case MZT_RMS_NORM: return entry<Element, MZT_RMS_NORM>(bits);
+        case MZT_SILU: return entry<Element, MZT_SILU>(bits);
+        case MZT_GELU_TANH: return entry<Element, MZT_GELU_TANH>(bits);
+        case MZT_GEGLU: return entry<Element, MZT_GEGLU>(bits);
     }
-    return entry<Element, MZT_AS_IT_IS>();
+    return entry<Element, MZT_AS_IT_IS>(bits);
 }
 
 }  // namespace
 
-Entry entry_of(uint32_t dtype, uint32_t preparation) {
-    return dtype == MZT_FLOAT16 ? entry_of_format<float16>(preparation) : entry_of_format<bfloat16>(preparation);
+Entry entry_of(uint32_t dtype, uint32_t preparation, uint32_t bits) {
+    return dtype == MZT_FLOAT16 ? entry_of_format<float16>(preparation, bits)
+                                : entry_of_format<bfloat16>(preparation, bits);
 }
 
 }  // namespace mezzotint::quantize

@@ -1,4 +1,4 @@
-// The compiled kernels: one for each number format and preparation.
+// The compiled kernels: one for each number format, preparation and number of bits.
 #pragma once
 
 #include "../api.h"
@@ -11,6 +11,6 @@ using Entry = void (*)(const void* params, void* shared);
 using Entry = const void*;
 #endif
 
-Entry entry_of(uint32_t dtype, uint32_t preparation);
+Entry entry_of(uint32_t dtype, uint32_t preparation, uint32_t bits);
 
 }  // namespace mezzotint::quantize

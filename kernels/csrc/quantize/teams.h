@@ -65,4 +65,22 @@ MZT_DEVICE float join_row(float value, const Place& place, const QuantizeParams&
     return join_team<How>(all);
 }
 
+// Several sums at once, each on a board of its own, behind one barrier.
+template <int count>
+MZT_DEVICE void join_sums(float (&sums)[count], const Place& place, const QuantizeParams& params, float* boards) {
+#pragma unroll
+    for (int each = 0; each < count; ++each) {
+        sums[each] = join_team<Sum>(sums[each]);
+        if (place.lane == 0) boards[each * kMostTeams + place.team] = sums[each];
+    }
+    barrier();
+#pragma unroll
+    for (int each = 0; each < count; ++each) {
+        const float* board = boards + each * kMostTeams + place.first_team;
+        float all = 0;
+        for (int team = place.lane; team < params.teams_per_row; team += kTeamLanes) all += board[team];
+        sums[each] = join_team<Sum>(all);
+    }
+}
+
 }  // namespace mezzotint::quantize

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mezzotint.conversion.report import LayerReport
     from mezzotint.engine import Engine
 
-SCHEMES: tuple[Quantization, ...] = ("int8", "int8-weight", "int4", "int4-lowrank")
+SCHEMES: tuple[Quantization, ...] = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
 PROMPTS = 100
 EXAMPLES = """\
   mezzotint bench quality

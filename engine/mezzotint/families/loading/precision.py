@@ -13,7 +13,7 @@ from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.stored_layers import find_layers
 from mezzotint.protocol import ModelPart
 
-_SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank")
+_SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
 _DENOISERS = ("unet", "transformer")
 _MARKS = {
     ".mezzotint_quant": "int4-lowrank",

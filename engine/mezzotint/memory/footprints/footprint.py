@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from mezzotint.protocol import GuidancePasses
 
-Scheme: TypeAlias = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
+Scheme: TypeAlias = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
 Role: TypeAlias = Literal["text", "denoiser", "vae"]
 
 

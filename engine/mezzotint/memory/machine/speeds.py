@@ -84,6 +84,7 @@ RAM_RATE = 8 * _GIGA  # copying in RAM, one thread
 PROCESSOR_FLOPS = 25 * _GIGA  # one core with AVX2, 32 bits, as reached in networks
 PROCESSOR_INT8 = 0.6  # there is no 8-bit product, so weights are dequantized first
 
+_INTEGERS: tuple[Scheme, ...] = ("int8", "int4-rot")  # 4-bit products are expected to be at least as fast, not timed
 # Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture.
 _SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85, "int4-lowrank": 0.8}
 
@@ -115,7 +116,7 @@ def computing_of(architecture: Architecture, processors: int | None = None) -> C
 
 def scheme_speed(scheme: Scheme, int8_speedup: float) -> float:
     """Speed of a denoiser with weights in this scheme, relative to 16 bits."""
-    return int8_speedup if scheme == "int8" else _SCHEMES[scheme]
+    return int8_speedup if scheme in _INTEGERS else _SCHEMES[scheme]
 
 
 def _number(name: str) -> int:

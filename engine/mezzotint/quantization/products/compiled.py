@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
-from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.kernel_branches import kernel_branches
@@ -17,7 +17,7 @@ from mezzotint.quantization.shared_quantization import shared_quantize
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
 _ALIGNMENT = 16  # bytes, required of every row
-_COLUMN_STEP, _OUT_STEP = 16, 8
+_COLUMN_STEP, _PACKED_STEP, _OUT_STEP = 16, 32, 8
 _EPSILON = 1e-6  # for layer norm
 _MOST_REFUSED = 4096  # limit of the cache of unsupported calls
 
@@ -28,9 +28,10 @@ _Kind: TypeAlias = tuple[object, ...]
 class QuantizedRows:
     """x quantized row by row, the input of the product."""
 
-    values: Tensor  # (m, k), int8
+    values: Tensor  # (m, k), int8; in 4 bits (m, k / 2), two to a byte
     scales: Tensor  # (m), float32
     dtype: torch.dtype  # of x
+    bits: int = 8
 
 
 class CompiledLinear:
@@ -60,8 +61,11 @@ class CompiledLinear:
             raise Unsupported(self._refused[kind])
         rows = readable_rows(x)
         try:
-            group = weight.format.group if isinstance(weight.format, Int8 | LowRank4) else 0
-            quantized = shared_quantize(x, (k, group, preparation), lambda: self.quantize(rows, k, group, preparation))
+            group = weight.format.group if isinstance(weight.format, Int8 | Int4 | LowRank4) else 0
+            bits = 4 if isinstance(weight.format, Int4) else 8
+            quantized = shared_quantize(
+                x, (k, group, preparation, bits), lambda: self.quantize(rows, k, group, preparation, bits)
+            )
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
             made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)
@@ -73,20 +77,23 @@ class CompiledLinear:
             out.addmm_(functional.linear(rows, made.outside.down), made.outside.up.t())
         return out.view(*x.shape[:-1], n)
 
-    def quantize(self, rows: Tensor, columns: int, group: int, preparation: Preparation) -> QuantizedRows:
-        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize to 8 bits."""
+    def quantize(
+        self, rows: Tensor, columns: int, group: int, preparation: Preparation, bits: int = 8
+    ) -> QuantizedRows:
+        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize to 8 or 4 bits."""
         count = rows.shape[0]
-        values = torch.empty((count, columns), dtype=torch.int8, device=rows.device)
+        values = torch.empty((count, columns * bits // 8), dtype=torch.int8, device=rows.device)
         scales = torch.empty(count, dtype=torch.float32, device=rows.device)
         if count:
             arguments = self._library.new_quantize_arguments()
             arguments.dtype, arguments.preparation, arguments.group = _DTYPES[rows.dtype], preparation, group
             arguments.rows, arguments.columns, arguments.epsilon = count, columns, _EPSILON
             arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
-            arguments.values, arguments.values_stride = values.data_ptr(), columns
+            arguments.values, arguments.values_stride = values.data_ptr(), values.stride(0)
+            arguments.bits = bits
             arguments.scales = scales.data_ptr()
             launch(self._library.quantize, arguments, rows.device)
-        return QuantizedRows(values=values, scales=scales, dtype=rows.dtype)
+        return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits)
 
     def multiply(
         self,
@@ -104,7 +111,8 @@ class CompiledLinear:
         arguments = self._library.new_linear_arguments()
         arguments.dtype, arguments.rows, arguments.out_columns = _DTYPES[x.dtype], out.shape[0], n
         arguments.in_columns = k
-        arguments.x, arguments.x_stride, arguments.x_scales = x.values.data_ptr(), k, x.scales.data_ptr()
+        arguments.x, arguments.x_stride, arguments.x_bits = x.values.data_ptr(), x.values.stride(0), x.bits
+        arguments.x_scales = x.scales.data_ptr()
         _point_to_weight(arguments, weight)
         if bias is not None:
             arguments.bias = bias.data_ptr()
@@ -157,9 +165,9 @@ def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> No
 
 def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
     """Return why there is no kernel for a weight of this format and shape, or None if there is one."""
-    if not isinstance(format_, Int8 | LowRank4) or not format_.dynamic:
+    if not isinstance(format_, Int8 | Int4 | LowRank4) or not format_.dynamic:
         return f"{format_} has no integer products"
-    step = GROUP if isinstance(format_, LowRank4) else _COLUMN_STEP
+    step = {Int4: _PACKED_STEP, LowRank4: GROUP}.get(type(format_), _COLUMN_STEP)
     for name, size, multiple in (("columns", shape[1], step), ("rows", shape[0], _OUT_STEP)):
         if size % multiple:
             return f"the weight has {size} {name}, not a multiple of {multiple}"
@@ -197,7 +205,7 @@ def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
     numbers = weight.tensors["weight"]
     arguments.weight, arguments.weight_stride = numbers.data_ptr(), numbers.stride(0)
     arguments.weight_scales = weight.tensors["weight_scale"].data_ptr()
-    arguments.weight_bits = 8
+    arguments.weight_bits = 4 if isinstance(weight.format, Int4) else 8
     if isinstance(weight.format, LowRank4):
         groups = weight.tensors["weight_group_scale"]
         arguments.weight_bits = 4

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
-from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.gguf_blocks import KINDS, GgufBlocks
@@ -26,6 +26,7 @@ _ARGUMENTS = (
 )
 _KINDS: Mapping[str, Callable[..., Format]] = {
     "int8": lambda dynamic, group: Int8(dynamic=bool(dynamic), group=group),
+    "int4": lambda dynamic, group: Int4(dynamic=bool(dynamic), group=group),
     "nf4": lambda double: Nf4(double=bool(double)),
     "fp8": Fp8,
     "mxfp8": Mxfp8,
@@ -88,6 +89,8 @@ def compiled_product(
 def _encode_format(format_: Format) -> tuple[str, list[int]]:
     if isinstance(format_, Int8):
         return "int8", [int(format_.dynamic), format_.group]
+    if isinstance(format_, Int4):
+        return "int4", [int(format_.dynamic), format_.group]
     if isinstance(format_, LowRank4):
         return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
     if isinstance(format_, Nf4):

@@ -20,6 +20,7 @@ _SCHEMES: dict[Scheme, str] = {
     "int8-weight": "8 bits",
     "int4": "4 bits",
     "int4-lowrank": "4 bits with a low-rank part",
+    "int4-rot": "4 bits, inputs too",
 }
 _PHASES = {
     "text": "while captions are encoded",

@@ -6,8 +6,10 @@ InstanceList list_float16_int8();
 InstanceList list_bfloat16_int8();
 InstanceList list_float16_int4();
 InstanceList list_bfloat16_int4();
+InstanceList list_float16_w4a4();
+InstanceList list_bfloat16_w4a4();
 
-int instance_lists() { return 4; }
+int instance_lists() { return 6; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -15,6 +17,8 @@ InstanceList instance_list(int number) {
         case 1: return list_bfloat16_int8();
         case 2: return list_float16_int4();
         case 3: return list_bfloat16_int4();
+        case 4: return list_float16_w4a4();
+        case 5: return list_bfloat16_w4a4();
     }
     return {nullptr, 0};
 }
