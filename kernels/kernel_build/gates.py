@@ -15,6 +15,7 @@ _EMPTY = 64  # instructions, with those that only fill up
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
 _OF_ROWS = ("LDG.E.128", "STG.E.64", "SHFL.BFLY")
+_OF_INT4_ROWS = ("LDG.E.128", "STG.E", "SHFL.BFLY")
 _NOT_OF_ROWS = ("HMMA", "IMMA")
 
 
@@ -79,7 +80,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
 
 def _of_rows(kernel: Kernel, where: str) -> Iterator[str]:
     code = kernel.instructions.everywhere
-    for name in _OF_ROWS:
+    for name in _OF_INT4_ROWS if "int4" in kernel.name else _OF_ROWS:
         if not count(code, name):
             yield f"{where} has no {name}: rows are to be read and written in wide pieces and rotated by shuffles"
     for name in _NOT_OF_ROWS:

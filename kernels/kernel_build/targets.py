@@ -47,6 +47,7 @@ class Verdict:
 
 _BESIDE_OURS = "at least 1.3 times as fast as mezzotint flash, quantization counted"
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_LINEAR_INT4 = "at least 2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_COPY = "at least 80 % of a copy of as many bytes"
 _LORAS = "at most 1.10 times the time without LoRAs"
 _LAYERS = (  # layers of models, computed as integer products
@@ -109,6 +110,10 @@ LINEAR_TARGETS = (
     *(
         Target(what=f"{layer}: mezzotint int8", target=_BESIDE_LINEAR, bounds=(Bound(of="ratio", least=1),))
         for layer in _LAYERS
+    ),
+    *(
+        Target(what=f"{layer}: mezzotint int4-rot", target=_BESIDE_LINEAR_INT4, bounds=(Bound(of="ratio", least=2),))
+        for layer in _LAYERS[-4:]
     ),
     *(
         Target(what=f"{layer}: mezzotint int8, 3 LoRAs", target=_LORAS, bounds=(Bound(of="with_loras", most=1.1),))

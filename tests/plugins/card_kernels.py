@@ -54,18 +54,18 @@ class CardProducts(FakeProducts):
         a, launch, item = arguments, Launch("quantize", device, stream), _ITEM[arguments.dtype]
         given = a.columns * (2 if a.preparation == 2 else 1)
         launch.rows(a.x, (a.rows,), (a.x_stride * item,), given * item)
-        launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns, writes=True)
+        launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns * a.bits // 8, writes=True)
         launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
         launched(super().quantize, arguments, device, stream)
 
     def multiply(self, arguments, device, stream):
         a, launch, item = arguments, Launch("multiply", device, stream), _ITEM[arguments.dtype]
         n, depth = a.out_columns, a.in_columns
-        launch.rows(a.x, (a.rows,), (a.x_stride,), depth)
+        launch.rows(a.x, (a.rows,), (a.x_stride,), depth * a.x_bits // 8)
         launch.touch(a.x_scales, (a.rows,), (4,), 4)
         launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
         launch.touch(a.weight_scales, (n,), (4,), 4)
-        if a.weight_bits == 4:
+        if a.weight_bits < a.x_bits:
             launch.touch(a.group_scales, (n, depth // 64), (a.group_scales_stride, 1), 1)
         if a.bias:
             launch.touch(a.bias, (n,), (item,), item)

@@ -9,7 +9,7 @@ from emulated_linear import Report
 from emulator_build import LEFT_OUT, Conditions, build
 
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
-from mezzotint.quantization.int4 import to_int8
+from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, pack, to_int8, unpack
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.rotation import rotate
@@ -68,18 +68,23 @@ class FakeProducts:
             case Preparation.GEGLU:
                 left, right = x.chunk(2, dim=1)
                 x = left * 0.5 * right * (1 + torch.erf(right * math.sqrt(0.5)))
-        values, scales = quantize_rows(rotate(x, a.group))
-        _matrix(a.values, a.rows, a.columns, a.values_stride, torch.int8).copy_(values)
+        rotated = rotate(x, a.group)
+        if a.bits == 4:
+            codes, scales = clipped_rows(rotated, INPUT_SHARES)
+            _matrix(a.values, a.rows, a.columns // 2, a.values_stride, torch.uint8).copy_(pack(codes))
+        else:
+            values, scales = quantize_rows(rotated)
+            _matrix(a.values, a.rows, a.columns, a.values_stride, torch.int8).copy_(values)
         _matrix(a.scales, a.rows, 1, 1, torch.float32).copy_(scales)
 
     def _multiply(self, a):
         depth, n = a.in_columns, a.out_columns
-        x = _matrix(a.x, a.rows, depth, a.x_stride, torch.int8).float()
-        if a.weight_bits == 4:
-            packed = _matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8)
-            weight = to_int8(packed, _matrix(a.group_scales, n, depth // 64, a.group_scales_stride, torch.uint8))
+        if a.x_bits == 4:
+            assert a.weight_bits == 4 and not a.group_scales
+            x = unpack(_matrix(a.x, a.rows, depth // 2, a.x_stride, torch.uint8))
+            weight = unpack(_matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8))
         else:
-            weight = _matrix(a.weight, n, depth, a.weight_stride, torch.int8)
+            x, weight = _matrix(a.x, a.rows, depth, a.x_stride, torch.int8), self._weight(a)
         scales = [
             _matrix(each, size, 1, 1, torch.float32) for each, size in ((a.x_scales, a.rows), (a.weight_scales, n))
         ]
@@ -90,6 +95,15 @@ class FakeProducts:
             thin = _matrix(a.branch_x, a.rows, a.rank, a.branch_x_stride, a.dtype).float()
             out += thin @ _matrix(a.branch_up, n, a.rank, a.branch_up_stride, a.dtype).float().T
         _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(out)
+
+
+    @staticmethod
+    def _weight(a):
+        depth, n = a.in_columns, a.out_columns
+        if a.weight_bits == 8:
+            return _matrix(a.weight, n, depth, a.weight_stride, torch.int8)
+        packed = _matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8)
+        return to_int8(packed, _matrix(a.group_scales, n, depth // 64, a.group_scales_stride, torch.uint8))
 
 
 class EmulatedProducts(FakeProducts):

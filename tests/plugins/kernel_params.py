@@ -82,7 +82,7 @@ class LinearParams(ctypes.Structure):
         x__weight__group_scales=_POINTER,
         x_stride__weight_stride__group_scales_stride=_LONG,
         x_scales__weight_scales=_POINTER,
-        rows__in__out_columns=_INT,
+        rows__in_bytes__out_columns=_INT,
         bias__branch_x__branch_up=_POINTER,
         branch_x_stride__branch_up_stride=_LONG,
         rank__rows_per_batch=_INT,

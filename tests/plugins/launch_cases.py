@@ -52,6 +52,7 @@ ATTENTION: dict[str, AttentionCase] = {
 
 _half = {"weight_bits": 4, "dtype": Dtype.FLOAT16}
 _whole = {"weight_bits": 8, "dtype": Dtype.BFLOAT16}
+_int4 = {"weight_bits": 4, "x_bits": 4, "dtype": Dtype.FLOAT16}
 _large = {"rows": 4096, "in_columns": 3072, "out_columns": 12288}
 _strides = {"x_stride": 3104, "branch_x_stride": 40, "branch_up_stride": 48, "gate_stride": 12400}
 _more_strides = {"residual_stride": 12416, "out_stride": 12432, "weight_stride": 3088, "group_scales_stride": 53}
@@ -59,6 +60,8 @@ _more_strides = {"residual_stride": 12416, "out_stride": 12432, "weight_stride":
 LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "4 bits": partial(linear_args, **_half),
     "4 bits, large": partial(linear_args, **_half, **_large, **_strides, **_more_strides),
+    "4 bits of both": partial(linear_args, **_int4),
+    "4 bits of both, large": partial(linear_args, **_int4, **_large, **_strides, **_more_strides),
     "8 bits": partial(linear_args, **_whole),
     "8 bits, large": partial(linear_args, **_whole, **_large, **_strides, **_more_strides),
     "one row": partial(linear_args, **_half, rows=1, rows_per_batch=2**40),
@@ -75,6 +78,7 @@ QUANTIZE: dict[str, tuple[Callable[[], QuantizeArgs], int, int]] = {
     "3072 columns": (partial(quantize_args, columns=3072, x_stride=3072, values_stride=3072), 12, 1),
     "the widest": (partial(quantize_args, columns=16384, x_stride=16384, values_stride=16384), 64, 1),
     "no columns": (partial(quantize_args, columns=0), 1, 16),
+    "in 4 bits": (partial(quantize_args, bits=4, values_stride=64), 1, 16),
     "one row": (partial(quantize_args, rows=1, rows_per_batch=2**40), 1, 16),
     "bfloat16": (partial(quantize_args, dtype=Dtype.BFLOAT16), 1, 16),
     "rows without number": (partial(quantize_args, rows=10**9, rows_per_batch=10**9), 1, 16),

@@ -57,7 +57,7 @@ def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list
             "kernel": _kernel_of_rows(args),
             "grid": (divide_up(args.rows, rows), 1, 1),
             "block": (divide_up(teams * rows, 4) * 32, 1, 1),
-            "shared_bytes": 3 * 64 * 4,
+            "shared_bytes": (6 if args.bits == 4 else 3) * 64 * 4,
             "told": _quantize_params(args, teams, rows),
             **where,
         }
@@ -192,7 +192,8 @@ def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
 def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
     return {
         **_same(args, "x weight group_scales x_stride weight_stride group_scales_stride x_scales weight_scales"),
-        **_same(args, "rows in out_columns bias branch_x branch_up rank gate residual out"),
+        **_same(args, "rows out_columns bias branch_x branch_up rank gate residual out"),
+        "in_bytes": args.in_columns * args.x_bits // 8,
         "rows_per_batch": min(args.rows_per_batch, 2**31 - 1),
         **_doubled(args, "branch_x_stride branch_up_stride gate_stride residual_stride out_stride"),
         "row_tiles": divide_up(args.rows, plan.tile_m),
@@ -206,7 +207,8 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
 def _kernel_of_rows(args: QuantizeArgs) -> str:
     words = f"{_ELEMENTS[args.dtype]}, {int(Preparation(args.preparation))}"
     space = "mezzotint::quantize::"
-    return f"void {space}(anonymous namespace)::quantize_rows<{words}>({space}QuantizeParams)"
+    kernel = "int4_quantize_rows" if args.bits == 4 else "quantize_rows"
+    return f"void {space}(anonymous namespace)::{kernel}<{words}>({space}QuantizeParams)"
 
 
 def _quantize_params(args: QuantizeArgs, teams: int, rows: int) -> ModelRequest:

@@ -12,10 +12,7 @@ constexpr int kMostTeams = 64;  // of a block
 constexpr int kBoards = 3;      // of sums, of squares, of the largest
 constexpr int kSharedBytes = kBoards * kMostTeams * 4;
 
-// Of a row in 4 bits: shares of the scale that clips nothing. Rounding the many finer outweighs clipping the few, unless
-// those are far off. Each has a board for the sum of its square errors.
-constexpr int kShares = 3;
-constexpr float kShareOf[kShares] = {1.0f, 0.85f, 0.7f};
+constexpr int kShares = 3;  // of a row in 4 bits (round_int4.h); each has a board for the sum of its square errors
 constexpr int kInt4SharedBytes = (kBoards + kShares) * kMostTeams * 4;
 
 struct QuantizeParams {

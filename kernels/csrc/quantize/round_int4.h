@@ -7,7 +7,10 @@
 
 namespace mezzotint::quantize {
 
-// The least that clips nothing, and shares of it; 1 for a row of zeros.
+// Shares of the scale that clips nothing: rounding the many finer outweighs clipping the few, unless those are far off.
+MZT_DEVICE float share_of(int number) { return number == 0 ? 1.0f : number == 1 ? 0.85f : 0.7f; }
+
+// That share of it; 1 for a row of zeros.
 MZT_DEVICE float int4_scale_of(float largest, float share) {
     constexpr float kLeast = 1.17549435e-38f;  // whose inverse is a number
     const float scale = largest * (share / 7);
@@ -24,7 +27,7 @@ MZT_DEVICE float clipped(float x, float inverse) {
 MZT_DEVICE void square_errors(float (&errors)[kShares], const Numbers& x, float largest) {
 #pragma unroll
     for (int share = 0; share < kShares; ++share) {
-        const float scale = int4_scale_of(largest, kShareOf[share]), inverse = 1 / scale;
+        const float scale = int4_scale_of(largest, share_of(share)), inverse = 1 / scale;
         errors[share] = 0;
 #pragma unroll
         for (int chunk = 0; chunk < kChunks; ++chunk) {
@@ -39,10 +42,10 @@ MZT_DEVICE void square_errors(float (&errors)[kShares], const Numbers& x, float 
 
 // The first of those with the least error; where the row has a NaN, one that shows it.
 MZT_DEVICE float best_scale(const float (&errors)[kShares], float largest) {
-    float least = errors[0], share = kShareOf[0];
+    float least = errors[0], share = share_of(0);
 #pragma unroll
     for (int each = 1; each < kShares; ++each) {
-        share = errors[each] < least ? kShareOf[each] : share;
+        share = errors[each] < least ? share_of(each) : share;
         least = errors[each] < least ? errors[each] : least;
     }
     return int4_scale_of(largest, share);

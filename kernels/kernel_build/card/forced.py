@@ -22,6 +22,7 @@ class Instance:
     dtype: str
     masked: bool
     weight_bits: int
+    x_bits: int
     tile_m: int
     tile_n: int
     threads: int
@@ -31,7 +32,7 @@ class Instance:
         """Name from the library's plans plus the thread count, which distinguishes instances of equal names."""
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
-            return f"linear w{self.weight_bits}a8 {self.dtype} {tile}, {self.threads} threads"
+            return f"linear w{self.weight_bits}a{self.x_bits} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
 
@@ -54,7 +55,7 @@ class Instances(Protocol):
 
 class _Struct(ctypes.Structure):
     _fields_: ClassVar[abi.Fields] = [
-        *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits")),
+        *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits", "x_bits")),
         *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
     ]
 
@@ -101,6 +102,7 @@ def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # 
         dtype=DTYPES[struct.dtype],
         masked=bool(getattr(struct, "masked", 0)),
         weight_bits=getattr(struct, "weight_bits", weight_bits),
+        x_bits=getattr(struct, "x_bits", weight_bits and 8),
         tile_m=struct.tile_m,
         tile_n=struct.tile_n,
         threads=getattr(struct, "threads", 0),

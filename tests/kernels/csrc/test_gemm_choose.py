@@ -31,18 +31,18 @@ def plan(emulator, card, shape, **rest):
 @pytest.mark.parametrize("card", CARDS.values(), ids=CARDS.keys())
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_card_has_a_kernel_for_every_product(emulator, card, shape):
-    for bits in (8, 4):
-        found = plan(emulator, card, shape, bits=bits)
-        assert (found.instance.weight_bits, found.instance.dtype) == (bits, 0)
+    for bits, x_bits in ((8, 8), (4, 8), (4, 4)):
+        found = plan(emulator, card, shape, bits=bits, x_bits=x_bits)
+        assert (found.instance.weight_bits, found.instance.x_bits, found.instance.dtype) == (bits, x_bits, 0)
         assert 0 < found.shared_bytes <= card.shared_bytes
-        assert found.text == "linear w{}a8 float16 {}x{}".format(bits, *found.instance.tile)
+        assert found.text == "linear w{}a{} float16 {}x{}".format(bits, x_bits, *found.instance.tile)
 
 
 def test_turing_has_no_bfloat16(emulator):
     assert plan(emulator, H200, SHAPES[0], dtype=1).text.startswith("linear w8a8 bfloat16 ")
     found = plan(emulator, TURING, SHAPES[0], dtype=1)
     assert found.instance is None
-    assert found.text.startswith("no product with 8-bit weights in bfloat16 on architecture 75 with 65536 bytes")
+    assert found.text.startswith("no product of 8-bit weights and 8-bit x in bfloat16 on architecture 75 ")
 
 
 def test_turing_needs_less_shared_memory_for_the_same_kernel(emulator):
@@ -54,7 +54,7 @@ def test_turing_needs_less_shared_memory_for_the_same_kernel(emulator):
 def test_two_blocks_of_the_usual_size_fit_beside_each_other_on_every_card(emulator, bits):
     """Of the memory of a multiprocessor, which is 1 kB more than a block may have, each block takes 1 kB for itself."""
     usual = [each for each in emulator.instances if each.tile == (128, 128) and each.weight_bits == bits]
-    assert len(usual) == 2
+    assert len(usual) == (2 if bits == 8 else 4)  # of each dtype, and for x of 8 and 4 bits
     for each in usual:
         assert 2 * (each.shared_bytes + 1024) <= CARDS["RTX 3060"].shared_bytes + 1024
         assert 2 * each.turing_shared_bytes <= TURING.shared_bytes

@@ -22,10 +22,13 @@ def test_every_preparation_and_format_has_a_kernel_of_its_own(cuda):
     for preparation in range(6):
         for dtype in range(2):
             changes = {} if preparation in {1, 2} else {"norm_weight": None, "norm_bias": None}
-            args = quantize_args(preparation=preparation, dtype=dtype, x_stride=256, **changes)
-            assert cuda.quantize(args, 0, STREAM) == WELL
-    kernels = [launch.kernel for launch in cuda.launches]
-    assert len(set(kernels)) == 12
+            for bits in (8, 4):
+                args = quantize_args(preparation=preparation, dtype=dtype, bits=bits, x_stride=256, **changes)
+                assert cuda.quantize(args, 0, STREAM) == WELL
+    every = [launch.kernel for launch in cuda.launches]
+    assert len(set(every)) == 24
+    assert all("int4_quantize_rows<" in kernel for kernel in every[1::2])
+    kernels = every[::2]
     assert all(
         f"<{('__half', '__nv_bfloat16')[number % 2]}, {number // 2}>" in kernel for number, kernel in enumerate(kernels)
     )

@@ -53,6 +53,9 @@ ATTENTION = {
 
 BYTES = LinearKernel(bits=8, dtype=FLOAT)
 PACKED = LinearKernel(bits=4, dtype=BRAIN)
+INT4 = LinearKernel(bits=4, x_bits=4, dtype=FLOAT)
+HOPPER_INT4 = LinearKernel(bits=4, x_bits=4, dtype=BRAIN, architecture="sm_90")
+TURING_INT4_PRODUCT = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, architecture="sm_75")
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 
@@ -60,6 +63,12 @@ LINEAR = {
     "int8": (BYTES, Product(depth=448, rows=65, gap=1)),
     "int8, branch and ends": (BYTES, Product(bias=True, gate=9, residual="given", rank=48)),
     "int4": (PACKED, Product(bits=4, dtype=BRAIN, depth=320, residual="out", rank=48)),
+    "4 bits of both": (INT4, Product(bits=4, x_bits=4, depth=448, rows=65, gap=1, bias=True)),
+    "4 bits of both on Hopper": (
+        HOPPER_INT4,
+        Product(bits=4, x_bits=4, dtype=BRAIN, depth=320, rank=48, hopper=True),
+    ),
+    "4 bits of both on Turing": (TURING_INT4_PRODUCT, Product(bits=4, x_bits=4, depth=320)),
     "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
     "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),
 }
@@ -67,6 +76,8 @@ LINEAR = {
 QUANTIZE = {
     "as they are": Rows(pattern="ties"),
     "bfloat16": Rows(columns=3072, rows=2, dtype=BRAIN),
+    "4 bits": Rows(bits=4, columns=320, rows=7, gap=1, group=64),
+    "4 bits, GELU": Rows(bits=4, columns=512, dtype=BRAIN, preparation=Preparation.GELU_TANH),
     "rotated": Rows(columns=512, rows=7, gap=1, group=256, pattern="integers"),
     "LayerNorm": Rows(preparation=Preparation.LAYER_NORM, columns=320, weights="wb", group=64),
     "RMSNorm, modulated": Rows(preparation=Preparation.RMS_NORM, dtype=BRAIN, weights="w", rows_per_batch=2),

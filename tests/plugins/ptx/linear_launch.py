@@ -20,7 +20,7 @@ class LinearParams(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("x", "weight", "group_scales")),
         *((name, ctypes.c_int64) for name in ("x_stride", "weight_stride", "group_scales_stride")),
         *((name, ctypes.c_void_p) for name in ("x_scales", "weight_scales")),
-        *((name, ctypes.c_int32) for name in ("rows", "in_columns", "out_columns")),
+        *((name, ctypes.c_int32) for name in ("rows", "in_bytes", "out_columns")),
         *((name, ctypes.c_void_p) for name in ("bias", "branch_x", "branch_up")),
         *((name, ctypes.c_int64) for name in ("branch_x_stride", "branch_up_stride")),
         *((name, ctypes.c_int32) for name in ("rank", "rows_per_batch")),
@@ -36,6 +36,7 @@ class LinearKernel:
 
     bits: int
     dtype: torch.dtype
+    x_bits: int = 8
     architecture: str = "sm_80"
     tile = 64
     threads = 128
@@ -43,16 +44,20 @@ class LinearKernel:
     @property
     def source(self) -> str:
         """Its instance file."""
-        return f"gemm/instances/{FORMATS[self.dtype]}_int{self.bits}.cu"
+        kind = "w4a4" if self.x_bits == 4 else f"int{self.bits}"
+        return f"gemm/instances/{FORMATS[self.dtype]}_{kind}.cu"
 
     @property
     def instance(self) -> str:
         """The instance as written there."""
-        return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64>"
+        rest = ", 4" if self.x_bits == 4 else ""
+        return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64{rest}>"
 
     @property
     def name(self) -> str:
         """Prefix of its name in PTX."""
+        if self.x_bits == 4:
+            return f"gemm.int4_linear_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
 
     @property
@@ -60,7 +65,7 @@ class LinearKernel:
         """Shared memory as computed by traits.h."""
         asynchronous, tile = self.architecture != "sm_75", self.tile * TILE_DEPTH
         stages = 4 if asynchronous else 2
-        if self.bits == 8:
+        if self.bits == self.x_bits:
             return 2 * stages * tile
         packed = (stages - 1) * tile // 2 if asynchronous else 0
         return stages * tile + 2 * tile + packed
@@ -101,13 +106,14 @@ def _is_told(value: object, params: LinearParams) -> bool:
 def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
     """Return the parameters that choose.cpp computes from the library's arguments, whose strides count elements."""
     problem, args = operands.problem, operands.arguments()
-    same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "in_columns", "out_columns")
+    same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "out_columns")
     more = ("bias", "branch_x", "branch_up", "rank", "rows_per_batch", "gate", "residual", "out")
     bytes_ = ("x_stride", "weight_stride", "group_scales_stride")
     halves = ("branch_x_stride", "branch_up_stride", "gate_stride", "residual_stride", "out_stride")
     return LinearParams(
         **{name: getattr(args, name) for name in (*same, *more, *bytes_)},
         **{name: 2 * getattr(args, name) for name in halves},
+        in_bytes=problem.depth * problem.x_bits // 8,
         row_tiles=-(-problem.rows // kernel.tile),
         column_tiles=-(-problem.columns // kernel.tile),
     )

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from ptx.machine import Machine
 
 Step = Callable[["Machine", Instruction], None]
-NUMBERS = {"f16": 2, "bf16": 2, "s8": 4}  # per register
+NUMBERS = {"f16": 2, "bf16": 2, "s8": 4, "s4": 8}  # per register
 SHAPES = {  # with the supported types of accumulator and factors
     "m16n8k16": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
     "m16n8k8": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
     "m16n8k32": {("s32", "s8")},
     "m8n8k16": {("s32", "s8")},
+    "m16n8k64": {("s32", "s4")},
+    "m8n8k32": {("s32", "s4")},
 }
 LANES = np.arange(32)
 COLUMNS = 8
@@ -56,6 +58,9 @@ def _numbers(words: np.ndarray, kind: str) -> np.ndarray:
     """Return the values in the registers as float64: (warps, 32, numbers)."""
     if kind == "bf16":
         return from_bfloat16(words.view(np.uint16)).astype(np.float64)
+    if kind == "s4":
+        halves = words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15
+        return (halves.astype(np.float64) - 16 * (halves > 7)).reshape(*words.shape[:2], -1)
     dtypes = {"f16": np.float16, "s8": np.int8, "f32": np.float32, "s32": np.int32}
     return words.view(dtypes[kind]).astype(np.float64)
 

@@ -11,7 +11,7 @@ from ptx.program import Program
 
 SOURCE = "quantize/rows.cu"
 TEAM_COLUMNS, TEAMS_OF_A_WARP, MOST_TEAMS = 256, 4, 64
-SHARED_BYTES = 3 * MOST_TEAMS * 4
+SHARED_BYTES = {8: 3 * MOST_TEAMS * 4, 4: 6 * MOST_TEAMS * 4}  # by bits
 
 
 class QuantizeParams(ctypes.Structure):
@@ -35,7 +35,8 @@ class QuantizeParams(ctypes.Structure):
 
 def name_of(problem: Problem) -> str:
     """Return the prefix of the kernel's name in PTX."""
-    return f"quantize.quantize_rows.{NAMES[problem.dtype]}.{int(problem.preparation)}."
+    kernel = "int4_quantize_rows" if problem.bits == 4 else "quantize_rows"
+    return f"quantize.{kernel}.{NAMES[problem.dtype]}.{int(problem.preparation)}."
 
 
 def quantize(
@@ -54,7 +55,7 @@ def quantize(
         params,
         blocks=-(-problem.rows // params.rows_per_block),
         threads=-(-teams // TEAMS_OF_A_WARP) * 32,
-        shared_bytes=SHARED_BYTES,
+        shared_bytes=SHARED_BYTES[problem.bits],
     )
     memory.give_back()
     return operands

@@ -19,7 +19,7 @@ from mezzotint.attention.reference import attention_gradients, attention_referen
 from mezzotint.benchmarks.attention import kernels_for as attention_for
 from mezzotint.benchmarks.products import kernels_for as products_for
 from mezzotint.dispatch.library import Preparation, open_installed
-from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.random_weights import random_quantized_weight
 
@@ -141,13 +141,14 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(100, 320, generator=generator, device=device).bfloat16()
 
-    def call(bits: int) -> tuple[Tensor, Tensor]:
-        kind = Int8(dynamic=True, group=64) if bits == 8 else LowRank4(group=64)
+    def call(kind: Int8 | Int4 | LowRank4) -> tuple[Tensor, Tensor]:
         weight = random_quantized_weight(kind, (136, 320), generator)
-        return kernels(x, weight), x.float() @ weight.dequantized(torch.float32).T
+        exact = kind.product(x.float(), weight.tensors, weight.shape)  # rounds x as the kernels do
+        return kernels(x, weight), exact
 
-    yield "product, 8 bits", lambda: call(8)
-    yield "product, 4 bits", lambda: call(4)
+    yield "product, 8 bits", lambda: call(Int8(dynamic=True, group=64))
+    yield "product, 4 bits", lambda: call(LowRank4(group=64))
+    yield "product, 4 bits of both", lambda: call(Int4(group=64))
     for preparation in (Preparation.AS_IT_IS, Preparation.GELU_TANH, Preparation.GEGLU):
         columns = 160 if preparation is Preparation.GEGLU else 320
         yield (

@@ -112,14 +112,18 @@ def instance_name(instance: Instance) -> str:
     return f"mezzotint {instance.name} #{instance.number}"
 
 
+# Bits of weights and inputs.
+_KINDS = {"8 bits": (8, 8), "4 bits": (4, 8), "4 bits of both": (4, 4)}
+
+
 def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
     library, instances = stubs.emulated_products() if stub else _installed_products()
     shapes = stubs.smallest_products() if stub else linear_benchmark.choose((), device)
     named = str(dtype).removeprefix("torch.")
-    found: Mapping[str, tuple[int, CompiledLinear]] = {
-        f"{CHOSEN}, {bits} bits": (bits, CompiledLinear(library)) for bits in (8, 4)
+    found: Mapping[str, tuple[tuple[int, int], CompiledLinear]] = {
+        f"{CHOSEN}, {name}": (bits, CompiledLinear(library)) for name, bits in _KINDS.items()
     } | {
-        instance_name(each): (each.weight_bits, CompiledLinear(OneProduct(library, instances, each.number)))
+        instance_name(each): ((each.weight_bits, each.x_bits), CompiledLinear(OneProduct(library, instances, each.number)))
         for each in instances.linear()
         if each.dtype == named
     }

@@ -19,6 +19,7 @@ LARGE = Instance(
     dtype="bfloat16",
     masked=False,
     weight_bits=0,
+    x_bits=0,
     tile_m=128,
     tile_n=64,
     threads=128,

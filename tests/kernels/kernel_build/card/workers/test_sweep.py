@@ -23,7 +23,7 @@ MANY = Shape(group="sdxl", name="many", batch=1, heads=1, nq=8, nk=333, head_dim
 
 def instance(number=0, kind="forward", **changes):
     values = {"head_dim": 64, "dtype": "bfloat16", "masked": False, "tile_m": 64, "tile_n": 80, "threads": 128}
-    return Instance(**{"number": number, "kind": kind, "weight_bits": 0} | values | changes)
+    return Instance(**{"number": number, "kind": kind, "weight_bits": 0, "x_bits": 0} | values | changes)
 
 
 ALL = [
