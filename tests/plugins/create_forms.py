@@ -13,7 +13,7 @@ from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 NAMES = st.text(st.sampled_from("ab -_.'\"$[]:/\u00e9"), min_size=1, max_size=12)
 FRACTIONS = st.floats(0.01, 0.99).map(lambda value: round(value, 4))
-SCHEMES = st.sampled_from(["none", "int8", "int8-weight", "int4", "int4-lowrank"])
+SCHEMES = st.sampled_from(["none", "int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"])
 
 
 def optional(strategy):

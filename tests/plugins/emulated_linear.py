@@ -194,7 +194,16 @@ class InstanceInfo(ctypes.Structure):
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
-        for name in ("weight_bits", "x_bits", "dtype", "tile_m", "tile_n", "threads", "shared_bytes", "turing_shared_bytes")
+        for name in (
+            "weight_bits",
+            "x_bits",
+            "dtype",
+            "tile_m",
+            "tile_n",
+            "threads",
+            "shared_bytes",
+            "turing_shared_bytes",
+        )
     )
 
     @property
@@ -286,9 +295,13 @@ class LinearEmulator:
             operands=operands,
         )
 
-    def plan(self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, x_bits: int = 8, dtype: int = 0) -> Plan:
+    def plan(
+        self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, x_bits: int = 8, dtype: int = 0
+    ) -> Plan:
         """Return the library's plan for a device."""
-        arguments = LinearArgs(dtype=dtype, weight_bits=bits, x_bits=x_bits, rows=rows, in_columns=depth, out_columns=columns)
+        arguments = LinearArgs(
+            dtype=dtype, weight_bits=bits, x_bits=x_bits, rows=rows, in_columns=depth, out_columns=columns
+        )
         plan = _PlanStruct()
         self._library.emulator_linear_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)

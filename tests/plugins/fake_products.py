@@ -96,7 +96,6 @@ class FakeProducts:
             out += thin @ _matrix(a.branch_up, n, a.rank, a.branch_up_stride, a.dtype).float().T
         _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(out)
 
-
     @staticmethod
     def _weight(a):
         depth, n = a.in_columns, a.out_columns

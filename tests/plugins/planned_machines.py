@@ -9,7 +9,14 @@ from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.planning.task import StageTask, Task
 
 MB, GB = 2**20, 2**30
-SHARES: dict[Scheme, float] = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "int4-lowrank": 0.31, "int4": 0.27}
+SHARES: dict[Scheme, float] = {
+    "none": 1.0,
+    "int8": 0.51,
+    "int8-weight": 0.51,
+    "int4-lowrank": 0.31,
+    "int4-rot": 0.26,
+    "int4": 0.27,
+}
 
 
 def card(vram, ram, **changes) -> MachineFacts:

@@ -114,7 +114,7 @@ def _check_target(arguments: argparse.Namespace, found: "FoundModel") -> None:
         raise UsageError(f"{found.info.id} is a folder, and ComfyUI reads single files: name a single-file checkpoint")
     if arguments.target == "diffusers" and single:
         raise UsageError(f"{found.info.id} is one file, and diffusers reads quantized folders: name a model folder")
-    readable = {"diffusers": ("int4",), "comfyui": ("int8", "int8-weight")}.get(arguments.target, SCHEMES)
+    readable = {"diffusers": ("int4",), "comfyui": ("int8", "int8-weight", "int4-rot")}.get(arguments.target, SCHEMES)
     for scheme in (arguments.scheme, arguments.text_encoders):
         if scheme not in (*readable, "none"):
             raise UsageError(f"{arguments.target} cannot read {scheme}; it reads {' and '.join(readable)}")

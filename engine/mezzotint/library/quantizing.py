@@ -27,7 +27,9 @@ def quantize(
 ) -> ModelInfo:
     """Write a quantized copy and return its catalog entry. A cancelled run is resumed next time. Raises UsageError."""
     if request.scheme in _NO_SCHEMES:
-        raise UsageError(f"'{request.scheme}' does not quantize: choose int8, int8-weight, int4, int4-lowrank or int4-rot")
+        raise UsageError(
+            f"'{request.scheme}' does not quantize: choose int8, int8-weight, int4, int4-lowrank or int4-rot"
+        )
     identity, path = make_catalog().where(ModelRef(id=request.model))
     output = _output(request, identity, path)
     if output.exists():

@@ -56,7 +56,7 @@ def clipped_rows(x: Tensor, shares: tuple[float, ...] = WEIGHT_SHARES) -> tuple[
         better = (error < least) & (top > 0)
         least, scale = torch.where(better, error, least), torch.where(better, tried, scale)
         codes = torch.where(better, rounded.to(torch.int8), codes)
-    return codes, scale
+    return codes, torch.where(top.isfinite(), scale, top)  # a number that is none shows in its row
 
 
 def pack(codes: Tensor) -> Tensor:

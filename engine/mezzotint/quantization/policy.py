@@ -20,6 +20,7 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 RANK = 32
 _RANK_STEP = 16
 _BRANCH_PAYS = 0.9
+_LEAST_GROUP = 64  # of a rotation that ComfyUI reads with weights and inputs in 4 bits
 _SHALLOW = 6  # text encoders with fewer layers have no ends to keep
 
 _UNET = r"conv_in|conv_out|time_embedding\..*|add_embedding\..*|class_embedding\..*|.*\.time_emb_proj"
@@ -120,7 +121,9 @@ def _first_that_fits(layer: LayerShape, choice: Choice) -> Format | None:
 def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     """Candidate formats, from the best for the scheme to one that always fits."""
     if choice.single_format:
-        yield _native_format(layer, choice)
+        native = _native_format(layer, choice)
+        if not isinstance(native, Int4) or native.group >= _LEAST_GROUP:
+            yield native
         return
     if layer.is_convolution:
         yield Int8(dynamic=False)

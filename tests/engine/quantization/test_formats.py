@@ -8,7 +8,8 @@ from quantized_weights import relative, seeded, weights
 from torch.nn import functional
 
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, unpack
 from mezzotint.quantization.rotation import rotate
 
 DYNAMIC = [Int8(dynamic=True), Int8(dynamic=True, group=16), Int8(dynamic=True, group=64)]
@@ -18,11 +19,13 @@ STATIC = [
     Nf4(double=False),
     Nf4(double=True),
     LowRank4(rank=5, group=64, dynamic=False),
+    Int4(dynamic=False, group=64),
 ]
 LOW_RANK = [LowRank4(rank=4), LowRank4(rank=3, group=16), LowRank4(rank=32, group=64)]
-ALL = [*DYNAMIC, *STATIC, *LOW_RANK]
+INT4 = [Int4(), Int4(group=16), Int4(group=64)]
+ALL = [*DYNAMIC, *STATIC, *LOW_RANK, *INT4]
 EACH = pytest.mark.parametrize("format_", ALL, ids=str)
-ERROR = {"int8": 0.008, "int8-weight": 0.008, "int4": 0.11, "int4-lowrank": 0.115}
+ERROR = {"int8": 0.008, "int8-weight": 0.008, "int4": 0.11, "int4-lowrank": 0.115, "int4-rot": 0.125}
 
 
 def whole(format_, tensors, shape):
@@ -173,3 +176,20 @@ def test_what_does_not_fit_is_said(format_, shape, why):
 @EACH
 def test_what_fits_is_taken(format_):
     assert format_.shape_problem((320, 1280)) is None
+
+
+@pytest.mark.parametrize("format_", INT4, ids=str)
+def test_products_of_4_bits_are_those_of_both_rounded(format_):
+    """As the kernels compute them: exact sums of integers, times the scales of both rows."""
+    weight, x = seeded(48, 256), seeded(20, 256, seed=1)
+    tensors = format_.quantize(weight)
+    codes, scale = clipped_rows(rotate(x, format_.group), INPUT_SHARES)
+    sums = codes.double() @ unpack(tensors["weight"]).double().T
+    wanted = (sums * scale * tensors["weight_scale"].T).float()
+    assert torch.allclose(format_.product(x, tensors, weight.shape), wanted, rtol=1e-5, atol=1e-6)
+    assert 0.1 < relative(wanted, x @ weight.T) < 0.2
+
+
+def test_an_odd_number_of_columns_is_no_whole_number_of_bytes():
+    assert Int4().shape_problem((8, 33)) == "33 columns are odd, and two share a byte"
+    assert Int4(dynamic=False).shape_problem((8, 34)) is None

@@ -7,13 +7,22 @@ from hypothesis import strategies as st
 from quantized_weights import relative, seeded, weights
 
 from mezzotint.quantization import int4
-from mezzotint.quantization.int4 import GROUP, LARGEST_GROUP_SCALE, pack, quantize_int4, to_int8, unpack
+from mezzotint.quantization.int4 import (
+    GROUP,
+    INPUT_SHARES,
+    LARGEST_GROUP_SCALE,
+    clipped_rows,
+    pack,
+    quantize_int4,
+    to_int8,
+    unpack,
+)
 
 
 @given(rows=st.integers(1, 30), pairs=st.integers(1, 90), seed=st.integers(0, 999))
 def test_what_is_packed_comes_back(rows, pairs, seed):
     random = torch.Generator().manual_seed(seed)
-    codes = torch.randint(-7, 8, (rows, 2 * pairs), generator=random).to(torch.int8)
+    codes = torch.randint(-8, 8, (rows, 2 * pairs), generator=random).to(torch.int8)
     packed = pack(codes)
     assert packed.dtype == torch.uint8 and packed.shape == (rows, pairs)
     assert unpack(packed).equal(codes)
@@ -62,3 +71,30 @@ def test_rows_of_zeros_stay_zero_and_groups_of_zeros_too():
     packed, group_scale, scale = quantize_int4(weight)
     whole = to_int8(packed, group_scale) * scale
     assert whole[1].eq(0).all() and whole[2, :64].eq(0).all() and whole[2, 64:].ne(0).any()
+
+
+@pytest.mark.parametrize(("columns", "plain", "clipped"), [(64, 0.11, 0.1), (3072, 0.155, 0.112)])
+def test_rows_clip_what_is_few(columns, plain, clipped):
+    """The largest of 3072 normal numbers is farther out than that of 64, so clipping it is worth more."""
+    x = seeded(64, columns)
+    whole, scale = clipped_rows(x, (1.0,))
+    assert relative(whole * scale, x) == pytest.approx(plain, rel=0.05)
+    codes, scale = clipped_rows(x)
+    assert relative(codes * scale, x) == pytest.approx(clipped, rel=0.05)
+    assert int(codes.min()) == -8 and int(codes.max()) == 7
+
+
+def test_rows_with_a_far_number_clip_nothing():
+    x = seeded(8, 256)
+    x[:, 3] = 100
+    codes, scale = clipped_rows(x, INPUT_SHARES)
+    assert torch.allclose(scale, torch.full_like(scale, 100 / 7))
+    assert codes[:, 3].eq(7).all()
+
+
+def test_rows_of_zeros_have_scale_1_and_a_number_that_is_none_shows():
+    x = torch.zeros(3, 64)
+    x[1, 5] = float("nan")
+    codes, scale = clipped_rows(x, INPUT_SHARES)
+    assert scale[0] == scale[2] == 1 and scale[1].isnan() and not codes[::2].any()
+    assert [each.shape for each in clipped_rows(torch.zeros(2, 0))] == [(2, 0), (2, 1)]

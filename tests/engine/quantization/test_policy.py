@@ -3,7 +3,7 @@
 import pytest
 
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.policy import SCHEMES, Choice, LayerShape, can_quantize, formats_for
 
 UNET = {
@@ -42,6 +42,7 @@ def test_ends_embedders_and_modulation_of_a_unet_stay_as_they_are(scheme):
         ("int8-weight", Int8(dynamic=False, group=64)),
         ("int4", Nf4(double=True)),
         ("int4-lowrank", LowRank4(rank=32, group=64)),
+        ("int4-rot", Int4(group=64)),
     ],
 )
 def test_linear_layers_are_of_the_scheme_with_the_largest_rotation_that_fits(scheme, wanted):
@@ -119,3 +120,9 @@ def test_networks_of_other_classes_are_refused():
 def test_a_scheme_that_fits_no_layer_is_refused(layers):
     with pytest.raises(ModelRefused, match="no layer of UNet2DConditionModel can be quantized to int4-lowrank"):
         chosen("UNet2DConditionModel", layers, scheme="int4-lowrank")
+
+
+def test_layers_in_4_bits_that_comfyui_cannot_rotate_are_left_out():
+    layers = {TO_Q: (640, 640), TO_K: (640, 48)}
+    formats = chosen("UNet2DConditionModel", layers, scheme="int4-rot", single_format=True)
+    assert formats == {TO_Q: Int4(group=64)}

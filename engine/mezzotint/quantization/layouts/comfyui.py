@@ -1,4 +1,6 @@
-"""ComfyUI's layout: `weight`, `weight_scale`, `comfy_quant`; int8_tensorwise with or without ConvRot.
+"""ComfyUI's layout: `weight`, `weight_scale`, `comfy_quant`; int8_tensorwise with or without ConvRot, convrot_w4a4.
+
+convrot_w4a4 has two numbers of 4 bits in a byte, the even column in the low half, in tensors that are called I8.
 
 Block scales (mxfp8, nvfp4) are tiled, and nvfp4 has an additional per-tensor scale in `weight_scale_2`: see
 comfy-kitchen 0.2, tensor/mxfp8.py and tensor/nvfp4.py.
@@ -17,23 +19,25 @@ from torch import Tensor
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled_size, untiled
-from mezzotint.quantization.formats import Format, Int8
+from mezzotint.quantization.formats import Format, Int4, Int8
 from mezzotint.quantization.fp8 import Fp8, decoded
 from mezzotint.quantization.layouts.layout import Parsed, Specs, flag, invalid_description, spec_of, to_byte_tensor
 from mezzotint.quantization.rotation import GROUPS
 
 FORMAT = "int8_tensorwise"
+INT4_FORMAT = "convrot_w4a4"
 FP8_FORMAT = "float8_e4m3fn"
 _BLOCK_FORMATS: Mapping[object, Format] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
 _BYTES = ("U8", "F8_E8M0")  # dtypes of exponents
 _METADATA = "_quantization_metadata"
 _VERSION = "1.0"
 _USUAL_GROUP = 256
+_PACKED = ("I8", "U8")  # dtypes of pairs of 4-bit numbers
 _NOT_A_NUMBER = 255  # NaN as an E8M0 exponent
 
 
 class ComfyUiLayout:
-    """Layout of Int8, Fp8, Mxfp8 and Nvfp4 layers."""
+    """Layout of Int8, Int4, Fp8, Mxfp8 and Nvfp4 layers."""
 
     suffix = ".comfy_quant"
 
@@ -43,8 +47,11 @@ class ComfyUiLayout:
             return fp8_layer(layer, f"{layer}.weight_scale", tensors)
         if isinstance(name := description.get("format"), str) and name in _BLOCK_FORMATS:
             return _block_layer(layer, _BLOCK_FORMATS[name], description, tensors)
+        if name == INT4_FORMAT:
+            return _int4_layer(layer, description, tensors)
         if name != FORMAT:
-            raise invalid_description(layer, "format", name, ", ".join((FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))))
+            known = (FORMAT, INT4_FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))
+            raise invalid_description(layer, "format", name, ", ".join(known))
         group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
         if type(group) is not int or group not in (0, *GROUPS):
             raise invalid_description(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
@@ -69,6 +76,8 @@ class ComfyUiLayout:
         weight, scale = parts["weight"], parts["weight_scale"]
         if not scale.is_floating_point():
             raise invalid_description(layer, "weight_scale dtype", scale.dtype, "floating point")
+        if isinstance(format_, Int4):
+            weight = weight.view(torch.uint8)
         return {"weight": weight, "weight_scale": scale.float().reshape(-1, 1).expand(weight.shape[0], 1).contiguous()}
 
     def encode(
@@ -81,6 +90,9 @@ class ComfyUiLayout:
     ) -> dict[str, Tensor]:
         """Return the tensors to store."""
         encoded = {f"{layer}.{name}": tensor for name, tensor in tensors.items()}
+        if isinstance(format_, Int4):
+            packed, scale = tensors["weight"].view(torch.int8), tensors["weight_scale"].flatten()
+            encoded |= {f"{layer}.weight": packed, f"{layer}.weight_scale": scale}
         return {**encoded, layer + self.suffix: to_byte_tensor(json.dumps(description_of(format_)))}
 
 
@@ -95,6 +107,28 @@ def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
             raise invalid_description(layer, "scale shape", found.shape, "a single number")
         names["weight_scale"] = scale
     return Parsed(format=Fp8(), shape=weight.shape, names=names)
+
+
+def _int4_layer(layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
+    """Parse a layer of convrot_w4a4; raises ModelRefused if it is invalid.
+
+    If its inputs are to have 8 bits (`linear_dtype`), they keep 16 here.
+    """
+    inputs = description.get("linear_dtype", "int4")
+    if inputs not in ("int4", "int8"):
+        raise invalid_description(layer, "linear_dtype", inputs, "int4 or int8")
+    group = description.get("convrot_groupsize", _USUAL_GROUP)
+    if type(group) is not int or group not in (0, *GROUPS):
+        raise invalid_description(layer, "convrot_groupsize", group, f"0 or one of {', '.join(map(str, GROUPS))}")
+    names = {"weight": f"{layer}.weight", "weight_scale": f"{layer}.weight_scale"}
+    weight, scale = (spec_of(layer, each, tensors) for each in names.values())
+    if weight.dtype not in _PACKED or len(weight.shape) != 2:
+        raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "I8 or U8 of 2 dimensions")
+    rows, pairs = weight.shape
+    if scale.shape not in {(rows,), (rows, 1)}:
+        raise invalid_description(layer, "weight_scale shape", scale.shape, f"{(rows,)} or {(rows, 1)}")
+    dynamic = inputs == "int4" and not flag(layer, description, "full_precision_matrix_mult")
+    return Parsed(format=Int4(dynamic=dynamic, group=group), shape=(rows, 2 * pairs), names=names)
 
 
 def _block_layer(layer: str, format_: Format, description: Mapping[str, object], tensors: Specs) -> Parsed:
@@ -138,6 +172,9 @@ def description_of(format_: Format) -> dict[str, object]:
     """Return a layer's description as stored in files."""
     if isinstance(format_, Fp8):
         return {"format": FP8_FORMAT}
+    if isinstance(format_, Int4):
+        plain: dict[str, object] = {} if format_.dynamic else {"full_precision_matrix_mult": True}
+        return {"format": INT4_FORMAT, "convrot_groupsize": format_.group, **plain}
     if not isinstance(format_, Int8):
         raise TypeError(f"ComfyUI has no format for {format_}")
     description: dict[str, object] = {"format": FORMAT}

@@ -123,7 +123,10 @@ def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool
     found: Mapping[str, tuple[tuple[int, int], CompiledLinear]] = {
         f"{CHOSEN}, {name}": (bits, CompiledLinear(library)) for name, bits in _KINDS.items()
     } | {
-        instance_name(each): ((each.weight_bits, each.x_bits), CompiledLinear(OneProduct(library, instances, each.number)))
+        instance_name(each): (
+            (each.weight_bits, each.x_bits),
+            CompiledLinear(OneProduct(library, instances, each.number)),
+        )
         for each in instances.linear()
         if each.dtype == named
     }

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.layouts.stored import (
     decode_layer,
     diffusers_quantization_config,
@@ -24,6 +24,7 @@ from mezzotint.quantization.layouts.stored import (
 LAYER = "transformer_blocks.0.attn1.to_q"
 INT8 = [Int8(dynamic=dynamic, group=group) for dynamic in (True, False) for group in (0, 16, 256)]
 FORMATS = [*INT8, Nf4(double=False), Nf4(double=True), LowRank4(rank=4), LowRank4(rank=32, group=64, dynamic=False)]
+FORMATS += [Int4(group=64), Int4(dynamic=False)]
 EACH = pytest.mark.parametrize("format_", FORMATS, ids=str)
 TYPES = {torch.int8: "I8", torch.uint8: "U8", torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
 
@@ -162,6 +163,7 @@ def test_keys_that_others_add_do_not_matter():
 
 
 PLAIN, ROTATED, SINGLE, DOUBLE, OURS = INT8[0], INT8[1], Nf4(double=False), Nf4(), LowRank4(rank=4)
+PACKED = Int4(group=64)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +171,8 @@ PLAIN, ROTATED, SINGLE, DOUBLE, OURS = INT8[0], INT8[1], Nf4(double=False), Nf4(
     [
         (
             PLAIN,
-            {"format": "convrot_w4a4"},
-            "format convrot_w4a4 is not supported, only int8_tensorwise, float8_e4m3fn, mxfp8",
+            {"format": "convrot_w8a4"},
+            "format convrot_w8a4 is not supported, only int8_tensorwise, convrot_w4a4, float8_e4m3fn, mxfp8",
         ),
         (PLAIN, {"format": None}, "format None"),
         (PLAIN, {"format": ["int8_tensorwise"]}, "format"),
@@ -181,6 +183,12 @@ PLAIN, ROTATED, SINGLE, DOUBLE, OURS = INT8[0], INT8[1], Nf4(double=False), Nf4(
         (PLAIN, {"convrot": True, "convrot_groupsize": None}, None),
         (ROTATED, {"convrot_groupsize": 10**100}, "convrot_groupsize 1000"),
         (ROTATED, {"convrot_groupsize": -4}, "convrot_groupsize -4"),
+        (PACKED, {"convrot_groupsize": 128}, "convrot_groupsize 128 is not supported, only 0 or one of 4, 16"),
+        (PACKED, {"convrot_groupsize": True}, "convrot_groupsize"),
+        (PACKED, {"linear_dtype": "int2"}, "linear_dtype int2 is not supported, only int4 or int8"),
+        (PACKED, {"linear_dtype": ["int4"]}, "linear_dtype"),
+        (PACKED, {"full_precision_matrix_mult": 1}, "full_precision_matrix_mult 1"),
+        (PACKED, {"convrot_groupsize": None}, None),
         (SINGLE, {"quant_type": "fp4"}, "quant_type fp4 is not supported, only nf4"),
         (SINGLE, {"blocksize": 128}, "blocksize 128"),
         (SINGLE, {"shape": [24, 255]}, "its weight is torch.uint8"),
@@ -338,3 +346,34 @@ def test_what_diffusers_is_told_of_the_layers():
     config = diffusers_quantization_config({"a": Nf4(), "b": Nf4()}, ["proj_out"])
     assert config["bnb_4bit_use_double_quant"] is True and config["llm_int8_skip_modules"] == ["proj_out"]
     assert diffusers_quantization_config({"a": Nf4(double=False)}, [])["bnb_4bit_use_double_quant"] is False
+
+
+def test_comfyui_s_layers_in_4_bits():
+    """Its tensors are called I8, and the row scales are a vector."""
+    parts = encoded(PACKED)
+    assert parts[f"{LAYER}.weight"].dtype == torch.int8 and parts[f"{LAYER}.weight_scale"].shape == (24,)
+    assert told(parts)[1] == {"format": "convrot_w4a4", "convrot_groupsize": 64}
+    layer = found(telling(parts, quant_group_size=64, linear_dtype="int4"))[LAYER]
+    assert (layer.format, layer.shape) == (PACKED, (24, 256))
+    assert found(telling(parts, linear_dtype="int8"))[LAYER].format == Int4(dynamic=False, group=64)
+    metadata = file_metadata({LAYER: PACKED})
+    bare = {name: each for name, each in parts.items() if name != told(parts)[0]}
+    assert found(bare, metadata)[LAYER].format == PACKED
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "why"),
+    [
+        ("weight", torch.zeros(24, 128), "weight F32"),
+        ("weight", torch.zeros(24, 128, 1, dtype=torch.int8), "of 2 dimensions"),
+        ("weight", torch.zeros(0, 128, dtype=torch.int8), "weight_scale shape"),
+        ("weight", torch.zeros(24, 100, dtype=torch.int8), "200 columns are not a multiple of the rotation's group"),
+        ("weight_scale", torch.ones(23), "weight_scale shape"),
+        ("weight_scale", torch.ones(1), "weight_scale shape"),
+        ("weight_scale", torch.ones(24, dtype=torch.int8), "weight_scale dtype"),
+        ("weight_scale", torch.full((24,), float("nan")), "its weight_scale contains NaN or infinity"),
+    ],
+)
+def test_layers_in_4_bits_of_other_sizes_are_refused(name, tensor, why):
+    with pytest.raises(ModelRefused, match=why):
+        decoded(encoded(PACKED) | {f"{LAYER}.{name}": tensor})
