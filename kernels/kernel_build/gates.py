@@ -26,6 +26,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
         return ()
     if "linear_product" in kernel.name:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
+        words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * ("int4" in kernel.name and number < 90)
     elif "attention_" in kernel.name:
         words = ["HMMA", "LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
         words += ["VOTE"] * bool(_MASKED.search(kernel.label))

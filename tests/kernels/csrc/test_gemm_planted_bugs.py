@@ -11,6 +11,9 @@ SHAPE = "Shape64x64"  # the only one that is built here
 DEEP = tuple(Problem(depth=448, rows=65, late_copies=late) for late in (False, True))
 PACKED = tuple(Problem(depth=448, rows=65, bits=4, late_copies=late) for late in (False, True))
 TURING = tuple(Problem(depth=320, bits=bits, turing=True) for bits in (8, 4))
+INT4 = Problem(depth=448, rows=65, bits=4, x_bits=4)
+INT4_TURING = Problem(depth=448, rows=65, bits=4, x_bits=4, turing=True)
+INT4_HOPPER = Problem(depth=448, rows=65, bits=4, x_bits=4, hopper=True)
 RAGGED = Problem(rows=70, columns=72, depth=80, gap=1)
 BRANCH = tuple(Problem(rank=rank, depth=64, late_copies=late) for rank in (48, 160) for late in (False, True))
 ENDS = Problem(bias=True, gate=9, residual="given")
@@ -93,6 +96,30 @@ BUGS = {
         text="ByteTile::first(at(tile), row(), thread_index() % chunks)",
         becomes="at(tile) + static_cast<uint32_t>(row() * kTileDepth + column())",
         problems=DEEP,
+    ),
+    "half of the columns of 4 bits": Bug(
+        file="gemm/choose.cpp", text="args.in * args.x_bits / 8", becomes="args.in / 4", problems=(INT4,)
+    ),
+    "even columns alone where 4 bits are multiplied in 8": Bug(
+        file="primitives.h",
+        text="        multiply_int8_k32(d, odd, odd_sixteenfold(b0), odd_sixteenfold(b1));\n",
+        becomes="",
+        problems=(INT4_HOPPER,),
+    ),
+    "odd columns with even ones": Bug(
+        file="primitives.h",
+        text="multiply_int8_k32(d, odd, odd_sixteenfold(b0), odd_sixteenfold(b1))",
+        becomes="multiply_int8_k32(d, odd, even_sixteenfold(b0), even_sixteenfold(b1))",
+        problems=(INT4_HOPPER,),
+    ),
+    "sums that stay 256 times as large": Bug(
+        file=EPILOGUE, text=" >> T::sum_shift", becomes="", problems=(INT4_HOPPER,)
+    ),
+    "rows eight further on Turing, in 4 bits": Bug(
+        file="primitives.h",
+        text="multiply_int4_k32(d[2], d[3], a[1], b0);",
+        becomes="multiply_int4_k32(d[2], d[3], a[0], b0);",
+        problems=(INT4_TURING,),
     ),
     "weights of another warp": Bug(
         file=PRODUCTS,

@@ -17,6 +17,9 @@ SQUARES = Problem(rows=9, columns=1152, preparation=Preparation.RMS_NORM, weight
 MODULATED = Problem(rows=20, columns=128, preparation=Preparation.LAYER_NORM, rows_per_batch=6)
 WEIGHED = Problem(rows=20, columns=128, preparation=Preparation.RMS_NORM, rows_per_batch=6, weights="b")
 GATED = Problem(rows=5, columns=640, preparation=Preparation.GEGLU)
+INT4 = Problem(rows=20, columns=1152, bits=4)
+INT4_OUTLIERS = Problem(rows=20, columns=1152, bits=4, pattern="outliers")
+INT4_WIDE = tuple(Problem(rows=3, columns=6144, bits=4, seed=seed) for seed in range(4))
 # Warps that come late to a board show it in some of these orders.
 WIDE = tuple(
     Problem(rows=3, columns=6144, preparation=Preparation.LAYER_NORM, pattern="offset", seed=seed) for seed in range(4)
@@ -24,6 +27,7 @@ WIDE = tuple(
 TEAMS, PREPARE, ROTATE, ROUND, KERNEL = (
     f"quantize/{name}.h" for name in ("teams", "prepare", "rotate", "round", "kernel")
 )
+INT4_ROUND = "quantize/round_int4.h"
 
 
 BUGS = {
@@ -97,6 +101,31 @@ BUGS = {
     ),
     "bytes in the wrong order": Bug(
         file=ROUND, text="pick_bytes(low, high, 0x5410)", becomes="pick_bytes(low, high, 0x1054)", problems=(PLAIN,)
+    ),
+    # ---- 4 bits
+    "nothing is clipped": Bug(
+        file=INT4_ROUND, text="errors[each] < least ? share_of", becomes="errors[each] < 0 ? share_of", problems=(INT4,)
+    ),
+    "always clipped": Bug(
+        file=INT4_ROUND,
+        text="errors[each] < least ? share_of",
+        becomes="errors[each] >= 0 ? share_of",
+        problems=(INT4_OUTLIERS,),
+    ),
+    "numbers leave their half": Bug(
+        file=INT4_ROUND,
+        text="fminf(fmaxf(fmaf(x, inverse, kMagic), kMagic - 8), kMagic + 7)",
+        becomes="fmaf(x, inverse, kMagic)",
+        problems=(INT4,),
+    ),
+    "even and odd columns change places": Bug(
+        file=INT4_ROUND, text="x[2 * byte + odd]", becomes="x[2 * byte + 1 - odd]", problems=(INT4,)
+    ),
+    "half of the row is written": Bug(
+        file=INT4_ROUND, text="column_of(place, chunk) / 2)", becomes="column_of(place, chunk) / 4)", problems=(INT4,)
+    ),
+    "errors of this lane alone": Bug(
+        file=TEAMS, text="        sums[each] = join_team<Sum>(all);\n", becomes="", problems=INT4_WIDE
     ),
     # ---- rows and columns
     "a block begins at another's row": Bug(

@@ -80,7 +80,7 @@ class CompiledLinear:
     def quantize(
         self, rows: Tensor, columns: int, group: int, preparation: Preparation, bits: int = 8
     ) -> QuantizedRows:
-        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize to 8 or 4 bits."""
+        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize them."""
         count = rows.shape[0]
         values = torch.empty((count, columns * bits // 8), dtype=torch.int8, device=rows.device)
         scales = torch.empty(count, dtype=torch.float32, device=rows.device)
