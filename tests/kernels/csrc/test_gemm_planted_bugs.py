@@ -177,7 +177,8 @@ BUGS = {
 
 def sources_of(folder, problems):
     """A copy of the kernels' sources with one instance for each format that the problems need."""
-    wanted = {f"gemm/{str(problem.dtype).removeprefix('torch.')}_int{problem.bits}" for problem in problems}
+    kinds = {(problem.dtype, f"int{problem.bits}" if problem.x_bits == 8 else "w4a4") for problem in problems}
+    wanted = {f"gemm/{str(dtype).removeprefix('torch.')}_{kind}" for dtype, kind in kinds}
     return copy_sources(folder, wanted, lambda line: SHAPE in line)
 
 

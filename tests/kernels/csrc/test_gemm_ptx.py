@@ -20,6 +20,9 @@ PACKED = (cases.PACKED, Problem(bits=4, dtype=cases.BRAIN, depth=320))
 TURING = (cases.TURING_BYTES, Problem(depth=128))
 TURING_PACKED = (cases.TURING_PACKED, Problem(bits=4, depth=128))
 
+INT4 = (cases.INT4, Problem(bits=4, x_bits=4, depth=448, rows=65))
+INT4_TURING = (cases.TURING_INT4_PRODUCT, Problem(bits=4, x_bits=4, depth=320))
+
 PLANTED = {
     "a0 and a1 of products exchanged": (exchanged(LEFT, 0), DEEP),
     "b0 and b1 of products exchanged": (exchanged(RIGHT, 0), DEEP),
@@ -44,6 +47,9 @@ PLANTED = {
         PACKED,
     ),
     "packed: bytes picked otherwise": (Edit(r"(prmt\.b32\s+[^,]+), ([^,]+), ([^,]+),", r"\1, \3, \2,"), PACKED),
+    "4 bits: b0 and b1 exchanged": (exchanged(RIGHT, 0, of="s4.s4"), INT4),
+    "4 bits: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), INT4),
+    "4 bits on Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k32"), INT4_TURING),
     "Turing: factors exchanged": (edits.EXCHANGED_FACTORS, TURING),
     "Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k16"), TURING),
     "Turing, packed: sums exchanged": (exchanged(RESULT, 0, of="m8n8k16"), TURING_PACKED),
