@@ -1221,6 +1221,10 @@
         <translation>4 Bit mit Low-Rank-Korrektur</translation>
     </message>
     <message>
+        <source>4 bits, inputs too</source>
+        <translation>4 Bit, auch die Eingaben</translation>
+    </message>
+    <message>
         <source>8 bits</source>
         <translation>8 Bit</translation>
     </message>
@@ -4599,12 +4603,20 @@ und {n} weitere</translation>
         <translation>4 Bit mit Low-Rank-Korrektur (int4-lowrank)</translation>
     </message>
     <message>
+        <source>4 bits, inputs too (int4-rot)</source>
+        <translation>4 Bit, auch die Eingaben (int4-rot)</translation>
+    </message>
+    <message>
         <source>8 bits (int8)</source>
         <translation>8 Bit (int8)</translation>
     </message>
     <message>
         <source>8 bits, weights only (int8-weight)</source>
         <translation>8 Bit, nur Gewichte (int8-weight)</translation>
+    </message>
+    <message>
+        <source>A quarter of the size, meant for speed on RTX 20 to 40; visibly different images.</source>
+        <translation>Ein Viertel der Größe, für Tempo auf RTX 20 bis 40 gedacht; sichtbar andere Bilder.</translation>
     </message>
     <message>
         <source>About a third of the size, close to the original. Takes several minutes to make.</source>
