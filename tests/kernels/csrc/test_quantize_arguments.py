@@ -45,6 +45,7 @@ def test_what_is_well_is_queued_once_on_the_stream(queue, stand_in, changes):
         ({"gain": None}, "gain is null: give both shift and gain, or none"),
         ({"dtype": 3}, "dtype is 3: give 0 (float16), 1 (bfloat16) or 2 (float32)"),
         ({"preparation": 6}, "preparation is 6: give 0 (as it is) to 5 (GEGLU)"),
+        ({"bits": 3}, "bits is 3: give 8 or 4"),
         ({"group": 32}, "group is 32: give 0 (no rotation), 4, 16, 64 or 256"),
         ({"group": 1024}, "group is 1024: give 0"),
         ({"group": 256}, "group is 256 and columns 128, which is no multiple of it: give a group that divides columns"),
