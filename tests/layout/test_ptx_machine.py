@@ -270,6 +270,9 @@ def packed(matrix, place, kind):
     numbers = matrix[place]
     if kind == "bf16":
         return to_bfloat16(numbers).view(np.int32)
+    if kind == "s4":
+        halves = numbers.astype(np.int64).reshape(len(numbers), -1, 8) & 15
+        return (halves << np.arange(0, 32, 4)).sum(axis=2).astype(np.uint32).view(np.int32)
     dtype = {"f16": np.float16, "s8": np.int8, "f32": np.float32, "s32": np.int32}[kind]
     return np.ascontiguousarray(numbers.astype(dtype)).view(np.int32)
 
@@ -304,7 +307,7 @@ def multiplied(name, kind, sums, registers):
 def test_products_are_those_of_matrices(name, sums, kind):
     rows, _, depth = shape = tuple(int(each) for each in re.findall(r"\d+", name))
     lots = np.random.default_rng(0)
-    left, right, before = (lots.integers(-9, 10, size) for size in ((rows, depth), (depth, 8), (rows, 8)))
+    left, right, before = (lots.integers(-8, 8, size) for size in ((rows, depth), (depth, 8), (rows, 8)))
     of_a, of_b, of_c = places(shape, NUMBERS[kind])
     registers = [packed(left, of_a, kind), packed(right, of_b, kind), packed(before, of_c, sums)]
     made = multiplied(name, kind, sums, registers)

@@ -12,7 +12,6 @@ from mezzotint.families.family import ModelSources
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.stored_layers import find_layers
 from mezzotint.protocol import ModelPart
-from mezzotint.quantization.layouts.comfyui import INT4_FORMAT
 
 _SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
 _DENOISERS = ("unet", "transformer")
@@ -40,7 +39,7 @@ def _scheme_of_comfyui(header: Header, kinds: set[str]) -> str:
     formats = {spec.dtype for name, spec in header.tensors.items() if name.endswith((".weight", ".weight_scale"))}
     if "F8_E4M3" in formats:
         return "mxfp8" if formats & {"F8_E8M0", "U8"} else "fp8"
-    if f'"{INT4_FORMAT}"' in header.metadata.get("_quantization_metadata", ""):
+    if '"convrot_w4a4"' in header.metadata.get("_quantization_metadata", ""):
         return "int4-rot"
     return "int8" if ".comfy_quant" in kinds or "_quantization_metadata" in header.metadata else ""
 
