@@ -1,38 +1,49 @@
 """`mezzotint quantize`: write a quantized copy of a model and report its quantization error."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain, size
-from mezzotint.cli.argument_types import integer
+from mezzotint.cli import quantize_auto
+from mezzotint.cli.argument_types import card_memory, integer
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_models_folder
 from mezzotint.cli.context import Context
+from mezzotint.cli.quantize_auto import AUTO
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UsageError
 from mezzotint.protocol import Loading, ModelRef
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mezzotint.catalog.catalog import FoundModel
     from mezzotint.cli.command_options import Commands
     from mezzotint.conversion.report import ConversionReport
     from mezzotint.families.family import ModelSources
+    from mezzotint.jobs.calibration.auto import AutoChoice
     from mezzotint.quantization.policy import Choice
 
 SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
+READABLE = {"diffusers": ("int4",), "comfyui": ("int8", "int8-weight", "int4-rot")}  # by other programs
 RANK = 32
 _EXAMPLES = """\
   mezzotint quantize starter-dit --scheme int8 -o small
   mezzotint quantize sdxl-base --scheme int4-lowrank --text-encoders int8 -o sdxl-small --report
   mezzotint quantize sdxl.safetensors --scheme int8 --for comfyui -o sdxl-int8.safetensors
+  mezzotint quantize flux --scheme auto --target-vram 12GB -o flux-12gb
+  mezzotint quantize flux --scheme auto --target-vram "RTX 4070" --dry-run
 
 int8           weights and activations in 8 bits: half the size
 int8-weight    only weights in 8 bits: a little closer to the original
 int4           weights in 4 bits (NormalFloat): a quarter of the size
 int4-lowrank   weights in 4 bits, plus a low-rank 16-bit branch for their error: nearly as small, much closer
 int4-rot       weights and activations in 4 bits, rotated: a quarter of the size, meant for speed on RTX 20 to 40
+auto           a scheme for each layer, so that the denoiser stays whole on a card with --target-vram; the model makes a
+               few images to measure what each layer loses
 
 The model is read and written tensor by tensor. The original is not changed; an interrupted run is resumed.
 """
@@ -43,16 +54,15 @@ def add(commands: "Commands") -> None:
     summary = "Quantize a model: make a copy with its weights in 8 or 4 bits."
     parser = add_command(commands, "quantize", summary, run, _EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
-    parser.add_argument("--scheme", choices=SCHEMES, required=True, help="scheme of the denoiser; see below")
+    parser.add_argument("--scheme", choices=(*SCHEMES, AUTO), required=True, help="scheme of the denoiser; see below")
     parser.add_argument(
         "--text-encoders",
         choices=("none", *SCHEMES),
         default="none",
         help="scheme of the text encoders (default: none)",
     )
-    parser.add_argument(
-        "-o", "--output", metavar="PATH", type=Path, required=True, help="file or folder to write; must not exist yet"
-    )
+    parser.add_argument("-o", "--output", metavar="PATH", type=Path, help="file or folder to write; must not exist yet")
+    _add_auto(parser)
     parser.add_argument(
         "--for", dest="target", choices=("diffusers", "comfyui"), help="write only what that program can read"
     )
@@ -72,40 +82,88 @@ def add(commands: "Commands") -> None:
     add_models_folder(parser)
 
 
+def _add_auto(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scheme auto")
+    group.add_argument(
+        "--target-vram",
+        type=card_memory,
+        metavar="SIZE|CARD",
+        help="the card that is to hold the denoiser: its memory, such as 8GB, or its name, such as 'RTX 4090'",
+    )
+    group.add_argument("--dry-run", action="store_true", help="print what each layer would get; write nothing")
+    group.add_argument(
+        "--allow-unquantized", action="store_true", help="also write a copy if everything fits in 16 bits"
+    )
+    group.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, cuda:1 (default: auto)")
+
+
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Write the copy and print the quantization error."""
+    quantize_auto.check_options(arguments)
+    found = context.make_catalog(arguments.models_folder).find(ModelRef(id=arguments.model))
+    _check_target(arguments, found)
+    auto = None
+    with Reporter(context, "jsonl" if arguments.jsonl else "paths") as reporter:
+        if arguments.scheme == AUTO:
+            settings = _settings(arguments), READABLE.get(arguments.target, SCHEMES)
+            auto = quantize_auto.choose(arguments, context, found, settings, reporter.on_event)
+        report = None if arguments.dry_run else _converted(arguments, context, found, auto, reporter)
+    if arguments.json or arguments.jsonl:
+        result = _numbers(report, auto)
+        context.terminal.json({"result": result} if arguments.jsonl else result)
+    else:
+        context.terminal.result("\n\n".join(_texts(report, auto, each_layer=arguments.report)))
+    return 0
+
+
+def _converted(
+    arguments: argparse.Namespace,
+    context: Context,
+    found: "FoundModel",
+    auto: "AutoChoice | None",
+    reporter: Reporter,
+) -> "ConversionReport":
+    """Write the copy."""
     from mezzotint.conversion.model import Conversion, convert
     from mezzotint.families.known import family_of
 
-    found = context.make_catalog(arguments.models_folder).find(ModelRef(id=arguments.model))
     sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
-    _check_target(arguments, found)
     total = sum(each.bytes for each in sources.components.values())
-    with Reporter(context, "jsonl" if arguments.jsonl else "paths") as reporter:
-        done = 0
+    done = 0
 
-        def on_bytes(component: str, count: int) -> None:
-            nonlocal done
-            done = min(done + count, total)
-            reporter.on_event(Loading(model=found.info.id, component=component, bytes_done=done, bytes_total=total))
+    def on_bytes(component: str, count: int) -> None:
+        nonlocal done
+        done = min(done + count, total)
+        reporter.on_event(Loading(model=found.info.id, component=component, bytes_done=done, bytes_total=total))
 
-        report = convert(
-            Conversion(
-                sources=sources,
-                choices=choices_of(arguments, sources),
-                output=arguments.output,
-                for_diffusers=arguments.target == "diffusers",
-                on_bytes=on_bytes,
-                cancelled=context.interrupt.stop_requested,
-            )
+    return convert(
+        Conversion(
+            sources=sources,
+            choices=choices_of(arguments, sources),
+            output=arguments.output,
+            mixed={} if auto is None or not auto.formats else {auto.component: auto.formats},
+            record={} if auto is None else auto.record(),
+            resumed=auto is None,
+            for_diffusers=arguments.target == "diffusers",
+            on_bytes=on_bytes,
+            cancelled=context.interrupt.stop_requested,
         )
-    if arguments.json or arguments.jsonl:
+    )
+
+
+def _numbers(report: "ConversionReport | None", auto: "AutoChoice | None") -> dict[str, object]:
+    numbers: dict[str, object] = {} if auto is None else {"auto": quantize_auto.numbers(auto)}
+    if report is not None:
         sizes = {"bytes_before": report.bytes_before, "bytes_after": report.bytes_after}
-        result = {"output": report.output, **sizes, "components": report.components}
-        context.terminal.json({"result": result} if arguments.jsonl else result)
-    else:
-        context.terminal.result(_format_report(report, each_layer=arguments.report))
-    return 0
+        numbers |= {"output": report.output, **sizes, "components": report.components}
+    return numbers
+
+
+def _texts(report: "ConversionReport | None", auto: "AutoChoice | None", *, each_layer: bool) -> "Iterator[str]":
+    if auto is not None:
+        yield quantize_auto.report(auto) if report is None else quantize_auto.summary(auto)
+    if report is not None:
+        yield _format_report(report, each_layer=each_layer)
 
 
 def _check_target(arguments: argparse.Namespace, found: "FoundModel") -> None:
@@ -114,29 +172,37 @@ def _check_target(arguments: argparse.Namespace, found: "FoundModel") -> None:
         raise UsageError(f"{found.info.id} is a folder, and ComfyUI reads single files: name a single-file checkpoint")
     if arguments.target == "diffusers" and single:
         raise UsageError(f"{found.info.id} is one file, and diffusers reads quantized folders: name a model folder")
-    readable = {"diffusers": ("int4",), "comfyui": ("int8", "int8-weight", "int4-rot")}.get(arguments.target, SCHEMES)
+    readable = READABLE.get(arguments.target, SCHEMES)
     for scheme in (arguments.scheme, arguments.text_encoders):
-        if scheme not in (*readable, "none"):
+        if scheme not in (*readable, "none", AUTO):
             raise UsageError(f"{arguments.target} cannot read {scheme}; it reads {' and '.join(readable)}")
 
 
 def choices_of(arguments: argparse.Namespace, sources: "ModelSources") -> "dict[str, Choice]":
     """Return the quantization choice of each component that is to be quantized."""
     from mezzotint.families.known import family_of
+
+    choice, choices = _settings(arguments), {}
+    if arguments.scheme != AUTO:
+        choices[family_of(sources.family).denoiser_component] = choice
+    if arguments.text_encoders != "none":
+        encoders = [name for name in sources.components if name.startswith("text_encoder")]
+        choices |= {name: replace(choice, scheme=arguments.text_encoders) for name in encoders}
+    return choices
+
+
+def _settings(arguments: argparse.Namespace) -> "Choice":
+    """The settings of the denoiser; for `auto`, those of all schemes."""
     from mezzotint.quantization.policy import Choice
 
     foreign = arguments.target is not None
-    rest = {
-        "rotate": not arguments.no_rotation,
-        "rank": arguments.rank,
-        "convolutions": not foreign,
-        "single_format": foreign,
-    }
-    choices = {family_of(sources.family).denoiser_component: Choice(scheme=arguments.scheme, **rest)}
-    if arguments.text_encoders != "none":
-        encoders = [name for name in sources.components if name.startswith("text_encoder")]
-        choices |= {name: Choice(scheme=arguments.text_encoders, **rest) for name in encoders}
-    return choices
+    return Choice(
+        scheme="int8" if arguments.scheme == AUTO else arguments.scheme,
+        rotate=not arguments.no_rotation,
+        rank=arguments.rank,
+        convolutions=not foreign,
+        single_format=foreign,
+    )
 
 
 def _format_report(report: "ConversionReport", *, each_layer: bool) -> str:

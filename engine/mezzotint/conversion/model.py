@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -31,6 +33,7 @@ from mezzotint.quantization.swap import layers_of
 PARTIAL_SUFFIX = ".mezzotint-part"
 _DESCRIPTIONS = {".json", ".txt", ".model"}  # files beside the weights that are copied
 _WEIGHT = ".weight"
+RECORD_FILE = "quantization.json"  # not in the settings, which are to stay small
 _PLAN = "conversion.json"
 _FILE_SUFFIX = ".safetensors"
 _LONGEST_NAME = 64
@@ -44,6 +47,9 @@ class Conversion:
     sources: ModelSources
     choices: Mapping[str, Choice]  # by component
     output: Path
+    mixed: Mapping[str, Mapping[str, Format]] = field(default_factory=dict)  # formats by layer, of other components
+    record: Mapping[str, object] = field(default_factory=dict)  # how they were chosen; a folder keeps it in a file
+    resumed: bool = True  # whether an interrupted attempt is kept for the next one
     for_diffusers: bool = False
     on_bytes: Callable[[str, int], None] = field(default=lambda _, __: None)
     cancelled: Callable[[], bool] = field(default=lambda: False)
@@ -62,11 +68,14 @@ def convert(conversion: Conversion) -> ConversionReport:
         shown = plain(conversion.output, 300)
         raise UsageError(f"{shown}: the model is one file, and so is its copy: name it {shown}{_FILE_SUFFIX}")
     targets = {name: dict(_targets(conversion.sources, name, choice)) for name, choice in conversion.choices.items()}
+    targets |= {
+        name: dict(component_targets(conversion.sources, name, formats)) for name, formats in conversion.mixed.items()
+    }
     if isinstance(checkpoint, FileCheckpoint):
         components = _convert_single_file(conversion, checkpoint, targets)
     else:
         components = _convert_folder(conversion, checkpoint, targets)
-    schemes = dict.fromkeys(choice.scheme for choice in conversion.choices.values())
+    schemes = dict.fromkeys(_schemes(conversion).values())
     return ConversionReport(output=str(conversion.output), scheme=", ".join(schemes), components=components)
 
 
@@ -86,12 +95,25 @@ def layer_errors(
 
 def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[tuple[str, Target]]:
     """Yield the names of tensors in the component's files with the layers whose weights they are."""
+    check_unquantized(sources, component)
     source = sources.components[component]
-    if StoredLayers(source.files).names and not any(map(is_gguf, source.files)):
-        raise ModelRefused(f"{plain(source.files[0], 300)} is quantized already; quantize the original model")
-    network = empty_network(source)
-    layers = layers_of(network)
-    formats, shapes = formats_for(source.class_name, layers, choice), {layer.name: layer.shape for layer in layers}
+    formats = formats_for(source.class_name, layers_of(empty_network(source)), choice)
+    yield from component_targets(sources, component, formats)
+
+
+def check_unquantized(sources: ModelSources, component: str) -> None:
+    """Raise ModelRefused if a component's files hold quantized layers; those of GGUF are dequantized when read."""
+    files = sources.components[component].files
+    if StoredLayers(files).names and not any(map(is_gguf, files)):
+        raise ModelRefused(f"{plain(files[0], 300)} is quantized already; quantize the original model")
+
+
+def component_targets(
+    sources: ModelSources, component: str, formats: Mapping[str, Format]
+) -> Iterator[tuple[str, Target]]:
+    """Yield the names of tensors in the component's files that are weights of these layers, with their formats."""
+    network = empty_network(sources.components[component])
+    shapes = {layer.name: layer.shape for layer in layers_of(network)}
     names = {component: {name: tensor.shape for name, tensor in network.state_dict().items()}}
     for tensor, placements in route(sources, [component], names).items():
         placed = placements[0]
@@ -120,15 +142,17 @@ def _convert_folder(
     conversion: Conversion, checkpoint: FolderCheckpoint, targets: Mapping[str, Mapping[str, Target]]
 ) -> tuple[ComponentReport, ...]:
     partial = conversion.output.with_name(conversion.output.name + PARTIAL_SUFFIX)
-    with writing(conversion.output):
+    with _left_behind(partial, kept=conversion.resumed), writing(conversion.output):
         _begin(partial, conversion)
         reports = tuple(
             _convert_component(conversion, checkpoint, partial, name, targets.get(name, {}))
             for name in checkpoint.components
         )
         shutil.copyfile(checkpoint.path / INDEX_FILE, partial / INDEX_FILE)
-        schemes = {name: choice.scheme for name, choice in conversion.choices.items()}
-        write_json(partial / SETTINGS_FILE, settings_of_copy(checkpoint, conversion.output) | {"quantization": schemes})
+        settings = settings_of_copy(checkpoint, conversion.output) | {"quantization": _schemes(conversion)}
+        write_json(partial / SETTINGS_FILE, settings)
+        if conversion.record:
+            write_json(partial / RECORD_FILE, conversion.record)
         (partial / _PLAN).unlink()
         for report in partial.glob("*/*.layers.json"):
             report.unlink()
@@ -136,11 +160,34 @@ def _convert_folder(
     return tuple(report for report in reports if report.bytes_before)
 
 
+@contextmanager
+def _left_behind(partial: Path, *, kept: bool) -> Iterator[None]:
+    """Context manager: unless it is kept, what an error leaves of the copy is removed."""
+    try:
+        yield
+    except BaseException:
+        if not kept:
+            shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _schemes(conversion: Conversion) -> dict[str, str]:
+    """The scheme of each component; of a mixed one, the scheme of most layers."""
+    schemes: dict[str, str] = {name: choice.scheme for name, choice in conversion.choices.items()}
+    for name, formats in conversion.mixed.items():
+        if formats:
+            schemes[name] = Counter(each.scheme for each in formats.values()).most_common(1)[0][0]
+    return schemes
+
+
 def _begin(partial: Path, conversion: Conversion) -> None:
     """Resume an earlier attempt if it was for the same copy; otherwise start over."""
     files = [path for source in conversion.sources.components.values() for path in source.files]
     stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in with_trunks(files)]
-    choices = {name: asdict(choice) for name, choice in conversion.choices.items()}
+    choices: dict[str, object] = {name: asdict(choice) for name, choice in conversion.choices.items()}
+    choices |= {
+        name: {layer: str(each) for layer, each in formats.items()} for name, formats in conversion.mixed.items()
+    }
     plan = json.dumps({"files": stamps, "choices": choices, "diffusers": conversion.for_diffusers}, sort_keys=True)
     if partial.exists() and not _is_same_plan(partial / _PLAN, plan):
         shutil.rmtree(partial)

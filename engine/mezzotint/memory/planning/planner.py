@@ -24,7 +24,7 @@ from mezzotint.memory.planning.search import Solution, fastest, smallest_solutio
 from mezzotint.memory.planning.task import Task
 from mezzotint.protocol import MemoryPolicy, Plan, Quantization
 
-_DEVICE_HEADROOM = 10  # 1 / _DEVICE_HEADROOM of a GPU is left to the desktop and other programs
+DEVICE_HEADROOM = 10  # 1 / DEVICE_HEADROOM of a GPU is left to the desktop and other programs
 _RAM_HEADROOM = 8
 # How much longer a better precision may take than the fastest one with everything loaded.
 MAX_SLOWDOWN = {"auto": 2.0, "balanced": 1.25}
@@ -72,7 +72,7 @@ def plan(
 def capacity(machine: MachineFacts) -> Limits:
     """The machine's memory minus the headroom for other programs."""
     return Limits(
-        machine.vram_bytes - machine.vram_bytes // _DEVICE_HEADROOM,
+        machine.vram_bytes - machine.vram_bytes // DEVICE_HEADROOM,
         machine.ram_bytes - machine.ram_bytes // _RAM_HEADROOM,
         machine.pin_bytes,
     )
@@ -219,7 +219,7 @@ def _smallest(problem: Problem, policy: MemoryPolicy) -> tuple[Precision, int]:
 def _needs(problem: Problem, smallest: tuple[Precision, int]) -> tuple[int, int]:
     """VRAM and RAM that a machine needs for it, including headroom."""
     peak, ram = problem.smallest_peak(*smallest), problem.smallest_ram(*smallest)
-    return with_headroom(peak, _DEVICE_HEADROOM), with_headroom(ram, _RAM_HEADROOM)
+    return with_headroom(peak, DEVICE_HEADROOM), with_headroom(ram, _RAM_HEADROOM)
 
 
 def with_headroom(need: int, divisor: int) -> int:

@@ -1,0 +1,1 @@
+"""What a model's layers see and do while it makes a few images."""
