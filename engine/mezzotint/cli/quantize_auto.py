@@ -122,7 +122,9 @@ def _verdict(choice: "AutoChoice") -> str:
     target = choice.target
     card, peak = size_at_least(target.machine.vram_bytes), size(choice.plan.peak_vram_bytes)
     at = f"{target.model.width}x{target.model.height}"
-    how = f"as planned: a peak of {peak} with the whole denoiser on the card, at {at}"
+    whole = all(not part.slots for part in choice.plan.components if part.name == choice.component)
+    where = "the whole denoiser on the card" if whole else "some of the denoiser streamed, which is faster"
+    how = f"as planned: a peak of {peak} with {where}, at {at}"
     if not choice.formats:
         return f"{plain(target.model.id, 100)} fits {card} in 16 bits ({how})"
     return f"{plain(target.model.id, 100)} fits {card} ({how})"
