@@ -18,6 +18,7 @@ from kernel_build.gates import failures
 from kernel_build.library import FOLDER, build_library
 from kernel_build.machine_code import Kernel, Unit, read_machine_code, source_digest
 from kernel_build.registers import TABLE, WRITE, RegisterTable, read_table, table_of, write_table
+from kernel_build.results import read_rows
 from kernel_build.sources import ARCHITECTURES, OUTPUT, kernel_sources, source_name
 from kernel_build.toolchain import find_toolchain
 
@@ -55,6 +56,11 @@ def _parser() -> argparse.ArgumentParser:
     gates.add_argument("--seed", type=int, help="draw that share as an earlier run did, which printed its seed")
     gates.add_argument("--write-table", action="store_true", help=f"write {TABLE.name} as it is now")
     gates.set_defaults(run=_gates)
+    roofline = commands.add_parser("roofline", help="count instructions, and write the tables of docs/kernels.md")
+    roofline.add_argument(
+        "--page-only", action="store_true", help="compile nothing: take the instructions counted before"
+    )
+    roofline.set_defaults(run=_roofline)
     _add_gpu_check(commands)
     for command in (library, gates):
         command.add_argument("-j", "--jobs", type=int, help="how many compilers at a time (default: one per core)")
@@ -126,6 +132,19 @@ def _write(table: RegisterTable, kernels: Sequence[Kernel]) -> None:
     right = not failures(kernels, table, table.compiler)
     write_table(table if right else replace(table, sources={}))
     say(f"kernels: wrote {TABLE}")
+
+
+def _roofline(options: argparse.Namespace) -> int:
+    from kernel_build.roofline.code import measured_code, read_code, write_code
+    from kernel_build.roofline.kernels import every
+    from kernel_build.roofline.page import PAGE, tables, write_page
+
+    works = every()
+    if not options.page_only:
+        write_code(measured_code((work.label for work in works), find_toolchain()))
+    write_page(tables(works, read_code(), read_table(), read_rows()))
+    say(f"kernels: wrote {PAGE}")
+    return 0
 
 
 def _gpu_check(options: argparse.Namespace) -> int:

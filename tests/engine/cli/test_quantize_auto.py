@@ -121,5 +121,5 @@ def test_ctrl_c_leaves_nothing(measured, tmp_path, monkeypatch, capsys):
         return made
 
     monkeypatch.setattr(conversion, "_convert_component", pressed)
-    assert run([*WORDS, "-o", str(tmp_path / "small")], Context(interrupt=interrupt)) == 130
+    assert run(["quantize", *WORDS, "-o", str(tmp_path / "small")], Context(interrupt=interrupt)) == 130
     assert "Stopped" in capsys.readouterr().err and not list(tmp_path.iterdir())

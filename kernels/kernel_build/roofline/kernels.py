@@ -1,0 +1,162 @@
+"""The kernels of the library on one typical shape each: operations, bytes and steps."""
+
+from dataclasses import dataclass, replace
+
+from mezzotint.benchmarks.attention_shapes import SHAPES as ATTENTION
+from mezzotint.benchmarks.attention_shapes import Shape
+from mezzotint.benchmarks.linear_attention import SHAPES as LINEAR_ATTENTION
+from mezzotint.benchmarks.product_shapes import SHAPES as PRODUCTS
+from mezzotint.benchmarks.product_shapes import LinearShape, RowsShape
+
+_SEEN = 0.25  # of the blocks of a block table
+_WARP_ROWS = 16  # of one product
+_WARP_TILE = 64  # rows and columns of a warp in a product of matrices, and columns of a step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A kernel on a shape."""
+
+    name: str
+    shape: str
+    label: str  # of the instance, as in registers.txt
+    step: str  # what a warp does in one step
+    steps: float  # of all warps; 0: none that is counted
+    bytes: float  # read and written, each once
+    f16: float = 0.0  # operations on 16-bit numbers with 32-bit sums
+    f16_sums: float = 0.0  # with 16-bit sums
+    int8: float = 0.0
+    result: str = ""  # the row of RESULTS.md
+
+    @property
+    def operations(self) -> float:
+        """All operations."""
+        return self.f16 + self.f16_sums + self.int8
+
+
+def every() -> tuple[Work, ...]:
+    """All kernels."""
+    return (*_attention(), *_linear_attention(), _rows(), _product(8), _product(4))
+
+
+def _attention() -> tuple[Work, ...]:
+    sdxl, flux, words = (_shape(name) for name in ("SDXL, 64x64", "FLUX.1, 4096 tokens", "SDXL to words, 64x64"))
+    small = _forward(sdxl, "attention forward, heads of 64", "64.Shape.2.4.64.2.1.0.64", 32, 64)
+    large = _forward(flux, "attention forward, heads of 128", "128.Shape.1.8.64.2.1.0.128", 16, 64)
+    masked = _forward(flux, "block table, a quarter of the blocks", "128.Shape.1.4.64.2.1.1.128", 16, 64)
+    return (
+        replace(small, result=f"{sdxl.name}: mezzotint flash"),
+        replace(large, result=f"{flux.name}: mezzotint flash"),
+        _few_keys(words),
+        _int8_scores(sdxl, 64),
+        _int8_scores(flux, 128),
+        replace(masked, f16=_SEEN * masked.f16, steps=_SEEN * masked.steps),
+        _backward(sdxl),
+    )
+
+
+def _shape(name: str) -> Shape:
+    return next(each for each in ATTENTION if each.name == name)
+
+
+def _forward(shape: Shape, name: str, label: str, rows: int, keys: int) -> Work:
+    return Work(
+        name=name,
+        shape=shape.name,
+        label=f"float16_{shape.head_dim}:attention_forward.__half.{label}.ForwardParams",
+        step=f"{rows} queries, {keys} keys",
+        steps=shape.batch * shape.heads * (shape.nq / rows) * (shape.nk / keys),
+        bytes=2.0 * shape.elements,
+        f16=float(shape.products),
+    )
+
+
+def _few_keys(shape: Shape) -> Work:
+    keys = 80
+    padded = shape.products * keys / shape.nk
+    return Work(
+        name="few keys",
+        shape=shape.name,
+        label="float16_64:attention_short_keys.__half.64.4.80.ForwardParams",
+        step=f"{_WARP_ROWS} queries, all of {keys} keys",
+        steps=shape.batch * shape.heads * shape.nq / _WARP_ROWS,
+        bytes=2.0 * shape.elements,
+        f16=padded,
+        result=f"{shape.name}: mezzotint flash",
+    )
+
+
+def _int8_scores(shape: Shape, head_dim: int) -> Work:
+    return Work(
+        name=f"8-bit scores, heads of {head_dim}",
+        shape=shape.name,
+        label=f"float16_{head_dim}:attention_int8.__half.{head_dim}.Shape.1.8.64.2.1.0.Int8Params",
+        step=f"{_WARP_ROWS} queries, 64 keys",
+        steps=shape.batch * shape.heads * (shape.nq / _WARP_ROWS) * (shape.nk / 64),
+        bytes=4.0 * shape.elements,  # half of it copies of q, k and v in the workspace, written and read
+        f16_sums=shape.products / 2,
+        int8=shape.products / 2,
+        result=f"{shape.name}: mezzotint int8",
+    )
+
+
+def _backward(shape: Shape) -> Work:
+    return Work(
+        name="attention backward, heads of 64",
+        shape=shape.name,
+        label="backward_float16_64:backward_pass.attention_backward.__half.64.Shape.1.8.64.2.64.BackwardParams",
+        step=f"{_WARP_ROWS} keys, 64 queries",
+        steps=shape.batch * shape.heads * (shape.nk / _WARP_ROWS) * (shape.nq / 64),
+        bytes=2.0 * 2 * shape.elements,
+        f16=2.5 * shape.products,  # five products instead of two
+        result=f"{shape.name}, gradients: mezzotint flash",
+    )
+
+
+def _linear_attention() -> tuple[Work, ...]:
+    shape = next(each for each in LINEAR_ATTENTION if each.name == "Sana, 128x128")
+    return tuple(
+        Work(
+            name=f"linear attention, {words}",
+            shape=shape.name,
+            label=f"passes:linear_attention.{function}.__half.0.LinearAttentionParams",
+            step=step,
+            steps=0.0,
+            bytes=shape.elements,  # half of 2 bytes of each: k and v, or q and the output
+            f16=parts * 2.0 * shape.batch * shape.heads * shape.nq * shape.head_dim * (shape.head_dim + 8),
+        )
+        for words, function, step, parts in (
+            ("summary", "summarize_keys", "64 tokens", 1),
+            ("application", "apply_summary", "64 features", 2),  # to the high and the low part
+        )
+    )
+
+
+def _rows() -> Work:
+    shape = next(each for each in PRODUCTS if each.name == "FLUX.1, 4608x3072 layer norm")
+    assert isinstance(shape, RowsShape)  # noqa: S101  for mypy
+    return Work(
+        name="quantize rows",
+        shape=shape.name,
+        label="rows:quantize.quantize_rows.__half.1.QuantizeParams",
+        step="all of a row (no products)",
+        steps=0.0,
+        bytes=float(shape.bytes),
+        result=f"{shape.name}: mezzotint rows",
+    )
+
+
+def _product(bits: int) -> Work:
+    shape = next(each for each in PRODUCTS if each.name == "FLUX.1, 4608x3072 to 12288")
+    assert isinstance(shape, LinearShape)  # noqa: S101  for mypy
+    weight = shape.columns * shape.outputs * (bits / 8 + (1 / 64 if bits == 4 else 0))
+    return Work(
+        name=f"int{bits} product",
+        shape=shape.name,
+        label=f"float16_int{bits}:gemm.linear_product.__half.{bits}.Shape.2.2.4.8.3.LinearParams",
+        step="64 rows, 64 outputs, 64 columns; and 16 of the branch",
+        steps=(shape.rows / _WARP_TILE) * (shape.outputs / _WARP_TILE) * (shape.columns / _WARP_TILE),
+        bytes=weight + shape.rows * (shape.columns + 2.0 * shape.outputs),
+        int8=float(shape.operations),
+        result=f"{shape.name}: mezzotint int8" if bits == 8 else "",
+    )

@@ -1,0 +1,104 @@
+"""The tables of docs/kernels.md, between two marks."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kernel_build.errors import BuildError
+from kernel_build.registers import RegisterTable
+from kernel_build.results import PENDING, Row
+from kernel_build.roofline.cards import NAMES, CardRates, rates_of
+from kernel_build.roofline.code import ARCHITECTURE, StepCode
+from kernel_build.roofline.kernels import Work
+from kernel_build.sources import OUTPUT
+
+PAGE = OUTPUT.parent / "docs" / "kernels.md"
+BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+
+
+def bounds(work: Work, code: StepCode, card: CardRates) -> dict[str, float]:
+    """Seconds that each resource needs at least."""
+    return {
+        "products": work.f16 / card.f16 + work.f16_sums / card.f16_sums + work.int8 / card.int8,
+        "exponentials": work.steps * code.ex2 * 32 / card.exponentials,
+        "instructions": work.steps * code.all / card.instructions,
+        "memory": work.bytes / card.bandwidth,
+    }
+
+
+def expected(work: Work, code: StepCode, card: CardRates) -> tuple[float, str]:
+    """Seconds at least, and what bounds them."""
+    found = bounds(work, code, card)
+    limit = max(found, key=lambda each: found[each])
+    return found[limit], limit
+
+
+def tables(works: Sequence[Work], code: Mapping[str, StepCode], registers: RegisterTable, rows: Iterable[Row]) -> str:
+    """All tables. Raises BuildError if a kernel is in neither of the tables of instructions and registers."""
+    missing = [work.label for work in works if work.label not in code]
+    missing += [work.label for work in works if (work.label, ARCHITECTURE) not in registers.registers]
+    if missing:
+        raise BuildError(f"{missing[0]} has not been counted: python -m kernel_build roofline")
+    measured = list(rows)
+    parts = [_rates(), _steps(works, code, registers), *(_cards(work, code[work.label], measured) for work in works)]
+    return "\n\n".join(parts)
+
+
+def with_tables(page: str, text: str) -> str:
+    """The page with these tables. Raises BuildError if it lacks the marks."""
+    head, begin, rest = page.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise BuildError(f"{PAGE} lacks the marks {BEGIN} and {END}")
+    return f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}"
+
+
+def write_page(text: str, path: Path = PAGE) -> None:
+    """Write the tables into the page."""
+    path.write_text(with_tables(path.read_text("utf-8"), text), "utf-8", newline="\n")
+
+
+def _rates() -> str:
+    rows = [
+        (card.name, *(f"{rate / 1e12:.0f}" for rate in (card.f16, card.f16_sums, card.int8)),
+         f"{card.exponentials / 1e12:.1f}", f"{card.bandwidth / 1e9:.0f}")
+        for card in map(rates_of, NAMES)
+    ]  # fmt: skip
+    header = ("GPU", "16 bits, 32-bit sums", "16-bit sums", "8 bits", "exponentials, 10^12/s", "memory, GB/s")
+    return f"## Peaks\n\n{_table(header, rows)}"
+
+
+def _steps(works: Sequence[Work], code: Mapping[str, StepCode], registers: RegisterTable) -> str:
+    rows = []
+    for work in works:
+        each = code[work.label]
+        counts = (each.all, each.hmma, each.imma, each.ex2, each.ldsm, each.ldgsts)
+        rows.append((work.name, work.step, *map(str, counts), str(registers.registers[work.label, ARCHITECTURE])))
+    header = ("kernel", "a warp's step", "instructions", "HMMA", "IMMA", "EX2", "LDSM", "LDGSTS", "registers")
+    return f"## Instructions of one step\n\n{_table(header, rows)}"
+
+
+def _cards(work: Work, code: StepCode, measured: Sequence[Row]) -> str:
+    rows = []
+    for card in map(rates_of, NAMES):
+        seconds, limit = expected(work, code, card)
+        rate = f"{work.operations / seconds / 1e12:.0f}" if work.operations else "-"
+        moved = f"{work.bytes / seconds / 1e9:.0f}"
+        rows.append((card.name, f"{seconds * 1e6:.0f}", rate, moved, limit, _figure(work, card.name, measured)))
+    flops, size = work.operations / 1e9, work.bytes / 1e6
+    about = f"{work.shape}: {flops:.1f} x 10^9 operations, {size:.1f} MB."
+    header = ("GPU", "µs at least", "10^12 operations/s", "GB/s", "limit", "measured")
+    return f"## {work.name[0].upper()}{work.name[1:]}\n\n{about}\n\n{_table(header, rows)}"
+
+
+def _figure(work: Work, card: str, measured: Sequence[Row]) -> str:
+    found = [row.figure for row in measured if row.what == work.result and card in row.gpu and row.figure != PENDING]
+    return found[-1] if found else PENDING
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(_lines([header, ["---"] * len(header), *rows]))
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    for row in rows:
+        yield f"| {' | '.join(row)} |"

@@ -1,0 +1,27 @@
+"""Peak rates: those of the white papers, within what the planner rounds."""
+
+import pytest
+
+from kernel_build.roofline.cards import NAMES, rates_of
+
+
+@pytest.mark.parametrize(
+    ("name", "f16", "int8", "bandwidth"),
+    [("RTX 3090", 71, 284, 936), ("RTX 4090", 165, 660, 1008), ("RTX 5090", 209, 838, 1792), ("A100", 312, 624, 2039)],
+)
+def test_peaks_are_those_of_the_data_sheets(name, f16, int8, bandwidth):
+    rates = rates_of(name)
+    assert rates.f16 / 1e12 == pytest.approx(f16, rel=0.02)
+    assert rates.int8 / 1e12 == pytest.approx(int8, rel=0.02)
+    assert rates.bandwidth / 1e9 == pytest.approx(bandwidth, rel=0.16)
+
+
+def test_half_of_hoppers_peak_by_mma_sync():
+    assert rates_of("H200").f16 / 1e12 == pytest.approx(989 / 2, rel=0.02)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clocks_are_plausible(name):
+    rates = rates_of(name)
+    assert rates.exponentials == 4 * rates.instructions
+    assert rates.f16 <= rates.f16_sums <= rates.int8

@@ -1,0 +1,39 @@
+"""The kernels of the page: operations and steps agree with the instructions that were counted."""
+
+import pytest
+
+from kernel_build.registers import read_table
+from kernel_build.roofline.code import ARCHITECTURE, read_code
+from kernel_build.roofline.kernels import every
+
+WORKS = {work.name: work for work in every()}
+_HMMA, _IMMA = 2 * 16 * 8 * 16, 2 * 16 * 8 * 32  # operations of one instruction of a warp
+
+
+def test_each_is_a_kernel_that_the_gates_know():
+    known = read_table().registers
+    assert all((work.label, ARCHITECTURE) in known for work in WORKS.values())
+    assert len(WORKS) == len(every())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in WORKS if name.startswith(("attention forward", "few", "8-bit", "block"))]
+)
+def test_steps_times_products_of_a_step_are_all_operations(name):
+    work, code = WORKS[name], read_code()[WORKS[name].label]
+    assert work.steps * (code.hmma * _HMMA + code.imma * _IMMA) == pytest.approx(work.operations)
+
+
+@pytest.mark.parametrize("name", ["int8 product", "int4 product"])
+def test_steps_of_a_product(name):
+    work, code = WORKS[name], read_code()[WORKS[name].label]
+    assert work.steps * code.imma * _IMMA == pytest.approx(work.operations)
+
+
+def test_the_backward_pass_needs_five_products_where_the_forward_pass_needs_two():
+    forward, backward = WORKS["attention forward, heads of 64"], WORKS["attention backward, heads of 64"]
+    assert backward.operations == 2.5 * forward.operations
+
+
+def test_4_bits_read_fewer_bytes():
+    assert WORKS["int4 product"].bytes < WORKS["int8 product"].bytes
