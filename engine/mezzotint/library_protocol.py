@@ -222,6 +222,7 @@ class QuantizeRequest:
 
     model: str
     scheme: Quantization
+    target_vram_bytes: int | None = None  # of scheme auto: the card that is to hold the model
     output: str | None = None  # folder; None: in the user's models folder, named after model and scheme
 
 

@@ -4595,6 +4595,10 @@ und {n} weitere</translation>
 <context>
     <name>QuantizeDialog</name>
     <message>
+        <source> GB</source>
+        <translation> GB</translation>
+    </message>
+    <message>
         <source>4 bits (int4)</source>
         <translation>4 Bit (int4)</translation>
     </message>
@@ -4627,6 +4631,10 @@ und {n} weitere</translation>
         <translation>Etwa halbe Größe, kaum zu unterscheiden und auf den meisten Karten am schnellsten.</translation>
     </message>
     <message>
+        <source>As a card needs it (auto)</source>
+        <translation>Passend für eine Karte (auto)</translation>
+    </message>
+    <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -4635,8 +4643,20 @@ und {n} weitere</translation>
         <translation>Schließen, ohne zu quantisieren</translation>
     </message>
     <message>
+        <source>Each layer gets what loses least, so that the model stays on a card with this much memory. A few images are made to measure that.</source>
+        <translation>Jede Schicht bekommt, was am wenigsten verliert, sodass das Modell auf einer Karte mit so viel Speicher bleibt. Dafür entstehen einige Bilder zum Messen.</translation>
+    </message>
+    <message>
         <source>Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication.</source>
         <translation>Halbe Größe, in 16 Bit berechnet: für Karten ohne schnelle 8-Bit-Matrixmultiplikation.</translation>
+    </message>
+    <message>
+        <source>Memory of the card</source>
+        <translation>Speicher der Karte</translation>
+    </message>
+    <message>
+        <source>Memory of the graphics card that is to hold the model</source>
+        <translation>Speicher der Grafikkarte, auf die das Modell passen soll</translation>
     </message>
     <message>
         <source>Quantize</source>

@@ -151,13 +151,18 @@ class Dialogs(QObject):
     def _make_get_model(self) -> GetModelDialog:
         program = self._program
         get = GetModel(program.librarian, program.library, program.settings.value().hub_endpoint)
-        info = program.engine.info()
+        return GetModelDialog(get, self._largest_card(), self._window)
+
+    def _largest_card(self) -> int | None:
+        """Bytes of the largest GPU's memory; None if there is none."""
+        info = self._program.engine.info()
         cards = [device.memory_bytes for device in (info.devices if info else ()) if device.id != "cpu"]
-        return GetModelDialog(get, max(cards, default=None), self._window)
+        return max(cards, default=None)
 
     def _make_quantize(self, model: ModelInfo) -> QuantizeDialog:
-        dialog = QuantizeDialog(model, self._window)
-        dialog.accepted.connect(lambda: self._program.library.quantize(model.id, dialog.scheme()))
+        dialog = QuantizeDialog(model, self._largest_card(), self._window)
+        library = self._program.library
+        dialog.accepted.connect(lambda: library.quantize(model.id, dialog.scheme(), dialog.target_vram()))
         return dialog
 
     def _the_viewer(self) -> Viewer:

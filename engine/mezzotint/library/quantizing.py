@@ -14,22 +14,22 @@ from mezzotint.errors import UsageError
 from mezzotint.library.child import ChildCommand, own_environment, run_child
 from mezzotint.library.downloads.eta import EtaEstimator
 from mezzotint.library_protocol import QuantizeRequest
-from mezzotint.protocol import Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress
+from mezzotint.protocol import Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress, Step
 from mezzotint.trouble import storage_error
+from mezzotint.values.sizes import MemorySize
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 64
-_NO_SCHEMES = ("auto", "none")
 
 
 def quantize(
     request: QuantizeRequest, make_catalog: Callable[[], Catalog], tell: OnEvent, cancelled: IsCancelled
 ) -> ModelInfo:
     """Write a quantized copy and return its catalog entry. A cancelled run is resumed next time. Raises UsageError."""
-    if request.scheme in _NO_SCHEMES:
-        raise UsageError(
-            f"'{request.scheme}' does not quantize: choose int8, int8-weight, int4, int4-lowrank or int4-rot"
-        )
+    if request.scheme == "none":
+        raise UsageError("'none' does not quantize: choose int8, int8-weight, int4, int4-lowrank, int4-rot or auto")
+    if (request.scheme == "auto") != (request.target_vram_bytes is not None):
+        raise UsageError(f"the scheme is {request.scheme}: auto, and only auto, needs the memory of a card")
     identity, path = make_catalog().where(ModelRef(id=request.model))
     output = _output(request, identity, path)
     if output.exists():
@@ -38,7 +38,9 @@ def quantize(
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise storage_error("create", output.parent, error) from None
-    words = ("quantize", str(path), "--scheme", request.scheme, "-o", str(output), "--jsonl", "-q")
+    words = ["quantize", str(path), "--scheme", request.scheme, "-o", str(output), "--jsonl", "-q"]
+    if request.target_vram_bytes is not None:
+        words += ["--target-vram", *MemorySize().to_arguments(request.target_vram_bytes)]
     run_child(_command(words), _as_progress(tell), cancelled)
     return make_catalog().at(output)
 
@@ -61,6 +63,8 @@ def _as_progress(tell: OnEvent) -> OnEvent:
     eta = EtaEstimator()
 
     def on_event(event: Event) -> None:
+        if isinstance(event, Step):  # of an image that scheme auto makes to measure with
+            return tell(Progress(what="sample image", done=event.step, total=event.steps, unit="steps"))
         if not isinstance(event, Loading):
             return tell(event)
         done, total = event.bytes_done, event.bytes_total

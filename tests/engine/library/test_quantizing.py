@@ -7,9 +7,10 @@ import pytest
 from mezzotint import paths
 from mezzotint.catalog import Catalog
 from mezzotint.errors import Cancelled, MezzotintError, UnknownModel, UsageError
+from mezzotint.library import quantizing
 from mezzotint.library.quantizing import quantize
 from mezzotint.library_protocol import QuantizeRequest
-from mezzotint.protocol import Progress
+from mezzotint.protocol import Progress, Step
 
 
 def copy(model="starter-dit", scheme="int8", *, tell=lambda _: None, cancelled=lambda: False, **more):
@@ -34,10 +35,30 @@ def test_a_copy_that_was_stopped_and_gone_on_with():
         copy()
 
 
-@pytest.mark.parametrize("scheme", ["auto", "none"])
-def test_what_makes_nothing_smaller(scheme):
+def test_what_makes_nothing_smaller():
     with pytest.raises(UsageError, match="does not quantize"):
-        copy(scheme=scheme)
+        copy(scheme="none")
+
+
+@pytest.mark.parametrize(("scheme", "vram"), [("auto", None), ("int8", 8 * 2**30)])
+def test_a_card_belongs_to_auto(scheme, vram):
+    with pytest.raises(UsageError, match="only auto, needs the memory of a card"):
+        copy(scheme=scheme, target_vram_bytes=vram)
+
+
+def test_what_the_command_is_told(monkeypatch, tmp_path):
+    events, words = [], []
+
+    def child(command, tell, _cancelled):
+        words.extend(command.words)
+        tell(Step(image=0, images=1, stage=0, stages=1, step=2, steps=4, sigma=1.0, preview=None))
+        raise Cancelled("enough")
+
+    monkeypatch.setattr(quantizing, "run_child", child)
+    with pytest.raises(Cancelled):
+        copy(scheme="auto", target_vram_bytes=6 * 2**30, tell=events.append)
+    assert words[-2:] == ["--target-vram", "6GB"] and any(word.endswith("starter-dit-auto") for word in words)
+    assert events == [Progress(what="sample image", done=2, total=4, unit="steps")]
 
 
 def test_an_unknown_model():

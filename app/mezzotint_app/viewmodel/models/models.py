@@ -206,9 +206,9 @@ class ModelLibrary(QObject):
         """Download a model; the only operation here that uses the network."""
         return self._begin("get", "get", request, request.source, ModelInfo)
 
-    def quantize(self, identity: str, scheme: Quantization) -> int:
-        """Create a quantized copy."""
-        request = QuantizeRequest(model=identity, scheme=scheme)
+    def quantize(self, identity: str, scheme: Quantization, target_vram_bytes: int | None = None) -> int:
+        """Create a quantized copy; `target_vram_bytes`: of scheme auto, the memory of the card to fit."""
+        request = QuantizeRequest(model=identity, scheme=scheme, target_vram_bytes=target_vram_bytes)
         return self._begin("quantize", "quantize", request, f"{identity} ({scheme})", ModelInfo)
 
     def verify(self, identity: str) -> int:

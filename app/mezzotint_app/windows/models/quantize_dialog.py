@@ -2,17 +2,30 @@
 
 from typing import cast
 
-from PySide6.QtWidgets import QButtonGroup, QDialog, QDialogButtonBox, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QDialogButtonBox,
+    QRadioButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mezzotint.protocol import ModelInfo, Quantization
 from mezzotint_app.amounts import bytes_text
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label
+
+_GB = 2**30
+_USUAL = 8  # GB of a card, where there is none here
 
 
 class QuantizeDialog(QDialog):
-    """Asks for the quantization scheme; `scheme()` is the selected one."""
+    """Asks for the quantization scheme; `scheme()` is the selected one, and `target_vram()` the card to fit."""
 
-    def __init__(self, model: ModelInfo, parent: QWidget | None = None) -> None:
+    def __init__(self, model: ModelInfo, vram_bytes: int | None = None, parent: QWidget | None = None) -> None:
+        """`vram_bytes`: the memory of this machine's GPU."""
         super().__init__(parent)
         self.setWindowTitle(self.tr("Quantize model"))
         self._schemes = QButtonGroup(self)
@@ -32,6 +45,8 @@ class QuantizeDialog(QDialog):
             explained = plain_label(words, role="muted", wrap=True)
             explained.setContentsMargins(24, 0, 0, 4)
             column.addWidget(explained)
+        self._vram = self._vram_field(vram_bytes)
+        column.addWidget(self._vram)
         column.addStretch()
         column.addWidget(self._buttons())
         self.resize(520, self.sizeHint().height())
@@ -40,6 +55,22 @@ class QuantizeDialog(QDialog):
         """The selected scheme."""
         chosen = self._schemes.checkedButton()
         return cast(Quantization, chosen.property("scheme") if chosen is not None else "int8")
+
+    def target_vram(self) -> int | None:
+        """Bytes of the card to fit; None for schemes that fit none in particular."""
+        return self._vram.value() * _GB if self.scheme() == "auto" else None
+
+    def _vram_field(self, vram_bytes: int | None) -> QSpinBox:
+        field = QSpinBox()
+        field.setRange(1, 1024)
+        field.setValue(max(1, vram_bytes // _GB) if vram_bytes else _USUAL)
+        field.setSuffix(self.tr(" GB"))
+        field.setAccessibleName(self.tr("Memory of the card"))
+        field.setToolTip(self.tr("Memory of the graphics card that is to hold the model"))
+        ignore_wheel_without_focus(field)
+        field.setEnabled(False)
+        self._schemes.buttonToggled.connect(lambda: field.setEnabled(self.scheme() == "auto"))
+        return field
 
     def _now(self, model: ModelInfo) -> str:
         return self.tr("The model takes {size}. The copy goes into your model folder; this one is kept.").format(
@@ -72,6 +103,14 @@ class QuantizeDialog(QDialog):
                 "int8-weight",
                 self.tr("8 bits, weights only (int8-weight)"),
                 self.tr("Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication."),
+            ),
+            (
+                "auto",
+                self.tr("As a card needs it (auto)"),
+                self.tr(
+                    "Each layer gets what loses least, so that the model stays on a card with this much memory. "
+                    "A few images are made to measure that."
+                ),
             ),
         )
 

@@ -9,6 +9,7 @@ import torch
 
 from mezzotint import machine, paths
 from mezzotint.catalog.catalog import FoundModel
+from mezzotint.conversion.auto.candidates import candidates_of
 from mezzotint.conversion.auto.choosing import Mix, choose_mix
 from mezzotint.conversion.auto.layers import MeasuredLayer, Recording, format_bytes, unquantized
 from mezzotint.conversion.auto.measuring import Measurement
@@ -25,7 +26,6 @@ from mezzotint.memory.footprints.footprint import Scheme
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.machine.speeds import scheme_speed
 from mezzotint.protocol import IsCancelled, ModelRef, Notice, OnEvent, Plan, Progress
-from mezzotint.quantization.candidates import candidates_of
 from mezzotint.quantization.formats import Format
 from mezzotint.quantization.policy import Choice
 from mezzotint.quantization.swap import layers_of

@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.conversion.auto.candidates import candidates_of
 from mezzotint.conversion.auto.choosing import choose_mix
 from mezzotint.conversion.auto.layers import Recording
 from mezzotint.conversion.auto.measuring import Measurement, format_error
@@ -14,7 +15,6 @@ from mezzotint.errors import Cancelled, ModelRefused
 from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
-from mezzotint.quantization.candidates import candidates_of
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.policy import Choice
 from mezzotint.quantization.swap import layers_of
@@ -82,6 +82,10 @@ def measured(made, on_layer=lambda *_: None, cancelled=lambda: False):
     return {layer.name: layer for layer in made.layers(on_layer, cancelled)}
 
 
+def within(room):
+    return lambda mix: mix.bytes <= room
+
+
 def test_every_layer_is_measured_and_progress_ends(model):
     told = []
     made = measurement(model)
@@ -104,7 +108,7 @@ def test_layers_with_planted_outliers_keep_more_bits(model):
     layers = tuple(measured(measurement(model)).values())
     whole = sum(layer.candidates[0].bytes for layer in layers)
     rooms = [whole * percent // 100 for percent in range(25, 100, 3)]
-    mixes = [choose_mix(layers, lambda mix, room=room: mix.bytes <= room) for room in rooms]
+    mixes = [choose_mix(layers, within(room)) for room in rooms]
     sizes = [(mix.chosen[OUTLIERS].bytes, mix.chosen[LIKE_IT].bytes) for mix in mixes if mix is not None]
     assert all(planted >= plain for planted, plain in sizes)
     assert any(planted > plain for planted, plain in sizes)

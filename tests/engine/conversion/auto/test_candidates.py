@@ -2,8 +2,8 @@
 
 import pytest
 
+from mezzotint.conversion.auto.candidates import candidates_of
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.candidates import candidates_of
 from mezzotint.quantization.policy import SCHEMES, Choice, LayerShape, formats_for
 
 CLASS = "PixArtTransformer2DModel"
