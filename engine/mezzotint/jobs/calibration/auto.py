@@ -127,6 +127,7 @@ class AutoQuantization:
             others=tuple(layer for layer in self._shapes if layer not in self.formats),
             steps=min(STEPS, self._sources.detected.defaults.steps),
             device=self.device,
+            guidance=self._guidance,
         )
         lease = Lease.acquire(what=f"quantizing {self.found.info.id}")
         if isinstance(lease, Held):
@@ -151,6 +152,12 @@ class AutoQuantization:
         }
 
     # ---- the model
+
+    @property
+    def _guidance(self) -> float:
+        """The scale of guidance that the model's images are made with; 0 if its calls have no halves."""
+        scale = self._sources.detected.defaults.guidance_scale
+        return scale if family_of(self._sources.family).has_halves(self._sources, scale) else 0.0
 
     @cached_property
     def formats(self) -> Mapping[str, tuple[Format, ...]]:

@@ -45,6 +45,7 @@ class CalibrationRun:
     steps: int = STEPS
     prompts: Sequence[str] = PROMPTS
     device: str = "auto"
+    guidance: float = 0.0  # scale, if calls have two halves
 
     def record(self, engine: Engine, on_event: OnEvent, cancelled: IsCancelled) -> dict[str, Recording]:
         """Make the images up to their last step, and return what was recorded by layer. Raises MezzotintError."""
@@ -59,6 +60,7 @@ class CalibrationRun:
                 Progress(what="influence of each layer", done=done, total=total, unit="layers")
             ),
             cancelled=cancelled,
+            guidance=self.guidance,
         )
         with recorder.recording():
             for number, prompt in enumerate(self.prompts):

@@ -21,6 +21,7 @@ from mezzotint.errors import Cancelled
 
 ROWS = 256  # of each layer, over all calls
 SAMPLE_BYTES = 256 * 2**20  # of all layers' rows
+_IMAGES = 4  # dimensions of images' latents
 _NOISE = 0.1  # norm of the noise relative to the weight's: about that of 4 bits
 
 
@@ -36,6 +37,7 @@ class Recorder:
     measured: Sequence[str]  # layers whose influence is measured
     on_layer: Callable[[int, int], None]
     cancelled: Callable[[], bool]
+    guidance: float = 0.0  # scale by which halves of a call are combined, the unconditional one first; 0: no halves
     recordings: dict[str, Recording] = field(default_factory=dict)
     _network: nn.Module | None = None
     _call: int = -1
@@ -103,7 +105,7 @@ class Recorder:
             return
         self._replaying = True
         try:
-            wanted = tensor_of(output).clone()
+            wanted = self._prediction(output, inputs, named).clone()
             for done, name in enumerate(self.measured, 1):
                 if self.cancelled():
                     raise Cancelled(f"stopped after {done - 1} of {len(self.measured)} layers; nothing was written")
@@ -118,10 +120,21 @@ class Recorder:
     ) -> None:
         self._noisy, self._relative = name, 0.0
         _forget(network)
-        found = tensor_of(network(*inputs, **named))
+        found = self._prediction(network(*inputs, **named), inputs, named)
         change = _norm(found - wanted) / (_norm(wanted) or 1.0)
         if self._relative and math.isfinite(change):  # otherwise it was not called, or does nothing
             self.recordings.setdefault(name, Recording()).influence = change / self._relative
+
+    def _prediction(self, output: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
+        """What is used of an output: guided, which amplifies what halves differ in, without channels of a variance."""
+        found = tensor_of(output).float()
+        sample = next((each for each in (*inputs, *named.values()) if isinstance(each, Tensor)), found)
+        if found.dim() == sample.dim() == _IMAGES:
+            found = found[:, : sample.shape[1]]
+        if not self.guidance or len(found) % 2:
+            return found
+        unconditional, conditional = found.chunk(2)
+        return unconditional + self.guidance * (conditional - unconditional)
 
     def _with_noise(self, layer: Any, x: Tensor, output: Tensor) -> Tensor:  # noqa: ANN401
         weight = layer.weight

@@ -109,6 +109,34 @@ def test_influence_is_the_change_of_the_output():
     assert made.recordings["first"].work == 2 * 200 * 6 * 8
 
 
+class Guided(nn.Module):
+    """The first layer serves both halves alike, the last one only the second."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.last = nn.Linear(6, 6), nn.Linear(6, 6)
+        self.aside, self.idle = nn.Linear(6, 6), nn.Linear(6, 6)
+
+    def forward(self, x):
+        y, more = self.first(x), self.last(x)
+        more = torch.cat([torch.zeros_like(more[: len(x) // 2]), more[len(x) // 2 :]])
+        return torch.cat([y + more, 100 * torch.randn_like(y)], dim=1)
+
+
+@torch.no_grad()
+def test_guidance_amplifies_what_halves_differ_in_and_other_channels_do_not_count():
+    network, half = Guided(), torch.randn(1, 4, 5, 6)
+    found = []
+    for guidance in (0.0, 7.0):
+        made = recorder(network, class_name="Guided", replayed=0, measured=("first", "last"), guidance=guidance)
+        with made.recording():
+            network(torch.cat([half, half]))
+        found.append({name: made.recordings[name].influence for name in ("first", "last")})
+    plain, guided = found
+    assert plain["first"] < 2 and guided["last"] / guided["first"] > 3 * plain["last"] / plain["first"]
+
+
 @torch.no_grad()
 def test_what_is_computed_once_of_the_prompt_is_computed_again():
     network, x = Denoiser(), torch.randn(4, 50, 6)
