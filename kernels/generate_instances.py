@@ -26,6 +26,7 @@ class Shape:
     q_in_registers: bool = True
     masked: bool = False
     int8: bool = False
+    int8_all: bool = False
     short: bool = False  # all keys, at most tile_n of them, in one tile
     dropout: bool = False
     slice_dim: int | None = None
@@ -38,6 +39,8 @@ class Shape:
             return f"short_instance<{element}, {head_dim}, {self.warps}, {self.tile_n}>()"
         if self.dropout:
             return f"dropout_instance<{element}, {head_dim}, {shape}>()"
+        if self.int8_all:
+            return f"int8_all_instance<{element}, {head_dim}, {shape}>()"
         if self.int8:
             return f"int8_instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}>()"
         slices = "" if self.slice_dim is None else f", {self.slice_dim}"
@@ -54,6 +57,8 @@ INT8 = (
     Shape(m_tiles=1, warps=8, tile_n=64, int8=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True, masked=True),
+    Shape(m_tiles=1, warps=8, tile_n=64, int8_all=True),
+    Shape(m_tiles=1, warps=4, tile_n=64, int8_all=True),
 )
 # Prompts of 77 tokens; head sizes that are not a multiple of 16 take keys 32 at a time.
 TEXT = (Shape(m_tiles=1, warps=4, tile_n=80, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))

@@ -150,7 +150,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFallback:
-    """Why torch replaced our kernels."""
+    """Why torch, or our kernels in more bits, replaced those that were asked for."""
 
     reason: str
     calls: int  # calls affected; 0: the kernels were disabled between calls

@@ -87,6 +87,7 @@ MZT_DEVICE float reciprocal_approximate(float x) {
 }
 
 MZT_DEVICE uint32_t bits_of(float x) { return __float_as_uint(x); }
+MZT_DEVICE float float_of(uint32_t bits) { return __uint_as_float(bits); }
 
 // The larger of two that are not negative; NaN where one of them is.
 MZT_DEVICE float larger(float a, float b) {
@@ -185,6 +186,9 @@ MZT_DEVICE void store_shared16(uint32_t address, const Chunk& value) {
 
 // Four bytes of eight (0 to 3 of `low`, 4 to 7 of `high`), chosen by the hexadecimal digits, the lowest first.
 MZT_DEVICE uint32_t pick_bytes(uint32_t low, uint32_t high, uint32_t digits) { return __byte_perm(low, high, digits); }
+
+// The sum of four bytes, and of another number.
+MZT_DEVICE uint32_t add_bytes(uint32_t four, uint32_t sum) { return __dp4a(four, 0x01010101u, sum); }
 
 // What was copied since the last commit is a group; an empty group counts.
 template <class Architecture>
@@ -318,6 +322,21 @@ MZT_DEVICE void multiply_int4_k32(int32_t& d0, int32_t& d1, uint32_t a, uint32_t
 #endif
 }
 
+// 8-bit integers, 32 and 16 deep, with a of bytes without a sign.
+MZT_DEVICE void multiply_bytes_k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+MZT_DEVICE void multiply_bytes_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+r"(d0), "+r"(d1)
+        : "r"(a), "r"(b));
+}
+
 }  // namespace mezzotint
 
 #endif
@@ -381,6 +400,18 @@ MZT_DEVICE void multiply_int4(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t 
         multiply_int4_k32(d[2], d[3], a[1], b0);
         multiply_int4_k32(d[0], d[1], a[2], b1);
         multiply_int4_k32(d[2], d[3], a[3], b1);
+    }
+}
+
+template <class Architecture>
+MZT_DEVICE void multiply_bytes(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    if constexpr (Architecture::mma_k == 16) {
+        multiply_bytes_k32(d, a, b0, b1);
+    } else {
+        multiply_bytes_k16(d[0], d[1], a[0], b0);
+        multiply_bytes_k16(d[2], d[3], a[1], b0);
+        multiply_bytes_k16(d[0], d[1], a[2], b1);
+        multiply_bytes_k16(d[2], d[3], a[3], b1);
     }
 }
 

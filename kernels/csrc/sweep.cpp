@@ -25,11 +25,9 @@ MztStatus find_facts(int32_t device, DeviceFacts& facts) {
 
 // Whether an instance supports such arguments.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
-    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     const bool masked = args.key_mask || args.bias;
     if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
-    if (instance.masked != masked || (instance.kind == Kind::int8) != int8) return false;
-    if ((instance.kind == Kind::dropout) != (args.dropout.kept != 0)) return false;
+    if (instance.masked != masked || !is_asked(instance.kind, args)) return false;
     return instance.kind != Kind::short_keys || args.nk <= instance.tile_n;
 }
 
@@ -79,7 +77,7 @@ MZT_API MztStatus mzt_sweep_attention(const MztAttentionArgs* args, uint32_t num
     if (!instance || !serves(*instance, *args) || !runs_on(*instance, facts)) return refuse(number, "attention");
     if (is_empty(*args)) return succeed();
     MztAttentionPlan plan{sizeof plan, MZT_ABI_VERSION, 1, number, 0, "a named instance of attention"};
-    if (instance->kind == Kind::int8) plan.workspace_bytes = int8_workspace_bytes(*args);
+    if (is_quantized(instance->kind)) plan.workspace_bytes = int8_workspace_bytes(*args);
     if (const MztStatus status = check_workspace(*args, plan.workspace_bytes)) return status;
     if (const MztStatus status = require_current(device)) return status;
     if (const int error = launch_attention(*args, plan, stream)) return cuda_status(error, plan.text);

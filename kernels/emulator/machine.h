@@ -172,8 +172,13 @@ int integer_of(uint32_t register_, int which) {
     return static_cast<int32_t>(register_ << (32 - bits - bits * which)) >> (32 - bits);
 }
 
-// `rows` of 16 or 8; k of 32 or 16, of 4 bits twice that.
-template <int rows, int k, int bits>
+template <typename Left, int bits>
+int left_of(uint32_t register_, int which) {
+    return bits == 8 ? static_cast<Left>(register_ >> (8 * which)) : integer_of<bits>(register_, which);
+}
+
+// `rows` of 16 or 8; k of 32 or 16, of 4 bits twice that; a of bytes with or without a sign.
+template <typename Left, int rows, int k, int bits>
 void act_integer_product(Block& block, void* const (&given)[kLanes]) {
     constexpr int halves = rows / 8, held = 32 / bits;  // in a register
     int a[rows][k], b[8][k];
@@ -183,7 +188,7 @@ void act_integer_product(Block& block, void* const (&given)[kLanes]) {
             for (int each = 0; each < held; ++each) {
                 const int deep = (part * 4 + lane % 4) * held + each;
                 for (int half = 0; half < halves; ++half) {
-                    a[lane / 4 + 8 * half][deep] = integer_of<bits>(mine.a[halves * part + half], each);
+                    a[lane / 4 + 8 * half][deep] = left_of<Left, bits>(mine.a[halves * part + half], each);
                 }
                 b[lane / 4][deep] = integer_of<bits>(mine.b[part], each);
             }
@@ -200,10 +205,19 @@ void act_integer_product(Block& block, void* const (&given)[kLanes]) {
     ++block.counts.products;
 }
 
-template <int rows, int k, int bits = 8>
+template <typename Left, int rows, int k, int bits = 8>
 void integer_product(IntegerProduct& mine) {
     static const char purpose = 0;
-    Block::current().meet(&purpose, &mine, &act_integer_product<rows, k, bits>);
+    Block::current().meet(&purpose, &mine, &act_integer_product<Left, rows, k, bits>);
+}
+
+template <typename Left, int k, int bits = 8>
+void short_integer_product(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+    int32_t d[2] = {d0, d1};
+    IntegerProduct mine{d, {a, 0, 0, 0}, {b, 0}};
+    integer_product<Left, 8, k, bits>(mine);
+    d0 = d[0];
+    d1 = d[1];
 }
 
 template <typename T, int k>
@@ -296,6 +310,11 @@ inline uint32_t pick_bytes(uint32_t low, uint32_t high, uint32_t digits) {
     return picked;
 }
 
+inline uint32_t add_bytes(uint32_t four, uint32_t sum) {
+    for (int byte = 0; byte < 4; ++byte) sum += four >> (8 * byte) & 255;
+    return sum;
+}
+
 inline void load_matrices(uint32_t (&to)[4], uint32_t address) { emulator::load<4, false>(to, address); }
 inline void load_matrices(uint32_t (&to)[2], uint32_t address) { emulator::load<2, false>(to, address); }
 inline void load_matrices_transposed(uint32_t (&to)[4], uint32_t address) { emulator::load<4, true>(to, address); }
@@ -334,26 +353,25 @@ inline void multiply_half_k16(uint32_t (&d)[2], const uint32_t (&a)[4], uint32_t
 }
 inline void multiply_int8_k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     emulator::IntegerProduct mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
-    emulator::integer_product<16, 32>(mine);
+    emulator::integer_product<int8_t, 16, 32>(mine);
 }
 inline void multiply_int8_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
-    int32_t d[2] = {d0, d1};
-    emulator::IntegerProduct mine{d, {a, 0, 0, 0}, {b, 0}};
-    emulator::integer_product<8, 16>(mine);
-    d0 = d[0];
-    d1 = d[1];
+    emulator::short_integer_product<int8_t, 16>(d0, d1, a, b);
+}
+inline void multiply_bytes_k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    emulator::IntegerProduct mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+    emulator::integer_product<uint8_t, 16, 32>(mine);
+}
+inline void multiply_bytes_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+    emulator::short_integer_product<uint8_t, 16>(d0, d1, a, b);
 }
 
 inline void multiply_int4_k64(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     emulator::IntegerProduct mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
-    emulator::integer_product<16, 64, 4>(mine);
+    emulator::integer_product<int8_t, 16, 64, 4>(mine);
 }
 inline void multiply_int4_k32(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
-    int32_t d[2] = {d0, d1};
-    emulator::IntegerProduct mine{d, {a, 0, 0, 0}, {b, 0}};
-    emulator::integer_product<8, 32, 4>(mine);
-    d0 = d[0];
-    d1 = d[1];
+    emulator::short_integer_product<int8_t, 32, 4>(d0, d1, a, b);
 }
 
 }  // namespace mezzotint

@@ -28,7 +28,8 @@ def expected(kernel: Kernel) -> Sequence[str]:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
         words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * ("int4" in kernel.name and number < 90)
     elif "attention_" in kernel.name:
-        words = ["HMMA", "LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
+        words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
+        words += ["HMMA"] * ("int8_all" not in kernel.name)
         words += ["VOTE"] * bool(_MASKED.search(kernel.label))
     else:
         return ()

@@ -42,6 +42,7 @@ class AttentionFlags(IntFlag):
     CAUSAL = 1 << 0
     INT8_SCORES = 1 << 1  # forward only
     UNORDERED = 1 << 2  # backward only
+    INT8_VALUES = 1 << 3  # forward only, with INT8_SCORES
 
 
 class BlockTableFlags(IntFlag):

@@ -7,17 +7,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import int8_reference
 import torch
 from backward_tiles import Dropout
 from block_tables import GivenTable, table_of
 from emulator_build import Conditions
 from guarded_memory import guarded
 
+from mezzotint.attention.int8_reference import int8_all_reference, int8_scores_reference
+from mezzotint.attention.masks import Masks
+
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
-CAUSAL, INT8_SCORES = 1, 2
-FORWARD, SHORT_KEYS, INT8, DROPOUT = range(4)  # kinds of instances
+CAUSAL, INT8_SCORES, INT8_VALUES = 1, 2, 8
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL = range(5)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
+_STEPS, _FLIPPED = 0.3, 1e-3  # of RMS: the output's rounding, and 8-bit roundings that float32 decides otherwise
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
 
 # ---- problems
@@ -45,12 +48,14 @@ class Problem:
     bias_float: bool = True
     outliers: bool = False
     same_keys: bool = False
+    same_values: bool = False
     values_by: float = 1.0
     uneven: bool = False  # tokens with magnitudes from 1/8 to 1
     creeping: bool = False  # scores that increase slightly with each key
     far: str | None = None  # batch, head or token: the dimension whose last half lies beyond 2^31 elements
     scale: float | None = None
     int8: bool = False
+    int8_all: bool = False
     turing: bool = False
     late_copies: bool = True
     stubborn: bool = False  # one warp always runs as long as it can
@@ -65,6 +70,12 @@ class Problem:
     def masked(self) -> bool:
         """Whether it needs a kernel with mask support."""
         return self.key_mask is not None or self.bias is not None or self.table is not None
+
+    @property
+    def flags(self) -> int:
+        """Flags of the library's arguments."""
+        int8 = INT8_SCORES * (self.int8 or self.int8_all) | INT8_VALUES * self.int8_all
+        return CAUSAL * self.causal | int8
 
 
 @dataclass
@@ -85,6 +96,8 @@ class Tensors:
             self.v = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
         if problem.same_keys:
             self.k[:] = self.k[:, :, :1].clone()
+        if problem.same_values:
+            self.v[:] = self.v[:, :, :1].clone()
         self.v *= problem.values_by
         if problem.uneven:
             for tensor in (self.q, self.k):
@@ -199,7 +212,7 @@ class Tensors:
         strides = {f"{name}_stride": getattr(self, name).stride()[:3] for name in ("q", "k", "v", "out")}
         return AttentionArgs(
             dtype=CODES[problem.dtype],
-            flags=CAUSAL * problem.causal | INT8_SCORES * problem.int8,
+            flags=problem.flags,
             batch=problem.batch,
             heads=problem.heads,
             kv_heads=problem.kv_heads,
@@ -277,15 +290,12 @@ class Tensors:
         return weights @ v
 
     def rounded(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return output and LSE with 8-bit scores in plain torch, the output in the problem's dtype."""
-        problem = self.problem
-        q, k, v = (self._shared_heads(tensor.double()) for tensor in self._seen())
-        lengths = (
-            torch.full((problem.batch,), problem.nk) if self.lengths is None else self.lengths.clamp(0, problem.nk)
-        )
-        bias = None if self.bias is None else self.bias.double()
-        out, sums = int8_reference.attend(q, k, v, scale=self.scale, bias=bias, hidden=self.hidden(), lengths=lengths)
-        return out.to(problem.dtype), sums
+        """Return output and LSE with the same 8-bit products in plain torch, in float64."""
+        q, k, v = (tensor.double() for tensor in self._seen())
+        shown = torch.zeros(self.hidden().shape, dtype=torch.float64).masked_fill(self.hidden(), -math.inf)
+        masks = Masks(bias=shown if self.bias is None else shown + self.bias.double(), key_lengths=self.lengths)
+        attend = int8_all_reference if self.problem.int8_all else int8_scores_reference
+        return attend(q, k, v, masks, self.scale)
 
     def _seen(self) -> tuple[torch.Tensor, ...]:
         """Return queries, keys and values with padding replaced by zeros."""
@@ -328,15 +338,22 @@ class InstanceInfo(ctypes.Structure):
     @property
     def int8(self) -> bool:
         """Whether its scores are 8-bit products."""
-        return bool(self.kind == INT8)
+        return bool(self.kind in (INT8, INT8_ALL))
+
+    @property
+    def int8_all(self) -> bool:
+        """Whether both products are 8-bit."""
+        return bool(self.kind == INT8_ALL)
 
     def serves(self, problem: Problem) -> bool:
         """Whether the instance supports the problem, on any device."""
-        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), problem.int8)
+        products = (problem.int8 or problem.int8_all, problem.int8_all)
+        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), *products)
         short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
         drops = (self.kind == DROPOUT) == (problem.dropout is not None)
         fits = problem.table is None or (problem.table_queries % self.tile_m == 0 and 64 % self.tile_n == 0)
-        return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough and drops and fits
+        found = (self.head_dim, self.dtype, self.masked, self.int8, self.int8_all)
+        return found == wanted and short_enough and drops and fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,7 +430,7 @@ class Emulator:
             stubborn=problem.stubborn,
         )
         arguments = tensors.arguments()
-        if problem.int8:
+        if problem.int8 or problem.int8_all:
             self._library.emulator_workspace_bytes.restype = ctypes.c_int64
             arguments.workspace_bytes = self._library.emulator_workspace_bytes(ctypes.byref(arguments))
             arguments.workspace = tensors.workspace(arguments.workspace_bytes)
@@ -426,9 +443,8 @@ class Emulator:
 
         fields = ("batch", "heads", "kv_heads", "nq", "nk", "head_dim")
         sizes = {name: getattr(problem, name) for name in fields} | changes
-        flags = CAUSAL * problem.causal | INT8_SCORES * problem.int8
         pointers = {"bias": 16 * (problem.bias is not None), "key_mask": 16 * (problem.key_mask is not None)}
-        arguments = AttentionArgs(dtype=CODES[problem.dtype], flags=flags, scale=0.125, **sizes, **pointers)
+        arguments = AttentionArgs(dtype=CODES[problem.dtype], flags=problem.flags, scale=0.125, **sizes, **pointers)
         table = BlockTableArgs(block_q=problem.table_queries, block_k=64)
         if problem.table is not None:
             arguments.table = ctypes.addressof(table)
@@ -455,20 +471,32 @@ class Emulator:
 def judge(tensors: Tensors) -> tuple[float, float]:
     """FlashAttention's criterion: at most twice the error of the naive computation in this dtype, plus a few roundings.
 
-    Kernels with 8-bit scores are compared with the error of the same quantization in plain torch.
+    Kernels with 8-bit products are compared with the error and the result of the same rounding in plain torch.
     """
     wanted, sums = tensors.wanted()
-    rounded = wanted.to(tensors.problem.dtype)
-    plain, plain_sums = tensors.rounded() if tensors.problem.int8 and tensors.problem.nk else (tensors.plain(), sums)
+    problem = tensors.problem
+    rounded = wanted.to(problem.dtype)
+    quantized = (problem.int8 or problem.int8_all) and problem.nk > 0
+    plain, plain_sums = tensors.rounded() if quantized else (tensors.plain(), sums)
     roundings = ((rounded + 0.3 - 0.3).double() - rounded.double()).abs().max()
-    allowed = 2 * (plain.double() - wanted).abs().max() + 2 * roundings + 1e-6
+    allowed = 2 * (plain.to(problem.dtype).double() - wanted).abs().max() + 2 * roundings + 1e-6
     output = _worst((tensors.out.double() - wanted).abs(), allowed)
+    if quantized:
+        output = max(output, _distance(tensors.out.double(), plain, _STEPS * torch.finfo(problem.dtype).eps + _FLIPPED))
     seen = torch.isfinite(sums)
     same = torch.equal(torch.isfinite(tensors.lse), seen) and bool((tensors.lse[~seen] == -math.inf).all())
     got, sums, plain_sums = (each.double().clamp(min=LOWEST_SUM)[seen] for each in (tensors.lse, sums, plain_sums))
     off = (got - sums).abs() / (1 + sums.abs() / 1e3)
     allowed_sums = 2e-3 + 2 * (plain_sums - sums).abs().max() if bool(seen.any()) else torch.tensor(1.0)
     return output, _worst(off, allowed_sums) if same else math.inf
+
+
+def _distance(got: torch.Tensor, same: torch.Tensor, allowed: float) -> float:
+    """RMS distance of outputs that only differ by roundings, relative to the allowed share of their RMS."""
+    if got.numel() == 0:
+        return 0.0
+    off = float((got - same).norm() / (allowed * same.norm() + 1e-9))
+    return math.inf if math.isnan(off) else off
 
 
 def _worst(errors: torch.Tensor, allowed: torch.Tensor) -> float:

@@ -24,6 +24,7 @@ WELL = (Status.OK, "")
 AttentionCase = Callable[[], AttentionArgs]
 _bfloat16 = partial(packed_attention_args, dtype=Dtype.BFLOAT16)
 _int8 = partial(_bfloat16, flags=AttentionFlags.INT8_SCORES)
+_INT8_ALL = AttentionFlags.INT8_SCORES | AttentionFlags.INT8_VALUES
 _masks = {"key_mask": 0x50000, "key_mask_stride": 77, "key_lengths": 0x60000, "lse": 0x70000}
 _bias = {"bias": 0x80000, "bias_dtype": Dtype.FLOAT32, "bias_stride": (9000, 800, 90, 1)}
 TABLE, WIDE_ROWS = table_args(), table_args(block_q=128, rows=1, stride_batch=4, stride_head=1, order=0xE0000)
@@ -47,6 +48,8 @@ ATTENTION: dict[str, AttentionCase] = {
     "8 bits, a block table": partial(_int8, nk=300, **_table),
     "8 bits, many": partial(_int8, nq=4100, nk=1025, heads=8, kv_heads=8),
     "8 bits, masked and causal": partial(_int8, flags=AttentionFlags(3), nk=300, **_masks | {"key_mask_stride": 0}),
+    "all in 8 bits": partial(_bfloat16, flags=_INT8_ALL),
+    "all in 8 bits, many": partial(_bfloat16, flags=_INT8_ALL, nq=4100, nk=1025, heads=8, kv_heads=8),
     "8 bits and no keys": partial(_int8, nk=0, k=None, v=None),
 }
 
@@ -172,6 +175,7 @@ OPERATIONS = {
         queue=_attend("a wide head with a bias"), launches=1, text="forward bfloat16 d512 64x16 masked", raises=True
     ),
     "8 bits": Operation(queue=_attend("8 bits"), launches=3, text="int8 bfloat16 d64 64x64"),
+    "all in 8 bits": Operation(queue=_attend("all in 8 bits"), launches=3, text="int8-all bfloat16 d64 64x64"),
     "a product": Operation(
         queue=lambda cuda, *where: cuda.linear(LINEAR["8 bits"](), *where),
         launches=1,

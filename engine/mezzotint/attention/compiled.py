@@ -13,6 +13,7 @@ from mezzotint.attention.kernel_tensors import (
     CAUSAL,
     DTYPES,
     INT8_SCORES,
+    INT8_VALUES,
     Kind,
     check_layout,
     check_table,
@@ -58,21 +59,23 @@ class CompiledAttention:
         scale: float | None = None,
         *,
         int8: bool = False,
+        int8_values: bool = False,
         with_lse: bool = False,
         table: BlockTable | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Same as `attention_reference`; the LSE is None unless `with_lse`. Raises Unsupported if there is no kernel.
 
         The output is dense, in q's order of heads and tokens. Does not copy inputs or synchronize with the device. With
-        a table, q, k and v are by position.
+        a table, q, k and v are by position. `int8`: scores by 8-bit products; `int8_values`: all products.
         """
-        question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, masks.causal | int8 << 1)
+        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
+        question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, flags)
         calls = None if with_lse or table is not None or torch.is_grad_enabled() else self._calls
         if calls is not None:
             known = calls.attend(*question)
             if known is not None:
                 return known, None
-        prepared = self._prepared_for(_Call(q, k, v, masks, scale, int8, with_lse, table))
+        prepared = self._prepared_for(_Call(q, k, v, masks, scale, flags, with_lse, table))
         _refuse_gradients(q, k, v, masks.bias)
         out, lse = _outputs(q, with_lse)
         if q.numel() == 0 or k.shape[2] == 0:
@@ -85,14 +88,24 @@ class CompiledAttention:
             calls.remember(*question, bytes(arguments))
         return out, lse
 
-    def kernel_name(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, *, int8: bool = False) -> str:
+    def kernel_name(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        masks: Masks = NO_MASKS,
+        *,
+        int8: bool = False,
+        int8_values: bool = False,
+    ) -> str:
         """Name of the kernel that such a call runs; raises Unsupported if there is none."""
-        return self._prepared_for(_Call(q, k, v, masks, None, int8, False, None)).kernel
+        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
+        return self._prepared_for(_Call(q, k, v, masks, None, flags, False, None)).kernel
 
     def _prepared_for(self, call: "_Call") -> _Prepared:
         q, k, v, masks, scale = call.q, call.k, call.v, call.masks, call.scale_used
         tensors = kinds_of(q, k, v, masks.bias, masks.key_mask, masks.key_lengths)
-        kind = (scale, masks.causal, call.int8, call.with_lse, table_kind(call.table), *tensors)
+        kind = (scale, call.flags, call.with_lse, table_kind(call.table), *tensors)
         prepared = self._prepared.get(kind)
         if prepared is None:
             check_arguments(q, k, v, masks, scale)
@@ -152,7 +165,7 @@ class _Call:
     v: Tensor
     masks: Masks
     scale: float | None
-    int8: bool
+    flags: int
     with_lse: bool
     table: BlockTable | None
 
@@ -160,6 +173,10 @@ class _Call:
     def scale_used(self) -> float:
         """The scale, 1 / sqrt(d) by default."""
         return self.q.shape[-1] ** -0.5 if self.scale is None else self.scale
+
+
+def _flags(masks: Masks, *, int8: bool, int8_values: bool) -> int:
+    return CAUSAL * masks.causal | INT8_SCORES * int8 | INT8_VALUES * int8_values
 
 
 def _outputs(q: Tensor, with_lse: bool) -> tuple[Tensor, Tensor | None]:
@@ -171,7 +188,7 @@ def _describe(arguments: Arguments, call: _Call) -> None:
     """Fill in all arguments except the pointers."""
     q, k, bias, key_mask = call.q, call.k, call.masks.bias, call.masks.key_mask
     arguments.scale = call.scale_used
-    arguments.flags = (CAUSAL if call.masks.causal else 0) | (INT8_SCORES if call.int8 else 0)
+    arguments.flags = call.flags
     arguments.dtype = DTYPES[q.dtype]
     arguments.batch, arguments.heads, arguments.nq, arguments.head_dim = q.shape
     arguments.kv_heads, arguments.nk = k.shape[1:3]

@@ -4,6 +4,7 @@ Eager code calls the implementations directly: going through torch's dispatcher 
 kernel library.
 """
 
+import contextlib
 import functools
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -20,7 +21,10 @@ from mezzotint.attention.reference import attention_gradients, attention_referen
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
-Implementation: TypeAlias = Literal["flash", "int8", "sdpa", "reference"]
+Implementation: TypeAlias = Literal["flash", "int8", "int8-all", "sdpa", "reference"]
+
+# What kernels are asked for, in turn.
+_TRIED: dict[str, tuple[str, ...]] = {"flash": ("flash",), "int8": ("int8",), "int8-all": ("int8-all", "int8")}
 
 _ARGUMENTS = (
     "Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? key_mask, Tensor? key_lengths, "
@@ -92,13 +96,14 @@ def _check(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, implemen
 def _by_kernels(
     q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, implementation: str, *, with_lse: bool
 ) -> tuple[Tensor, Tensor | None] | None:
-    kernels = _installed() if implementation in ("flash", "int8") else None
+    kernels = _installed() if implementation in _TRIED else None
     if kernels is None:
         return None
-    try:
-        return kernels(q, k, v, masks, scale, int8=implementation == "int8", with_lse=with_lse)
-    except (Unsupported, LaunchFailed):
-        return None
+    for asked in _TRIED[implementation]:
+        int8, values = asked != "flash", asked == "int8-all"
+        with contextlib.suppress(Unsupported, LaunchFailed):
+            return kernels(q, k, v, masks, scale, int8=int8, int8_values=values, with_lse=with_lse)
+    return None
 
 
 @functools.cache

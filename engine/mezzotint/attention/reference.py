@@ -21,7 +21,7 @@ def attention_reference(
     if k.shape[2] == 0:
         return torch.zeros_like(q), q.new_full(q.shape[:3], -math.inf, dtype=exact)
     keys, values = (each.to(exact).repeat_interleave(q.shape[1] // k.shape[1], dim=1) for each in (k, v))
-    scores = _scores(q.to(exact), keys, masks, q.shape[3] ** -0.5 if scale is None else scale)
+    scores = masked_scores(q.to(exact), keys, masks, q.shape[3] ** -0.5 if scale is None else scale)
     top = scores.amax(dim=-1, keepdim=True)
     weights = torch.exp(scores - top.masked_fill(top == -math.inf, 0.0))
     total = weights.sum(dim=-1, keepdim=True)
@@ -35,7 +35,9 @@ def attention_gradients(
     """Gradients of q, k, v and bias from those of the output and the LSE (arXiv 2205.14135, appendix B.2)."""
     exact, groups = torch.promote_types(q.dtype, torch.float32), q.shape[1] // k.shape[1]
     queries, (keys, values) = q.to(exact), (each.to(exact).repeat_interleave(groups, dim=1) for each in (k, v))
-    weights = torch.softmax(_scores(queries, keys, masks, scale), dim=-1).nan_to_num(0.0)  # rows without visible keys
+    weights = torch.softmax(masked_scores(queries, keys, masks, scale), dim=-1).nan_to_num(
+        0.0
+    )  # rows without visible keys
     of_weights = (of_out := out.to(exact)) @ values.mT
     of_scores = weights * (of_weights - (weights * of_weights).sum(dim=-1, keepdim=True))
     if lse is not None:
@@ -45,7 +47,7 @@ def attention_gradients(
     return (of_scores @ keys * scale).to(q.dtype), _shared(of_keys, k), _shared(of_values, v), bias
 
 
-def _scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor:
+def masked_scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor:
     """Scores `(b, h, nq, nk)`, -inf for hidden keys."""
     scores = queries @ keys.mT * scale
     if masks.bias is not None:

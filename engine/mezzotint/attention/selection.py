@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from mezzotint.dispatch.dispatcher import Tell
     from mezzotint.dispatch.self_test import SelfTest
 
-COMPILED: tuple[Attention, ...] = ("flash", "int8")  # our kernels
+COMPILED: tuple[Attention, ...] = ("flash", "int8", "int8-all")  # our kernels
 PLAIN: tuple[Attention, ...] = ("sdpa", "reference")  # plain torch, available everywhere
 _SHORT = ("float16", "bfloat16")
 
 
 class AttentionBackends:
-    """Our attention kernels: `flash`, in 16 bits, and `int8`, with 8-bit scores."""
+    """Our attention kernels: `flash`, in 16 bits, `int8`, with 8-bit scores, and `int8-all`, with 8-bit values, too."""
 
     def __init__(
         self, open_library: Callable[[], AttentionLibrary] = open_installed, device_type: str = "cuda"
@@ -39,7 +39,7 @@ class AttentionBackends:
         self.compiled: dict[str, KernelBackend[CompiledAttention]] = {
             name: KernelBackend(
                 open_kernels=opened,
-                test=partial(_self_test, int8=name == "int8"),
+                test=partial(_self_test, int8=name == "int8", int8_values=name == "int8-all"),
                 wrong_device=partial(_wrong_device, device_type),
                 wrong_dtype=_wrong_dtype,
             )
@@ -49,14 +49,13 @@ class AttentionBackends:
     def session(self, asked: Attention, device: str, dtype: str, tell: "Tell") -> "AttentionSession":
         """Return the attention session for a job; raises UsageError if the requested attention cannot run there.
 
-        `auto` means `flash` where available and `sdpa` elsewhere; `int8` is used only on request.
+        `auto` means `flash` where available and `sdpa` elsewhere; the others are used only on request.
         """
         from mezzotint.attention.session import AttentionSession
 
-        if asked in PLAIN:
-            plain: Literal["reference", "sdpa"] = "reference" if asked == "reference" else "sdpa"
-            return AttentionSession(asked=asked, chosen=plain, kernels=None, tell=tell)
-        wanted: Literal["flash", "int8"] = "int8" if asked == "int8" else "flash"
+        if asked == "sdpa" or asked == "reference":
+            return AttentionSession(asked=asked, chosen=asked, kernels=None, tell=tell)
+        wanted: Literal["flash", "int8", "int8-all"] = "flash" if asked == "auto" else asked
         backend = self.compiled[wanted]
         missing = None if asked == "auto" else backend.missing(device, dtype)
         if missing is not None:
@@ -85,10 +84,12 @@ def _wrong_dtype(dtype: str) -> str | None:
     return f"it needs a 16-bit dtype, not {dtype}; choose --dtype bfloat16 or float16"
 
 
-def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, int8: bool) -> "SelfTest":
+def _self_test(
+    kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, int8: bool, int8_values: bool
+) -> "SelfTest":
     from mezzotint.attention.self_test import run_self_test
 
-    return run_self_test(kernels, device, dtype, int8=int8)
+    return run_self_test(kernels, device, dtype, int8=int8, int8_values=int8_values)
 
 
 @contextmanager

@@ -36,6 +36,7 @@ class Attend(Protocol):
 
 
 Reduction: TypeAlias = Callable[[Attend, Tensor, Tensor, Tensor, Masks, float | None], Tensor]
+_LESS = "attention 'int8-all' does not support all calls here; 'int8' or 'flash' handles the rest"
 _FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
 
 
@@ -45,14 +46,17 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
     def __init__(
         self, *, asked: Attention, chosen: Implementation, kernels: CompiledAttention | None, tell: Tell
     ) -> None:
+        log = FallbackLog("attention_fell_back", tell)
+        ways: dict[str, Callable[..., Tensor]] = {"int8": _in_8_bits, "int8-all": partial(_all_in_8_bits, log)}
+        attend = ways.get(chosen, _in_16_bits)
         self.asked = asked
         self.reduction: Reduction | None = None  # of the tokens of the layer that is running
         super().__init__(
             name=chosen,
             plain="reference" if chosen == "reference" else "sdpa",
-            kernels=None if kernels is None else partial(_in_8_bits if chosen == "int8" else _in_16_bits, kernels),
+            kernels=None if kernels is None else partial(attend, kernels),
             device_type=None if kernels is None else kernels.device_type,
-            log=FallbackLog("attention_fell_back", tell),
+            log=log,
             given_up=f"attention {chosen!r} failed; using torch's attention instead",
             incomplete=f"attention {chosen!r} does not support all calls here; torch handles the rest",
             silent_dtype=torch.float32,  # needed by some autoencoders
@@ -150,6 +154,29 @@ def _in_8_bits(
         if few_keys:
             raise
     return kernels(q, k, v, masks, scale)[0]
+
+
+def _all_in_8_bits(
+    log: FallbackLog,
+    kernels: CompiledAttention,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    masks: Masks,
+    scale: float | None,
+    table: BlockTable | None,
+) -> Tensor:
+    """Both products in 8 bits where there are such kernels; what others do instead is recorded."""
+    if wants_gradients(q, k, v, masks.bias) or k.shape[2] <= _FEW_KEYS < q.shape[2]:
+        return _in_8_bits(kernels, q, k, v, masks, scale, table)
+    try:
+        if table is not None:
+            raise Unsupported("no int8-all kernel follows block tables")
+        return kernels(q, k, v, masks, scale, int8=True, int8_values=True)[0]
+    except Unsupported as error:
+        out = _in_8_bits(kernels, q, k, v, masks, scale, table)
+        log.unsupported(_LESS, str(error), tell=True)
+        return out
 
 
 def _blocks_in_8_bits(

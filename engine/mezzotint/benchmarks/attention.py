@@ -23,7 +23,8 @@ from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.benchmarks.attention_shapes import SHAPES, Shape
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
-OURS = ("mezzotint flash", "mezzotint int8")
+ASKED = ("flash", "int8", "int8-all")  # of our kernels
+OURS = tuple(f"mezzotint {asked}" for asked in ASKED)
 TRITON = "triton flex"  # torch's flex_attention, compiled to a kernel by torch.compile
 BACKENDS = {
     "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
@@ -143,8 +144,8 @@ def implementations(device: torch.device, kernels: CompiledAttention | None) -> 
             lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
         )
     if kernels is not None:
-        for name in OURS:
-            found[name] = by_kernels(kernels, int8=name.endswith("int8"))
+        for name, asked in zip(OURS, ASKED, strict=True):
+            found[name] = by_kernels(kernels, asked)
     return found
 
 
@@ -174,15 +175,16 @@ def _by_sdpa(backend: SDPBackend) -> Implementation:
     return Implementation(attend)
 
 
-def by_kernels(kernels: CompiledAttention, *, int8: bool, masked: bool = False) -> Implementation:
-    """Return our implementation; `masked`: with a key mask that hides nothing."""
+def by_kernels(kernels: CompiledAttention, asked: str = "flash", *, masked: bool = False) -> Implementation:
+    """Return our implementation, one of `ASKED`; `masked`: with a key mask that hides nothing."""
 
     def masks_of(given: Inputs) -> Masks:
         return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
 
+    int8, values = asked != "flash", asked == "int8-all"
     return Implementation(
-        lambda given: kernels(given.q, given.k, given.v, masks_of(given), int8=int8)[0],
-        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), int8=int8),
+        lambda given: kernels(given.q, given.k, given.v, masks_of(given), int8=int8, int8_values=values)[0],
+        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), int8=int8, int8_values=values),
     )
 
 

@@ -11,7 +11,7 @@ namespace mezzotint {
 
 namespace {
 
-constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES;
+constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES | MZT_INT8_VALUES;
 constexpr int64_t kAlignment = 16;       // bytes; alignment of tensors and strides, which are read in this unit
 // Limit of sizes, so that kernels can use 32-bit sizes and add two of them; offsets are 64-bit.
 constexpr int64_t kLargest = 1000000000;
@@ -67,6 +67,10 @@ bool overlaps(const Tensor& tensor, int64_t head_dim) {
 MztStatus check_flags(const MztAttentionArgs& a) {
     if (a.flags & ~kKnownFlags) {
         return fail(MZT_INVALID_ARGUMENT, "flags are 0x%x: this library knows 0x%x", a.flags, kKnownFlags);
+    }
+    if ((a.flags & MZT_INT8_VALUES) && !(a.flags & MZT_INT8_SCORES)) {
+        return fail(MZT_INVALID_ARGUMENT, "flags are 0x%x: values in int8 need scores in int8, 0x%x", a.flags,
+                    a.flags | MZT_INT8_SCORES);
     }
     if (a.dropout.kept > 256 || a.dropout.reserved) {
         return fail(MZT_INVALID_ARGUMENT, "dropout keeps %u of 256, and its reserved number is %u: give at most 256, and 0",

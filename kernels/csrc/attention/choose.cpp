@@ -48,7 +48,7 @@ int64_t query_tiles(const Instance& instance, const MztAttentionArgs& args) {
 // Whether its blocks, and those of the passes before it, fit into a grid.
 bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
     if (blocks_of(instance, args, tiles_per_block(instance, args)) > INT32_MAX) return false;
-    if (instance.kind != Kind::int8) return true;
+    if (!is_quantized(instance.kind)) return true;
     Int8Params params = int8_params(args);
     params.forward = forward_params(instance, args);
     return summarize_blocks(params) <= INT32_MAX && quantize_blocks(params) <= INT32_MAX;
@@ -56,10 +56,9 @@ bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
 
 // Whether the instance supports the problem on any device.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
-    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
-    if (instance.masked != wants_masked(args) || (instance.kind == Kind::int8) != int8) return false;
-    if ((instance.kind == Kind::dropout) != (args.dropout.kept != 0) || !divides_blocks(instance, args)) return false;
+    if (instance.masked != wants_masked(args) || !is_asked(instance.kind, args)) return false;
+    if (!divides_blocks(instance, args)) return false;
     if (instance.kind == Kind::short_keys && args.nk > instance.tile_n) return false;
     return args.nq + args.nk + instance.tile_m <= INT32_MAX;
 }
@@ -74,9 +73,20 @@ bool bias_in_pairs(const MztAttentionArgs& args) {
 const char* name_of(Kind kind) {
     switch (kind) {
         case Kind::int8: return "int8";
+        case Kind::int8_all: return "int8-all";
         case Kind::short_keys: return "short keys";
         case Kind::dropout: return "dropout";
         default: return "forward";
+    }
+}
+
+// Of a kind of kernels that there are not.
+const char* word_of(Kind kind) {
+    switch (kind) {
+        case Kind::int8: return "int8 ";
+        case Kind::int8_all: return "int8-all ";
+        case Kind::dropout: return "dropout ";
+        default: return "";
     }
 }
 
@@ -109,9 +119,8 @@ int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_
 namespace {
 
 bool is_about(const Swept& swept, const MztAttentionArgs& args, const DeviceFacts& device) {
-    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     if (swept.architecture != device.architecture || swept.head_dim != args.head_dim) return false;
-    if (swept.masked != wants_masked(args) || (swept.kind == Kind::int8) != int8) return false;
+    if (swept.masked != wants_masked(args) || !is_asked(swept.kind, args)) return false;
     const int64_t each = args.batch * args.heads * args.nq / device.multiprocessors, queries = each < 1 ? 1 : each;
     return queries >= swept.queries && queries < 2 * swept.queries && args.nk >= swept.keys && args.nk < 2 * swept.keys;
 }
@@ -166,24 +175,25 @@ Choice<Instance> choose(const MztAttentionArgs& args, const DeviceFacts& device)
 void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
     const Choice<Instance> choice = choose(args, device);
     const Instance* best = choice.best;
-    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     plan.kernel = choice.number;
     plan.supported = best != nullptr;
     if (best) {
         std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", name_of(best->kind),
                       name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
-        if (int8) plan.workspace_bytes = int8_workspace_bytes(args);
+        if (is_quantized(best->kind)) plan.workspace_bytes = int8_workspace_bytes(args);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "a batch of %lld with %lld heads of %lld queries is more than a card's grid of blocks takes",
                       static_cast<long long>(args.batch), static_cast<long long>(args.heads),
                       static_cast<long long>(args.nq));
     } else {
+        const Kind kind = asked_kind(args);
         std::snprintf(plan.text, sizeof plan.text,
-                      "no %skernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
-                      int8 ? "int8 " : args.dropout.kept ? "dropout " : "", static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
-                      device.architecture, device.shared_bytes);
+                      "no %skernel for head size %lld in %s%s on architecture %d with %d bytes of shared memory",
+                      word_of(kind), static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
+                      kind == Kind::int8_all && wants_masked(args) ? " with masks" : "", device.architecture,
+                      device.shared_bytes);
     }
 }
 

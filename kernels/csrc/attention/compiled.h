@@ -38,6 +38,12 @@ void run_int8(const void* params, void* shared) {
         int8_forward_block<T>(*static_cast<const Int8Params*>(params), shared);
     }
 }
+template <class T>
+void run_int8_all(const void* params, void* shared) {
+    if constexpr (kEmulated && kRunsHere<T>) {
+        int8_all_block<T>(*static_cast<const Int8Params*>(params), shared);
+    }
+}
 
 #else
 
@@ -75,6 +81,15 @@ __global__ void __launch_bounds__(Shape::threads, 1) attention_int8(const __grid
     if constexpr (kRunsHere<T>) {
         extern __shared__ __align__(128) char shared[];
         int8_forward_block<T>(params, shared);
+    }
+}
+
+template <typename Element, int head_dim, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) attention_int8_all(const __grid_constant__ Int8Params params) {
+    using T = Int8AllTraits<ThisArchitecture, Element, head_dim, Shape>;
+    if constexpr (kRunsHere<T>) {
+        extern __shared__ __align__(128) char shared[];
+        int8_all_block<T>(params, shared);
     }
 }
 
@@ -153,6 +168,18 @@ Instance int8_instance() {
 #else
     const auto kernel = reinterpret_cast<Entry>(&attention_int8<Element, head_dim, Shape, masked>);
     return described<T>(Kind::int8, kernel, kernel);
+#endif
+}
+
+template <typename Element, int head_dim, class Shape>
+Instance int8_all_instance() {
+    using T = Int8AllTraits<Ampere, Element, head_dim, Shape>;
+#ifdef MEZZOTINT_EMULATOR
+    return described<T>(Kind::int8_all, &run_int8_all<T>,
+                        &run_int8_all<Int8AllTraits<Turing, Element, head_dim, Shape>>);
+#else
+    const auto kernel = reinterpret_cast<Entry>(&attention_int8_all<Element, head_dim, Shape>);
+    return described<T>(Kind::int8_all, kernel, kernel);
 #endif
 }
 

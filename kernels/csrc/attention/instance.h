@@ -18,7 +18,8 @@ enum class Kind {
     forward,     // any number of keys
     short_keys,  // at most tile_n keys, held at once
     int8,        // scores from 8-bit products; its params are Int8Params, those of the others ForwardParams
-    dropout      // like forward, with dropout of the weights
+    dropout,     // like forward, with dropout of the weights
+    int8_all     // both products of 8 bits; like int8 in its params
 };
 
 struct Instance {
@@ -30,6 +31,22 @@ struct Instance {
     Entry entry;
     Entry turing_entry;  // the same kernel; another function only where both are emulated
 };
+
+// Whether two passes make quantized copies first.
+inline bool is_quantized(Kind kind) { return kind == Kind::int8 || kind == Kind::int8_all; }
+
+// What arguments ask for, of the kinds that are only run on request.
+inline Kind asked_kind(const MztAttentionArgs& args) {
+    if (args.flags & MZT_INT8_VALUES) return Kind::int8_all;
+    if (args.flags & MZT_INT8_SCORES) return Kind::int8;
+    return args.dropout.kept != 0 ? Kind::dropout : Kind::forward;
+}
+
+// Whether a kind of kernels does what arguments ask for; few keys are a matter of speed alone.
+inline bool is_asked(Kind kind, const MztAttentionArgs& args) {
+    if ((kind == Kind::dropout) != (args.dropout.kept != 0)) return false;
+    return (kind == Kind::short_keys ? Kind::forward : kind) == asked_kind(args);
+}
 
 // The instances of one file.
 struct InstanceList {

@@ -37,14 +37,15 @@ cudaError_t queue(Entry entry, int64_t blocks, int threads, int shared_bytes, vo
 }
 
 // Sums and maxima, then the quantized copies.
-cudaError_t queue_passes(MztDtype dtype, Int8Params& params, cudaStream_t stream) {
-    const Int8Passes passes = int8_passes(dtype);
+cudaError_t queue_passes(const Instance& instance, Int8Params& params, cudaStream_t stream) {
+    const Int8Passes passes = int8_passes(instance.dtype);
+    const Entry quantize = instance.kind == Kind::int8_all ? passes.quantize_all : passes.quantize;
     const int shared = int8_pass_shared_bytes(params);
     if (const cudaError_t error =
             queue(passes.summarize, summarize_blocks(params), kPassThreads, shared, &params, stream)) {
         return error;
     }
-    return queue(passes.quantize, quantize_blocks(params), kPassThreads, shared, &params, stream);
+    return queue(quantize, quantize_blocks(params), kPassThreads, shared, &params, stream);
 }
 
 }  // namespace
@@ -57,11 +58,11 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     ForwardParams forward = forward_params(*instance, args);
     void* params = &forward;
     Int8Params int8{};
-    if (instance->kind == Kind::int8) {
+    if (is_quantized(instance->kind)) {
         int8 = int8_params(args);
         int8.forward = forward;
         params = &int8;
-        if (const cudaError_t error = queue_passes(instance->dtype, int8, stream)) return error;
+        if (const cudaError_t error = queue_passes(*instance, int8, stream)) return error;
     }
     return queue(instance->entry, blocks_of(*instance, args, forward.tiles_per_block), instance->threads,
                  instance->shared_bytes, params, stream);

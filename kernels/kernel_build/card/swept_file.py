@@ -25,7 +25,7 @@ const Swept kSwept[] = {{
 _NOTHING = ": no card has been swept yet"
 _END = "    {},\n};\n\n}  // namespace mezzotint\n"
 _ENTRY = re.compile(r"^    \{(\d+), .*$", re.MULTILINE)
-_INSTANCE = re.compile(r"mezzotint (forward|short keys|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads")
+_INSTANCE = re.compile(r"mezzotint (forward|short keys|int8-all|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Class:
 
     head_dim: int
     masked: bool
-    int8: bool
+    asked: str  # int8, int8-all, or 16 bits
     queries: int
     keys: int
 
@@ -43,7 +43,8 @@ class Class:
         """Return the class of a measured problem."""
         queries = prod(measured[name] for name in ("batch", "heads", "nq")) // multiprocessors
         sizes = {"queries": _power_of_two(queries), "keys": _power_of_two(measured["nk"])}
-        return cls(head_dim=measured["head_dim"], masked=masked, int8=kind == "int8", **sizes)
+        asked = kind if kind.startswith("int8") else "16 bits"
+        return cls(head_dim=measured["head_dim"], masked=masked, asked=asked, **sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ def _fastest(record: Record, multiprocessors: int) -> Iterator[tuple[Class, Tile
 
 
 def _line(architecture: int, each: Class, tile: Tile, record: Record) -> str:
-    kind, masked = tile.kind.replace(" ", "_"), str(each.masked).lower()
+    kind, masked = re.sub("[ -]", "_", tile.kind), str(each.masked).lower()
     what = f"{architecture}, Kind::{kind}, {each.head_dim}, {masked}, {each.queries}, {each.keys}"
     return f"    {{{what}, {tile.tile_m}, {tile.tile_n}, {tile.threads}}},  // {record.device.name}, {record.commit}"
 

@@ -48,7 +48,13 @@ def test_fake_tensors_know_shape_dtype_and_layout(question):
 @given(questions())
 def test_every_implementation_gives_the_same(question):
     exact = attention_reference(*question)
-    for implementation in ("reference", "sdpa", "flash", "int8"):  # without a library the last two are SDPA
+    for implementation in (
+        "reference",
+        "sdpa",
+        "flash",
+        "int8",
+        "int8-all",
+    ):  # the last three are SDPA, without a library
         out = attention(*question, implementation=implementation)
         torch.testing.assert_close(out, exact[0], rtol=1e-4, atol=1e-5)
         assert out.stride() == output_strides(question[0])

@@ -15,7 +15,14 @@ def used(backends, asked, notices, device="cpu", dtype="bfloat16"):
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
-    [("auto", "flash"), ("flash", "flash"), ("int8", "int8"), ("sdpa", "sdpa"), ("reference", "reference")],
+    [
+        ("auto", "flash"),
+        ("flash", "flash"),
+        ("int8", "int8"),
+        ("int8-all", "int8-all"),
+        ("sdpa", "sdpa"),
+        ("reference", "reference"),
+    ],
 )
 def test_where_the_kernels_can_be_used(asked, expected, notices):
     session = fake_backends(FakeKernels()).session(asked, "cpu", "bfloat16", notices)
@@ -38,7 +45,7 @@ def test_without_a_library_auto_is_sdpa(notices):
     assert used(fake_backends(error=Unavailable("nothing here")), "auto", notices) == "sdpa"
 
 
-@pytest.mark.parametrize("asked", ["flash", "int8"])
+@pytest.mark.parametrize("asked", ["flash", "int8", "int8-all"])
 @pytest.mark.parametrize(
     ("backends", "device", "dtype", "message"),
     [
@@ -54,7 +61,7 @@ def test_what_is_asked_and_cannot_be_is_refused_with_the_way_out(asked, backends
     assert f"attention {asked!r}" in str(error.value) and "--attention auto" in str(error.value)
 
 
-@pytest.mark.parametrize("asked", ["auto", "flash", "int8"])
+@pytest.mark.parametrize("asked", ["auto", "flash", "int8", "int8-all"])
 @pytest.mark.parametrize("fault", ["wrong", "nan", "launch", "bug"])
 def test_a_failed_self_test_is_told_once_and_recorded(asked, fault, notices):
     backends = fake_backends(FakeKernels(fault))
@@ -64,7 +71,7 @@ def test_a_failed_self_test_is_told_once_and_recorded(asked, fault, notices):
     assert fallback.calls == 0
     ((code, message),) = notices
     assert code == "attention_fell_back" and fallback.reason in message
-    assert ("int8" if asked == "int8" else "flash") in message
+    assert repr("flash" if asked == "auto" else asked) in message
 
 
 def test_a_device_without_kernels_is_told_to_those_who_asked_for_them(notices):

@@ -10,18 +10,18 @@ from mezzotint.attention.self_test import CASES, run_self_test
 CPU = torch.device("cpu")
 
 
-def run(kernels, dtype=torch.bfloat16, int8=False):
-    return run_self_test(CompiledAttention(kernels), CPU, dtype, int8=int8)
+def run(kernels, dtype=torch.bfloat16, int8=False, values=False):
+    return run_self_test(CompiledAttention(kernels), CPU, dtype, int8=int8, int8_values=values)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("int8", [False, True])
-def test_what_is_right_passes(dtype, int8):
+@pytest.mark.parametrize(("int8", "values", "flags"), [(False, False, 0), (True, False, 2), (True, True, 10)])
+def test_what_is_right_passes(dtype, int8, values, flags):
     kernels = FakeKernels()
-    test = run(kernels, dtype, int8)
+    test = run(kernels, dtype, int8, values)
     assert test.problem is None
     assert test.passed == tuple(case.name for case in CASES)
-    assert {bool(asked.flags & 2) for asked in kernels.launches} == {int8}
+    assert {asked.flags for asked in kernels.launches} == {flags}
     assert any(asked.key_lengths for asked in kernels.launches)
 
 

@@ -5,6 +5,7 @@ import torch
 from fake_backward import FakeBackward
 from fake_kernels import FakeKernels
 
+from mezzotint.attention.blocks.patterns import bigbird_table
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_reference
@@ -21,7 +22,7 @@ def session_of(kernels, notices, chosen="flash"):
     return AttentionSession(asked="auto", chosen=chosen, kernels=compiled, tell=notices)
 
 
-@pytest.mark.parametrize(("chosen", "flags"), [("flash", 0), ("int8", 2)])
+@pytest.mark.parametrize(("chosen", "flags"), [("flash", 0), ("int8", 2), ("int8-all", 10)])
 def test_the_kernels_attend(chosen, flags, notices):
     kernels = FakeKernels()
     session = session_of(kernels, notices, chosen)
@@ -66,12 +67,50 @@ def test_what_has_no_kernel_in_8_bits_has_one_in_16(notices):
     assert (len(kernels.launches), session.calls, session.fallbacks, notices) == (1, 1, (), [])
 
 
-@pytest.mark.parametrize(("queries", "keys", "flags"), [(129, 128, 0), (129, 129, 2), (128, 128, 2)])
-def test_few_keys_are_attended_in_16_bits(queries, keys, flags, notices):
+class NoValues(FakeKernels):
+    """Without kernels that take values in 8 bits."""
+
+    def plan(self, arguments, device):
+        if arguments.flags & 8:
+            raise Unsupported("no int8-all kernel for head size 16")
+        return super().plan(arguments, device)
+
+
+def test_what_has_no_kernel_for_8_bit_values_has_8_bit_scores_and_is_recorded(notices):
+    kernels = NoValues()
+    session = session_of(kernels, notices, "int8-all")
+    for _ in range(2):
+        session.attend(Q, Q, Q)
+    assert [asked.flags for asked in kernels.launches] == [2, 2]
+    assert (session.used, session.calls) == ("int8-all", 2)
+    assert session.fallbacks == (KernelFallback(reason="no int8-all kernel for head size 16", calls=2),)
+    ((code, message),) = notices
+    assert code == "attention_fell_back" and "'int8' or 'flash' handles the rest: no int8-all kernel" in message
+
+
+def test_without_any_kernel_for_8_bit_values_torch_attends_and_it_is_counted_once(notices):
+    session = session_of(FakeKernels(head_sizes={64}), notices, "int8-all")
+    session.attend(Q, Q, Q)
+    assert session.fallbacks == (KernelFallback(reason="no kernel for head_dim 16", calls=1),)
+
+
+def test_a_block_table_is_followed_with_8_bit_scores_and_recorded(notices):
+    kernels, tokens = FakeKernels(), torch.randn(1, 2, 200, 16).bfloat16()
+    session = session_of(kernels, notices, "int8-all")
+    session.attend(tokens, tokens, tokens, table=bigbird_table(200, 0, random_blocks=1))
+    assert [asked.flags for asked in kernels.launches] == [2]
+    assert session.fallbacks == (KernelFallback(reason="no int8-all kernel follows block tables", calls=1),)
+
+
+@pytest.mark.parametrize(("chosen", "eight"), [("int8", 2), ("int8-all", 10)])
+@pytest.mark.parametrize(("queries", "keys", "few"), [(129, 128, True), (129, 129, False), (128, 128, False)])
+def test_few_keys_are_attended_in_16_bits(queries, keys, few, chosen, eight, notices):
     kernels, tokens = FakeKernels(), torch.randn(1, 2, 129, 16).bfloat16()
     k = tokens[:, :, :keys]
-    session_of(kernels, notices, "int8").attend(tokens[:, :, :queries], k, k)
-    assert [asked.flags for asked in kernels.launches] == [flags]
+    session = session_of(kernels, notices, chosen)
+    session.attend(tokens[:, :, :queries], k, k)
+    assert [asked.flags for asked in kernels.launches] == [0 if few else eight]
+    assert session.fallbacks == ()
 
 
 def test_after_a_failed_launch_torch_s_own_attends(notices):
@@ -116,7 +155,7 @@ def test_where_gradients_are_wanted_torch_s_own_gives_them(notices):
     assert "gradients" in session.fallbacks[0].reason
 
 
-@pytest.mark.parametrize("chosen", ["flash", "int8"])
+@pytest.mark.parametrize("chosen", ["flash", "int8", "int8-all"])
 def test_gradients_are_by_the_kernels_where_they_can(install_backward, notices, chosen):
     """In 16 bits; a bias has none, and torch's attention takes that call."""
     library, kernels = install_backward(FakeBackward()), FakeKernels()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, INT8, SHORT_KEYS, Card, Emulator, Problem
+from emulated_kernels import FORWARD, INT8, INT8_ALL, SHORT_KEYS, Card, Emulator, Problem
 from emulator_build import LEFT_OUT, build, copy_sources
 
 from kernel_build.card.forced import instance_of
@@ -148,6 +148,22 @@ def test_int8_scores_only_where_they_are_asked_for(emulator):
     assert plan.text.startswith("int8 bfloat16 d64")
     tokens = SDXL.batch * SDXL.heads * SDXL.nq
     assert 4 * 64 * tokens < plan.workspace_bytes < 5 * 64 * tokens  # a byte of q and k each, two of v, and scales
+
+
+def test_all_int8_only_where_it_is_asked_for(emulator):
+    plan = emulator.plan(replace(SDXL, int8_all=True), H200)
+    assert plan.instance.kind == INT8_ALL
+    assert plan.text.startswith("int8-all bfloat16 d64")
+    assert 0 < plan.workspace_bytes < emulator.plan(replace(SDXL, int8=True), H200).workspace_bytes
+
+
+def test_all_int8_that_there_is_not_says_so(emulator):
+    for problem, words in (
+        (Problem(head_dim=40, int8_all=True), "no int8-all kernel for head size 40 in bfloat16 on"),
+        (replace(SDXL, int8_all=True, key_mask="random"), "no int8-all kernel for head size 64 in bfloat16 with masks"),
+    ):
+        plan = emulator.plan(problem, H200)
+        assert plan.instance is None and plan.text.startswith(words)
 
 
 def test_int8_scores_that_there_are_not_say_so(emulator):

@@ -43,6 +43,14 @@ INT8_KINDS = (
     {"uneven": True, "key_mask": "none_seen"},
     {"outliers": True, "bias": "full"},
 )
+# What those with 8-bit values, too, have: no masks, biases and tables.
+INT8_ALL_KINDS = (
+    {},
+    {"uneven": True},
+    {"uneven": True, "key_lengths": "random"},
+    {"outliers": True, "causal": True},
+    {"same_values": True},
+)
 MOST_PRODUCTS = 4_000_000  # of a problem, with its ragged tiles filled up: a quarter of a second
 TURING_BYTES = 64 * 1024
 
@@ -89,6 +97,11 @@ FUZZED = [
     for head_dim, dtype in itertools.product(INT8_HEAD_DIMS, DTYPES)
     for number, kind in enumerate(INT8_KINDS)
 ]
+FUZZED += [
+    fuzzed(head_dim, dtype, number, {"int8_all": True} | kind)
+    for head_dim, dtype in itertools.product(INT8_HEAD_DIMS, DTYPES)
+    for number, kind in enumerate(INT8_ALL_KINDS)
+]
 
 
 def quick(problem):
@@ -98,7 +111,12 @@ def quick(problem):
 
 def name_of(problem):
     words = [f"d{problem.head_dim}", str(problem.dtype).removeprefix("torch."), f"{problem.nq}x{problem.nk}"]
-    words += ["int8"] * problem.int8 + ["sm_75"] * problem.turing + ["causal"] * problem.causal
+    words += (
+        ["int8"] * problem.int8
+        + ["int8-all"] * problem.int8_all
+        + ["sm_75"] * problem.turing
+        + ["causal"] * problem.causal
+    )
     words += ["lengths"] * bool(problem.key_lengths)
     return "-".join([*words, *filter(None, (problem.key_mask, problem.bias)), str(problem.seed)])
 
@@ -139,6 +157,7 @@ def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     assert set(choice.values()) == whole  # test_attention_dropout.py has the others
     assert {each.head_dim for each in emulator.instances} == set(HEAD_DIMS)
     assert {each.head_dim for each in emulator.instances if each.int8} == set(INT8_HEAD_DIMS)
+    assert {each.head_dim for each in emulator.instances if each.int8_all} == set(INT8_HEAD_DIMS)
     for what in ("turing", "late_copies", "stubborn", "tokens_first", "causal"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
     assert any(problem.heads > problem.kv_heads > 1 for problem in FUZZED)
@@ -196,6 +215,23 @@ HARD = {
     "int8, values beyond float16": Problem(head_dim=64, nk=70, int8=True, values_by=1e5),
     "int8, one tensor for all": Problem(head_dim=72, nq=90, nk=90, int8=True, fused=True),
     "int8 on Turing": Problem(head_dim=72, dtype=torch.float16, nq=90, nk=90, int8=True, turing=True),
+    "all int8, no keys": Problem(head_dim=64, nk=0, int8_all=True),
+    "all int8, no batch sees a key": Problem(head_dim=64, batch=2, nk=70, key_lengths=(0, 0), int8_all=True),
+    "all int8, maxima that creep": Problem(
+        head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, creeping=True, int8_all=True
+    ),
+    "all int8, one key above all": Problem(head_dim=64, nk=200, outliers=True, int8_all=True, same_values=True),
+    "all int8, scores far from 0": Problem(head_dim=64, nk=150, int8_all=True, outliers=True, scale=3e3),
+    "all int8, keys that are all the same": Problem(head_dim=64, nk=70, int8_all=True, same_keys=True),
+    "all int8, values beyond float16": Problem(head_dim=64, nk=70, int8_all=True, values_by=1e5),
+    "all int8, more queries than keys, causal": Problem(head_dim=64, nq=150, nk=60, causal=True, int8_all=True),
+    "all int8, one head of keys for eight": Problem(head_dim=64, heads=8, kv_heads=1, int8_all=True),
+    "all int8, tokens that lie far apart": Problem(
+        head_dim=64, nq=70, nk=150, heads=1, kv_heads=1, far="token", int8_all=True
+    ),
+    "all int8, one warp far ahead": Problem(head_dim=64, nq=130, nk=200, stubborn=True, int8_all=True),
+    "all int8, one tensor for all": Problem(head_dim=72, nq=90, nk=90, int8_all=True, fused=True),
+    "all int8 on Turing": Problem(head_dim=72, dtype=torch.float16, nq=90, nk=90, int8_all=True, turing=True),
 }
 
 

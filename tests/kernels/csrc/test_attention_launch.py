@@ -9,7 +9,7 @@ from attention_arguments import attention_args, packed_attention_args
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WIDE_ROWS, WORKSPACE, attention_of, queue_attention
-from launch_expected import DROPOUT, FORWARD, INT8, SHORT_KEYS
+from launch_expected import DROPOUT, FORWARD, INT8, INT8_ALL, SHORT_KEYS
 from launch_expected import attention as expected
 from stub_cuda import CARDS, differences
 
@@ -23,6 +23,7 @@ NAMES = {
     FORWARD: rf"attention_forward<{TILES}, (?P<slice>\d+)>",
     SHORT_KEYS: r"attention_short_keys<(?P<type>\w+), (?P<d>\d+), (?P<warps>\d+), (?P<n>\d+)>",
     INT8: rf"attention_int8<{TILES}>",
+    INT8_ALL: r"attention_int8_all<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
     DROPOUT: r"attention_dropout<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
 }
 
@@ -37,7 +38,7 @@ def test_the_cases_are_of_every_kind(cuda):
     """Or else the test above would prove little."""
     launched = {case: (queue_attention(cuda, case), cuda.launches[-1])[1] for case in ATTENTION}
     kernels = {re.search(r"::(\w+)<", launch.kernel)[1] for launch in launched.values()}
-    assert kernels == {"attention_forward", "attention_short_keys", "attention_int8"}
+    assert kernels == {"attention_forward", "attention_short_keys", "attention_int8", "attention_int8_all"}
     assert launched["a wide head in slices"].shared_bytes > 48 * 1024
     assert launched["a wide head in slices"].told["slices"] == 2
     several = [launched[case].told["tiles_per_block"] for case in ATTENTION if "tiles" in case]
@@ -86,10 +87,11 @@ def test_a_plan_launches_nothing(cuda):
     assert set(cuda.asked) == {"cudaGetDeviceCount", "cudaDeviceGetAttribute"}
 
 
+FLAGS = (0, AttentionFlags.INT8_SCORES, AttentionFlags.INT8_SCORES | AttentionFlags.INT8_VALUES)
 MANY = st.integers(1, 10**9) | st.sampled_from([1, 2**10, 2**20, 10**9])
 
 
-@given(batch=MANY, heads=MANY, nq=MANY, nk=MANY, flags=st.sampled_from([0, AttentionFlags.INT8_SCORES]))
+@given(batch=MANY, heads=MANY, nq=MANY, nk=MANY, flags=st.sampled_from(FLAGS))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(batch=2**20, heads=2**10, nq=1, nk=10**9, flags=AttentionFlags.INT8_SCORES)
 @example(batch=1, heads=1, nq=10**9, nk=10**9, flags=AttentionFlags.INT8_SCORES)
@@ -145,7 +147,7 @@ def every_problem():
     table = {"table": ctypes.addressof(WIDE_ROWS)}
     masks = ({}, {"key_mask": 0x50000, "key_mask_stride": 77}, dropout)
     for dtype, head_dim, flags, mask, size in itertools.product(
-        (Dtype.FLOAT16, Dtype.BFLOAT16), heads, (0, AttentionFlags.INT8_SCORES), masks, sizes
+        (Dtype.FLOAT16, Dtype.BFLOAT16), heads, FLAGS, masks, sizes
     ):
         yield packed_attention_args(dtype=dtype, head_dim=head_dim, flags=flags, **mask, **size)
     for dtype, head_dim, flags in itertools.product((Dtype.FLOAT16, Dtype.BFLOAT16), heads, (0, 2)):

@@ -40,6 +40,24 @@ MAINLOOP, SOFTMAX, MASK = "attention/mainloop.h", "attention/softmax.h", "attent
 PRODUCTS, SHORT_KEYS = "attention/products.h", "attention/short_keys.h"
 KERNEL, TILE, TRAITS = "attention/kernel.h", "attention/shared_tile.h", "attention/traits.h"
 INT8_LOOP, INT8_KERNEL, QUANTIZE = "attention/int8/mainloop.h", "attention/int8/kernel.h", "attention/int8/quantize.h"
+OPERANDS, ROTATE = "attention/int8/operands.h", "attention/int8/rotate.h"
+ALL_LOOP, ALL_SOFTMAX = "attention/int8/all_mainloop.h", "attention/int8/all_softmax.h"
+QUANTIZE_ALL = "attention/int8/quantize_all.h"
+ALL_INT8 = Problem(head_dim=64, nq=40, nk=150, int8_all=True, uneven=True)
+ALL_CREEPING = Problem(head_dim=64, heads=1, kv_heads=1, nq=20, nk=1100, creeping=True, int8_all=True)
+ALL_EVEN_VALUES = Problem(head_dim=64, dtype=torch.float16, nq=40, nk=150, int8_all=True, scale=0.5, same_values=True)
+UNROUNDED = """\
+            float more = 0;
+            for (int each = 0; each < 4; ++each) {
+                more += exp2_approximate(fmaf(s[n + each / 2][2 * half + each % 2], by, shift));
+            }
+            sums[half] += static_cast<uint32_t>(rintf(more));
+"""
+ALL_FAR = Problem(head_dim=64, nq=40, nk=150, int8_all=True, outliers=True, scale=3e3)
+ALL_REST = Problem(head_dim=72, nq=40, nk=70, int8_all=True, uneven=True)
+ALL_LENGTHS = Problem(head_dim=64, batch=2, nq=40, nk=150, int8_all=True, key_lengths=(60, 0))
+ALL_LATE = Problem(head_dim=64, nq=64, nk=230, int8_all=True)
+ALL_EARLY = replace(ALL_LATE, late_copies=False)
 
 
 BUGS = {
@@ -173,13 +191,13 @@ BUGS = {
         file=SHORT_KEYS, text="limit < T::Shape::tile_n;", becomes="limit < 0;", problems=TEXT
     ),
     "int8: scales of another group of keys": Bug(
-        file=INT8_LOOP,
-        text="source_.k_scale[TileWalk<T>::number(tile) * 4 + lane() % 4]",
-        becomes="source_.k_scale[TileWalk<T>::number(tile) * 4 + lane() / 8]",
+        file=OPERANDS,
+        text="source_.k_scale[tile * 4 + lane() % 4]",
+        becomes="source_.k_scale[tile * 4 + lane() / 8]",
         problems=(INT8,),
     ),
     "int8: scales of another group of queries": Bug(
-        file=INT8_LOOP,
+        file=OPERANDS,
         text="source_.q_scale[row / 2 + lane() / 4]",
         becomes="source_.q_scale[row / 2 + lane() % 8]",
         problems=(INT8,),
@@ -327,6 +345,91 @@ BUGS = {
         becomes="const int end = full < limit || full < params.forward.nk ? full : params.forward.nk;",
         problems=(INT8_LENGTHS,),
     ),
+    "all int8: values under the scale of another channel": Bug(
+        file=QUANTIZE_ALL,
+        text="const float by = 127 / largest[channel];",
+        becomes="const float by = 127 / largest[channel ^ 1];",
+        problems=(ALL_INT8,),
+    ),
+    "all int8: columns under the scale of another channel": Bug(
+        file=INT8_KERNEL,
+        text="const { return v_scale[column]; }",
+        becomes="const { return v_scale[column ^ 1]; }",
+        problems=(ALL_INT8,),
+    ),
+    "all int8: row sums of weights that are not rounded": Bug(
+        file=ALL_SOFTMAX,
+        text="            sums[half] = add_bytes(packed, sums[half]);\n",
+        becomes=UNROUNDED,
+        problems=(ALL_EVEN_VALUES,),
+    ),
+    "all int8: sums of a tile keep its own maximum": Bug(
+        file=ALL_SOFTMAX,
+        text="tile.share[half] = exp2_approximate(tile.most[half] - m);",
+        becomes="tile.share[half] = m == m ? 1.0f : 0.0f;",
+        problems=(ALL_INT8, ALL_CREEPING),
+    ),
+    "all int8: the output is not scaled down": Bug(
+        file=ALL_SOFTMAX,
+        text="            out[o][2 * half] *= kept;\n",
+        becomes="",
+        problems=(ALL_CREEPING,),
+    ),
+    "all int8: the sum is not scaled down": Bug(
+        file=ALL_SOFTMAX, text="        row.l[half] *= kept;\n", becomes="", problems=(ALL_CREEPING,)
+    ),
+    "all int8: infinity less infinity": Bug(
+        file=ALL_SOFTMAX,
+        text="const float base = most == -INFINITY ? 0 : most;",
+        becomes="const float base = most;",
+        problems=(ALL_LENGTHS, replace(ALL_INT8, nq=100, nk=40, causal=True)),
+    ),
+    "all int8: the largest weight becomes 0": Bug(
+        file=ALL_SOFTMAX, text=" - fabsf(base) * 0x1p-22f;", becomes=" + fabsf(base) * 0x1p-22f;", problems=(ALL_FAR,)
+    ),
+    "all int8: weights of rows are exchanged": Bug(
+        file=ALL_SOFTMAX, text="p[n / 4][n % 4 + half]", becomes="p[n / 4][n % 4 + 1 - half]", problems=(ALL_INT8,)
+    ),
+    "all int8: keys of values in another order": Bug(
+        file=QUANTIZE_ALL,
+        text="place % 4 / 2 * 8 + place / 4 * 2 + place % 2",
+        becomes="place",
+        problems=(ALL_INT8,),
+    ),
+    "all int8: values of keys that are not there": Bug(
+        file=QUANTIZE_ALL, text="token < limit ?", becomes="token < params.forward.nk ?", problems=(ALL_LENGTHS,)
+    ),
+    "all int8: only keys are rotated": Bug(
+        file=ROTATE,
+        text="load_rotated<lanes>(numbers, from, stride, row, params.forward.nq, params, nullptr);",
+        becomes="load_eight(numbers, from + (row < params.forward.nq ? row : 0) * stride +"
+        " thread_index() % lanes * 8);",
+        problems=(ALL_INT8,),
+    ),
+    "all int8: rotated across the rest": Bug(
+        file=ROTATE, text="if (!(chunks & size)) continue;", becomes="", problems=(ALL_REST,)
+    ),
+    "all int8: values are not waited for": Bug(
+        file=ALL_LOOP,
+        text="wait_copies<Architecture, 1>()",
+        becomes="wait_copies<Architecture, 2>()",
+        problems=(ALL_LATE,),
+    ),
+    "all int8: no barrier before values are read": Bug(
+        file=ALL_LOOP,
+        text="        barrier();  // V(j) is there for all\n",
+        becomes="",
+        problems=(ALL_LATE, ALL_EARLY),
+    ),
+    "all int8: no barrier before keys are read": Bug(
+        file=ALL_LOOP,
+        text="        barrier();  // K(j) is there for all, and all are done with V(j+1)\n",
+        becomes="",
+        problems=(ALL_LATE, ALL_EARLY),
+    ),
+    "all int8: sums in 255ths have no logarithm of it": Bug(
+        file=INT8_KERNEL, text=" - kLnOf255;", becomes=";", problems=(ALL_INT8,)
+    ),
 }
 
 
@@ -350,6 +453,8 @@ def line_for(problems):
 def name_of(problem):
     if problem.tiles_per_block:
         return "short_instance"
+    if problem.int8_all:
+        return "int8_all_instance"
     return "int8_instance" if problem.int8 else "instance"
 
 

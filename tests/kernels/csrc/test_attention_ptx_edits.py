@@ -19,6 +19,7 @@ RAGGED = (cases.PLAIN, Problem(head_dim=64, dtype=cases.FLOAT, heads=1, kv_heads
 TEXT = (cases.TEXT, Problem(head_dim=64, dtype=cases.FLOAT, nq=250, nk=77, tiles_per_block=3))
 REST = (cases.WITH_REST, Problem(head_dim=72, heads=1, kv_heads=1, nk=100))
 INT8 = (cases.INT8, Problem(head_dim=72, heads=1, kv_heads=1, nk=100, int8=True, uneven=True))
+INT8_ALL = (cases.INT8_ALL, Problem(head_dim=72, heads=1, kv_heads=1, nk=100, int8_all=True, uneven=True))
 BIASED = (cases.MASKED, Problem(head_dim=64, dtype=cases.FLOAT, heads=1, kv_heads=1, nq=40, nk=64, bias="full"))
 LOWEST = (
     cases.MASKED,
@@ -66,6 +67,9 @@ PLANTED = {
     "bytes: rows of sums exchanged": (exchanged(RESULT, 1, of="s32.s8"), INT8),
     "16-bit sums exchanged": (exchanged(RESULT, 0, of="f16.f16.f16.f16"), INT8),
     "bytes are not waited for": (waits(1, 2), INT8),
+    "bytes without a sign: a0 and a1 exchanged": (exchanged(LEFT, 0, of="s32.u8"), INT8_ALL),
+    "bytes without a sign: b0 and b1 exchanged": (exchanged(RIGHT, 0, of="s32.u8"), INT8_ALL),
+    "bytes without a sign: rows of sums exchanged": (exchanged(RESULT, 1, of="s32.u8"), INT8_ALL),
     "neighbours of a bias exchanged": (Edit(r"(ld(?:\.global)?\.v2\.\w+\s+)\{(%\w+), (%\w+)\}", r"\1{\3, \2}"), BIASED),
     "the lowest bias rounded to nearest": (replaced("fma.rz", "fma.rn"), LOWEST),
     "one vote for all of a mask": (edits.REPEATED_VOTES, HIDDEN),

@@ -76,12 +76,20 @@ BUGS = {
     "masks by the step": bug(
         MAINLOOP, "bytes, first_key, m * 16, walk", "bytes, step * Shape::tile_n, m * 16, walk", LENGTHS
     ),
-    "int8: scales by the step": bug(INT8_LOOP, "[TileWalk<T>::number(tile) * 4 +", "[step * 4 +", INT8),
+    "int8: scales by the step": bug(
+        INT8_LOOP,
+        "operands_.k_scale(TileWalk<T>::number(tile))",
+        "operands_.k_scale(step)",
+        INT8,
+    ),
     "int8: values by the step": bug(
         INT8_LOOP, "        load_values(first_key);\n", "        load_values(step * Shape::tile_n);\n", INT8
     ),
     "int8: one place for all keys": bug(
-        INT8_LOOP, "load_keys(next, step - 1, 1 - stage);", "load_keys(next, step - 1, stage);", INT8
+        INT8_LOOP,
+        "load_keys(TileWalk<T>::number(next), 1 - stage);",
+        "load_keys(TileWalk<T>::number(next), stage);",
+        INT8,
     ),
     "the order of the next row": bug(
         WALK,

@@ -81,6 +81,16 @@ def _pick_bytes(machine: "Machine", instruction: Instruction) -> None:
     machine.write(result, (picked << places).sum(axis=1, dtype=np.uint32))
 
 
+def _add_products_of_bytes(machine: "Machine", instruction: Instruction) -> None:
+    """dp4a of bytes without a sign: their four products and a third number."""
+    if instruction.types != ("u32", "u32"):
+        raise PtxError("unknown types of a sum of products")
+    result, first, second, added = instruction.operands
+    places = np.arange(0, 32, 8, dtype=np.uint32)
+    one, other = (machine.read(each, "u32")[:, None] >> places & 255 for each in (first, second))
+    machine.write(result, (one * other).sum(axis=1, dtype=np.uint32) + machine.read(added, "u32"))
+
+
 def _insert_bits(machine: "Machine", instruction: Instruction) -> None:
     """bfi: the lowest `count` bits of the first in place of those of the second from `begin` on."""
     result, inserted, into, begin, count = instruction.operands
@@ -191,6 +201,7 @@ STEPS: dict[str, Step] = {
     "shr": _shift(_shifted_right),
     "prmt": _pick_bytes,
     "bfi": _insert_bits,
+    "dp4a": _add_products_of_bytes,
     "selp": _select,
     "setp.eq": _compare(np.equal),
     "setp.ne": _compare(np.not_equal),

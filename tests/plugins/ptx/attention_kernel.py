@@ -5,18 +5,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from emulated_kernels import DROPOUT, FORWARD, INT8, SHORT_KEYS
+from emulated_kernels import DROPOUT, FORWARD, INT8, INT8_ALL, SHORT_KEYS
 from ptx.compiled import FORMATS, NAMES
 from ptx.program import Program, kernel_of
 
-KINDS = {"instance": FORWARD, "dropout_instance": DROPOUT, "short_instance": SHORT_KEYS, "int8_instance": INT8}
+KINDS = {
+    "instance": FORWARD,
+    "dropout_instance": DROPOUT,
+    "short_instance": SHORT_KEYS,
+    "int8_instance": INT8,
+    "int8_all_instance": INT8_ALL,
+}
 ENTRIES = {
     FORWARD: "attention_forward",
     DROPOUT: "attention_dropout",
     SHORT_KEYS: "attention_short_keys",
     INT8: "attention_int8",
+    INT8_ALL: "attention_int8_all",
 }
-PASSES = "attention/int8/passes.cu"  # the passes before 8-bit scores
+PASSES = "attention/int8/passes.cu"  # the passes before 8-bit products
+BEFORE = {INT8: ("summarize", "quantize"), INT8_ALL: ("summarize", "quantize_all")}
 TURING_SHARED_BYTES = 64 * 1024  # limit per block
 
 
@@ -29,7 +37,7 @@ class AttentionKernel:
 
     @property
     def kind(self) -> int:
-        """The kind: any number of keys, few keys, or 8-bit scores."""
+        """The kind: any number of keys, few keys, 8-bit scores, or 8-bit values, too."""
         return KINDS[self.instance.partition("<")[0]]
 
     @property
@@ -93,7 +101,7 @@ class AttentionKernel:
         if self.kind == SHORT_KEYS:
             words += self._numbers[1:]
         else:
-            words += ["Shape", *self.shape, *([] if self.kind == DROPOUT else [int(self.masked)])]
+            words += ["Shape", *self.shape, *([] if self.kind in (DROPOUT, INT8_ALL) else [int(self.masked)])]
         if self.kind == FORWARD:
             words.append(self.slice_dim)
         return ".".join(map(str, words)) + "."
@@ -103,8 +111,9 @@ class AttentionKernel:
         """Shared memory as computed by traits.h, short_keys.h and int8/mainloop.h."""
         _, _, tile_n, stages, in_registers = self.shape
         padded = -(-self.head_dim // 32) * 32
-        row = padded if self.kind == INT8 else 2 * self.head_dim
-        queries, keys, values = self.tile_m * row, tile_n * row, tile_n * self.slice_dim * 2
+        row = padded if self.kind in BEFORE else 2 * self.head_dim
+        value = 1 if self.kind == INT8_ALL else 2
+        queries, keys, values = self.tile_m * row, tile_n * row, tile_n * self.slice_dim * value
         if self.kind == SHORT_KEYS:
             return keys + values + 2 * queries
         return max(queries, stages * keys + values) if in_registers else queries + stages * keys + values
@@ -125,7 +134,7 @@ def programs(
     """Return a kernel and its preceding passes from PTX, which `edit` may modify to inject a bug."""
     text = ptx(kernel.source, kernel.architecture, instances or (kernel.instance,))
     program = kernel_of(edit(text), kernel.name)
-    if kernel.kind != INT8:
+    if kernel.kind not in BEFORE:
         return program, ()
     before = ptx(PASSES, kernel.architecture)
-    return program, tuple(kernel_of(before, f"{word}.{NAMES[kernel.dtype]}.") for word in ("summarize", "quantize"))
+    return program, tuple(kernel_of(before, f"{word}.{NAMES[kernel.dtype]}.") for word in BEFORE[kernel.kind])

@@ -26,9 +26,11 @@ MASKED = of(f"instance<float16, 64, {WIDE}, true>")
 TEXT = of("short_instance<float16, 64, 4, 80>")
 WITH_REST = of(f"instance<bfloat16, 72, {WIDE}, false>")
 INT8 = of(f"int8_instance<bfloat16, 72, {WIDE}, false>")
+INT8_ALL = of(f"int8_all_instance<bfloat16, 72, {WIDE}>")
 DROPPING = of("dropout_instance<float16, 64, Shape<1, 4, 64, 2, true>>")
 TURING = of(f"instance<float16, 72, {WIDE}, false>", "sm_75")
 TURING_INT8 = of(f"int8_instance<float16, 72, {WIDE}, false>", "sm_75")
+TURING_INT8_ALL = of(f"int8_all_instance<float16, 72, {WIDE}>", "sm_75")
 
 ATTENTION = {
     "float16": (PLAIN, Attention(head_dim=64, dtype=FLOAT, nk=150, outliers=True)),
@@ -46,9 +48,11 @@ ATTENTION = {
     "a text": (TEXT, Attention(head_dim=64, dtype=FLOAT, nq=250, nk=77, tiles_per_block=3)),
     "head size with a rest": (WITH_REST, Attention(head_dim=72, heads=4, kv_heads=2, nk=70)),
     "int8": (INT8, Attention(head_dim=72, nk=70, int8=True, uneven=True)),
+    "all int8": (INT8_ALL, Attention(head_dim=72, nk=70, int8_all=True, uneven=True)),
     "dropout": (DROPPING, Attention(head_dim=64, dtype=FLOAT, nq=40, nk=70, dropout=Dropout(kept=200, seed=2**40 + 1))),
     "Turing": (TURING, Attention(head_dim=72, dtype=FLOAT)),
     "int8 on Turing": (TURING_INT8, Attention(head_dim=72, dtype=FLOAT, int8=True)),
+    "all int8 on Turing": (TURING_INT8_ALL, Attention(head_dim=72, dtype=FLOAT, int8_all=True)),
 }
 
 BYTES = LinearKernel(bits=8, dtype=FLOAT)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ptx.machine import Machine
 
 Step = Callable[["Machine", Instruction], None]
-NUMBERS = {"f16": 2, "bf16": 2, "s8": 4, "s4": 8}  # per register
+NUMBERS = {"f16": 2, "bf16": 2, "s8": 4, "u8": 4, "s4": 8}  # per register
 SHAPES = {  # with the supported types of accumulator and factors
     "m16n8k16": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
     "m16n8k8": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
-    "m16n8k32": {("s32", "s8")},
-    "m8n8k16": {("s32", "s8")},
+    "m16n8k32": {("s32", "s8"), ("s32", "u8")},
+    "m8n8k16": {("s32", "s8"), ("s32", "u8")},
     "m16n8k64": {("s32", "s4")},
     "m8n8k32": {("s32", "s4")},
 }
@@ -36,10 +36,11 @@ def _multiply(shape: str) -> Step:
     def step(machine: "Machine", instruction: Instruction) -> None:
         result, left, right, addend = instruction.operands
         sums, kind, other, added = instruction.types
-        if (sums, kind) not in SHAPES[shape] or (kind, sums) != (other, added):
+        factors = "s8" if kind == "u8" else kind  # bytes without a sign are multiplied by bytes with one
+        if (sums, kind) not in SHAPES[shape] or (factors, sums) != (other, added):
             raise PtxError("unknown types of a product")
         a = _fragments(machine, left, kind, rows, depth)
-        b = _fragments(machine, right, kind, COLUMNS, depth)
+        b = _fragments(machine, right, other, COLUMNS, depth)
         c = _numbers(_words(machine, addend), sums)
         held = (a @ b.swapaxes(1, 2)).reshape(len(a), -1)[:, _sum_order(rows)]
         _write(machine, result, held + c, sums)
@@ -61,7 +62,7 @@ def _numbers(words: np.ndarray, kind: str) -> np.ndarray:
     if kind == "s4":
         halves = words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15
         return (halves.astype(np.float64) - 16 * (halves > 7)).reshape(*words.shape[:2], -1)
-    dtypes = {"f16": np.float16, "s8": np.int8, "f32": np.float32, "s32": np.int32}
+    dtypes = {"f16": np.float16, "s8": np.int8, "u8": np.uint8, "f32": np.float32, "s32": np.int32}
     return words.view(dtypes[kind]).astype(np.float64)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mezzotint.batch.job.settings import request_of
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.argument_types import integer
-from mezzotint.cli.bench.speed_variants import NAMES, refusal, values_of, variants
+from mezzotint.cli.bench.speed_variants import ATTENTION, NAMES, refusal, values_of, variants
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
@@ -40,6 +40,7 @@ EXAMPLES = """\
   mezzotint bench quality -m sdxl-base --layers --schemes int4,int4-lowrank
   mezzotint bench quality -m starter-dit --speed tokens=todo,tokens=merge:0.3,step-cache=0.1
   mezzotint bench quality -m starter-dit --size 256x256 --speed sparse-attention=pooled:0.5
+  mezzotint bench quality -m starter-dit --size 256x256 --speed attention=int8,attention=int8-all
 
 psnr: decibels between each image and the plain model's of the same prompt and seed; the mean, and the worst.
 features: how far it moves in the judge's features, as a share of their length.
@@ -47,6 +48,7 @@ accuracy: how much more, or less, often the judge sees what the prompt asked for
 weights: size of the denoiser, with unquantized weights in 16 bits.
 memory: peak of one image: on a GPU, what torch allocated; on a CPU, that of a whole process that generates it.
 seconds: compute time of one image.
+On a processor attention=int8 and attention=int8-all are simulated by torch, for all head sizes up to 128.
 """
 
 
@@ -113,7 +115,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
 
     judge = load_judge(arguments.judge or bundled_judge())
-    with contextlib.closing(context.make_engine(catalog)) as engine:
+    simulated = any(each.startswith("attention=int8") for each in arguments.speed) and _on_processor(arguments.device)
+    with contextlib.closing(_simulating(catalog) if simulated else context.make_engine(catalog)) as engine:
         bench = _Bench(engine, catalog, context, options_of(arguments), judge, arguments.models_folder)
         found = {model: bench.measure(model, (*schemes, *arguments.speed), arguments.prompts) for model in models}
     if arguments.plot is not None:
@@ -123,6 +126,20 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     else:
         context.terminal.result("\n\n".join(_table(model, schemes) for model, schemes in found.items()))
     return 0
+
+
+def _on_processor(asked: str | None) -> bool:
+    from mezzotint import machine
+
+    return machine.choose_device(asked or "auto", machine.devices()).id == "cpu"
+
+
+def _simulating(catalog: "Catalog") -> "Engine":
+    """An engine whose 8-bit attention is computed by torch, exactly as the kernels would."""
+    from mezzotint.attention.simulated import SimulatedBackends
+    from mezzotint.engine import Engine
+
+    return Engine(catalog, attention=SimulatedBackends())
 
 
 def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
@@ -154,7 +171,7 @@ class _Bench:
         """Measure the plain model and each variant that it can have."""
         schemes = [scheme for scheme in schemes if self._is_possible(model, scheme)]
         self._engine.close()  # its networks would take memory beside those of the measured processes
-        peaks = self._peaks(model, ("none", *schemes))
+        peaks = self._peaks(model, ("none", *(each for each in schemes if not each.startswith(f"{ATTENTION}="))))
         exact, whole = self._images(model, "none", count, None)
         measured = {"none": whole}
         for scheme in schemes:

@@ -11,7 +11,8 @@ from mezzotint.sampling_protocol import Sampling
 if TYPE_CHECKING:
     from mezzotint.catalog.catalog import FoundModel
 
-NAMES = tuple(one.name for one in declared(Sampling).values() if one.group == "performance")
+ATTENTION = "attention"
+NAMES = (*(one.name for one in declared(Sampling).values() if one.group == "performance"), ATTENTION)
 
 
 def variants(words: str) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ static const Instance k_bfloat16_112[] = {
     int8_instance<bfloat16, 112, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, true>(),
+    int8_all_instance<bfloat16, 112, Shape<1, 8, 64, 2, true>>(),
+    int8_all_instance<bfloat16, 112, Shape<1, 4, 64, 2, true>>(),
 };
 
 InstanceList list_bfloat16_112() { return {k_bfloat16_112, sizeof k_bfloat16_112 / sizeof *k_bfloat16_112}; }

@@ -12,6 +12,8 @@ static const Instance k_bfloat16_80[] = {
     int8_instance<bfloat16, 80, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<bfloat16, 80, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<bfloat16, 80, Shape<1, 4, 64, 2, true>, true>(),
+    int8_all_instance<bfloat16, 80, Shape<1, 8, 64, 2, true>>(),
+    int8_all_instance<bfloat16, 80, Shape<1, 4, 64, 2, true>>(),
 };
 
 InstanceList list_bfloat16_80() { return {k_bfloat16_80, sizeof k_bfloat16_80 / sizeof *k_bfloat16_80}; }

@@ -10,6 +10,8 @@ static const Instance k_float16_96[] = {
     int8_instance<float16, 96, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<float16, 96, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<float16, 96, Shape<1, 4, 64, 2, true>, true>(),
+    int8_all_instance<float16, 96, Shape<1, 8, 64, 2, true>>(),
+    int8_all_instance<float16, 96, Shape<1, 4, 64, 2, true>>(),
 };
 
 InstanceList list_float16_96() { return {k_float16_96, sizeof k_float16_96 / sizeof *k_float16_96}; }

@@ -11,7 +11,7 @@
 #include "../softmax.h"
 #include "../tile_walk.h"
 #include "../traits.h"
-#include "params.h"
+#include "operands.h"
 
 namespace mezzotint {
 
@@ -37,36 +37,28 @@ struct Int8Traits {
     static constexpr int shared_bytes = q_bytes > kv_bytes ? q_bytes : kv_bytes;
 
     static_assert(Shape::q_in_registers && Shape::k_stages == 2, "queries move to registers");
-    static_assert(Shape::tile_n == kKeyRows, "a tile of keys has one scale for each thread");
 };
 
 template <class T>
 class Int8Mainloop {
     using Architecture = typename T::Architecture;
     using Shape = typename T::Shape;
-    using ByteTile = SharedTile<T::padded_dim / 2>;  // bytes, two by two
     using ValueTile = SharedTile<T::head_dim>;
 
 public:
-    // Pointers to the first row of this block's head in the workspace.
-    struct Source {
-        const int8_t *q, *k;
-        const void* v;
-        const float *q_scale, *k_scale;
-        int first_query, nq, q_rows, k_rows;
-    };
-
     float out[Shape::m_tiles][T::out_tiles][4] = {};
     RowState rows[Shape::m_tiles];
 
-    MZT_DEVICE Int8Mainloop(const Source& source, uint32_t shared) : source_(source), shared_(shared) {}
+    MZT_DEVICE Int8Mainloop(const Int8Source& source, uint32_t shared)
+        : source_(source), shared_(shared), operands_(source, shared) {}
 
     MZT_DEVICE void run(const TileWalk<T>& walk, int masked_steps, const Sight& sight, float factor) {
-        load_queries();
+        operands_.load_queries();
         if (walk.steps == 0) return;
         const int last = walk.steps - 1;
         int tile = walk.at(last), next = walk.at(last - 1);
-        load_keys(tile, last, 0);
+        operands_.load_keys(TileWalk<T>::number(tile), 0);
+        commit_copies<Architecture>();
         if constexpr (kFollowsTables<T>) {
             for (int step = last, stage = 0; step >= 0; --step, stage = 1 - stage) {
                 const int after = walk.at(step - 2);
@@ -83,37 +75,8 @@ public:
 
 private:
     MZT_DEVICE static int lane() { return thread_index() % 32; }
-    MZT_DEVICE static int warp_row() { return thread_index() / 32 * Shape::rows_per_warp; }
 
-    MZT_DEVICE uint32_t keys(int stage) const { return shared_ + stage * T::k_bytes; }
     MZT_DEVICE uint32_t values() const { return shared_ + T::v_begin; }
-
-    MZT_DEVICE void load_queries() {
-        copy_tile<Architecture, Shape::tile_m, T::padded_dim / 2, Shape::threads>(
-            shared_, reinterpret_cast<const uint16_t*>(source_.q), T::padded_dim / 2, source_.first_query,
-            source_.q_rows);
-        commit_copies<Architecture>();
-        wait_copies<Architecture, 0>();
-        barrier();
-        const uint32_t first = ByteTile::first(shared_, warp_row() + lane() % 16, lane() / 16);
-#pragma unroll
-        for (int m = 0; m < Shape::m_tiles; ++m) {
-#pragma unroll
-            for (int k = 0; k < T::k_steps; ++k) load_matrices(queries_[m][k], ByteTile::at(first, m * 16, 2 * k));
-            const int row = source_.first_query + warp_row() + m * 16;
-            q_scale_[m] = row < source_.q_rows ? source_.q_scale[row / 2 + lane() / 4] : 0;
-        }
-        barrier();  // keys and values take the queries' place
-    }
-
-    MZT_DEVICE void load_keys(int tile, int step, int stage) {
-        if (step >= 0) {
-            copy_tile<Architecture, Shape::tile_n, T::padded_dim / 2, Shape::threads>(
-                keys(stage), reinterpret_cast<const uint16_t*>(source_.k), T::padded_dim / 2,
-                TileWalk<T>::number(tile) * Shape::tile_n, source_.k_rows);
-        }
-        commit_copies<Architecture>();
-    }
 
     MZT_DEVICE void load_values(int first_key) {
         copy_tile<Architecture, Shape::tile_n, T::head_dim, Shape::threads>(
@@ -128,8 +91,9 @@ private:
         barrier();  // K(j) is there for all, and all are done with V(j+1)
         const MaskBytes<T> bytes(sight, first_key);
         load_values(first_key);
-        load_keys(next, step - 1, 1 - stage);
-        const float k_scale = source_.k_scale[TileWalk<T>::number(tile) * 4 + lane() % 4];
+        if (step > 0) operands_.load_keys(TileWalk<T>::number(next), 1 - stage);
+        commit_copies<Architecture>();
+        const float k_scale = operands_.k_scale(TileWalk<T>::number(tile));
 
         float s[Shape::m_tiles][T::n_tiles][4];
         multiply_keys(s, stage, k_scale);
@@ -147,23 +111,14 @@ private:
 
     // s = q k^T, 16 keys at a time, so that few sums are integers at once.
     MZT_DEVICE void multiply_keys(float (&s)[Shape::m_tiles][T::n_tiles][4], int stage, float k_scale) {
-        const uint32_t first = ByteTile::first(keys(stage), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+        const uint32_t first = operands_.first_key(stage);
 #pragma unroll
         for (int n = 0; n < T::n_tiles; n += 2) {
             int32_t sums[Shape::m_tiles][2][4] = {};
-#pragma unroll
-            for (int k = 0; k < T::k_steps; ++k) {
-                uint32_t b[4];
-                load_matrices(b, ByteTile::at(first, n * 8, 2 * k));
-#pragma unroll
-                for (int m = 0; m < Shape::m_tiles; ++m) {
-                    multiply_int8<Architecture>(sums[m][0], queries_[m][k], b[0], b[1]);
-                    multiply_int8<Architecture>(sums[m][1], queries_[m][k], b[2], b[3]);
-                }
-            }
+            operands_.multiply(sums, first, n);
 #pragma unroll
             for (int m = 0; m < Shape::m_tiles; ++m) {
-                const float scale = q_scale_[m] * k_scale;
+                const float scale = operands_.q_scale(m) * k_scale;
 #pragma unroll
                 for (int each = 0; each < 4; ++each) {
                     s[m][n][each] = static_cast<float>(sums[m][0][each]) * scale;
@@ -215,10 +170,9 @@ private:
         }
     }
 
-    Source source_;
+    Int8Source source_;
     uint32_t shared_;
-    uint32_t queries_[Shape::m_tiles][T::k_steps][4];
-    float q_scale_[Shape::m_tiles];
+    Int8Operands<T> operands_;
 };
 
 }  // namespace mezzotint

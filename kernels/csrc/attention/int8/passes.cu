@@ -1,6 +1,7 @@
 #include "passes.h"
 
 #include "quantize.h"
+#include "quantize_all.h"
 
 namespace mezzotint {
 
@@ -16,10 +17,14 @@ template <typename Element>
 void run_quantize(const void* params, void* shared) {
     quantize_block<Element>(*static_cast<const Int8Params*>(params), shared);
 }
+template <typename Element>
+void run_quantize_all(const void* params, void* shared) {
+    quantize_all_block<Element>(*static_cast<const Int8Params*>(params), shared);
+}
 
 template <typename Element>
 Int8Passes passes() {
-    return {&run_summarize<Element>, &run_quantize<Element>};
+    return {&run_summarize<Element>, &run_quantize<Element>, &run_quantize_all<Element>};
 }
 
 #else
@@ -34,10 +39,16 @@ __global__ void __launch_bounds__(kPassThreads) quantize(const __grid_constant__
     extern __shared__ __align__(16) char shared[];
     quantize_block<Element>(params, shared);
 }
+template <typename Element>
+__global__ void __launch_bounds__(kPassThreads) quantize_all(const __grid_constant__ Int8Params params) {
+    extern __shared__ __align__(16) char shared[];
+    quantize_all_block<Element>(params, shared);
+}
 
 template <typename Element>
 Int8Passes passes() {
-    return {reinterpret_cast<Entry>(&summarize<Element>), reinterpret_cast<Entry>(&quantize<Element>)};
+    return {reinterpret_cast<Entry>(&summarize<Element>), reinterpret_cast<Entry>(&quantize<Element>),
+            reinterpret_cast<Entry>(&quantize_all<Element>)};
 }
 
 #endif

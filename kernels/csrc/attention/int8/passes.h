@@ -8,7 +8,7 @@ namespace mezzotint {
 constexpr int kPassThreads = 128;
 
 struct Int8Passes {
-    Entry summarize, quantize;
+    Entry summarize, quantize, quantize_all;
 };
 
 Int8Passes int8_passes(MztDtype dtype);

@@ -106,12 +106,16 @@ MZT_DEVICE void gather_summary(const Int8Params& params, int64_t row, int64_t ba
     barrier();
 }
 
-// Eight numbers, less `mean` of them where there is one, by 127 / largest.
+MZT_DEVICE int8_t rounded_byte(float number) {
+    return static_cast<int8_t>(fminf(127.0f, fmaxf(-127.0f, rintf(number))));
+}
+
+// Eight numbers by 127 / largest.
 MZT_DEVICE EightBytes quantized(const float (&numbers)[8], float by) {
     EightBytes bytes;
 #pragma unroll
     for (int each = 0; each < 8; ++each) {
-        bytes.each[each] = static_cast<int8_t>(fminf(127.0f, fmaxf(-127.0f, rintf(numbers[each] * by))));
+        bytes.each[each] = rounded_byte(numbers[each] * by);
     }
     return bytes;
 }
@@ -148,32 +152,55 @@ MZT_DEVICE float quantize_group(const Element* from, int64_t stride, int limit, 
     return largest / 127;
 }
 
+// Member `member` of those of 64 keys from `first` on that share a scale.
+MZT_DEVICE int key_of_group(int first, int group, int member) {
+    return first + member / 2 * 8 + group * 2 + member % 2;
+}
+
+// Where a warp's 16 queries are.
+struct QueryBlock {
+    int64_t row, batch, head;  // row: of (batch, head)
+    int first;
+};
+MZT_DEVICE QueryBlock query_block(const Int8Params& params, int64_t block) {
+    const int tiles = (params.q_rows + 63) / 64;
+    const int64_t row = block / tiles, heads = params.forward.heads;
+    return {row, row / heads, row % heads,
+            static_cast<int>(block % tiles) * 64 + thread_index() / 32 * kQueryRows};
+}
+
+// A warp: the products of its queries and the keys' mean.
+template <typename Element>
+MZT_DEVICE void store_query_means(const Int8Params& params, const Element* from, const QueryBlock& at,
+                                  const float* mean) {
+    const ForwardParams& all = params.forward;
+    for (int line = at.first; line < at.first + kQueryRows && line < all.nq; ++line) {
+        float sum = 0;
+        for (int channel = thread_index() % 32; channel < params.head_dim; channel += 32) {
+            sum += to_float(from[line * all.q_stride.token + channel]) * mean[channel];
+        }
+        sum = warp_sum(sum);
+        if (thread_index() % 32 == 0) params.q_mean[at.row * all.nq + line] = sum;
+    }
+}
+
 // A block: 64 queries of one head, 16 to a warp.
 template <typename Element>
 MZT_DEVICE void quantize_queries(const Int8Params& params, int64_t block, float* shared) {
     const ForwardParams& all = params.forward;
-    const int tiles = (params.q_rows + 63) / 64;
-    const int64_t row = block / tiles;  // of (batch, head)
-    const int64_t batch = row / all.heads, head = row % all.heads;
-    const int first = static_cast<int>(block % tiles) * 64 + thread_index() / 32 * kQueryRows;
-    const Element* from = static_cast<const Element*>(all.q) + batch * all.q_stride.batch + head * all.q_stride.head;
-    if (all.lse) gather_summary(params, batch * params.kv_heads + head / all.heads_per_kv, batch, shared);
-    if (first >= params.q_rows) return;
-    int8_t* to = params.q + row * params.q_rows * params.padded_dim;
+    const QueryBlock at = query_block(params, block);
+    const Element* from = static_cast<const Element*>(all.q) + at.batch * all.q_stride.batch + at.head * all.q_stride.head;
+    if (all.lse) gather_summary(params, at.batch * params.kv_heads + at.head / all.heads_per_kv, at.batch, shared);
+    if (at.first >= params.q_rows) return;
+    int8_t* to = params.q + at.row * params.q_rows * params.padded_dim;
     for (int group = 0; group < 8; ++group) {
-        const auto row_of = [&](int member) { return first + group + 8 * member; };
+        const auto row_of = [&](int member) { return at.first + group + 8 * member; };
         const float scale =
             quantize_group(from, all.q_stride.token, all.nq, to, params, 2, nullptr, row_of);
-        if (thread_index() % 32 == 0) params.q_scale[(row * (params.q_rows / 16) + first / 16) * 8 + group] = scale;
+        const int64_t of_rows = at.row * (params.q_rows / kQueryRows) + at.first / kQueryRows;
+        if (thread_index() % 32 == 0) params.q_scale[of_rows * 8 + group] = scale;
     }
-    for (int line = first; all.lse && line < first + kQueryRows && line < all.nq; ++line) {
-        float sum = 0;
-        for (int channel = thread_index() % 32; channel < params.head_dim; channel += 32) {
-            sum += to_float(from[line * all.q_stride.token + channel]) * shared[channel];
-        }
-        sum = warp_sum(sum);
-        if (thread_index() % 32 == 0) params.q_mean[row * all.nq + line] = sum;
-    }
+    if (all.lse) store_query_means(params, from, at, shared);
 }
 
 // A block: 64 keys and values of one head; each warp has one group of the keys.
@@ -188,7 +215,7 @@ MZT_DEVICE void quantize_keys(const Int8Params& params, int64_t block, float* me
     gather_summary(params, row, batch, mean);
 
     const Element* k = static_cast<const Element*>(all.k) + batch * all.k_stride.batch + head * all.k_stride.head;
-    const auto row_of = [&](int member) { return tile * kKeyRows + member / 2 * 8 + group * 2 + member % 2; };
+    const auto row_of = [&](int member) { return key_of_group(tile * kKeyRows, group, member); };
     int8_t* to = params.k + row * params.k_rows * params.padded_dim;
     const float scale = quantize_group(k, all.k_stride.token, limit, to, params, 16, mean, row_of);
     if (thread_index() % 32 == 0) params.k_scale[(row * tiles + tile) * 4 + group] = scale;
@@ -211,14 +238,18 @@ MZT_DEVICE void quantize_keys(const Int8Params& params, int64_t block, float* me
     }
 }
 
+MZT_DEVICE int64_t query_blocks(const Int8Params& params) {
+    return static_cast<int64_t>((params.q_rows + 63) / 64) * params.forward.heads * params.batch;
+}
+
 // The first blocks have the queries, the others the keys and values.
 template <typename Element>
 MZT_DEVICE void quantize_block(const Int8Params& params, void* shared) {
-    const int64_t query_blocks = static_cast<int64_t>((params.q_rows + 63) / 64) * params.forward.heads * params.batch;
-    if (block_index() < query_blocks) {
+    const int64_t first = query_blocks(params);
+    if (block_index() < first) {
         quantize_queries<Element>(params, block_index(), static_cast<float*>(shared));
     } else {
-        quantize_keys<Element>(params, block_index() - query_blocks, static_cast<float*>(shared));
+        quantize_keys<Element>(params, block_index() - first, static_cast<float*>(shared));
     }
 }
 

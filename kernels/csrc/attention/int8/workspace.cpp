@@ -40,7 +40,8 @@ Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     if (keys * params.chunks > INT32_MAX) return params;
     params.q = pieces.take<int8_t>(queries * params.q_rows * params.padded_dim);
     params.k = pieces.take<int8_t>(keys * params.k_rows * params.padded_dim);
-    params.v = pieces.take<uint16_t>(keys * params.k_rows * params.head_dim);
+    const int value_bytes = args.flags & MZT_INT8_VALUES ? 1 : 2;
+    params.v = pieces.take<int8_t>(keys * params.k_rows * params.head_dim * value_bytes);
     params.q_scale = pieces.take<float>(queries * (params.q_rows / kQueryRows) * 8);
     params.k_scale = pieces.take<float>(keys * (params.k_rows / kKeyRows) * 4);
     params.v_scale = pieces.take<float>(keys * params.head_dim);

@@ -71,11 +71,11 @@ def _attention(kernels: CompiledAttention, device: torch.device) -> Iterator[tup
         return torch.randn(2, heads, tokens, size, generator=generator, device=device).bfloat16()
 
     def call(
-        sizes: tuple[int, int, int], masks: Masks, int8: bool, table: BlockTable | None = None
+        sizes: tuple[int, int, int], masks: Masks, int8: bool, table: BlockTable | None = None, values: bool = False
     ) -> tuple[Tensor, Tensor]:
         q, k, v = (draw(2, tokens, sizes[2]) for tokens in (sizes[0], sizes[1], sizes[1]))
         exact = attention_reference(q.float(), k.float(), v.float(), _shown(masks, table))[0]
-        return kernels(q, k, v, masks, int8=int8, table=table)[0], exact
+        return kernels(q, k, v, masks, int8=int8, int8_values=values, table=table)[0], exact
 
     for name, sizes in _SIZES.items():
         yield f"attention, {name}", lambda sizes=sizes: call(sizes, NO_MASKS, False)  # type: ignore[misc]
@@ -84,6 +84,8 @@ def _attention(kernels: CompiledAttention, device: torch.device) -> Iterator[tup
     masks = Masks(key_mask=seen.expand(2, -1).contiguous(), key_lengths=lengths, causal=True)
     yield "attention, masks", lambda: call((333, 333, 64), masks, False)
     yield "attention, 8 bits", lambda: call((200, 333, 64), NO_MASKS, True)
+    yield "attention, all in 8 bits", lambda: call((200, 333, 64), NO_MASKS, True, values=True)
+    yield "attention, an odd head all in 8 bits", lambda: call((200, 333, 72), NO_MASKS, True, values=True)
     table = _table(device)
     yield "attention, a block table", lambda: call((200, 200, 64), NO_MASKS, False, table)
     yield "attention, 8 bits, a block table", lambda: call((200, 200, 64), NO_MASKS, True, table)

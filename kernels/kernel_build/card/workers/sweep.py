@@ -13,7 +13,7 @@ from kernel_build.card.protocol import Teller
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.benchmarks import attention as attention_benchmark
 from mezzotint.benchmarks import products as linear_benchmark
-from mezzotint.benchmarks.attention import Implementation, by_kernels, dtype_for, measure_shape, quiet
+from mezzotint.benchmarks.attention import ASKED, Implementation, by_kernels, dtype_for, measure_shape, quiet
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.product_shapes import LinearShape
 from mezzotint.benchmarks.products import measure_products
@@ -85,26 +85,26 @@ def _serving(
     dtype: str,
     masked: bool,
 ) -> Iterator[tuple[str, Implementation]]:
-    for int8 in (False, True):
-        yield chosen_name(int8, masked), by_kernels(CompiledAttention(library), int8=int8, masked=masked)
+    for asked in ASKED[:2] if masked else ASKED:
+        yield chosen_name(asked, masked), by_kernels(CompiledAttention(library), asked, masked=masked)
         for instance in instances.attention():
-            if serves(instance, shape, dtype, int8, masked):
+            if serves(instance, shape, dtype, asked, masked):
                 one = CompiledAttention(OneAttention(library, instances, instance.number))
-                yield instance_name(instance), by_kernels(one, int8=int8, masked=masked)
+                yield instance_name(instance), by_kernels(one, asked, masked=masked)
 
 
-def serves(instance: Instance, shape: Shape, dtype: str, int8: bool, masked: bool) -> bool:
+def serves(instance: Instance, shape: Shape, dtype: str, asked: str, masked: bool) -> bool:
     """Whether an instance supports the shape."""
     if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, masked):
         return False
-    if (instance.kind == "int8") != int8:
+    if (instance.kind if instance.kind.startswith("int8") else ASKED[0]) != asked:
         return False
     return instance.kind != "short keys" or shape.nk <= instance.tile_n
 
 
-def chosen_name(int8: bool, masked: bool) -> str:
+def chosen_name(asked: str, masked: bool) -> str:
     """Return the name under which the library's own choice is listed."""
-    return CHOSEN + (", int8" if int8 else "") + (", masked" if masked else "")
+    return CHOSEN + ("" if asked == ASKED[0] else f", {asked}") + (", masked" if masked else "")
 
 
 def instance_name(instance: Instance) -> str:

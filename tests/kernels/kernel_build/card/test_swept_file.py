@@ -50,20 +50,22 @@ def entries(path):
 
 
 def test_the_fastest_right_instance_of_each_class(record, path):
-    swept(record, chosen_name(False, False), 0.5)
+    swept(record, chosen_name("flash", False), 0.5)
     swept(record, LARGE, 1.5)
     swept(record, SMALL, 1.0)
     swept(record, replace(SMALL, threads=64), 0.1, error=0.5)
     swept(record, replace(SMALL, tile_n=32), None, outcome="failed")
     swept(record, replace(SMALL, masked=True), 3.0)
     swept(record, replace(LARGE, kind="int8"), 0.4)
+    swept(record, replace(LARGE, kind="int8-all"), 0.3)
     swept(record, SMALL, 2.0, "to words", nk=77)
     swept(record, TEXT, 1.0, "to words", nk=77)
-    assert write_swept(record, path) == 4
+    assert write_swept(record, path) == 5
     assert entries(path) == [
         "{86, Kind::forward, 64, false, 512, 4096, 64, 64, 128},  // Paper Card, abc",
         "{86, Kind::forward, 64, true, 512, 4096, 64, 64, 128},  // Paper Card, abc",
         "{86, Kind::int8, 64, false, 512, 4096, 128, 64, 128},  // Paper Card, abc",
+        "{86, Kind::int8_all, 64, false, 512, 4096, 128, 64, 128},  // Paper Card, abc",
         "{86, Kind::short_keys, 64, false, 512, 64, 64, 80, 128},  // Paper Card, abc",
     ]
     assert "no card has been swept yet" not in path.read_text("utf-8")

@@ -14,6 +14,7 @@ from kernel_build.card.protocol import Row, Teller, told
 from kernel_build.card.workers import sweep
 from kernel_build.card.workers.sweep import chosen_name, instance_name, serves
 from mezzotint.benchmarks import attention as benchmark
+from mezzotint.benchmarks.attention import ASKED
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint_kernels.errors import KernelsError, Unsupported
 
@@ -33,27 +34,29 @@ ALL = [
     instance(3, masked=True),
     instance(4, head_dim=72),
     instance(5, dtype="float16"),
+    instance(6, "int8-all"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("shape", "int8", "masked", "numbers"),
+    ("shape", "asked", "masked", "numbers"),
     [
-        (FEW, False, False, [0, 1]),
-        (MANY, False, False, [0]),
-        (MANY, True, False, [2]),
-        (MANY, False, True, [3]),
-        (MANY, True, True, []),
+        (FEW, "flash", False, [0, 1]),
+        (MANY, "flash", False, [0]),
+        (MANY, "int8", False, [2]),
+        (MANY, "int8-all", False, [6]),
+        (MANY, "flash", True, [3]),
+        (MANY, "int8", True, []),
     ],
 )
-def test_an_instance_is_swept_where_it_can_do_it(shape, int8, masked, numbers):
-    assert [each.number for each in ALL if serves(each, shape, "bfloat16", int8, masked)] == numbers
+def test_an_instance_is_swept_where_it_can_do_it(shape, asked, masked, numbers):
+    assert [each.number for each in ALL if serves(each, shape, "bfloat16", asked, masked)] == numbers
 
 
 def test_an_instance_is_of_the_kind_of_what_would_be_chosen():
-    for int8, masked in itertools.product((False, True), repeat=2):
-        made = instance(kind="int8" if int8 else "forward", masked=masked)
-        kinds = {kind_of(name, "sweep-attention") for name in (chosen_name(int8, masked), instance_name(made))}
+    for asked, masked in itertools.product(ASKED, (False, True)):
+        made = instance(kind="forward" if asked == "flash" else asked, masked=masked)
+        kinds = {kind_of(name, "sweep-attention") for name in (chosen_name(asked, masked), instance_name(made))}
         assert len(kinds) == 1, kinds
 
 
@@ -79,13 +82,15 @@ def test_each_is_run_by_its_number_and_what_does_not_run_is_a_row(monkeypatch):
     out = io.StringIO()
     sweep.run(Teller((), out), ("attention",), True)
     rows = {row.item: row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)}
-    ours = {f"few: {instance_name(ALL[number])}": number for number in (0, 1, 2, 3)}
-    chosen = {f"few: {chosen_name(int8, masked)}" for int8 in (False, True) for masked in (False, True)}
+    ours = {f"few: {instance_name(ALL[number])}": number for number in (0, 1, 2, 3, 6)}
+    masks = [(asked, masked) for asked in ASKED for masked in (False, True) if (asked, masked) != ("int8-all", True)]
+    chosen = {f"few: {chosen_name(asked, masked)}" for asked, masked in masks}
     assert set(rows) == set(ours) | chosen
     assert {number: rows[name].problem for name, number in ours.items()} == {
         0: None,
         1: None,
         2: "it did not start",
         3: "not for this card",
+        6: None,
     }
     assert rows[next(iter(ours))].measured["dtype"] == str(torch.bfloat16).removeprefix("torch.")

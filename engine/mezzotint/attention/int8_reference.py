@@ -1,0 +1,136 @@
+"""Attention with 8-bit products in plain torch: groups, rounding, mean and rotation as in the kernels, sums exact.
+
+All tensors are `(b, h, n, d)`, in float32 or float64. Sources: arXiv 2410.02367, 2411.10958 (scores); 2404.00456
+(rotation).
+"""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.reference import masked_scores
+
+QUERY_ROWS, KEY_ROWS = 16, 64  # that are rounded together
+_LEAST = 1e-20  # of a divisor: a group of zeros stays zeros
+
+
+def int8_scores_reference(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """Attention with scores of 8-bit q and k, and weights and values in 16 bits: output and LSE.
+
+    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; returns `(b, h, nq, d)` in q's dtype, and `(b, h, nq)`.
+    """
+    scale = q.shape[3] ** -0.5 if scale is None else scale
+    queries, keys, values, lengths = _exact(q, k, v, masks)
+    rounded, mean = rounded_keys(keys, lengths)
+    scores = masked_scores(rounded_queries(queries), rounded, masks, scale)
+    top = scores.amax(dim=-1, keepdim=True).nan_to_num(neginf=0.0)
+    weights = torch.exp(scores - top)
+    total = weights.sum(dim=-1, keepdim=True)
+    out = weights.half().to(scores) @ halved_values(values, lengths) / total.masked_fill(total == 0, 1.0)
+    sums = (top + torch.log(total)).squeeze(-1)
+    return out.to(q.dtype), sums + (queries * mean).sum(dim=-1) * scale
+
+
+def int8_all_reference(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """The same with q and k rotated, and weights and values in 8 bits, too.
+
+    Weights are rounded to 255ths of the largest of their row in a tile of 64 keys; row sums are those of the rounded.
+    """
+    scale = q.shape[3] ** -0.5 if scale is None else scale
+    queries, keys, values, lengths = _exact(q, k, v, masks)
+    rounded, mean = rounded_keys(keys, lengths, rotate=True)
+    scores = masked_scores(rounded_queries(rotated(queries)), rounded, masks, scale)
+    weights, top = rounded_weights(scores)
+    total = weights.sum(dim=-1, keepdim=True)
+    out = weights @ rounded_values(values, lengths) / total.masked_fill(total == 0, 1.0)
+    sums = (top + torch.log(total)).squeeze(-1)
+    return out.to(q.dtype), sums + (queries * mean).sum(dim=-1) * scale
+
+
+def rotated(x: Tensor) -> Tensor:
+    """Rotate the columns by Hadamard matrices, one of each power of 2 in their number: 72 = 64 + 8. Its own inverse."""
+    parts, begin = [], 0
+    for size in (1 << bit for bit in range(x.shape[3].bit_length() - 1, -1, -1)):
+        if x.shape[3] & size:
+            parts.append(_transformed(x[..., begin : begin + size]))
+            begin += size
+    return torch.cat(parts, dim=-1)
+
+
+def _transformed(x: Tensor) -> Tensor:
+    """Fast Walsh-Hadamard transform of the columns, orthonormal."""
+    apart = 1
+    while apart < x.shape[-1]:
+        low, high = torch.unflatten(x, -1, (-1, 2, apart)).unbind(-2)
+        x = torch.stack([low + high, low - high], dim=-2).flatten(-3)
+        apart *= 2
+    return x / math.sqrt(x.shape[-1])
+
+
+def rounded_queries(q: Tensor) -> Tensor:
+    """Return q in 8 bits: rows r and r + 8 of each 16 share a scale."""
+    groups = torch.unflatten(_padded(q, QUERY_ROWS), 2, (-1, 2, 8))  # (b, h, tile, half, r, d)
+    return _rounded(groups, dims=(3, 5)).flatten(2, 4)[:, :, : q.shape[2]]
+
+
+def rounded_keys(k: Tensor, lengths: Tensor, *, rotate: bool = False) -> tuple[Tensor, Tensor]:
+    """Return k less its mean in 8 bits, and the mean `(b, h, 1, d)`; keys from `lengths` `(b,)` on are padding."""
+    there = _there(k, lengths)
+    mean = torch.where(there, k, 0.0).sum(dim=2, keepdim=True) / lengths.clamp(min=1).view(-1, 1, 1, 1)
+    centred = torch.where(there, k - mean, 0.0)
+    groups = torch.unflatten(
+        _padded(rotated(centred) if rotate else centred, KEY_ROWS), 2, (-1, 8, 4, 2)
+    )  # (b, h, tile, j, t, pair, d)
+    return _rounded(groups, dims=(3, 5, 6)).flatten(2, 5)[:, :, : k.shape[2]], mean
+
+
+def halved_values(v: Tensor, lengths: Tensor) -> Tensor:
+    """Return v in float16 after dividing each column by its largest magnitude, which is then restored."""
+    kept = torch.where(_there(v, lengths), v, 0.0)
+    largest = kept.abs().amax(dim=2, keepdim=True).clamp(min=_LEAST)
+    return (kept / largest).half().to(v) * largest
+
+
+def rounded_values(v: Tensor, lengths: Tensor) -> Tensor:
+    """Return v in 8 bits with a scale for each column."""
+    return _rounded(torch.where(_there(v, lengths), v, 0.0), dims=(2,))
+
+
+def rounded_weights(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Weights exp(score - top) of scores `(b, h, nq, nk)` in 8 bits, and top `(b, h, nq, 1)`; 0 for a row of -inf."""
+    tiles = torch.unflatten(pad(scores, (0, -scores.shape[3] % KEY_ROWS), value=-math.inf), 3, (-1, KEY_ROWS))
+    tops = tiles.amax(dim=-1, keepdim=True)
+    weights = torch.round(255 * torch.exp(tiles - tops.nan_to_num(neginf=0.0))) / 255
+    top = tops.amax(dim=3, keepdim=True).nan_to_num(neginf=0.0)
+    return (weights * torch.exp(tops - top)).flatten(3)[..., : scores.shape[3]], top.squeeze(-1)
+
+
+def _exact(q: Tensor, k: Tensor, v: Tensor, masks: Masks) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """In at least 32 bits, with a head of keys for each of queries; and the numbers of keys `(b,)`."""
+    exact = torch.promote_types(q.dtype, torch.float32)
+    keys, values = (each.to(exact).repeat_interleave(q.shape[1] // k.shape[1], dim=1) for each in (k, v))
+    lengths = torch.full((q.shape[0],), k.shape[2], device=q.device)
+    if masks.key_lengths is not None:
+        lengths = masks.key_lengths.clamp(0, k.shape[2])
+    return q.to(exact), keys, values, lengths
+
+
+def _there(tokens: Tensor, lengths: Tensor) -> Tensor:
+    places = torch.arange(tokens.shape[2], device=tokens.device)
+    return (places < lengths.unsqueeze(1)).view(tokens.shape[0], 1, -1, 1)
+
+
+def _padded(tensor: Tensor, rows: int) -> Tensor:
+    return pad(tensor, (0, 0, 0, -tensor.shape[2] % rows))
+
+
+def _rounded(groups: Tensor, dims: tuple[int, ...]) -> Tensor:
+    step = groups.abs().amax(dim=dims, keepdim=True).clamp(min=_LEAST) / 127
+    return (groups / step).round() * step

@@ -1,0 +1,61 @@
+"""The kernels of `int8` and `int8-all` in plain torch, on any device and slow: to see what they would do to images."""
+
+from typing import TYPE_CHECKING, cast
+
+from torch import Tensor
+
+from mezzotint.attention.blocks.table import BlockTable
+from mezzotint.attention.int8_reference import int8_all_reference, int8_scores_reference
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.attention.selection import AttentionBackends
+from mezzotint.attention.session import AttentionSession
+from mezzotint.dispatch.library import Unsupported
+from mezzotint.protocol import Attention
+
+if TYPE_CHECKING:
+    from mezzotint.attention.compiled import CompiledAttention
+    from mezzotint.dispatch.dispatcher import Tell
+
+_WIDEST = 128  # head size of the 8-bit kernels; here smaller ones are simulated, too
+
+
+class SimulatedKernels:
+    """Computes what the 8-bit kernels compute; 16 bits are torch's."""
+
+    def __init__(self, device_type: str) -> None:
+        self.device_type = device_type
+
+    def __call__(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        masks: Masks = NO_MASKS,
+        scale: float | None = None,
+        *,
+        int8: bool = False,
+        int8_values: bool = False,
+        table: BlockTable | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Same as `CompiledAttention`, without block tables. Raises Unsupported where there would be no kernel."""
+        if table is not None:
+            raise Unsupported("block tables are not simulated")
+        if not int8:
+            return attention_sdpa(q, k, v, masks, scale), None
+        if q.shape[3] > _WIDEST or k.shape[2] == 0:
+            raise Unsupported(f"no int8 kernel for head size {q.shape[3]}")
+        if int8_values and (masks.key_mask is not None or masks.bias is not None):
+            raise Unsupported("no int8-all kernel with masks")
+        return (int8_all_reference if int8_values else int8_scores_reference)(q, k, v, masks, scale)
+
+
+class SimulatedBackends(AttentionBackends):
+    """Attention backends whose `int8` and `int8-all` are simulated."""
+
+    def session(self, asked: Attention, device: str, dtype: str, tell: "Tell") -> AttentionSession:
+        """Return the attention session for a job."""
+        if asked not in ("int8", "int8-all"):
+            return super().session(asked, device, dtype, tell)
+        kernels = cast("CompiledAttention", SimulatedKernels(device.partition(":")[0]))
+        return AttentionSession(asked=asked, chosen=asked, kernels=kernels, tell=tell)

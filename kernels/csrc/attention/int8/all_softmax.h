@@ -1,0 +1,98 @@
+// The softmax whose weights are bytes: 255 for the largest of a row's tile of keys, where other kernels have 1.
+//
+// A tile's weights are rounded under its own maximum, so that small ones of all tiles are as exact, and its sums are
+// scaled to the row's when they are added. The row's maximum is left behind while tiles exceed it by less than 2^8:
+// only where one exceeds it by more is what was gathered scaled down. Row sums are those of the rounded weights.
+#pragma once
+
+#include <math.h>
+
+#include "../softmax.h"
+#include "params.h"
+
+namespace mezzotint {
+
+constexpr float kIntegerFloat = 12582912.0f;        // 1.5 * 2^23: a number's lowest bits are an integer's
+constexpr int32_t kIntegerBits = 0x4b400000;        // its bits
+constexpr float kLog2Of255 = 7.994353436858858f;
+constexpr float kLnOf255 = 5.541263545158426f;
+constexpr float kMostBehind = 8;                    // of the row's maximum, as a power of 2
+
+// An integer below 2^22 that was summed on top of kIntegerBits.
+MZT_DEVICE float summed(int32_t sum) { return float_of(static_cast<uint32_t>(sum)) - kIntegerFloat; }
+
+// Four weights in the order that pack_bytes() is given them.
+MZT_DEVICE uint32_t pack_bytes(float a, float b, float c, float d) {
+    const uint32_t low = pick_bytes(bits_of(a), bits_of(b), 0x0040), high = pick_bytes(bits_of(c), bits_of(d), 0x0040);
+    return pick_bytes(low, high, 0x5410);
+}
+
+// The weights of a row's part in a tile: those of this thread, and what the row's tile adds to the whole.
+struct TileRow {
+    float most[2];   // scores, times log2(e)
+    float share[2];  // what the tile's sums count for
+};
+
+// Scores s, times `by` in the exponent of 2, become bytes p in the order of the product's left side: of each 32 keys
+// those at 16 h + 8 i + 2 t + j are the thread's numbers 4 h + 2 i + j at its place t, and so are the values' keys.
+template <class T>
+MZT_DEVICE void weigh(uint32_t (&p)[T::value_steps][4], TileRow& tile, uint32_t (&sums)[2],
+                      const float (&s)[T::n_tiles][4], float by) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        float most = -INFINITY;
+#pragma unroll
+        for (int n = 0; n < T::n_tiles; ++n) most = fmaxf(most, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
+        most *= by;
+        most = fmaxf(most, shuffle_xor(most, 1));
+        most = fmaxf(most, shuffle_xor(most, 2));
+        tile.most[half] = most;
+        const float base = most == -INFINITY ? 0 : most;
+        // Products with `by` are rounded: the largest must not become 256 where scores are very large.
+        const float shift = kLog2Of255 - base - fabsf(base) * 0x1p-22f;
+        sums[half] = 0;
+#pragma unroll
+        for (int n = 0; n < T::n_tiles; n += 2) {
+            float weights[4];
+#pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const float score = s[n + each / 2][2 * half + each % 2];
+                weights[each] = exp2_approximate(fmaf(score, by, shift)) + kIntegerFloat;
+            }
+            const uint32_t packed = pack_bytes(weights[0], weights[1], weights[2], weights[3]);
+            p[n / 4][n % 4 + half] = packed;
+            sums[half] = add_bytes(packed, sums[half]);
+        }
+    }
+}
+
+// Where a tile's maximum is far above the row's in any row of the warp, what was gathered is scaled down.
+template <class T>
+MZT_DEVICE void catch_up(float (&out)[T::out_tiles][4], RowState& row, const TileRow& tile) {
+    const bool far = tile.most[0] > row.m[0] + kMostBehind || tile.most[1] > row.m[1] + kMostBehind;
+    if (!ballot(far)) return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const float m = fmaxf(row.m[half], tile.most[half]);
+        const float kept = exp2_approximate(row.m[half] - (m == -INFINITY ? 0 : m));
+        row.m[half] = m;
+        row.l[half] *= kept;
+#pragma unroll
+        for (int o = 0; o < T::out_tiles; ++o) {
+            out[o][2 * half] *= kept;
+            out[o][2 * half + 1] *= kept;
+        }
+    }
+}
+
+// The tile's part in the row's sum, and what its sums of values are to be multiplied by.
+MZT_DEVICE void add_sums(RowState& row, TileRow& tile, const uint32_t (&sums)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const float m = row.m[half] == -INFINITY ? 0 : row.m[half];
+        tile.share[half] = exp2_approximate(tile.most[half] - m);
+        row.l[half] = fmaf(static_cast<float>(sums[half]), tile.share[half], row.l[half]);
+    }
+}
+
+}  // namespace mezzotint
