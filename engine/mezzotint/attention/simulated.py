@@ -36,6 +36,7 @@ class SimulatedKernels:
         *,
         int8: bool = False,
         int8_values: bool = False,
+        with_lse: bool = False,
         table: BlockTable | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Same as `CompiledAttention`, without block tables. Raises Unsupported where there would be no kernel."""
@@ -47,7 +48,9 @@ class SimulatedKernels:
             raise Unsupported(f"no int8 kernel for head size {q.shape[3]}")
         if int8_values and (masks.key_mask is not None or masks.bias is not None):
             raise Unsupported("no int8-all kernel with masks")
-        return (int8_all_reference if int8_values else int8_scores_reference)(q, k, v, masks, scale)
+        attend = int8_all_reference if int8_values else int8_scores_reference
+        out, lse = attend(q, k, v, masks, scale)
+        return out, lse if with_lse else None
 
 
 class SimulatedBackends(AttentionBackends):

@@ -53,7 +53,7 @@ UNROUNDED = """\
             }
             sums[half] += static_cast<uint32_t>(rintf(more));
 """
-ALL_FAR = Problem(head_dim=64, nq=40, nk=150, int8_all=True, outliers=True, scale=3e3)
+ALL_FAR = Problem(head_dim=64, nq=40, nk=150, int8_all=True, scale=8e2)
 ALL_REST = Problem(head_dim=72, nq=40, nk=70, int8_all=True, uneven=True)
 ALL_LENGTHS = Problem(head_dim=64, batch=2, nq=40, nk=150, int8_all=True, key_lengths=(60, 0))
 ALL_LATE = Problem(head_dim=64, nq=64, nk=230, int8_all=True)
@@ -380,8 +380,8 @@ BUGS = {
     ),
     "all int8: infinity less infinity": Bug(
         file=ALL_SOFTMAX,
-        text="const float base = most == -INFINITY ? 0 : most;",
-        becomes="const float base = most;",
+        text="const float m = row.m[half] == -INFINITY ? 0 : row.m[half];",
+        becomes="const float m = row.m[half];",
         problems=(ALL_LENGTHS, replace(ALL_INT8, nq=100, nk=40, causal=True)),
     ),
     "all int8: the largest weight becomes 0": Bug(
@@ -396,8 +396,12 @@ BUGS = {
         becomes="place",
         problems=(ALL_INT8,),
     ),
-    "all int8: values of keys that are not there": Bug(
-        file=QUANTIZE_ALL, text="token < limit ?", becomes="token < params.forward.nk ?", problems=(ALL_LENGTHS,)
+    "all int8: values beyond the last key are read": Bug(
+        file=QUANTIZE_ALL,
+        text="token < limit ?",
+        becomes="token <= limit ?",
+        problems=(ALL_INT8,),
+        error="memory outside of the tensors",
     ),
     "all int8: only keys are rotated": Bug(
         file=ROTATE,
@@ -406,8 +410,8 @@ BUGS = {
         " thread_index() % lanes * 8);",
         problems=(ALL_INT8,),
     ),
-    "all int8: rotated across the rest": Bug(
-        file=ROTATE, text="if (!(chunks & size)) continue;", becomes="", problems=(ALL_REST,)
+    "all int8: rows become longer": Bug(
+        file=ROTATE, text="if (meets) by *= 0.70710678f;", becomes="", problems=(ALL_REST,)
     ),
     "all int8: values are not waited for": Bug(
         file=ALL_LOOP,

@@ -62,6 +62,16 @@ def test_the_table(capsys, monkeypatch):
     assert float(scheme.split()[1]) > 30
 
 
+@pytest.mark.slow
+def test_8_bit_attention_is_simulated_on_a_processor(capsys):
+    size = ("--size", "256x256", "-m", "starter-dit", "--device", "cpu", "--json")
+    code, out, err = run(capsys, *size, "--speed", "attention=int8,attention=int8-all")
+    assert code == 0, err
+    found = json.loads(out)["models"]["starter-dit"]
+    scores, values = (found[f"attention={name}"]["fidelity"]["psnr"] for name in ("int8", "int8-all"))
+    assert 99 > scores > values > 25
+
+
 def test_layers_are_told_without_images(capsys):
     code, out, err = run(capsys, "-m", "starter-dit", "--layers", "--schemes", "int8,int4")
     assert code == 0, err

@@ -19,8 +19,16 @@ def test_several_are_read_each_once():
     assert read == [{"tokens": ("todo", 0.75)}, {"step_cache": 0.1}, {"deep_shrink": (2.0, 0.5)}]
 
 
+def test_attention_is_one():
+    assert [values_of(each) for each in variants("attention=int8,attention=int8-all")] == [
+        {"attention": "int8"},
+        {"attention": "int8-all"},
+    ]
+
+
 @pytest.mark.parametrize(
-    "words", ["", "todo", "steps=3", "tokens=tome", "step-cache=2", "tokens=todo,", "sparse-attention=swin"]
+    "words",
+    ["", "todo", "attention=int4", "steps=3", "tokens=tome", "step-cache=2", "tokens=todo,", "sparse-attention=swin"],
 )
 def test_others_are_refused(words):
     with pytest.raises(argparse.ArgumentTypeError, match="expected"):
