@@ -273,7 +273,7 @@ def packed(matrix, place, kind):
     if kind == "s4":
         halves = numbers.astype(np.int64).reshape(len(numbers), -1, 8) & 15
         return (halves << np.arange(0, 32, 4)).sum(axis=2).astype(np.uint32).view(np.int32)
-    dtype = {"f16": np.float16, "s8": np.int8, "f32": np.float32, "s32": np.int32}[kind]
+    dtype = {"f16": np.float16, "s8": np.int8, "u8": np.uint8, "f32": np.float32, "s32": np.int32}[kind]
     return np.ascontiguousarray(numbers.astype(dtype)).view(np.int32)
 
 
@@ -289,13 +289,14 @@ def multiplied(name, kind, sums, registers):
     loads = "\n".join(f"ld.global.u32 %r{10 + each}, [%rd6+{4 * each}];" for each in range(words))
     a, b, c = (list_of(10 + sum(counts[:each]), counts[each]) for each in range(3))
     stores = "\n".join(f"st.global.u32 [%rd7+{4 * each}], %r{30 + each};" for each in range(counts[2]))
+    types = f"{kind}.{kind.replace('u', 's')}"
     body = f"""
 	mul.wide.u32 %rd6, %r1, {4 * words};
 	add.s64 %rd6, %rd1, %rd6;
 	mul.wide.u32 %rd7, %r1, {4 * counts[2]};
 	add.s64 %rd7, %rd2, %rd7;
 	{loads}
-	mma.sync.aligned.{name}.row.col.{sums}.{kind}.{kind}.{sums} {list_of(30, counts[2])}, {a}, {b}, {c};
+	mma.sync.aligned.{name}.row.col.{sums}.{types}.{sums} {list_of(30, counts[2])}, {a}, {b}, {c};
 	{stores}"""
     given = torch.from_numpy(np.ascontiguousarray(np.tile(held, (2, 1))))
     return run(body, given, words=counts[2]).reshape(64, -1)
@@ -308,6 +309,7 @@ def test_products_are_those_of_matrices(name, sums, kind):
     rows, _, depth = shape = tuple(int(each) for each in re.findall(r"\d+", name))
     lots = np.random.default_rng(0)
     left, right, before = (lots.integers(-8, 8, size) for size in ((rows, depth), (depth, 8), (rows, 8)))
+    left = abs(left) if kind == "u8" else left
     of_a, of_b, of_c = places(shape, NUMBERS[kind])
     registers = [packed(left, of_a, kind), packed(right, of_b, kind), packed(before, of_c, sums)]
     made = multiplied(name, kind, sums, registers)

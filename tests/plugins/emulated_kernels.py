@@ -23,8 +23,6 @@ MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
 _STEPS, _FLIPPED = 0.3, 1e-3  # of RMS: the output's rounding, and 8-bit roundings that float32 decides otherwise
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
 
-# ---- problems
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -313,9 +311,6 @@ def dropout_of(problem: Problem) -> ctypes.Structure:
 
     asked = problem.dropout
     return Dropout() if asked is None else Dropout(seed=asked.seed, offset=asked.offset, kept=asked.kept)
-
-
-# ---- running
 
 
 class _Report(ctypes.Structure):
