@@ -16,7 +16,7 @@ from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
-from mezzotint.quantization.policy import Choice
+from mezzotint.quantization.policy import SCHEMES, Choice
 from mezzotint.quantization.swap import layers_of
 
 WEIGHTS = "transformer/diffusion_pytorch_model.safetensors"
@@ -62,7 +62,7 @@ def model(tiny_pixart_folder, tmp_path):
     return shutil.copytree(tiny_pixart_folder, tmp_path / "model")
 
 
-def measurement(folder, recordings=None):
+def measurement(folder, recordings=None, schemes=SCHEMES):
     checkpoint = open_checkpoint(folder)
     detected = detect(checkpoint)
     sources = family_of(detected.family).sources(checkpoint, detected)
@@ -71,7 +71,7 @@ def measurement(folder, recordings=None):
     return Measurement(
         sources=sources,
         component="transformer",
-        formats=candidates_of(source.class_name, layers, Choice(scheme="int8")),
+        formats=candidates_of(source.class_name, layers, Choice(scheme="int8"), schemes),
         recordings=recordings or {},
         speed_of=lambda format_: {"int8": 1.5}.get(format_.scheme, 0.9),
         device=torch.device("cpu"),
@@ -105,7 +105,8 @@ def test_layers_with_planted_outliers_keep_more_bits(model):
     name = f"{OUTLIERS}.weight"
     tensors[name].view(-1)[::32] = 15 * tensors[name].std()
     save_file(tensors, model / WEIGHTS, metadata={"format": "pt"})
-    layers = tuple(measured(measurement(model)).values())
+    unrotated = ("int8", "int8-weight", "int4")  # rotations spread outliers
+    layers = tuple(measured(measurement(model, schemes=unrotated)).values())
     whole = sum(layer.candidates[0].bytes for layer in layers)
     rooms = [whole * percent // 100 for percent in range(25, 100, 3)]
     mixes = [choose_mix(layers, within(room)) for room in rooms]
