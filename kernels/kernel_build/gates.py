@@ -26,7 +26,9 @@ def expected(kernel: Kernel) -> Sequence[str]:
         return ()
     if "linear_product" in kernel.name:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
-        words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * ("int4" in kernel.name and number < 90)
+        words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * (
+            "int4_linear_product" in kernel.name and number < 90
+        )
     elif "attention_" in kernel.name:
         words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
         words += ["HMMA"] * ("int8_all" not in kernel.name)
@@ -82,7 +84,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
 
 def _of_rows(kernel: Kernel, where: str) -> Iterator[str]:
     code = kernel.instructions.everywhere
-    for name in _OF_INT4_ROWS if "int4" in kernel.name else _OF_ROWS:
+    for name in _OF_INT4_ROWS if "int4_quantize_rows" in kernel.name else _OF_ROWS:
         if not count(code, name):
             yield f"{where} has no {name}: rows are to be read and written in wide pieces and rotated by shuffles"
     for name in _NOT_OF_ROWS:

@@ -121,9 +121,18 @@ def test_turing_copies_without_ldgsts_and_int8_kernels_need_imma():
 
 
 def test_products_of_integers_need_imma_and_no_exponent():
-    assert expected(kernel("gemm14linear_product")) == ["IMMA", "LDSM", "HMMA", "LDGSTS"]
-    assert expected(kernel("gemm14linear_product", architecture="sm_75")) == ["IMMA", "LDSM", "HMMA"]
-    assert "has no IMMA in a loop" in judged(kernel("gemm14linear_product", loops=NEEDED[:4]))[0]
+    assert expected(kernel("_ZN9mezzotint4gemm14linear_product")) == ["IMMA", "LDSM", "HMMA", "LDGSTS"]
+    assert expected(kernel("_ZN9mezzotint4gemm14linear_product", architecture="sm_75")) == ["IMMA", "LDSM", "HMMA"]
+    assert "has no IMMA in a loop" in judged(kernel("_ZN9mezzotint4gemm14linear_product", loops=NEEDED[:4]))[0]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "needed"),
+    [("sm_75", "IMMA.8832.S4"), ("sm_80", "IMMA.16864.S4"), ("sm_89", "IMMA.16864.S4"), ("sm_90a", None)],
+)
+def test_products_of_4_bits_need_those_instructions_where_they_are(architecture, needed):
+    found = expected(kernel("_ZN9mezzotint4gemm19int4_linear_product", architecture=architecture))
+    assert [word for word in found if word.endswith("S4")] == ([needed] if needed else [])
 
 
 def test_what_turing_cannot_run_is_empty_there_and_nowhere_else():
