@@ -64,6 +64,7 @@ def sha(result):
     return result.images[0].sha256
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_image_is_generated_anew_at_twice_the_size(engine, job, kind):
     first = run(engine, job(kind))
@@ -77,6 +78,7 @@ def test_the_image_is_generated_anew_at_twice_the_size(engine, job, kind):
     assert sha(run(engine, job(kind, seed=8))) != sha(first)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_refined_matters_to_all_of_its_steps(engine, job, kind, tiny_pixart_folder, tmp_path):
     """Another base gives another image from the same noise: the refiner sees nothing of it but the condition."""

@@ -42,7 +42,7 @@ def test_another_house_in_the_same_place(engine, request_for, tmp_path, model):
     assert [COLOURS[int(i)] for i in verdicts["colour"].argmax(dim=1)].count("yellow") >= 3
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("area", ["whole", "masked"])
 def test_new_parts_go_on_from_the_old_without_a_step(engine, request_for, area):
     """The rows of pixels at the seam differ no more than rows elsewhere do."""

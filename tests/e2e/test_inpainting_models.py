@@ -133,7 +133,7 @@ def test_the_mask_of_latents_is_that_of_their_first_pixels(engine, every_device,
     agree(result[inside], expected[inside], every_device)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("second", ["same", "other"])
 def test_a_second_pass_sees_the_image_too(engine, folders, tiny_sdxl_folder, request_for, image, mask, second):
     model = None if second == "same" else ModelRef(id=str(tiny_sdxl_folder))

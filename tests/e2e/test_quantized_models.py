@@ -60,6 +60,7 @@ def test_a_copy_paints_as_the_model_does_that_is_quantized_while_it_is_loaded(ca
     assert (pixels("-m", output) == pixels("-m", model, "--quant", scheme)).all()
 
 
+@pytest.mark.slow
 def test_text_encoders_are_chosen_apart(call, pixels, tmp_path):
     code, out, err = call(
         "quantize", "starter-dit", "--scheme", "int4", "--text-encoders", "int8", "-o", tmp_path / "small", "--json"

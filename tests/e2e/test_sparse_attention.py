@@ -43,6 +43,7 @@ def test_it_is_recorded_and_repeated(folder, tmp_path):
     assert np.array_equal(Image.open(tmp_path / "a.png"), Image.open(tmp_path / "b.png"))
 
 
+@pytest.mark.slow
 def test_without_a_density_a_small_image_is_dense_and_told_so(folder, tmp_path):
     plain = made(request_for(folder, tmp_path))
     result = made(request_for(folder, tmp_path, sparse_attention=("window", None)))

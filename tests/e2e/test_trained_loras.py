@@ -118,7 +118,7 @@ def test_diffusers_computes_the_same_with_the_file(model, tmp_path):
     check(model, tmp_path)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["sdxl", "sd15"], indirect=True)
 def test_of_convolutions_and_text_encoders_with_several_ranks(model, tmp_path):
     choice = {"layers": "all", "ranks": (("down_blocks", 2), ("resnets.0.conv1", 6))}
@@ -163,7 +163,7 @@ def test_a_word(model, tmp_path):
     assert np.abs(made - (image * 255).round()).max() <= 1
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["sdxl", "sd15"], indirect=True)
 def test_a_model_made_fast(model, tmp_path):
     """The LoRA of `--distill` makes the same image by the scheduler that diffusers has for it."""

@@ -410,6 +410,7 @@ def test_an_image_of_another_program_gives_exactly_what_is_pressed(driven, tmp_p
             assert after == before | {key: there[key] for key in taken}
 
 
+@pytest.mark.slow
 def test_an_image_of_ours_gives_its_request_back(driven):
     driven.afresh("starter-dit", "a lamp")
     driven.create.chosen.change(steps=3, guidance_scale=2.5)

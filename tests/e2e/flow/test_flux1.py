@@ -81,6 +81,7 @@ def test_fill(tmp_path):
     same(made.images[0].crop(HOLE), np.array(Image.fromarray(mine).crop(HOLE)))
 
 
+@pytest.mark.slow
 def test_fills_are_denoised_together(tmp_path):
     fill, engine = write_tiny_flux(tmp_path / "FLUX.1-Fill-dev", variant="fill"), Engine(Catalog.standard())
     requests = [

@@ -99,7 +99,7 @@ def kohya(layer, down, up):
     return {f"{name}.lora_down.weight": down, f"{name}.lora_up.weight": up, f"{name}.alpha": torch.tensor(ALPHA)}
 
 
-@pytest.mark.slow_after(8)
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("spelt", [comfyui, kohya])
 def test_as_if_it_were_merged(model, tmp_path, spelt):
     _, files, layers = model

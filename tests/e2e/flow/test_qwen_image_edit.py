@@ -242,6 +242,7 @@ def test_an_encoder_without_a_vision_tower_is_no_part_of_it(plus, tmp_path, smal
 # ---- memory
 
 
+@pytest.mark.slow
 def test_it_is_quantized_and_streamed_within_the_plan(plus, images, tmp_path):
     plain = {"quantization": "none", "text_quantization": "none"}
     asked = {"references": [path for path, _ in images], "steps": STEPS, "device": "cuda:0", **plain}

@@ -97,7 +97,10 @@ def test_sparse_attention_is_independent_of_the_implementation(command, word, va
     [
         ("sparse:swin", "swin attention fails in models trained without it"),
         ("sparse:topk:2", "'topk:2' is invalid; expected pooled, window, topk or tiles"),
-        ("sdp", "'sdp' is invalid; expected one of auto, flash, int8, sdpa, reference, or sparse[:KIND][:DENSITY]"),
+        (
+            "sdp",
+            "'sdp' is invalid; expected one of auto, flash, int8, int8-all, sdpa, reference, or sparse[:KIND][:DENSITY]",
+        ),
     ],
 )
 def test_other_words_for_attention_are_refused_with_the_reason(command, word, why):

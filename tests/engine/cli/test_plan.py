@@ -128,6 +128,7 @@ def starters(monkeypatch):
     monkeypatch.setattr(FakeCatalog, "find", lambda _, ref: Catalog.standard().find(ref))
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.usefixtures("starters")
 @pytest.mark.parametrize(
     ("model", "vram", "checkpointing", "quantization"),

@@ -85,7 +85,7 @@ def test_noise_is_shifted_as_its_pipeline_does(tokens):
     assert Flux1().mu({}, tokens, 28) == calculate_shift(tokens)
 
 
-@pytest.mark.slow_after(3)
+@pytest.mark.slow_after(2)
 def test_only_models_without_distilled_guidance_have_a_second_pass(model):
     variant, folder = model
     sources, true_cfg = sources_of(folder), variant in ("undistilled", "edit")

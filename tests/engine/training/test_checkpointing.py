@@ -68,6 +68,7 @@ def gradients(tiny, mode, steps=2):
     return [each.grad.clone() for each in trainer.adapter.parameters()], kept.bytes
 
 
+@pytest.mark.slow_after(2)
 def test_gradients_are_the_same_to_the_bit_and_fewer_bytes_are_kept(tiny):
     found = {mode: gradients(tiny, mode) for mode in MODES}
     plain, most = found["none"]

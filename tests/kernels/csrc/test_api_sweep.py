@@ -10,6 +10,11 @@ from kernel_build.card.forced import CompiledInstances
 from mezzotint_kernels.abi import AttentionFlags, Dtype
 from mezzotint_kernels.errors import InvalidArgument, Unsupported
 
+INT8 = {
+    "int8": AttentionFlags.INT8_SCORES,
+    "int8-all": AttentionFlags.INT8_SCORES | AttentionFlags.INT8_VALUES,
+}
+
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
 
@@ -22,8 +27,8 @@ def instances(cuda):
 
 def fitting(wanted):
     changes = {"head_dim": wanted.head_dim, "dtype": Dtype[wanted.dtype.upper()], "nk": 32}
-    if wanted.kind == "int8":
-        changes |= {"flags": AttentionFlags.INT8_SCORES, "workspace": WORKSPACE, "workspace_bytes": 1 << 30}
+    if wanted.kind in INT8:
+        changes |= {"flags": INT8[wanted.kind], "workspace": WORKSPACE, "workspace_bytes": 1 << 30}
     if wanted.masked:
         changes |= {"key_mask": 0x50000, "key_mask_stride": 32}
     return packed_attention_args(**changes)
@@ -37,7 +42,7 @@ def test_every_instance_of_attention_is_launched_by_its_number(cuda, instances):
         instances.run_attention(fitting(instance), instance.number, DEVICE, STREAM)
         launch = cuda.launches[-1]
         assert (launch.kernel, launch.block[0], launch.stream) == (info.kernel, instance.threads, STREAM)
-        assert len(cuda.launches) == (3 if instance.kind == "int8" else 1)
+        assert len(cuda.launches) == (3 if instance.kind in INT8 else 1)
 
 
 def test_an_instance_for_other_arguments_is_refused(cuda, instances):

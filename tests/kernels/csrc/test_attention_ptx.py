@@ -33,7 +33,7 @@ def check(ptx, kernel, problem):
     return attended
 
 
-@pytest.mark.slow_after(6)
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize(("kernel", "problem"), cases.ATTENTION.values(), ids=cases.ATTENTION.keys())
 def test_ptx_gives_what_the_reference_gives(ptx, kernel, problem):
     check(ptx, kernel, problem)

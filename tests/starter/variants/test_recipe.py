@@ -65,6 +65,7 @@ def test_the_base_is_what_the_recipe_has_made_otherwise_the_bundled_model(plan):
     assert base_folder(plan) == plan.out / "dit"
 
 
+@pytest.mark.slow
 def test_a_variant_is_made_resumed_and_read(plan):
     """From a trunk and a base beside it; its file holds only what differs, and gives the weights that were trained."""
     for name in ("dit", TRUNK):

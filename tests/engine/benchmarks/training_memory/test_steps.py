@@ -15,7 +15,7 @@ def bench(request):
     return StepBench(Catalog.standard().find(ModelRef(id=request.param)))
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("levers", LEVERS, ids=str)
 def test_a_step_needs_what_was_predicted(bench, levers):
     measured = bench.measure(levers)
@@ -27,7 +27,7 @@ def test_encoding_needs_what_was_predicted(bench):
         assert predicted == pytest.approx(measured, rel=0.1), name
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_checkpointing_saves_most_of_the_activations(bench):
     plain = bench.measure(TrainingLevers(batch=4))
     again = bench.measure(TrainingLevers(batch=4, checkpointing="blocks"))

@@ -105,6 +105,7 @@ def test_it_heals_and_is_the_same_after_a_stop(request_, tmp_path):
         pruned(request_)
 
 
+@pytest.mark.slow
 def test_healing_comes_nearer_to_the_original(request_):
     healed = pruned(replace(request_, steps=30, rank=8, rate=1e-2))
     assert healed.healed < 0.9 * healed.removed[-1].distance

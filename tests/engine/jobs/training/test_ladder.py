@@ -127,6 +127,7 @@ def test_down_to_the_end_and_resumed(train, request_of, tmp_path, monkeypatch, w
     assert _tensors(result.lora) == whole(train, made)
 
 
+@pytest.mark.slow
 def test_sample_images_are_made_in_tiles_then_left_out(train, train_with, request_of, monkeypatch, tmp_path, whole):
     monkeypatch.setattr(ladder, "_TILES", (48,))
     made, events = request_of(**SETTINGS, prompts=("a house",)), []

@@ -41,7 +41,7 @@ MODELS = {
 }
 
 
-@pytest.mark.slow_after(5)
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize("family", MODELS)
 def test_it_learns(family, train, request_of, tmp_path):
     model = MODELS[family](tmp_path / family)
@@ -53,7 +53,7 @@ def test_it_learns(family, train, request_of, tmp_path):
     assert abs(plain - tuned).mean() > 0.1
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("family", MODELS)
 def test_its_memory_is_planned(family, request_of, tmp_path):
     request = request_of(MODELS[family](tmp_path / family), batch=1)

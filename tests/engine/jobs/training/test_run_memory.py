@@ -31,6 +31,7 @@ def test_the_file_is_the_same_also_when_resumed_with_other_levers(train, request
     assert _samples(tmp_path) == samples
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", ["dora", "lokr"])
 def test_other_kinds_and_a_quantized_base_as_well(train, request_of, tmp_path, kind):
     found = []

@@ -161,6 +161,7 @@ def test_a_broken_connection_to_a_server_without_ranges(hub):
     assert [one.sent for one in hub.asked if one.path.endswith("big.safetensors")] == [1_000_000, len(data)]
 
 
+@pytest.mark.slow
 def test_stopped_and_gone_on_with(hub, children):  # noqa: F811
     data = big_model(hub, hold=threading.Event())
     done = []

@@ -55,6 +55,7 @@ def pixels(result):
     return [np.array(Image.open(image.path).convert("RGB")).astype(float) for image in result.images]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fields", [{}, {"vram_limit_bytes": 64 << 20}], ids=["cpu", "a simulated card"])
 def test_the_small_decoder_makes_the_images(generate, request, fields):
     exact, _ = generate("starter-dit", **fields)
