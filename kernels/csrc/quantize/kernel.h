@@ -8,29 +8,22 @@
 
 namespace mezzotint::quantize {
 
-// `boards` is the block's shared memory.
-template <typename Element, int preparation>
+// To `bits` bits; `boards` is the block's shared memory.
+template <typename Element, int preparation, int bits>
 MZT_DEVICE void quantize_block(const QuantizeParams& params, float* boards) {
     const Place place = place_of(params);
     Numbers x;
     prepare<Element, preparation>(x, place, params, boards, boards + kMostTeams);
     rotate(x, params.group);
     const float largest = join_row<Largest>(largest_magnitude(x), place, params, boards + 2 * kMostTeams);
-    write_row(x, scale_of(largest), place, params);
-}
-
-// The same in 4 bits.
-template <typename Element, int preparation>
-MZT_DEVICE void quantize_block_int4(const QuantizeParams& params, float* boards) {
-    const Place place = place_of(params);
-    Numbers x;
-    prepare<Element, preparation>(x, place, params, boards, boards + kMostTeams);
-    rotate(x, params.group);
-    const float largest = join_row<Largest>(largest_magnitude(x), place, params, boards + 2 * kMostTeams);
-    float errors[kShares];
-    square_errors(errors, x, largest);
-    join_sums(errors, place, params, boards + kBoards * kMostTeams);
-    write_row_int4(x, best_scale(errors, largest), place, params);
+    if constexpr (bits == 8) {
+        write_row(x, scale_of(largest), place, params);
+    } else {
+        float errors[kShares];
+        square_errors(errors, x, largest);
+        join_rows<Sum>(errors, place, params, boards + kBoards * kMostTeams);
+        write_row_int4(x, best_scale(errors, largest), place, params);
+    }
 }
 
 }  // namespace mezzotint::quantize

@@ -8,19 +8,14 @@ namespace {
 
 #ifdef MEZZOTINT_EMULATOR
 
-template <typename Element, int preparation>
+template <typename Element, int preparation, int bits>
 void run_rows(const void* params, void* shared) {
-    quantize_block<Element, preparation>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
-}
-
-template <typename Element, int preparation>
-void run_rows_int4(const void* params, void* shared) {
-    quantize_block_int4<Element, preparation>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
+    quantize_block<Element, preparation, bits>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
 }
 
 template <typename Element, int preparation>
 Entry entry(uint32_t bits) {
-    return bits == 4 ? &run_rows_int4<Element, preparation> : &run_rows<Element, preparation>;
+    return bits == 4 ? &run_rows<Element, preparation, 4> : &run_rows<Element, preparation, 8>;
 }
 
 #else
@@ -28,13 +23,13 @@ Entry entry(uint32_t bits) {
 template <typename Element, int preparation>
 __global__ void __maxnreg__(80) quantize_rows(const __grid_constant__ QuantizeParams params) {
     extern __shared__ float boards[];
-    quantize_block<Element, preparation>(params, boards);
+    quantize_block<Element, preparation, 8>(params, boards);
 }
 
 template <typename Element, int preparation>
 __global__ void __maxnreg__(80) int4_quantize_rows(const __grid_constant__ QuantizeParams params) {
     extern __shared__ float boards[];
-    quantize_block_int4<Element, preparation>(params, boards);
+    quantize_block<Element, preparation, 4>(params, boards);
 }
 
 template <typename Element, int preparation>

@@ -52,35 +52,31 @@ MZT_DEVICE float join_team(float value) {
     return value;
 }
 
-// What the lanes of a row have, joined, for all of them; each joining has a `board` of its own, a number for each team.
-template <class How>
-MZT_DEVICE float join_row(float value, const Place& place, const QuantizeParams& params, float* board) {
-    value = join_team<How>(value);
-    if (place.lane == 0) board[place.team] = value;
-    barrier();
-    float all = 0;
-    for (int team = place.lane; team < params.teams_per_row; team += kTeamLanes) {
-        all = How::join(all, board[place.first_team + team]);
+// What the lanes of a row have, joined, for all of them; each number has a board of its own, a place for each team.
+template <class How, int count>
+MZT_DEVICE void join_rows(float (&values)[count], const Place& place, const QuantizeParams& params, float* boards) {
+#pragma unroll
+    for (int each = 0; each < count; ++each) {
+        values[each] = join_team<How>(values[each]);
+        if (place.lane == 0) boards[each * kMostTeams + place.team] = values[each];
     }
-    return join_team<How>(all);
+    barrier();
+#pragma unroll
+    for (int each = 0; each < count; ++each) {
+        const float* board = boards + each * kMostTeams;
+        float all = 0;
+        for (int team = place.lane; team < params.teams_per_row; team += kTeamLanes) {
+            all = How::join(all, board[place.first_team + team]);
+        }
+        values[each] = join_team<How>(all);
+    }
 }
 
-// Several sums at once, each on a board of its own, behind one barrier.
-template <int count>
-MZT_DEVICE void join_sums(float (&sums)[count], const Place& place, const QuantizeParams& params, float* boards) {
-#pragma unroll
-    for (int each = 0; each < count; ++each) {
-        sums[each] = join_team<Sum>(sums[each]);
-        if (place.lane == 0) boards[each * kMostTeams + place.team] = sums[each];
-    }
-    barrier();
-#pragma unroll
-    for (int each = 0; each < count; ++each) {
-        const float* board = boards + each * kMostTeams + place.first_team;
-        float all = 0;
-        for (int team = place.lane; team < params.teams_per_row; team += kTeamLanes) all += board[team];
-        sums[each] = join_team<Sum>(all);
-    }
+template <class How>
+MZT_DEVICE float join_row(float value, const Place& place, const QuantizeParams& params, float* board) {
+    float values[1] = {value};
+    join_rows<How>(values, place, params, board);
+    return values[0];
 }
 
 }  // namespace mezzotint::quantize

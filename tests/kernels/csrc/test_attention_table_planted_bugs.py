@@ -104,8 +104,8 @@ BUGS = {
     "scores without a bias are scaled": bug(MASK, "    if (!sight.bias) return;\n", ""),
     "a table's strides are swapped": bug(
         CHOOSE,
-        "table.stride_batch, table.stride_head, table.block_q",
-        "table.stride_head, table.stride_batch, table.block_q",
+        "table->stride_batch, table->stride_head, table->block_q",
+        "table->stride_head, table->stride_batch, table->block_q",
         HEADS,
     ),
 }

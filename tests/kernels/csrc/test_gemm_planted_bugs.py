@@ -49,8 +49,8 @@ BUGS = {
     ),
     "the last tile is left out where it is ragged": Bug(
         file=MAINLOOP,
-        text="(params.in + kTileDepth - 1) / kTileDepth",
-        becomes="params.in / kTileDepth",
+        text="(params.in_bytes + kTileDepth - 1) / kTileDepth",
+        becomes="params.in_bytes / kTileDepth",
         problems=(RAGGED,),
     ),
     "columns beyond the last are multiplied": Bug(

@@ -124,8 +124,8 @@ BUGS = {
     "half of the row is written": Bug(
         file=INT4_ROUND, text="column_of(place, chunk) / 2)", becomes="column_of(place, chunk) / 4)", problems=(INT4,)
     ),
-    "errors of this lane alone": Bug(
-        file=TEAMS, text="        sums[each] = join_team<Sum>(all);\n", becomes="", problems=INT4_WIDE
+    "numbers of this team alone": Bug(
+        file=TEAMS, text="        values[each] = join_team<How>(all);\n", becomes="", problems=INT4_WIDE
     ),
     # ---- rows and columns
     "a block begins at another's row": Bug(
