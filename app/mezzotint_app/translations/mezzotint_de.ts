@@ -4631,10 +4631,6 @@ und {n} weitere</translation>
         <translation>Etwa halbe Größe, kaum zu unterscheiden und auf den meisten Karten am schnellsten.</translation>
     </message>
     <message>
-        <source>As a card needs it (auto)</source>
-        <translation>Passend für eine Karte (auto)</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -4657,6 +4653,10 @@ und {n} weitere</translation>
     <message>
         <source>Memory of the graphics card that is to hold the model</source>
         <translation>Speicher der Grafikkarte, auf die das Modell passen soll</translation>
+    </message>
+    <message>
+        <source>Mixed, to fit a GPU (auto)</source>
+        <translation>Gemischt, passend für eine Karte (auto)</translation>
     </message>
     <message>
         <source>Quantize</source>

@@ -111,7 +111,7 @@ BUGS = {
     "shared memory of one kernel of attention is remembered for another": Bug(
         file=ATTENTION,
         text="(allowed[number].load",
-        becomes="(allowed[number > 9 ? 9 + number % 2 : number].load",
+        becomes="(allowed[number > 11 ? 11 + number % 2 : number].load",
         shown_by=queue_all,
         word="wide masked attention",
     ),
@@ -152,8 +152,8 @@ BUGS = {
     ),
     "a grid of keys in the place of queries": Bug(
         file=CHOOSE,
-        text="const int64_t tiles = divide_up(args.nq, instance.tile_m);\n    return",
-        becomes="const int64_t tiles = divide_up(args.nk, instance.tile_m);\n    return",
+        text="return divide_up(args.nq, instance.tile_m);",
+        becomes="return divide_up(args.nk, instance.tile_m);",
         shown_by=MANY,
         word="grid",
     ),
@@ -211,17 +211,17 @@ BUGS = {
     ),
     "the passes come after": Bug(
         file=ATTENTION,
-        text="        if (const cudaError_t error = queue_passes(instance->dtype, int8, stream)) return error;\n    }\n"
+        text="        if (const cudaError_t error = queue_passes(*instance, int8, stream)) return error;\n    }\n"
         "    return queue(",
         becomes="    }\n    struct After { const Instance& i; Int8Params& p; cudaStream_t s; "
-        "~After() { if (p.batch) queue_passes(i.dtype, p, s); } } after{*instance, int8, stream};\n    return queue(",
+        "~After() { if (p.batch) queue_passes(i, p, s); } } after{*instance, int8, stream};\n    return queue(",
         shown_by=INT8,
         word="launch 0, kernel",
     ),
     "passes of the other format": Bug(
         file=ATTENTION,
-        text="int8_passes(dtype)",
-        becomes="int8_passes(dtype == MZT_FLOAT16 ? MZT_BFLOAT16 : MZT_FLOAT16)",
+        text="int8_passes(instance.dtype)",
+        becomes="int8_passes(instance.dtype == MZT_FLOAT16 ? MZT_BFLOAT16 : MZT_FLOAT16)",
         shown_by=INT8,
         word="__half",
     ),
@@ -276,8 +276,8 @@ BUGS = {
     ),
     "the errors of the passes are swallowed": Bug(
         file=ATTENTION,
-        text="if (const cudaError_t error = queue_passes(instance->dtype, int8, stream)) return error;",
-        becomes="queue_passes(instance->dtype, int8, stream);",
+        text="if (const cudaError_t error = queue_passes(*instance, int8, stream)) return error;",
+        becomes="queue_passes(*instance, int8, stream);",
         shown_by=FAILED_INT8,
         word="and it went on",
     ),

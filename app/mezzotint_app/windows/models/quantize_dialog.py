@@ -106,7 +106,7 @@ class QuantizeDialog(QDialog):
             ),
             (
                 "auto",
-                self.tr("As a card needs it (auto)"),
+                self.tr("Mixed, to fit a GPU (auto)"),
                 self.tr(
                     "Each layer gets what loses least, so that the model stays on a card with this much memory. "
                     "A few images are made to measure that."
