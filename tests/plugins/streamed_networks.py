@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
-from mezzotint.quantization.swap import layers_of, swap_in
+from mezzotint.quantization.layers import layers_of, swap_in
 
 CPU = torch.device("cpu")
 NAMES = ("sdxl", "pixart", "flux")

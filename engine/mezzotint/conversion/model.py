@@ -26,9 +26,9 @@ from mezzotint.families.loading.routing import route
 from mezzotint.families.loading.sources import tensor_bytes
 from mezzotint.families.loading.stored_layers import StoredLayers
 from mezzotint.quantization.formats import Format
+from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.layouts.stored import diffusers_quantization_config
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of
 
 PARTIAL_SUFFIX = ".mezzotint-part"
 _DESCRIPTIONS = {".json", ".txt", ".model"}  # files beside the weights that are copied

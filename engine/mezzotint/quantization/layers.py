@@ -1,7 +1,7 @@
-"""Quantized replacements for torch's linear and convolution layers."""
+"""Quantized replacements for torch's linear and convolution layers, and how they take their place in a network."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from mezzotint.quantization.linear import (
     with_branch,
 )
 from mezzotint.quantization.lycoris import Kronecker
+from mezzotint.quantization.policy import LayerShape
 from mezzotint.quantization.transform import Transform
 
 Beside: TypeAlias = Branch | Kronecker | Dora | Transform  # of DoRAs, those with Kronecker products
@@ -135,3 +136,32 @@ def _split(branches: Sequence[Beside]) -> tuple[list[Branch], list[Kronecker | D
     low_rank = [each for each in branches if isinstance(each, Branch)]
     kroneckers = [each for each in branches if isinstance(each, Kronecker | Dora)]
     return low_rank, kroneckers, next((each for each in branches if isinstance(each, Transform)), None)
+
+
+def layers_of(network: nn.Module) -> tuple[LayerShape, ...]:
+    """Quantizable layers: linear layers and two-dimensional convolutions, in the network's order."""
+    return tuple(
+        LayerShape(name=name, shape=tuple(module.weight.shape))
+        for name, module in network.named_modules()
+        if type(module) is nn.Linear or (type(module) is nn.Conv2d and module.padding_mode == "zeros")
+    )
+
+
+def swap_in(network: nn.Module, formats: Mapping[str, Format]) -> None:
+    """Replace each named layer by an empty quantized one with the same bias."""
+    for name, format_ in formats.items():
+        old = network.get_submodule(name)
+        parent, _, child = name.rpartition(".")
+        setattr(network.get_submodule(parent), child, _quantized(old, format_))
+
+
+def quantized_layers(network: nn.Module) -> Iterator[tuple[str, QuantizedLayer]]:
+    """Quantized layers of a network, by name."""
+    return ((name, module) for name, module in network.named_modules() if isinstance(module, QuantizedLayer))
+
+
+def _quantized(old: Any, format_: Format) -> QuantizedLayer:  # noqa: ANN401  a linear layer or a convolution
+    if isinstance(old, nn.Conv2d):
+        return QuantizedConv2d(format_, old)
+    bias = None if old.bias is None else old.bias.detach()
+    return QuantizedLinear(format_, tuple(old.weight.shape), bias)

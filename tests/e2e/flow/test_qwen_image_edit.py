@@ -26,7 +26,7 @@ from mezzotint.families.loading.networks import load_components
 from mezzotint.families.qwen_image import edit
 from mezzotint.families.qwen_image.edit import QwenImageEdit
 from mezzotint.protocol import GenerateManyRequest, ModelRef, Output
-from mezzotint.quantization.swap import quantized_layers
+from mezzotint.quantization.layers import quantized_layers
 
 PLUS, FIRST = "QwenImageEditPlusPipeline", "QwenImageEditPipeline"
 STEPS = 2

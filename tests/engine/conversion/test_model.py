@@ -18,8 +18,8 @@ from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import load_components
 from mezzotint.protocol import ModelRef
+from mezzotint.quantization.layers import quantized_layers
 from mezzotint.quantization.policy import Choice
-from mezzotint.quantization.swap import quantized_layers
 
 TRANSFORMER = "transformer/diffusion_pytorch_model.safetensors"
 

@@ -8,9 +8,9 @@ from quantized_weights import relative, seeded
 
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.layers import quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.self_test import CASES
-from mezzotint.quantization.swap import quantized_layers, swap_in
 
 KINDS = {"geglu": Preparation.GEGLU, "gelu-approximate": Preparation.GELU_TANH}
 SELF_TEST = len(CASES["kernels"])  # products

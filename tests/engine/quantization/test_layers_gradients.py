@@ -11,11 +11,10 @@ from torch.nn import functional
 
 from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.formats import Int8
-from mezzotint.quantization.layers import QuantizedConv2d
+from mezzotint.quantization.layers import QuantizedConv2d, layers_of, quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.oft import Rotation
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 from mezzotint.quantization.transform import transform
 
 

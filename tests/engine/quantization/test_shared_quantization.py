@@ -12,10 +12,10 @@ from transformers.models.t5.modeling_t5 import T5Attention
 from mezzotint.acceleration.text_cache import cached_text
 from mezzotint.quantization import formats
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.layers import quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.self_test import CASES
 from mezzotint.quantization.shared_quantization import share_quantized_inputs, shared_quantize
-from mezzotint.quantization.swap import quantized_layers, swap_in
 
 SELF_TEST = len(CASES["kernels"])  # products
 INT8 = Int8(dynamic=True, group=64)

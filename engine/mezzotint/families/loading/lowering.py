@@ -5,9 +5,8 @@ import torch
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import LoadedModel, Network
 from mezzotint.quantization.branched import set_branches
-from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.layers import QuantizedLinear, layers_of, quantized_layers, swap_in
 from mezzotint.quantization.policy import Choice, LayerShape, Scheme, can_quantize, formats_for
-from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
 _LADDER: tuple[Scheme, ...] = ("int8", "int4-lowrank")
 

@@ -4,8 +4,8 @@ import math
 
 from mezzotint.families.family import ComponentSource
 from mezzotint.families.loading.networks import empty_network
+from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of
 
 _HALF = 2  # bytes of a 16-bit number
 

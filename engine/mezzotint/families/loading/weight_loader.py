@@ -15,9 +15,8 @@ from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.memory.host import Source
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.gguf_blocks import GgufBlocks
-from mezzotint.quantization.layers import buffer_name
+from mezzotint.quantization.layers import buffer_name, layers_of, quantized_layers, swap_in
 from mezzotint.quantization.policy import Choice, formats_for, is_kept
-from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
 _WEIGHT = ".weight"
 

@@ -27,8 +27,8 @@ from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.machine.speeds import scheme_speed
 from mezzotint.protocol import IsCancelled, ModelRef, Notice, OnEvent, Plan, Progress
 from mezzotint.quantization.formats import Format
+from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice
-from mezzotint.quantization.swap import layers_of
 
 if TYPE_CHECKING:
     from mezzotint.engine import Engine

@@ -15,8 +15,8 @@ from mezzotint.errors import ModelRefused
 from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
 from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
-from mezzotint.quantization.swap import layers_of
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 HALF = 2  # bytes of a 16-bit number

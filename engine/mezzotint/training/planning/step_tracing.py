@@ -11,8 +11,8 @@ from mezzotint.memory.footprints.footprint import Scheme
 from mezzotint.memory.footprints.forward_calls import Call, known_call
 from mezzotint.memory.footprints.live_memory import LiveMemory, counted
 from mezzotint.memory.footprints.tracing import HALF, faked
+from mezzotint.quantization.layers import layers_of, swap_in
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of, swap_in
 from mezzotint.training.adapters.layers import LayerChoice
 from mezzotint.training.adapters.networks import NetworkAdapter
 from mezzotint.training.checkpointing import apply_checkpointing

@@ -12,8 +12,8 @@ from mezzotint.families.loading.networks import load_components
 from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
+from mezzotint.quantization.layers import quantized_layers
 from mezzotint.quantization.policy import Choice
-from mezzotint.quantization.swap import quantized_layers
 
 CPU = torch.device("cpu")
 

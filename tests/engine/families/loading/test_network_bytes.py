@@ -9,8 +9,8 @@ from mezzotint.families.known import family_of
 from mezzotint.families.loading.network_bytes import network_bytes
 from mezzotint.families.loading.networks import load_components
 from mezzotint.protocol import ModelRef
+from mezzotint.quantization.layers import quantized_layers
 from mezzotint.quantization.policy import SCHEMES, Choice
-from mezzotint.quantization.swap import quantized_layers
 
 
 @pytest.mark.slow_after(1)

@@ -32,8 +32,8 @@ from mezzotint.memory.footprints.component import component_footprint
 from mezzotint.memory.planning.planner import plan
 from mezzotint.memory.residency import Residency
 from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.layers import quantized_layers
 from mezzotint.quantization.layouts.stored import encode_layer
-from mezzotint.quantization.swap import quantized_layers
 
 for package in ("comfy_kitchen", "bitsandbytes", "gguf"):
     skip_module_without(package)

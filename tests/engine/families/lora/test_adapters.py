@@ -16,8 +16,8 @@ from mezzotint.families.lora import factors as factors_module
 from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
+from mezzotint.quantization.layers import layers_of, quantized_layers, swap_in
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
 
 def network():

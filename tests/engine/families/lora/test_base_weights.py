@@ -8,8 +8,8 @@ from mezzotint.families.lora.base_weights import base_weight, in_network
 from mezzotint.memory.host import HostTensor
 from mezzotint.quantization.branched import set_branches
 from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.layers import swap_in
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.swap import swap_in
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import Fit, LayerIndex, Target, fit
 from mezzotint.memory.host import HostTensor
 from mezzotint.quantization.formats import Int8
-from mezzotint.quantization.swap import swap_in
+from mezzotint.quantization.layers import swap_in
 
 
 def network():

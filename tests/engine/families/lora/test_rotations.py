@@ -19,7 +19,7 @@ from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import Fit, LayerIndex, Target, fit
 from mezzotint.quantization.formats import Int8
-from mezzotint.quantization.swap import swap_in
+from mezzotint.quantization.layers import swap_in
 
 MADE = load_file(Path(__file__).parents[3] / "fixtures" / "peft_oft.safetensors")
 CASES = ("blocks", "shared", "constrained")

@@ -12,7 +12,7 @@ from mezzotint.families.loading.networks import empty_network
 from mezzotint.jobs.calibration import calibration as module
 from mezzotint.jobs.calibration.calibration import CalibrationRun
 from mezzotint.protocol import Decoding, ModelRef, Progress, Saved, Step
-from mezzotint.quantization.swap import layers_of
+from mezzotint.quantization.layers import layers_of
 
 
 def never():

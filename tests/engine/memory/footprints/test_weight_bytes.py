@@ -9,8 +9,8 @@ from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.footprints.footprint import block_bytes
 from mezzotint.memory.footprints.tracing import HALF
 from mezzotint.memory.footprints.weight_bytes import SCHEMES, weight_bytes
+from mezzotint.quantization.layers import layers_of, swap_in
 from mezzotint.quantization.policy import Choice, can_quantize, formats_for
-from mezzotint.quantization.swap import layers_of, swap_in
 
 QUANTIZABLE = [name for name in small_networks() if can_quantize(name)]
 

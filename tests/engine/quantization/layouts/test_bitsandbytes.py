@@ -13,6 +13,7 @@ from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Int8, Nf4
 from mezzotint.quantization.fp4 import Fp4
+from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.layouts.stored import (
     decode_layer,
     diffusers_quantization_config,
@@ -20,7 +21,6 @@ from mezzotint.quantization.layouts.stored import (
     find_stored_layers,
 )
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of
 
 skip_module_without("bitsandbytes")
 

@@ -10,11 +10,10 @@ from torch import nn
 from mezzotint.dispatch.library import Unavailable
 from mezzotint.protocol import KernelFallback
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
-from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.layers import QuantizedLinear, quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.products.self_test import CASES
-from mezzotint.quantization.swap import quantized_layers, swap_in
 
 SELF_TEST = len(CASES["kernels"])  # products
 
