@@ -1,11 +1,13 @@
 """Protocol types for memory: planned and measured use. Standard library only."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from mezzotint.values.speed import DeepShrink, SparseAttention, TokenReduction
 
-Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
+Scheme = Literal["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+Quantization = Literal["auto", "none", Scheme]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
 GuidancePasses = Literal["batched", "sequential"]
 CudaGraphs = Literal["auto", "on", "off"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mezzotint.batch_protocol import DryRows as DryRows
+from mezzotint.memory_protocol import SCHEMES as SCHEMES
 from mezzotint.memory_protocol import CudaGraphs as CudaGraphs
 from mezzotint.memory_protocol import GraphsUsed as GraphsUsed
 from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
@@ -21,6 +22,7 @@ from mezzotint.memory_protocol import PlannedComponent as PlannedComponent
 from mezzotint.memory_protocol import PlannedPhase as PlannedPhase
 from mezzotint.memory_protocol import PlanRequest as PlanRequest
 from mezzotint.memory_protocol import Quantization as Quantization
+from mezzotint.memory_protocol import Scheme as Scheme
 from mezzotint.model_protocol import DeviceInfo as DeviceInfo
 from mezzotint.model_protocol import EngineInfo as EngineInfo
 from mezzotint.model_protocol import ModelDefaults as ModelDefaults

@@ -13,7 +13,7 @@ from mezzotint.checkpoints.write import SafetensorsWriter
 from mezzotint.cli import main
 from mezzotint.conversion import model as conversion
 from mezzotint.paths import assets_folder
-from mezzotint.quantization.policy import SCHEMES
+from mezzotint.protocol import SCHEMES
 
 pytestmark = pytest.mark.usefixtures("every_device")
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from mezzotint.protocol import ImageInput, Inpaint
+from mezzotint.protocol import SCHEMES, ImageInput, Inpaint
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create.request import Form
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, go_together, schedules_of
@@ -13,7 +13,7 @@ from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 NAMES = st.text(st.sampled_from("ab -_.'\"$[]:/\u00e9"), min_size=1, max_size=12)
 FRACTIONS = st.floats(0.01, 0.99).map(lambda value: round(value, 4))
-SCHEMES = st.sampled_from(["none", "int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"])
+QUANTIZATIONS = st.sampled_from(["none", *SCHEMES])
 
 
 def optional(strategy):
@@ -38,8 +38,8 @@ SETTINGS = st.builds(
     refine_with=optional(NAMES),
     loras=st.lists(LORAS, max_size=3).map(tuple),
     embeddings=st.lists(NAMES, max_size=2).map(tuple),
-    quantization=optional(SCHEMES),
-    text_quantization=optional(SCHEMES),
+    quantization=optional(QUANTIZATIONS),
+    text_quantization=optional(QUANTIZATIONS),
     compile=st.booleans(),
     fast=st.booleans(),
     cuda_graphs=optional(st.sampled_from(["on", "off"])),

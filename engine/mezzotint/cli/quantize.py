@@ -15,7 +15,7 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.quantize_auto import AUTO
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UsageError
-from mezzotint.protocol import Loading, ModelRef
+from mezzotint.protocol import SCHEMES, Loading, ModelRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mezzotint.jobs.calibration.auto import AutoChoice
     from mezzotint.quantization.policy import Choice
 
-SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
 READABLE = {"diffusers": ("int4",), "comfyui": ("int8", "int8-weight", "int4-rot")}  # by other programs
 RANK = 32
 _EXAMPLES = """\

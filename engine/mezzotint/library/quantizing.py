@@ -14,7 +14,7 @@ from mezzotint.errors import UsageError
 from mezzotint.library.child import ChildCommand, own_environment, run_child
 from mezzotint.library.downloads.eta import EtaEstimator
 from mezzotint.library_protocol import QuantizeRequest
-from mezzotint.protocol import Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress, Step
+from mezzotint.protocol import SCHEMES, Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress, Step
 from mezzotint.trouble import storage_error
 from mezzotint.values.sizes import MemorySize
 
@@ -27,7 +27,7 @@ def quantize(
 ) -> ModelInfo:
     """Write a quantized copy and return its catalog entry. A cancelled run is resumed next time. Raises UsageError."""
     if request.scheme == "none":
-        raise UsageError("'none' does not quantize: choose int8, int8-weight, int4, int4-lowrank, int4-rot or auto")
+        raise UsageError(f"'none' does not quantize: choose {', '.join(SCHEMES)} or auto")
     if (request.scheme == "auto") != (request.target_vram_bytes is not None):
         raise UsageError(f"the scheme is {request.scheme}: auto, and only auto, needs the memory of a card")
     identity, path = make_catalog().where(ModelRef(id=request.model))

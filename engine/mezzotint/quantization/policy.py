@@ -9,14 +9,12 @@ quantized, but never their inputs.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
 
 from mezzotint.errors import ModelRefused
+from mezzotint.protocol import Scheme
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.rotation import best_group
 
-Scheme: TypeAlias = Literal["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 RANK = 32
 _RANK_STEP = 16
 _BRANCH_PAYS = 0.9

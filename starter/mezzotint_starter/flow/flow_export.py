@@ -11,7 +11,8 @@ from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.conversion.model import Conversion, convert
 from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
-from mezzotint.quantization.policy import Choice, Scheme
+from mezzotint.protocol import Scheme
+from mezzotint.quantization.policy import Choice
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.export import FLOW_SHIFT, GUIDANCE_SCALE, write_folder
 from mezzotint_starter.flow.flow_training import FlowTextEncoders

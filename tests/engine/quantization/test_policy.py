@@ -3,8 +3,9 @@
 import pytest
 
 from mezzotint.errors import ModelRefused
+from mezzotint.protocol import SCHEMES
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
-from mezzotint.quantization.policy import SCHEMES, Choice, LayerShape, can_quantize, formats_for
+from mezzotint.quantization.policy import Choice, LayerShape, can_quantize, formats_for
 
 UNET = {
     "conv_in": (320, 4, 3, 3),

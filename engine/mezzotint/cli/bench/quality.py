@@ -19,7 +19,7 @@ from mezzotint.cli.generate_options import add_engine_options, add_option, optio
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
-from mezzotint.protocol import ModelRef, Quantization
+from mezzotint.protocol import SCHEMES, ModelRef, Quantization
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from mezzotint.conversion.report import LayerReport
     from mezzotint.engine import Engine
 
-SCHEMES: tuple[Quantization, ...] = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
 PROMPTS = 100
 EXAMPLES = """\
   mezzotint bench quality
@@ -256,7 +255,7 @@ def _weight_bytes(catalog: "Catalog", model: str, scheme: str) -> int:
     found = catalog.find(ModelRef(id=model))
     family = family_of(found.detected.family)
     source = family.sources(found.checkpoint, found.detected).components[family.denoiser_component]
-    return network_bytes(source, Choice(scheme=scheme) if scheme in SCHEMES else None)  # type: ignore[arg-type]
+    return network_bytes(source, Choice(scheme=scheme) if scheme in SCHEMES else None)
 
 
 def _table(model: str, schemes: Mapping[str, SchemeQuality]) -> str:

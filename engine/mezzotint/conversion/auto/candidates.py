@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from mezzotint.errors import ModelRefused
+from mezzotint.protocol import SCHEMES
 from mezzotint.quantization.formats import Format
-from mezzotint.quantization.policy import SCHEMES, Choice, LayerShape, formats_for
+from mezzotint.quantization.policy import Choice, LayerShape, formats_for
 
 
 def candidates_of(

@@ -4,9 +4,10 @@ import torch
 
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import LoadedModel, Network
+from mezzotint.protocol import Scheme
 from mezzotint.quantization.branched import set_branches
 from mezzotint.quantization.layers import QuantizedLinear, layers_of, quantized_layers, swap_in
-from mezzotint.quantization.policy import Choice, LayerShape, Scheme, can_quantize, formats_for
+from mezzotint.quantization.policy import Choice, LayerShape, can_quantize, formats_for
 
 _LADDER: tuple[Scheme, ...] = ("int8", "int4-lowrank")
 

@@ -11,9 +11,8 @@ from mezzotint.checkpoints.weight_file import trunk_of, weight_header
 from mezzotint.families.family import ModelSources
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.stored_layers import find_layers
-from mezzotint.protocol import ModelPart
+from mezzotint.protocol import SCHEMES, ModelPart
 
-_SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank", "int4-rot")
 _DENOISERS = ("unet", "transformer")
 _MARKS = {
     ".mezzotint_quant": "int4-lowrank",
@@ -47,7 +46,7 @@ def _scheme_of_comfyui(header: Header, kinds: set[str]) -> str:
 def _scheme_of_part(folder: FolderCheckpoint, name: str) -> str:
     said = folder.settings.get("quantization")
     scheme = said.get(name) if isinstance(said, Mapping) else None
-    if scheme in _SCHEMES:
+    if scheme in SCHEMES:
         return str(scheme)
     config = folder.components[name].config.get("quantization_config") if name in folder.components else None
     if not isinstance(config, Mapping):

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mezzotint import memory_protocol
 from mezzotint.protocol import GuidancePasses
 
-Scheme: TypeAlias = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank", "int4-rot"]
+Scheme: TypeAlias = Literal["none", memory_protocol.Scheme]
 Role: TypeAlias = Literal["text", "denoiser", "vae"]
 
 

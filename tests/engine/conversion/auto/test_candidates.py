@@ -4,7 +4,8 @@ import pytest
 
 from mezzotint.conversion.auto.candidates import candidates_of
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.policy import SCHEMES, Choice, LayerShape, formats_for
+from mezzotint.protocol import SCHEMES
+from mezzotint.quantization.policy import Choice, LayerShape, formats_for
 
 CLASS = "PixArtTransformer2DModel"
 LAYERS = (

@@ -15,9 +15,10 @@ from mezzotint.errors import Cancelled, ModelRefused
 from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
+from mezzotint.protocol import SCHEMES
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import layers_of
-from mezzotint.quantization.policy import SCHEMES, Choice
+from mezzotint.quantization.policy import Choice
 
 WEIGHTS = "transformer/diffusion_pytorch_model.safetensors"
 OUTLIERS = "transformer_blocks.1.attn1.to_q"

@@ -8,9 +8,9 @@ from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.network_bytes import network_bytes
 from mezzotint.families.loading.networks import load_components
-from mezzotint.protocol import ModelRef
+from mezzotint.protocol import SCHEMES, ModelRef
 from mezzotint.quantization.layers import quantized_layers
-from mezzotint.quantization.policy import SCHEMES, Choice
+from mezzotint.quantization.policy import Choice
 
 
 @pytest.mark.slow_after(1)

@@ -13,7 +13,8 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.precision import parts_of, scheme_of
-from mezzotint.quantization.policy import SCHEMES, Choice
+from mezzotint.protocol import SCHEMES
+from mezzotint.quantization.policy import Choice
 
 TRANSFORMER = "transformer/diffusion_pytorch_model.safetensors"
 

@@ -18,8 +18,8 @@ from mezzotint.jobs.calibration.auto import AutoQuantization
 from mezzotint.jobs.lease import Lease
 from mezzotint.memory.machine.probe import ordinary_machine
 from mezzotint.memory.planning.planner import with_headroom
-from mezzotint.protocol import ModelRef, Notice
-from mezzotint.quantization.policy import SCHEMES, Choice
+from mezzotint.protocol import SCHEMES, ModelRef, Notice
+from mezzotint.quantization.policy import Choice
 
 GB = 2**30
 
