@@ -15,6 +15,7 @@ SHARES: dict[Scheme, float] = {
     "int8-weight": 0.51,
     "int4-lowrank": 0.31,
     "int4-rot": 0.26,
+    "int4-codebook": 0.29,
     "int4": 0.27,
 }
 

@@ -1221,6 +1221,10 @@
         <translation>4 Bit mit Low-Rank-Korrektur</translation>
     </message>
     <message>
+        <source>4 bits, codebook</source>
+        <translation>4 Bit, Codebuch</translation>
+    </message>
+    <message>
         <source>4 bits, inputs too</source>
         <translation>4 Bit, auch die Eingaben</translation>
     </message>
@@ -4603,6 +4607,10 @@ und {n} weitere</translation>
         <translation>4 Bit (int4)</translation>
     </message>
     <message>
+        <source>4 bits with a codebook (int4-codebook)</source>
+        <translation>4 Bit mit Codebuch (int4-codebook)</translation>
+    </message>
+    <message>
         <source>4 bits with low-rank correction (int4-lowrank)</source>
         <translation>4 Bit mit Low-Rank-Korrektur (int4-lowrank)</translation>
     </message>
@@ -4677,6 +4685,10 @@ und {n} weitere</translation>
     <message>
         <source>The smallest: under a third of the size, with small differences in details.</source>
         <translation>Am kleinsten: unter einem Drittel der Größe, mit kleinen Unterschieden in Details.</translation>
+    </message>
+    <message>
+        <source>Under a third of the size, closer to the original than int4; ComfyUI reads it too.</source>
+        <translation>Unter einem Drittel der Größe, näher am Original als int4; auch ComfyUI liest es.</translation>
     </message>
 </context>
 <context>

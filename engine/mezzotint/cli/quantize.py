@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from mezzotint.jobs.calibration.auto import AutoChoice
     from mezzotint.quantization.policy import Choice
 
-READABLE = {"diffusers": ("int4",), "comfyui": ("int8", "int8-weight", "int4-rot")}  # by other programs
+READABLE = {  # by other programs
+    "diffusers": ("int4",),
+    "comfyui": ("int8", "int8-weight", "int4-rot", "int4-codebook"),
+}
 RANK = 32
 _EXAMPLES = """\
   mezzotint quantize starter-dit --scheme int8 -o small
@@ -41,6 +44,7 @@ int8-weight    only weights in 8 bits: a little closer to the original
 int4           weights in 4 bits (NormalFloat): a quarter of the size
 int4-lowrank   weights in 4 bits, plus a low-rank 16-bit branch for their error: nearly as small, much closer
 int4-rot       weights and activations in 4 bits, rotated: a quarter of the size, meant for speed on RTX 20 to 40
+int4-codebook  weights in 4 bits with a fitted codebook (W4A8), activations in 8: a little larger than int4, closer
 auto           a scheme for each layer, so that the denoiser stays whole on a card with --target-vram; the model makes a
                few images to measure what each layer loses
 

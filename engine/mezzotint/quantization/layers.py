@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.convolution import convolved, input_gradient
 from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
@@ -68,7 +69,7 @@ class QuantizedLinear(QuantizedLayer):
     @property
     def has_integer_products(self) -> bool:
         """Whether x is quantized too."""
-        return isinstance(self.format, Int8 | Int4 | LowRank4) and self.format.dynamic
+        return isinstance(self.format, Int8 | Int4 | Codebook4 | LowRank4) and self.format.dynamic
 
     @property
     def in_features(self) -> int:

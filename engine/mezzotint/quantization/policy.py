@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mezzotint.errors import ModelRefused
 from mezzotint.protocol import Scheme
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.rotation import best_group
 
@@ -134,6 +135,8 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
         yield from _worth_their_branch(layer, choice, group, dynamic=dynamic)
     if choice.scheme == "int4-rot":
         yield Int4(dynamic=dynamic, group=group)
+    if choice.scheme == "int4-codebook":
+        yield Codebook4(dynamic=dynamic, group=group)
     yield Int8(dynamic=dynamic, group=group)
 
 
@@ -158,6 +161,8 @@ def _native_format(layer: LayerShape, choice: Choice) -> Format:
         return LowRank4(rank=choice.rank, group=group)
     if choice.scheme == "int4-rot":
         return Int4(dynamic=True, group=group)
+    if choice.scheme == "int4-codebook":
+        return Codebook4(group=group)
     return Int8(dynamic=choice.scheme == "int8", group=group)
 
 

@@ -8,6 +8,7 @@ from quantized_weights import relative, seeded, weights
 from torch.nn import functional
 
 from mezzotint.errors import ModelRefused
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, unpack
 from mezzotint.quantization.rotation import rotate
@@ -20,12 +21,14 @@ STATIC = [
     Nf4(double=True),
     LowRank4(rank=5, group=64, dynamic=False),
     Int4(dynamic=False, group=64),
+    Codebook4(dynamic=False, group=64),
 ]
 LOW_RANK = [LowRank4(rank=4), LowRank4(rank=3, group=16), LowRank4(rank=32, group=64)]
 INT4 = [Int4(), Int4(group=16), Int4(group=64)]
-ALL = [*DYNAMIC, *STATIC, *LOW_RANK, *INT4]
+ALL = [*DYNAMIC, *STATIC, *LOW_RANK, *INT4, Codebook4(), Codebook4(group=64)]
 EACH = pytest.mark.parametrize("format_", ALL, ids=str)
 ERROR = {"int8": 0.008, "int8-weight": 0.008, "int4": 0.11, "int4-lowrank": 0.115, "int4-rot": 0.125}
+ERROR["int4-codebook"] = 0.08
 
 
 def whole(format_, tensors, shape):
@@ -40,7 +43,7 @@ def test_it_makes_the_tensors_that_it_describes(format_, weight):
     for name, tensor in tensors.items():
         assert (tuple(tensor.shape), tensor.dtype) == (described[name].shape, described[name].dtype), name
         assert tensor.nbytes == described[name].bytes and tensor.is_contiguous()
-        assert tensor.isfinite().all()
+        assert tensor.float().isfinite().all()
 
 
 @given(n=st.integers(1, 40), k=st.integers(1, 90), double=st.booleans())

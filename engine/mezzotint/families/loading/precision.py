@@ -40,6 +40,8 @@ def _scheme_of_comfyui(header: Header, kinds: set[str]) -> str:
         return "mxfp8" if formats & {"F8_E8M0", "U8"} else "fp8"
     if '"convrot_w4a4"' in header.metadata.get("_quantization_metadata", ""):
         return "int4-rot"
+    if ".weight_s_rel" in kinds:
+        return "int4-codebook"
     return "int8" if ".comfy_quant" in kinds or "_quantization_metadata" in header.metadata else ""
 
 

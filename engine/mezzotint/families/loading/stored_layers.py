@@ -68,6 +68,7 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     from mezzotint.errors import ModelRefused
     from mezzotint.families.loading.original_names import Placement, Rows
     from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+    from mezzotint.quantization.codebook4 import Codebook4
     from mezzotint.quantization.formats import Int8, Nf4
     from mezzotint.quantization.fp4 import Fp4
     from mezzotint.quantization.fp8 import Fp8
@@ -78,16 +79,16 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     taken = form.share(rows) if isinstance(form, Rows) else rows
     flat = isinstance(whole.format, Nf4 | Fp4) and whole.shape[1] % BLOCK == 0
     whole = _by_rows(whole) if flat else whole
-    if not (flat or isinstance(whole.format, Int8 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks)) or (
+    if not (flat or isinstance(whole.format, Int8 | Codebook4 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks)) or (
         isinstance(form, Rows) and rows % form.of
     ):
         raise ModelRefused(
             f"{whole.weight_name} holds in one layer what this program has in several or in another order, quantized "
             f"as {whole.format.scheme}, which cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
         )
-    placed = Placement(component="", name=whole.weight_name, form=form)
+    placed, shared = Placement(component="", name=whole.weight_name, form=form), "weight_codebook"
     tensors = {
-        name: placed.take(each).contiguous() if each.ndim and each.shape[0] == rows else each
+        name: placed.take(each).contiguous() if each.ndim and each.shape[0] == rows and name != shared else each
         for name, each in whole.tensors.items()
     }
     if flat:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from mezzotint.errors import ModelRefused
 from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
 from mezzotint.memory.fp32_parameters import keep_in_fp32
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
@@ -27,6 +28,7 @@ _OWN: Mapping[str, Format] = {
     "int4": Nf4(),
     "int4-lowrank": LowRank4(rank=RANK),
     "int4-rot": Int4(),
+    "int4-codebook": Codebook4(),
 }
 
 

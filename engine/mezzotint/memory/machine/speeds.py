@@ -86,7 +86,13 @@ PROCESSOR_INT8 = 0.6  # there is no 8-bit product, so weights are dequantized fi
 
 _INTEGERS: tuple[Scheme, ...] = ("int8", "int4-rot")  # 4-bit products are expected to be at least as fast, not timed
 # Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture.
-_SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85, "int4-lowrank": 0.8}
+_SCHEMES: dict[Scheme, float] = {
+    "none": 1.0,
+    "int8-weight": 0.95,
+    "int4": 0.85,
+    "int4-lowrank": 0.8,
+    "int4-codebook": 0.8,
+}
 
 
 def of_architecture(name: str) -> Architecture:

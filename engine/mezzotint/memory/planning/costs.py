@@ -13,7 +13,14 @@ _REACHED = {2: 0.92, 3: 0.95}
 _UNHIDDEN = 0.08  # fraction of the shorter of computing and copying that does not overlap: they share memory bandwidth
 _QUARTERS = 4
 # Size of a quantized weight relative to 16 bits, including scales and branches.
-_SHARES: dict[Scheme, float] = {"int8": 0.51, "int8-weight": 0.51, "int4": 0.27, "int4-lowrank": 0.31, "int4-rot": 0.26}
+_SHARES: dict[Scheme, float] = {
+    "int8": 0.51,
+    "int8-weight": 0.51,
+    "int4": 0.27,
+    "int4-lowrank": 0.31,
+    "int4-rot": 0.26,
+    "int4-codebook": 0.29,
+}
 
 
 @dataclass(frozen=True, slots=True)

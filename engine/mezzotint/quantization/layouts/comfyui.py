@@ -1,6 +1,7 @@
 """ComfyUI's layout: `weight`, `weight_scale`, `comfy_quant`; int8_tensorwise with or without ConvRot, convrot_w4a4.
 
-convrot_w4a4 has two numbers of 4 bits in a byte, the even column in the low half, in tensors that are called I8.
+convrot_w4a4 and asym_w4a8_int8 have two numbers of 4 bits in a byte, the even column in the low half, in tensors that
+are called I8. The latter's scales are `weight_s_rel`, of groups, and `weight_s_channel`, of rows.
 
 Block scales (mxfp8, nvfp4) are tiled, and nvfp4 has an additional per-tensor scale in `weight_scale_2`: see
 comfy-kitchen 0.2, tensor/mxfp8.py and tensor/nvfp4.py.
@@ -19,6 +20,7 @@ from torch import Tensor
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled_size, untiled
+from mezzotint.quantization.codebook4 import CODES, GROUP, Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8
 from mezzotint.quantization.fp8 import Fp8, decoded
 from mezzotint.quantization.layouts.layout import Parsed, Specs, flag, invalid_description, spec_of, to_byte_tensor
@@ -26,10 +28,17 @@ from mezzotint.quantization.rotation import GROUPS
 
 FORMAT = "int8_tensorwise"
 INT4_FORMAT = "convrot_w4a4"
+CODEBOOK_FORMAT = "asym_w4a8_int8"
 FP8_FORMAT = "float8_e4m3fn"
 _BLOCK_FORMATS: Mapping[object, Format] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
 _BYTES = ("U8", "F8_E8M0")  # dtypes of exponents
 _METADATA = "_quantization_metadata"
+_CODEBOOK_NAMES = {
+    "weight": "weight",
+    "weight_scale": "weight_s_channel",
+    "weight_group_scale": "weight_s_rel",
+    "weight_codebook": "weight_codebook",
+}
 _VERSION = "1.0"
 _USUAL_GROUP = 256
 _PACKED = ("I8", "U8")  # dtypes of pairs of 4-bit numbers
@@ -37,7 +46,7 @@ _NOT_A_NUMBER = 255  # NaN as an E8M0 exponent
 
 
 class ComfyUiLayout:
-    """Layout of Int8, Int4, Fp8, Mxfp8 and Nvfp4 layers."""
+    """Layout of Int8, Int4, Codebook4, Fp8, Mxfp8 and Nvfp4 layers."""
 
     suffix = ".comfy_quant"
 
@@ -49,12 +58,12 @@ class ComfyUiLayout:
             return _block_layer(layer, _BLOCK_FORMATS[name], description, tensors)
         if name == INT4_FORMAT:
             return _int4_layer(layer, description, tensors)
+        if name == CODEBOOK_FORMAT:
+            return _codebook_layer(layer, description, tensors)
         if name != FORMAT:
-            known = (FORMAT, INT4_FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))
+            known = (FORMAT, INT4_FORMAT, CODEBOOK_FORMAT, FP8_FORMAT, *map(str, _BLOCK_FORMATS))
             raise invalid_description(layer, "format", name, ", ".join(known))
-        group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
-        if type(group) is not int or group not in (0, *GROUPS):
-            raise invalid_description(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
+        group = _rotated(layer, description) if flag(layer, description, "convrot") else 0
         names = {"weight": f"{layer}.weight", "weight_scale": f"{layer}.weight_scale"}
         weight, scale = (spec_of(layer, each, tensors) for each in names.values())
         rows = weight.shape[0] if weight.shape else 0
@@ -73,6 +82,8 @@ class ComfyUiLayout:
             return _decoded_mxfp8(layer, parts)
         if isinstance(format_, Nvfp4):
             return _decoded_nvfp4(parts)
+        if isinstance(format_, Codebook4):
+            return _decoded_codebook(parts)
         weight, scale = parts["weight"], parts["weight_scale"]
         if not scale.is_floating_point():
             raise invalid_description(layer, "weight_scale dtype", scale.dtype, "floating point")
@@ -93,6 +104,10 @@ class ComfyUiLayout:
         if isinstance(format_, Int4):
             packed, scale = tensors["weight"].view(torch.int8), tensors["weight_scale"].flatten()
             encoded |= {f"{layer}.weight": packed, f"{layer}.weight_scale": scale}
+        if isinstance(format_, Codebook4):
+            encoded = {f"{layer}.{_CODEBOOK_NAMES[name]}": tensor for name, tensor in tensors.items()}
+            encoded[f"{layer}.weight"] = tensors["weight"].view(torch.int8)
+            encoded[f"{layer}.weight_s_channel"] = tensors["weight_scale"].flatten()
         return {**encoded, layer + self.suffix: to_byte_tensor(json.dumps(description_of(format_)))}
 
 
@@ -117,18 +132,53 @@ def _int4_layer(layer: str, description: Mapping[str, object], tensors: Specs) -
     inputs = description.get("linear_dtype", "int4")
     if inputs not in ("int4", "int8"):
         raise invalid_description(layer, "linear_dtype", inputs, "int4 or int8")
-    group = description.get("convrot_groupsize", _USUAL_GROUP)
-    if type(group) is not int or group not in (0, *GROUPS):
-        raise invalid_description(layer, "convrot_groupsize", group, f"0 or one of {', '.join(map(str, GROUPS))}")
+    group = _rotated(layer, description)
     names = {"weight": f"{layer}.weight", "weight_scale": f"{layer}.weight_scale"}
-    weight, scale = (spec_of(layer, each, tensors) for each in names.values())
-    if weight.dtype not in _PACKED or len(weight.shape) != 2:
-        raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "I8 or U8 of 2 dimensions")
-    rows, pairs = weight.shape
+    scale = spec_of(layer, names["weight_scale"], tensors)
+    rows, pairs = _packed_shape(layer, tensors)
     if scale.shape not in {(rows,), (rows, 1)}:
         raise invalid_description(layer, "weight_scale shape", scale.shape, f"{(rows,)} or {(rows, 1)}")
     dynamic = inputs == "int4" and not flag(layer, description, "full_precision_matrix_mult")
     return Parsed(format=Int4(dynamic=dynamic, group=group), shape=(rows, 2 * pairs), names=names)
+
+
+def _codebook_layer(layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
+    """Parse a layer of asym_w4a8_int8; raises ModelRefused if it is invalid."""
+    if (size := description.get("group_size", GROUP)) != GROUP or type(size) is not int:
+        raise invalid_description(layer, "group_size", size, str(GROUP))
+    if (more := f"{layer}.weight_correction") in tensors:
+        raise invalid_description(layer, "weight_correction", tensors[more].shape, "codebooks without corrections")
+    group = _rotated(layer, description) if "convrot" not in description or flag(layer, description, "convrot") else 0
+    names = {ours: f"{layer}.{theirs}" for ours, theirs in _CODEBOOK_NAMES.items()}
+    rows, pairs = _packed_shape(layer, tensors)
+    known: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]] = {
+        "weight_scale": (((rows,), (rows, 1)), ("F32",)),
+        "weight_group_scale": (((rows, 2 * pairs // GROUP),), ("F8_E4M3", "U8")),
+        "weight_codebook": (((CODES,),), ("F32",)),
+    }
+    for part, (shapes, dtypes) in known.items():
+        found = spec_of(layer, names[part], tensors)
+        if found.shape not in shapes or found.dtype not in dtypes:
+            wanted = f"{dtypes[0]} {shapes[0]}"
+            raise invalid_description(layer, _CODEBOOK_NAMES[part], f"{found.dtype} {found.shape}", wanted)
+    dynamic = not flag(layer, description, "full_precision_matrix_mult")
+    return Parsed(format=Codebook4(dynamic=dynamic, group=group), shape=(rows, 2 * pairs), names=names)
+
+
+def _packed_shape(layer: str, tensors: Specs) -> tuple[int, int]:
+    """Rows and bytes of a weight with two numbers to a byte."""
+    weight = spec_of(layer, f"{layer}.weight", tensors)
+    if weight.dtype not in _PACKED or len(weight.shape) != 2:
+        raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "I8 or U8 of 2 dimensions")
+    return weight.shape[0], weight.shape[1]
+
+
+def _rotated(layer: str, description: Mapping[str, object]) -> int:
+    """Columns that are rotated together."""
+    group = description.get("convrot_groupsize", _USUAL_GROUP)
+    if type(group) is not int or group not in (0, *GROUPS):
+        raise invalid_description(layer, "convrot_groupsize", group, f"0 or one of {', '.join(map(str, GROUPS))}")
+    return group
 
 
 def _block_layer(layer: str, format_: Format, description: Mapping[str, object], tensors: Specs) -> Parsed:
@@ -168,21 +218,34 @@ def _decoded_nvfp4(parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {"weight": parts["weight"], "weight_scale": scale, "weight_scale_2": whole}
 
 
+def _decoded_codebook(parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        "weight": parts["weight"].view(torch.uint8),
+        "weight_scale": parts["weight_scale"].reshape(-1, 1),
+        "weight_group_scale": parts["weight_group_scale"].view(torch.float8_e4m3fn),
+        "weight_codebook": parts["weight_codebook"],
+    }
+
+
 def description_of(format_: Format) -> dict[str, object]:
     """Return a layer's description as stored in files."""
     if isinstance(format_, Fp8):
         return {"format": FP8_FORMAT}
     if isinstance(format_, Int4):
-        plain: dict[str, object] = {} if format_.dynamic else {"full_precision_matrix_mult": True}
-        return {"format": INT4_FORMAT, "convrot_groupsize": format_.group, **plain}
+        return {"format": INT4_FORMAT, "convrot_groupsize": format_.group, **_plain(format_)}
+    if isinstance(format_, Codebook4):
+        return {"format": CODEBOOK_FORMAT, "group_size": GROUP, **_rotation(format_.group), **_plain(format_)}
     if not isinstance(format_, Int8):
         raise TypeError(f"ComfyUI has no format for {format_}")
-    description: dict[str, object] = {"format": FORMAT}
-    if format_.group:
-        description |= {"convrot": True, "convrot_groupsize": format_.group}
-    if not format_.dynamic:
-        description |= {"full_precision_matrix_mult": True}
-    return description
+    return {"format": FORMAT, **(_rotation(format_.group) if format_.group else {}), **_plain(format_)}
+
+
+def _rotation(group: int) -> dict[str, object]:
+    return {"convrot": bool(group), "convrot_groupsize": group or _USUAL_GROUP}
+
+
+def _plain(format_: Int8 | Int4 | Codebook4) -> dict[str, object]:
+    return {} if format_.dynamic else {"full_precision_matrix_mult": True}
 
 
 def to_metadata(layers: Mapping[str, Format]) -> dict[str, str]:

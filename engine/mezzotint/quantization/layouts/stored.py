@@ -13,6 +13,7 @@ from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, RowsOf8Bits, diffusers_config
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
@@ -136,7 +137,7 @@ def encode_layer(
 
 def file_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
     """Return the file metadata that describes the layers."""
-    return to_metadata({name: each for name, each in layers.items() if isinstance(each, Int4 | Int8)})
+    return to_metadata({name: each for name, each in layers.items() if isinstance(each, Int4 | Int8 | Codebook4)})
 
 
 def diffusers_quantization_config(layers: Mapping[str, Format], kept: Sequence[str]) -> dict[str, object]:

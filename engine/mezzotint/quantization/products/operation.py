@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
@@ -27,6 +28,7 @@ _ARGUMENTS = (
 _KINDS: Mapping[str, Callable[..., Format]] = {
     "int8": lambda dynamic, group: Int8(dynamic=bool(dynamic), group=group),
     "int4": lambda dynamic, group: Int4(dynamic=bool(dynamic), group=group),
+    "codebook4": lambda dynamic, group: Codebook4(dynamic=bool(dynamic), group=group),
     "nf4": lambda double: Nf4(double=bool(double)),
     "fp8": Fp8,
     "mxfp8": Mxfp8,
@@ -91,6 +93,8 @@ def _encode_format(format_: Format) -> tuple[str, list[int]]:
         return "int8", [int(format_.dynamic), format_.group]
     if isinstance(format_, Int4):
         return "int4", [int(format_.dynamic), format_.group]
+    if isinstance(format_, Codebook4):
+        return "codebook4", [int(format_.dynamic), format_.group]
     if isinstance(format_, LowRank4):
         return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
     if isinstance(format_, Nf4):

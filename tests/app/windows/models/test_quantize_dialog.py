@@ -21,7 +21,7 @@ def test_eight_bits_is_what_most_want(dialog):
     assert dialog.scheme() == "int8"
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot", "auto"])
+@pytest.mark.parametrize("scheme", ["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot", "int4-codebook", "auto"])
 def test_each_scheme_can_be_chosen_and_is_explained(dialog, scheme):
     (button,) = (one for one in dialog.findChildren(QRadioButton) if one.property("scheme") == scheme)
     button.click()

@@ -1,6 +1,7 @@
 """ComfyUI's own library reads what we write, and we read what it writes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from skip_rules import skip_module_without
 
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.read import read_tensors
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layouts.stored import decode_layer, encode_layer, file_metadata, find_stored_layers
 
@@ -185,3 +187,33 @@ def test_floats_of_blocks_that_cannot_be_are_refused(kind, name, change, why, tm
     with pytest.raises(ModelRefused, match=why):
         layer, tensors = from_file(tmp_path / "a.safetensors")
         decode_layer(layer, tensors)
+
+
+def test_weights_with_a_codebook_are_what_its_library_says(tmp_path):
+    """Both ways; its W4A8 layers are always rotated."""
+    from comfy_kitchen.tensor import AsymW4A8Int8Layout, QuantizedTensor
+    from safetensors.torch import save_file
+
+    weight = seeded(*SHAPE) / 10
+    theirs = QuantizedTensor.from_float(weight, "AsymW4A8Int8Layout")
+    parts = AsymW4A8Int8Layout.state_dict_tensors(theirs._qdata, theirs._params)
+    metadata = {"_quantization_metadata": json.dumps({"layers": {LAYER: {"format": "asym_w4a8_int8"}}})}
+    save_file(
+        {f"{LAYER}.weight{name}": each for name, each in parts.items()}, tmp_path / "theirs.safetensors", metadata
+    )
+    layer, tensors = from_file(tmp_path / "theirs.safetensors")
+    assert layer.format == Codebook4(group=256)
+    found = layer.format.dequantize(decode_layer(layer, tensors), weight.shape, torch.float32)
+    assert relative(found, theirs.dequantize()) < 1e-6
+
+    ours = layer.format.quantize(weight)
+    stored = encode_layer(LAYER, layer.format, SHAPE, ours, torch.float32)
+    params = replace(
+        theirs._params,
+        scale=stored[f"{LAYER}.weight_s_rel"],
+        s_channel=stored[f"{LAYER}.weight_s_channel"],
+        codebook=stored[f"{LAYER}.weight_codebook"],
+    )
+    read = AsymW4A8Int8Layout.dequantize(stored[f"{LAYER}.weight"], params)
+    assert relative(layer.format.dequantize(ours, weight.shape, torch.float32), read) < 1e-6
+    assert relative(read, weight) < 1.02 * relative(theirs.dequantize(), weight)

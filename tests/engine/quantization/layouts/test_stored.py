@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.layouts.stored import (
     decode_layer,
@@ -24,9 +25,10 @@ from mezzotint.quantization.layouts.stored import (
 LAYER = "transformer_blocks.0.attn1.to_q"
 INT8 = [Int8(dynamic=dynamic, group=group) for dynamic in (True, False) for group in (0, 16, 256)]
 FORMATS = [*INT8, Nf4(double=False), Nf4(double=True), LowRank4(rank=4), LowRank4(rank=32, group=64, dynamic=False)]
-FORMATS += [Int4(group=64), Int4(dynamic=False)]
+FORMATS += [Int4(group=64), Int4(dynamic=False), Codebook4(group=64), Codebook4(dynamic=False)]
 EACH = pytest.mark.parametrize("format_", FORMATS, ids=str)
 TYPES = {torch.int8: "I8", torch.uint8: "U8", torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
+TYPES[torch.float8_e4m3fn] = "F8_E4M3"
 
 
 def specs(tensors):
@@ -71,7 +73,7 @@ def as_bytes(text):
 def assert_same(one, other):
     assert one.keys() == other.keys()
     for name, tensor in one.items():
-        assert tensor.dtype == other[name].dtype and tensor.equal(other[name]), name
+        assert tensor.dtype == other[name].dtype and tensor.float().equal(other[name].float()), name
 
 
 @EACH
@@ -163,7 +165,7 @@ def test_keys_that_others_add_do_not_matter():
 
 
 PLAIN, ROTATED, SINGLE, DOUBLE, OURS = INT8[0], INT8[1], Nf4(double=False), Nf4(), LowRank4(rank=4)
-PACKED = Int4(group=64)
+PACKED, CODED = Int4(group=64), Codebook4(group=256)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ PACKED = Int4(group=64)
         (
             PLAIN,
             {"format": "convrot_w8a4"},
-            "format convrot_w8a4 is not supported, only int8_tensorwise, convrot_w4a4, float8_e4m3fn, mxfp8",
+            "format convrot_w8a4 is not supported, only int8_tensorwise, convrot_w4a4, asym_w4a8_int8, float8_e4m3fn",
         ),
         (PLAIN, {"format": None}, "format None"),
         (PLAIN, {"format": ["int8_tensorwise"]}, "format"),
@@ -189,6 +191,9 @@ PACKED = Int4(group=64)
         (PACKED, {"linear_dtype": ["int4"]}, "linear_dtype"),
         (PACKED, {"full_precision_matrix_mult": 1}, "full_precision_matrix_mult 1"),
         (PACKED, {"convrot_groupsize": None}, None),
+        (CODED, {"group_size": 32}, "group_size 32 is not supported, only 16"),
+        (CODED, {"convrot": 1}, "convrot 1"),
+        (CODED, {"group_size": None, "convrot": None}, None),
         (SINGLE, {"quant_type": "fp4"}, "quant_type fp4 is not supported, only nf4"),
         (SINGLE, {"blocksize": 128}, "blocksize 128"),
         (SINGLE, {"shape": [24, 255]}, "its weight is torch.uint8"),
@@ -377,3 +382,35 @@ def test_comfyui_s_layers_in_4_bits():
 def test_layers_in_4_bits_of_other_sizes_are_refused(name, tensor, why):
     with pytest.raises(ModelRefused, match=why):
         decoded(encoded(PACKED) | {f"{LAYER}.{name}": tensor})
+
+
+def test_comfyui_s_layers_with_a_codebook():
+    """Its names of the scales; without a description in the file, its metadata says what they are."""
+    parts = encoded(CODED)
+    assert {name.removeprefix(f"{LAYER}."): tuple(each.shape) for name, each in parts.items() if "weight" in name} == {
+        "weight": (24, 128),
+        "weight_s_channel": (24,),
+        "weight_s_rel": (24, 16),
+        "weight_codebook": (16,),
+    }
+    assert told(parts)[1] == {"format": "asym_w4a8_int8", "group_size": 16, "convrot": True, "convrot_groupsize": 256}
+    bare = {name: each for name, each in parts.items() if name != told(parts)[0]}
+    assert found(bare, file_metadata({LAYER: CODED}))[LAYER].format == CODED
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "why"),
+    [
+        ("weight", torch.zeros(24, 128), "weight F32"),
+        ("weight_s_channel", torch.ones(23), "weight_s_channel F32"),
+        ("weight_s_channel", torch.ones(24).half(), "weight_s_channel F16"),
+        ("weight_s_rel", torch.zeros(24, 15, dtype=torch.uint8), "weight_s_rel U8"),
+        ("weight_s_rel", torch.full((24, 16), 255, dtype=torch.uint8), "weight_group_scale contains NaN"),
+        ("weight_codebook", torch.zeros(15), "weight_codebook F32"),
+        ("weight_codebook", torch.full((16,), float("inf")), "weight_codebook contains NaN or infinity"),
+        ("weight_correction", torch.zeros(16, 24), "weight_correction"),
+    ],
+)
+def test_layers_with_other_codebooks_are_refused(name, tensor, why):
+    with pytest.raises(ModelRefused, match=why):
+        decoded(encoded(CODED) | {f"{LAYER}.{name}": tensor})
