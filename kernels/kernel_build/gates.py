@@ -13,6 +13,8 @@ FORBIDDEN = ("LDL", "STL")
 _EMPTY = 64  # instructions, with those that only fill up
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
+# Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
+_VOTED = re.compile(r":attention_(forward|int8)\.")
 # Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
 _OF_ROWS = ("LDG.E.128", "STG.E.64", "SHFL.BFLY")
 _OF_INT4_ROWS = ("LDG.E.128", "STG.E", "SHFL.BFLY")
@@ -32,7 +34,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
     elif "attention_" in kernel.name:
         words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
         words += ["HMMA"] * ("int8_all" not in kernel.name)
-        words += ["VOTE"] * bool(_MASKED.search(kernel.label))
+        words += ["VOTE"] * bool(_VOTED.search(kernel.label) or _MASKED.search(kernel.label))
     else:
         return ()
     if number >= 80:
@@ -70,6 +72,8 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         )
     if local := sum(count(code.everywhere, name) for name in FORBIDDEN):
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
+    if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL")):
+        yield f"{where} has {shuffles} of SHFL in its usual step: raise a row's maximum only where its warp votes so"
     if "quantize_rows" in kernel.name:
         yield from _of_rows(kernel, where)
     for name in expected(kernel):

@@ -1,13 +1,15 @@
-"""Parse nvdisasm output: which instructions a kernel contains, and which are inside loops."""
+"""Parse nvdisasm output: which instructions a kernel contains, which are inside loops, and which usually run there."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _SECTION = re.compile(r"^\s*\.section\s+\.text\.(\S+?),")
 _LABEL = re.compile(r"^(\.L_\w+):")
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?\w+\s+)?([A-Z][\w.]*)(.*)$")
 _TARGET = re.compile(r"\((\.L_\w+)\)")
+_WORK = ("HMMA", "IMMA", "LDSM", "LDGSTS")  # products, and the loads that they wait for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +18,7 @@ class Instructions:
 
     everywhere: Counter[str]
     in_loops: Counter[str]
+    usual: Counter[str]  # in loops, without what a branch forward skips and what is neither product nor load of them
 
 
 @dataclass(slots=True)
@@ -23,13 +26,25 @@ class _Kernel:
     names: list[str] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     loops: list[tuple[int, int]] = field(default_factory=list)
+    skips: list[tuple[int, str]] = field(default_factory=list)  # branches forward, as long as their label is unknown
 
     def finished(self) -> Instructions:
-        inside = [False] * len(self.names)
-        for first, last in self.loops:
-            inside[first : last + 1] = [True] * (last + 1 - first)
-        looping = (name for name, is_inside in zip(self.names, inside, strict=True) if is_inside)
-        return Instructions(everywhere=Counter(self.names), in_loops=Counter(looping))
+        inside = self._covered(self.loops)
+        ends = ((first, self.labels[label]) for first, label in self.skips if inside[first] and label in self.labels)
+        rare = self._covered((first + 1, last - 1) for first, last in ends if not self._works(first, last))
+        looping = [name for name, is_inside in zip(self.names, inside, strict=True) if is_inside]
+        usual = (name for name, *where in zip(self.names, inside, rare, strict=True) if where == [True, False])
+        return Instructions(everywhere=Counter(self.names), in_loops=Counter(looping), usual=Counter(usual))
+
+    def _covered(self, ranges: Iterable[tuple[int, int]]) -> list[bool]:
+        """Whether each instruction is in one of the ranges, whose ends belong to them."""
+        covered = [False] * len(self.names)
+        for first, last in ranges:
+            covered[first : last + 1] = [True] * (last + 1 - first)
+        return covered
+
+    def _works(self, first: int, last: int) -> bool:
+        return any(name.partition(".")[0] in _WORK for name in self.names[first:last])
 
 
 def parse_sass(text: str) -> dict[str, Instructions]:
@@ -55,6 +70,9 @@ def count(instructions: Counter[str], wanted: str) -> int:
 
 def _add(kernel: _Kernel, name: str, rest: str) -> None:
     target = _TARGET.search(rest)
-    if target and name.startswith("BRA") and target[1] in kernel.labels:
-        kernel.loops.append((kernel.labels[target[1]], len(kernel.names)))
+    if target and name.startswith("BRA"):
+        if target[1] in kernel.labels:
+            kernel.loops.append((kernel.labels[target[1]], len(kernel.names)))
+        else:
+            kernel.skips.append((len(kernel.names), target[1]))
     kernel.names.append(name)

@@ -56,7 +56,7 @@ struct Scaled {
 
 // Rows of the output, two columns at a time, and their logarithms of sums.
 template <class T, class Loop, class Finish>
-MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const Place& place, float factor,
+MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const Place& place,
                           const Finish& finish) {
     using Element = typename T::Element;
     Element* out = static_cast<Element*>(params.out) + place.batch * params.out_stride.batch +
@@ -79,7 +79,7 @@ MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const P
                 *reinterpret_cast<uint32_t*>(to + o * 8) = pack<Element>(low, high);
             }
             if (params.lse && column == 0 && place.slice == 0) {
-                const float natural = (loop.rows[m].m[half] * factor + log2_approximate(sum)) * kLn2;
+                const float natural = (loop.rows[m].m[half] + log2_approximate(sum)) * kLn2;
                 params.lse[(place.batch * params.heads + place.head) * params.nq + row] =
                     sum == 0 ? -INFINITY : natural + finish.lse_of_row(row);
             }
@@ -151,9 +151,9 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     loop.run(walk_of<T>(params, place, keys), keys.masked_tiles, sight, factor);
     const Place out = place_of<T>(params, block_index_anew());
     if constexpr (T::dropout) {
-        write_out<T>(loop, params, out, factor, Scaled{256.0f / static_cast<float>(params.dropout.kept)});
+        write_out<T>(loop, params, out, Scaled{256.0f / static_cast<float>(params.dropout.kept)});
     } else {
-        write_out<T>(loop, params, out, factor, AsTheyAre{});
+        write_out<T>(loop, params, out, AsTheyAre{});
     }
 }
 

@@ -65,7 +65,6 @@ public:
     // Attention of the queries that were loaded there.
     MZT_DEVICE void work(int place, bool masked, const Sight& sight, float factor) {
         place_ = place;
-        rows[0] = RowState{};
 #pragma unroll
         for (int o = 0; o < T::out_tiles; ++o) {
 #pragma unroll
@@ -76,7 +75,7 @@ public:
         multiply_keys<T>(s, Tile::first(shared_, lane % 8 + lane / 16 * 8, lane / 8 % 2), Tile::first(shared_, lane, 0),
                          *this);
         if (masked) mask_scores<T>(s[0], sight, MaskBytes<T>(sight, 0), 0, 0, nullptr);
-        update_softmax<T>(s[0], out[0], rows[0], factor);
+        whole_softmax<T>(s[0], rows[0], factor);
         uint32_t p[1][T::n_tiles / 2][4];
         pack_weights<T>(p, s);
         multiply_values<T>(out, p, shared_ + T::kv_bytes);
@@ -142,7 +141,7 @@ MZT_DEVICE void short_keys_block(const ForwardParams& params, void* shared) {
         place.first_query = tile * tile_m;
         const Sight sight = sight_of<T>(params, place, limit);
         loop.work((tile - begin) % 2, masked, sight, factor);
-        write_out<T>(loop, params, place, factor, AsTheyAre{});
+        write_out<T>(loop, params, place, AsTheyAre{});
     }
 }
 

@@ -1,4 +1,4 @@
-"""Instructions of one step of a kernel's main loop, counted in its machine code, in a checked-in table."""
+"""Usual instructions of one step of a kernel's main loop, counted in its machine code, in a checked-in table."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
@@ -14,14 +14,14 @@ TABLE = Path(__file__).with_name("instructions.txt")
 ARCHITECTURE = "sm_89"
 WRITE = "python -m kernel_build roofline"
 _HEAD = (
-    f"# Instructions in the loops of {ARCHITECTURE} machine code; everywhere if no loop has products.\n"
+    f"# Usual instructions in the loops of {ARCHITECTURE} machine code; everywhere if no loop has products.\n"
     f"# Written by: {WRITE}\n"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepCode:
-    """Instructions that a warp executes in one step."""
+    """Instructions that a warp usually executes in one step: without what a branch skips that has no products."""
 
     all: int
     hmma: int  # products of 16-bit numbers
@@ -36,7 +36,7 @@ _NAMES = tuple(field.name for field in fields(StepCode))
 
 def code_of(kernel: Kernel) -> StepCode:
     """Count a kernel's instructions."""
-    loops = kernel.instructions.in_loops
+    loops = kernel.instructions.usual
     where = loops if count(loops, "HMMA") + count(loops, "IMMA") else kernel.instructions.everywhere
     named = {name: count(where, word) for name, word in zip(_NAMES[1:], _WORDS, strict=True)}
     return StepCode(all=where.total(), **named)

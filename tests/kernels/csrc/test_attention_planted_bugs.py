@@ -26,6 +26,7 @@ SLICED = Problem(head_dim=384, heads=1, kv_heads=1, nq=20, nk=40)
 TEXT = tuple(Problem(head_dim=64, nq=320, nk=77, tiles_per_block=5, late_copies=late) for late in EARLY_AND_LATE)
 INT8 = Problem(head_dim=64, nq=40, nk=150, int8=True, uneven=True)
 CREEPING = Problem(head_dim=64, heads=1, kv_heads=1, nq=20, nk=1100, creeping=True)
+CREEPING_HALF = replace(CREEPING, dtype=torch.float16)
 FAR = {of: Problem(head_dim=64, batch=2, nq=70, nk=150, far=of) for of in ("batch", "head", "token")}
 STUBBORN = tuple(replace(problem, stubborn=True) for problem in (*PLAIN, *FILLED))
 STUBBORN_TEXT = tuple(replace(problem, stubborn=True) for problem in TEXT)
@@ -108,16 +109,14 @@ BUGS = {
         problems=(RAGGED,),
     ),
     "the output is not rescaled": Bug(
-        file=SOFTMAX, text="            out[o][2 * half] *= kept;\n", becomes="", problems=PLAIN
+        file=SOFTMAX, text="        out[o][2 * half] *= kept;\n", becomes="", problems=PLAIN
     ),
-    "the sum is not rescaled": Bug(
-        file=SOFTMAX, text="float l = state.l[half] * kept;", becomes="float l = state.l[half];", problems=PLAIN
-    ),
+    "the sum is not rescaled": Bug(file=SOFTMAX, text="    state.l[half] *= kept;\n", becomes="", problems=PLAIN),
     "a row's maximum is that of two threads": Bug(
-        file=SOFTMAX, text="        m = fmaxf(m, shuffle_xor(m, 2));\n", becomes="", problems=PLAIN
+        file=SOFTMAX, text="return fmaxf(most, shuffle_xor(most, 2));", becomes="return most;", problems=PLAIN
     ),
     "infinity less infinity": Bug(
-        file=SOFTMAX, text="m == -INFINITY ? 0 : m * factor", becomes="m * factor", problems=(MASKED, LENGTHS)
+        file=SOFTMAX, text="{-FLT_MAX, -FLT_MAX}", becomes="{-INFINITY, -INFINITY}", problems=(MASKED, LENGTHS)
     ),
     "a row that sees nothing is divided by 0": Bug(
         file=KERNEL, text="sum == 0 ? 0 : 1 / sum", becomes="1 / sum", problems=(MASKED, LENGTHS)
@@ -173,8 +172,8 @@ BUGS = {
     ),
     "a shuffle that some lanes pass by": Bug(
         file=SOFTMAX,
-        text="        m = fmaxf(m, shuffle_xor(m, 1));\n",
-        becomes="        if (thread_index() % 2) m = fmaxf(m, shuffle_xor(m, 1));\n",
+        text="    most = fmaxf(most, shuffle_xor(most, 1));\n",
+        becomes="    if (thread_index() % 2) most = fmaxf(most, shuffle_xor(most, 1));\n",
         problems=(RAGGED,),
         error="deadlock",
     ),
@@ -219,9 +218,24 @@ BUGS = {
     ),
     "the output is rescaled only where the maximum grows much": Bug(
         file=SOFTMAX,
-        text="            out[o][2 * half] *= kept;\n",
-        becomes="            if (kept < 0.25f) out[o][2 * half] *= kept;\n",
+        text="        out[o][2 * half] *= kept;\n",
+        becomes="        if (kept < 0x1p-12f) out[o][2 * half] *= kept;\n",
         problems=(CREEPING,),
+    ),
+    "lanes raise a maximum without a vote": Bug(
+        file=SOFTMAX, text="if (ballot(far)) {", becomes="if (far) {", problems=PLAIN, error="deadlock"
+    ),
+    "a maximum is left behind for good": Bug(
+        file=SOFTMAX, text="kMostBehind = 8;", becomes="kMostBehind = 80;", problems=(CREEPING_HALF,)
+    ),
+    "one row of two is looked at": Bug(
+        file=SOFTMAX,
+        text=" || fmaf(most[1], factor, -state.m[1]) > kMostBehind;",
+        becomes=" && fmaf(most[1], factor, -state.m[1]) > kMostBehind;",
+        problems=tuple(replace(problem, dtype=torch.float16, scale=1.0) for problem in PLAIN),
+    ),
+    "few keys: sums of the tile before remain": Bug(
+        file=SOFTMAX, text="        state.l[half] = 0;\n", becomes="", problems=TEXT
     ),
     "values are read one row past the last": Bug(
         file=MAINLOOP,
@@ -280,10 +294,10 @@ BUGS = {
         becomes="sight.causal_shift = params.causal ? params.nq - params.nk : params.nk;",
         problems=(CAUSAL,),
     ),
-    "the logarithm of sums without the scale": Bug(
+    "the logarithm of sums without its maximum": Bug(
         file=KERNEL,
-        text="(loop.rows[m].m[half] * factor + log2_approximate(sum))",
-        becomes="(loop.rows[m].m[half] * (factor > 0) + log2_approximate(sum))",
+        text="(loop.rows[m].m[half] + log2_approximate(sum))",
+        becomes="log2_approximate(sum)",
         problems=(RAGGED,),
     ),
     "a row that sees nothing has a logarithm": Bug(
@@ -365,23 +379,20 @@ BUGS = {
     ),
     "all int8: sums of a tile keep its own maximum": Bug(
         file=ALL_SOFTMAX,
-        text="tile.share[half] = exp2_approximate(tile.most[half] - m);",
-        becomes="tile.share[half] = m == m ? 1.0f : 0.0f;",
+        text="tile.share[half] = exp2_approximate(tile.most[half] - row.m[half]);",
+        becomes="tile.share[half] = 1;",
         problems=(ALL_INT8, ALL_CREEPING),
     ),
     "all int8: the output is not scaled down": Bug(
-        file=ALL_SOFTMAX,
-        text="            out[o][2 * half] *= kept;\n",
-        becomes="",
-        problems=(ALL_CREEPING,),
+        file=SOFTMAX, text="        out[o][2 * half] *= kept;\n", becomes="", problems=(ALL_CREEPING,)
     ),
     "all int8: the sum is not scaled down": Bug(
-        file=ALL_SOFTMAX, text="        row.l[half] *= kept;\n", becomes="", problems=(ALL_CREEPING,)
+        file=SOFTMAX, text="    state.l[half] *= kept;\n", becomes="", problems=(ALL_CREEPING,)
     ),
     "all int8: infinity less infinity": Bug(
-        file=ALL_SOFTMAX,
-        text="const float m = row.m[half] == -INFINITY ? 0 : row.m[half];",
-        becomes="const float m = row.m[half];",
+        file=SOFTMAX,
+        text="{-FLT_MAX, -FLT_MAX}",
+        becomes="{-INFINITY, -INFINITY}",
         problems=(ALL_LENGTHS, replace(ALL_INT8, nq=100, nk=40, causal=True)),
     ),
     "all int8: the largest weight becomes 0": Bug(

@@ -41,14 +41,23 @@ PLAIN = 'extern "C" __global__ void plain(float* p) { p[threadIdx.x] *= 2; }\n'
 
 
 def kernel(
-    name="attention_forward", architecture="sm_80", registers=100, loops=NEEDED, everywhere=(), size=100, **memory
+    name="attention_forward",
+    architecture="sm_80",
+    registers=100,
+    loops=NEEDED,
+    everywhere=(),
+    usual=(),
+    size=100,
+    **memory,
 ):
     return Kernel(
         name=name,
         architecture=architecture,
         source=Path("instance.cu"),
         resources=Resources(registers=registers, **{"stack": 0, "spill_stores": 0, "spill_loads": 0} | memory),
-        instructions=Instructions(everywhere=Counter([*loops, *everywhere, *["FFMA"] * size]), in_loops=Counter(loops)),
+        instructions=Instructions(
+            everywhere=Counter([*loops, *everywhere, *["FFMA"] * size]), in_loops=Counter(loops), usual=Counter(usual)
+        ),
     )
 
 
@@ -65,9 +74,21 @@ def test_a_masked_kernel_votes_on_its_keys():
     name = (
         "_ZN9mezzotint17attention_forwardI6__halfLi64ENS_5ShapeILi1ELi4ELi64ELi2ELb1EEELb{}ELi64EEEvNS_13ForwardParamsE"
     )
-    assert judged(kernel(name.format(0)), kernel(name.format(1), loops=[*NEEDED, "VOTE.ANY"])) == []
-    (line,) = judged(kernel(name.format(1)))
+    plain, masked = (name.replace("17attention_forward", "20attention_short_keys").format(each) for each in (0, 1))
+    assert judged(kernel(plain), kernel(masked, loops=[*NEEDED, "VOTE.ANY"])) == []
+    (line,) = judged(kernel(masked))
     assert "has no VOTE in a loop" in line
+
+
+def test_a_running_maximum_is_raised_by_vote_so_that_the_usual_step_has_no_shuffle():
+    name = (
+        "_ZN9mezzotint17attention_forwardI6__halfLi64ENS_5ShapeILi1ELi4ELi64ELi2ELb1EEELb0ELi64EEEvNS_13ForwardParamsE"
+    )
+    assert judged(kernel(name, loops=[*NEEDED, "VOTE.ANY", "SHFL.BFLY"], usual=NEEDED)) == []
+    (line,) = judged(kernel(name))
+    assert "has no VOTE in a loop" in line
+    (line,) = judged(kernel(name, loops=[*NEEDED, "VOTE.ANY"], usual=["SHFL.BFLY"] * 4))
+    assert "has 4 of SHFL in its usual step" in line
 
 
 ROWS = ["LDG.E.128.CONSTANT", "STG.E.64", "SHFL.BFLY"]

@@ -37,6 +37,22 @@ def test_instructions_are_counted_everywhere_and_in_loops():
     assert code.in_loops == Counter({"STS": 1, "LDS": 1, "MUFU.EX2": 1, "BRA": 2})
 
 
+def test_what_is_skipped_without_a_product_is_not_usual():
+    skipped = """\
+              @!P2 BRA `(.L_x_5) ;
+        /*0131*/                   {} ;
+        /*0132*/                   FMUL R5, R5, R6 ;
+.L_x_5:
+"""
+    begin = "        /*0140*/"
+    rare = POWERS.replace(begin, "        /*0130*/" + skipped.format("SHFL.BFLY PT, R5, R6, 0x1, 0x1f") + begin)
+    code = parse_sass(rare)["powers"]
+    assert code.usual == Counter({"STS": 1, "LDS": 1, "MUFU.EX2": 1, "BRA": 2 + 1})
+    assert code.in_loops == code.usual + Counter({"SHFL.BFLY": 1, "FMUL": 1})
+    work = POWERS.replace(begin, "        /*0130*/" + skipped.format("LDGSTS.E [R5], [R2.64]") + begin)
+    assert parse_sass(work)["powers"].usual == parse_sass(work)["powers"].in_loops
+
+
 def test_every_kernel_is_apart():
     other = POWERS.replace("powers", "others").replace("LDG.E", "LDL.LU")
     both = parse_sass(POWERS + other)

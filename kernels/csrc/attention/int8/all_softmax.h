@@ -16,7 +16,6 @@ constexpr float kIntegerFloat = 12582912.0f;        // 1.5 * 2^23: a number's lo
 constexpr int32_t kIntegerBits = 0x4b400000;        // its bits
 constexpr float kLog2Of255 = 7.994353436858858f;
 constexpr float kLnOf255 = 5.541263545158426f;
-constexpr float kMostBehind = 8;                    // of the row's maximum, as a power of 2
 
 // An integer below 2^22 that was summed on top of kIntegerBits.
 MZT_DEVICE float summed(int32_t sum) { return float_of(static_cast<uint32_t>(sum)) - kIntegerFloat; }
@@ -29,7 +28,7 @@ MZT_DEVICE uint32_t pack_bytes(float a, float b, float c, float d) {
 
 // The weights of a row's part in a tile: those of this thread, and what the row's tile adds to the whole.
 struct TileRow {
-    float most[2];   // scores, times log2(e)
+    float most[2];   // scores, times the factor
     float share[2];  // what the tile's sums count for
 };
 
@@ -40,12 +39,7 @@ MZT_DEVICE void weigh(uint32_t (&p)[T::value_steps][4], TileRow& tile, uint32_t 
                       const float (&s)[T::n_tiles][4], float by) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        float most = -INFINITY;
-#pragma unroll
-        for (int n = 0; n < T::n_tiles; ++n) most = fmaxf(most, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
-        most *= by;
-        most = fmaxf(most, shuffle_xor(most, 1));
-        most = fmaxf(most, shuffle_xor(most, 2));
+        const float most = row_maximum(own_maximum<T>(s, half) * by);
         tile.most[half] = most;
         const float base = most == -INFINITY ? 0 : most;
         // Products with `by` are rounded: the largest must not become 256 where scores are very large.
@@ -72,25 +66,14 @@ MZT_DEVICE void catch_up(float (&out)[T::out_tiles][4], RowState& row, const Til
     const bool far = tile.most[0] > row.m[0] + kMostBehind || tile.most[1] > row.m[1] + kMostBehind;
     if (!ballot(far)) return;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const float m = fmaxf(row.m[half], tile.most[half]);
-        const float kept = exp2_approximate(row.m[half] - (m == -INFINITY ? 0 : m));
-        row.m[half] = m;
-        row.l[half] *= kept;
-#pragma unroll
-        for (int o = 0; o < T::out_tiles; ++o) {
-            out[o][2 * half] *= kept;
-            out[o][2 * half + 1] *= kept;
-        }
-    }
+    for (int half = 0; half < 2; ++half) raise_maximum<T>(out, row, half, tile.most[half]);
 }
 
 // The tile's part in the row's sum, and what its sums of values are to be multiplied by.
 MZT_DEVICE void add_sums(RowState& row, TileRow& tile, const uint32_t (&sums)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const float m = row.m[half] == -INFINITY ? 0 : row.m[half];
-        tile.share[half] = exp2_approximate(tile.most[half] - m);
+        tile.share[half] = exp2_approximate(tile.most[half] - row.m[half]);
         row.l[half] = fmaf(static_cast<float>(sums[half]), tile.share[half], row.l[half]);
     }
 }

@@ -62,7 +62,7 @@ MZT_DEVICE void int8_forward_block(const Int8Params& params, void* shared) {
     const float factor = factor_of<T>(all);
     Int8Mainloop<T> loop(int8_source<T>(params, place, 2), shared_address(shared));
     loop.run(walk_of<T>(all, place, keys), keys.masked_tiles, sight, factor);
-    write_out<T>(loop, all, place_of<T>(all, block_index_anew()), factor, restored<T>(params, place));
+    write_out<T>(loop, all, place_of<T>(all, block_index_anew()), restored<T>(params, place));
 }
 
 template <class T>
@@ -74,7 +74,7 @@ MZT_DEVICE void int8_all_block(const Int8Params& params, void* shared) {
     Int8AllMainloop<T> loop(int8_source<T>(params, place, 1), shared_address(shared));
     loop.run(keys.tiles, keys.masked_tiles, sight, all.factor);
     const Place out = place_of<T>(all, block_index_anew());
-    write_out<T>(loop, all, out, 1.0f, RestoredBytes{restored<T>(params, out)});
+    write_out<T>(loop, all, out, RestoredBytes{restored<T>(params, out)});
 }
 
 }  // namespace mezzotint

@@ -21,7 +21,7 @@ def kernel(everywhere, in_loops):
         architecture="sm_89",
         source=Path("k.cu"),
         resources=Resources(registers=1, stack=0, spill_stores=0, spill_loads=0),
-        instructions=Instructions(everywhere=Counter(everywhere), in_loops=Counter(in_loops)),
+        instructions=Instructions(everywhere=Counter(everywhere), in_loops=Counter(in_loops), usual=Counter(in_loops)),
     )
 
 
