@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from mezzotint.quantization.policy import SCHEMES
+from mezzotint.protocol import SCHEMES
 
 WIDTH = 320  # SDXL's
 UNET = Path("unet", "diffusion_pytorch_model.safetensors")

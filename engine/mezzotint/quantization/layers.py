@@ -23,6 +23,7 @@ from mezzotint.quantization.linear import (
 )
 from mezzotint.quantization.lycoris import Kronecker
 from mezzotint.quantization.policy import LayerShape
+from mezzotint.quantization.svdquant.format import SvdQuant
 from mezzotint.quantization.transform import Transform
 
 Beside: TypeAlias = Branch | Kronecker | Dora | Transform  # of DoRAs, those with Kronecker products
@@ -69,7 +70,7 @@ class QuantizedLinear(QuantizedLayer):
     @property
     def has_integer_products(self) -> bool:
         """Whether x is quantized too."""
-        return isinstance(self.format, Int8 | Int4 | Codebook4 | LowRank4) and self.format.dynamic
+        return isinstance(self.format, Int8 | Int4 | Codebook4 | LowRank4 | SvdQuant) and self.format.dynamic
 
     @property
     def in_features(self) -> int:

@@ -15,6 +15,7 @@ from mezzotint.protocol import Scheme
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.rotation import best_group
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 RANK = 32
 _RANK_STEP = 16
@@ -131,7 +132,7 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     dynamic = choice.scheme != "int8-weight" and not _PLAIN_INPUTS.fullmatch(layer.name)
     if choice.scheme == "int4":
         yield Nf4(double=choice.double)
-    if choice.scheme == "int4-lowrank":
+    if choice.scheme in ("int4-lowrank", "svdquant"):
         yield from _worth_their_branch(layer, choice, group, dynamic=dynamic)
     if choice.scheme == "int4-rot":
         yield Int4(dynamic=dynamic, group=group)
@@ -143,8 +144,9 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
 def _worth_their_branch(layer: LayerShape, choice: Choice, group: int, *, dynamic: bool) -> Iterator[Format]:
     """Low-rank formats that are smaller than 8 bits, from the largest rank down in steps that the kernels support."""
     most = _BRANCH_PAYS * sum(each.bytes for each in Int8(dynamic=True).part_specs(layer.shape).values())
+    kind = SvdQuant if choice.scheme == "svdquant" else LowRank4
     for rank in range(choice.rank, 0, -_RANK_STEP):
-        tried = LowRank4(rank=rank, group=group, dynamic=dynamic)
+        tried = kind(rank=rank, group=group, dynamic=dynamic)
         if (
             tried.shape_problem(layer.shape) is None
             and sum(each.bytes for each in tried.part_specs(layer.shape).values()) <= most
@@ -159,6 +161,8 @@ def _native_format(layer: LayerShape, choice: Choice) -> Format:
         return Nf4(double=choice.double)
     if choice.scheme == "int4-lowrank":
         return LowRank4(rank=choice.rank, group=group)
+    if choice.scheme == "svdquant":
+        return SvdQuant(rank=choice.rank, group=group)
     if choice.scheme == "int4-rot":
         return Int4(dynamic=True, group=group)
     if choice.scheme == "int4-codebook":

@@ -18,6 +18,8 @@ def _random(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int,
     where = generator.device
     if dtype.is_floating_point:
         numbers = torch.randn(shape, generator=generator, device=where) / columns**0.5
+        if name == "weight_smooth":
+            return (numbers * columns**0.5 / 3).exp()
         scaled: Tensor = (numbers.abs() + 0.01) / 50 if name == "weight_scale" else numbers
         return scaled.to(dtype)
     if name == "weight_group_scale":

@@ -12,6 +12,7 @@ from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, unpack
 from mezzotint.quantization.rotation import rotate
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 DYNAMIC = [Int8(dynamic=True), Int8(dynamic=True, group=16), Int8(dynamic=True, group=64)]
 STATIC = [
@@ -22,13 +23,15 @@ STATIC = [
     LowRank4(rank=5, group=64, dynamic=False),
     Int4(dynamic=False, group=64),
     Codebook4(dynamic=False, group=64),
+    SvdQuant(rank=5, group=64, dynamic=False),
 ]
 LOW_RANK = [LowRank4(rank=4), LowRank4(rank=3, group=16), LowRank4(rank=32, group=64)]
 INT4 = [Int4(), Int4(group=16), Int4(group=64)]
-ALL = [*DYNAMIC, *STATIC, *LOW_RANK, *INT4, Codebook4(), Codebook4(group=64)]
+SVDQUANT = [SvdQuant(rank=4), SvdQuant(rank=32, group=64)]
+ALL = [*DYNAMIC, *STATIC, *LOW_RANK, *INT4, *SVDQUANT, Codebook4(), Codebook4(group=64)]
 EACH = pytest.mark.parametrize("format_", ALL, ids=str)
 ERROR = {"int8": 0.008, "int8-weight": 0.008, "int4": 0.11, "int4-lowrank": 0.115, "int4-rot": 0.125}
-ERROR["int4-codebook"] = 0.08
+ERROR |= {"int4-codebook": 0.08, "svdquant": 0.1}
 
 
 def whole(format_, tensors, shape):

@@ -103,6 +103,7 @@ class CreateMemory(QWidget):
             "int4-lowrank": self.tr("4 bits with low-rank correction"),
             "int4-rot": self.tr("4 bits, inputs too"),
             "int4-codebook": self.tr("4 bits, codebook"),
+            "svdquant": self.tr("4 bits, inputs too, with low-rank correction"),
         }
         own = Choice(value=None, name=self.tr("Automatic: original where it fits"))
         return [own, *(Choice(value=one, name=names[one]) for one in get_args(Quantization) if one != "auto")]

@@ -18,6 +18,7 @@ from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 HALF = 2  # bytes of a 16-bit number
@@ -29,6 +30,7 @@ _OWN: Mapping[str, Format] = {
     "int4-lowrank": LowRank4(rank=RANK),
     "int4-rot": Int4(),
     "int4-codebook": Codebook4(),
+    "svdquant": SvdQuant(rank=RANK),
 }
 
 

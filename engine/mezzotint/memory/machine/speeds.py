@@ -84,7 +84,8 @@ RAM_RATE = 8 * _GIGA  # copying in RAM, one thread
 PROCESSOR_FLOPS = 25 * _GIGA  # one core with AVX2, 32 bits, as reached in networks
 PROCESSOR_INT8 = 0.6  # there is no 8-bit product, so weights are dequantized first
 
-_INTEGERS: tuple[Scheme, ...] = ("int8", "int4-rot")  # 4-bit products are expected to be at least as fast, not timed
+# 4-bit products are expected to be at least as fast, not timed.
+_INTEGERS: tuple[Scheme, ...] = ("int8", "int4-rot", "svdquant")
 # Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture.
 _SCHEMES: dict[Scheme, float] = {
     "none": 1.0,

@@ -8,22 +8,31 @@ from torch import Tensor
 
 from mezzotint.quantization.formats import Format, LowRank4
 from mezzotint.quantization.int4 import LARGEST_GROUP_SCALE
-from mezzotint.quantization.layouts.layout import Parsed, Specs, invalid_description, spec_of, to_byte_tensor
+from mezzotint.quantization.layouts.layout import (
+    DESCRIPTION,
+    Parsed,
+    Specs,
+    invalid_description,
+    spec_of,
+    to_byte_tensor,
+)
 from mezzotint.quantization.rotation import GROUPS
+from mezzotint.quantization.svdquant.format import SvdQuant
 
-FORMAT = "int4_lowrank"
+FORMAT, SVDQUANT = "int4_lowrank", "svdquant"
 _LARGEST_RANK = 4096
 
 
 class OwnLayout:
-    """Layout of LowRank4 layers."""
+    """Layout of LowRank4 and SvdQuant layers."""
 
     suffix = ".mezzotint_quant"
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Parse a layer's description; raises ModelRefused if it is invalid."""
-        if description.get("format") != FORMAT:
-            raise invalid_description(layer, "format", description.get("format"), FORMAT)
+        kind = description.get("format")
+        if kind not in (FORMAT, SVDQUANT):
+            raise invalid_description(layer, "format", kind, f"{FORMAT} and {SVDQUANT}")
         rank, group = description.get("rank"), description.get("group", 0)
         if type(rank) is not int or not 1 <= rank <= _LARGEST_RANK:
             raise invalid_description(layer, "rank", rank, f"1 to {_LARGEST_RANK}")
@@ -36,15 +45,17 @@ class OwnLayout:
         dynamic = description.get("dynamic", True)
         if type(dynamic) is not bool:
             raise invalid_description(layer, "dynamic", dynamic, "true or false")
-        format_ = LowRank4(rank=rank, group=group, dynamic=dynamic)
-        return Parsed(format=format_, shape=shape, names={name: f"{layer}.{name}" for name in _NAMES})
+        format_ = (LowRank4 if kind == FORMAT else SvdQuant)(rank=rank, group=group, dynamic=dynamic)
+        return Parsed(
+            format=format_, shape=shape, names={name: f"{layer}.{name}" for name in format_.part_specs(shape)}
+        )
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
         """Return the format's tensors; raises ModelRefused if a group scale would overflow 8 bits."""
-        scales = parts["weight_group_scale"]
-        if bool((scales > LARGEST_GROUP_SCALE).any()):
+        scales = parts.get("weight_group_scale")
+        if scales is not None and bool((scales > LARGEST_GROUP_SCALE).any()):
             raise invalid_description(layer, "group scale", int(scales.max()), f"at most {LARGEST_GROUP_SCALE}")
-        return {name: parts[name] for name in _NAMES}
+        return {name: part for name, part in parts.items() if name != DESCRIPTION}
 
     def encode(
         self,
@@ -55,12 +66,9 @@ class OwnLayout:
         dtype: torch.dtype,  # noqa: ARG002
     ) -> dict[str, Tensor]:
         """Return the tensors to store."""
-        if not isinstance(format_, LowRank4):
+        if not isinstance(format_, LowRank4 | SvdQuant):
             raise TypeError(f"{format_} is kept in another layout")
         settings = {"rank": format_.rank, "group": format_.group, "dynamic": format_.dynamic}
-        description = json.dumps({"format": FORMAT, **settings})
+        description = json.dumps({"format": FORMAT if isinstance(format_, LowRank4) else SVDQUANT, **settings})
         encoded = {f"{layer}.{name}": tensor for name, tensor in tensors.items()}
         return {**encoded, layer + self.suffix: to_byte_tensor(description)}
-
-
-_NAMES = ("weight", "weight_scale", "weight_group_scale", "weight_down", "weight_up")

@@ -19,6 +19,7 @@ from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, Rows
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
 from mezzotint.quantization.layouts.layout import DESCRIPTION, Decoder, Layout, Parsed
 from mezzotint.quantization.layouts.own import OwnLayout
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 Read = Callable[[str], Tensor]
 LARGEST_DESCRIPTION = 4096  # bytes
@@ -148,4 +149,4 @@ def diffusers_quantization_config(layers: Mapping[str, Format], kept: Sequence[s
 def _layout_of(format_: Format) -> Layout:
     if isinstance(format_, Nf4):
         return _BITSANDBYTES
-    return _OWN if isinstance(format_, LowRank4) else _COMFYUI
+    return _OWN if isinstance(format_, LowRank4 | SvdQuant) else _COMFYUI

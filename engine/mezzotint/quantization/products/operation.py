@@ -20,6 +20,7 @@ from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.gguf_blocks import KINDS, GgufBlocks
 from mezzotint.quantization.linear import Branch, QuantizedWeight, with_branch
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 _ARGUMENTS = (
     "Tensor x, Tensor[] weight, int[] shape, str kind, int[] settings, Tensor? bias, Tensor? down, Tensor? up, "
@@ -36,6 +37,7 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
     "gguf": lambda kind: GgufBlocks(kind=KINDS[kind]),
     "fp4": lambda double: Fp4(double=bool(double)),
     "lowrank4": lambda rank, group, dynamic: LowRank4(rank=rank, group=group, dynamic=bool(dynamic)),
+    "svdquant": lambda rank, group, dynamic: SvdQuant(rank=rank, group=group, dynamic=bool(dynamic)),
 }
 
 
@@ -97,6 +99,8 @@ def _encode_format(format_: Format) -> tuple[str, list[int]]:
         return "codebook4", [int(format_.dynamic), format_.group]
     if isinstance(format_, LowRank4):
         return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
+    if isinstance(format_, SvdQuant):
+        return "svdquant", [format_.rank, format_.group, int(format_.dynamic)]
     if isinstance(format_, Nf4):
         return "nf4", [int(format_.double)]
     if isinstance(format_, Fp4):

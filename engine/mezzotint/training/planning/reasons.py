@@ -22,6 +22,7 @@ _SCHEMES: dict[Scheme, str] = {
     "int4-lowrank": "4 bits with a low-rank part",
     "int4-rot": "4 bits, inputs too",
     "int4-codebook": "4 bits with a codebook",
+    "svdquant": "4 bits, inputs too, with a low-rank part",
 }
 _PHASES = {
     "text": "while captions are encoded",

@@ -4,6 +4,7 @@ import pytest
 from fake_engine import model_info
 from PySide6.QtWidgets import QDialogButtonBox, QRadioButton, QSpinBox
 
+from mezzotint.protocol import SCHEMES
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 
 GB = 2**30
@@ -21,7 +22,7 @@ def test_eight_bits_is_what_most_want(dialog):
     assert dialog.scheme() == "int8"
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot", "int4-codebook", "auto"])
+@pytest.mark.parametrize("scheme", [*SCHEMES, "auto"])
 def test_each_scheme_can_be_chosen_and_is_explained(dialog, scheme):
     (button,) = (one for one in dialog.findChildren(QRadioButton) if one.property("scheme") == scheme)
     button.click()

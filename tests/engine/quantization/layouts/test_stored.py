@@ -21,10 +21,12 @@ from mezzotint.quantization.layouts.stored import (
     file_metadata,
     find_stored_layers,
 )
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 LAYER = "transformer_blocks.0.attn1.to_q"
 INT8 = [Int8(dynamic=dynamic, group=group) for dynamic in (True, False) for group in (0, 16, 256)]
 FORMATS = [*INT8, Nf4(double=False), Nf4(double=True), LowRank4(rank=4), LowRank4(rank=32, group=64, dynamic=False)]
+FORMATS += [SvdQuant(rank=4, group=16), SvdQuant(rank=16, dynamic=False)]
 FORMATS += [Int4(group=64), Int4(dynamic=False), Codebook4(group=64), Codebook4(dynamic=False)]
 EACH = pytest.mark.parametrize("format_", FORMATS, ids=str)
 TYPES = {torch.int8: "I8", torch.uint8: "U8", torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
