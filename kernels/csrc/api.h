@@ -138,6 +138,11 @@ typedef struct MztQuantizeArgs {
     float *scales;    /* (rows) */
     uint32_t bits;    /* 8; or 4: two to a byte, the even column low, which halves a row's bytes; columns are then a
                          multiple of 32. Each row's scale is then that of three with the least square error */
+    uint32_t scale_columns; /* 0: a scale for each row; 64, for 4 bits and MZT_AS_IT_IS only: for each 64 columns of a
+                               row, of which columns is then a multiple, and `scales` is (columns / 64, rows) */
+    const float *smooth;    /* (columns), by which x is multiplied before it is rotated, with scales by group only;
+                               null: 1 */
+    int64_t scales_stride;  /* elements, from one group's scales to the next's */
 } MztQuantizeArgs;
 
 /* out = residual + gate * (x weight' + bias + branch_x branch_up'), where x and weight are integers times scales.
@@ -172,6 +177,11 @@ typedef struct MztLinearArgs {
     void *out;            /* (rows, out_columns) */
     int64_t out_stride;   /* elements, a multiple of 8 */
     uint32_t x_bits;      /* 8; or 4 with weights of 4 bits */
+    /* With x and weights of 4 bits, scales for each 64 columns of a row, of which in is then a multiple, instead of
+     * x_scales and weight_scales. What lies between the rows of x and the next multiple of 4 is read. */
+    const float *x_group_scales;     /* (in / 64, rows) */
+    const void *weight_group_scales; /* (in / 64, out_columns), float16 */
+    int64_t x_group_scales_stride, weight_group_scales_stride; /* elements, multiples of 4 and 8 */
 } MztLinearArgs;
 
 typedef struct MztDevice {

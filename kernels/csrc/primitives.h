@@ -183,6 +183,11 @@ MZT_DEVICE void store_shared16(uint32_t address, const Chunk& value) {
                  "r"(value.words[2]), "r"(value.words[3])
                  : "memory");
 }
+MZT_DEVICE uint32_t load_shared4(uint32_t address) {
+    uint32_t value;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return value;
+}
 
 // Four bytes of eight (0 to 3 of `low`, 4 to 7 of `high`), chosen by the hexadecimal digits, the lowest first.
 MZT_DEVICE uint32_t pick_bytes(uint32_t low, uint32_t high, uint32_t digits) { return __byte_perm(low, high, digits); }

@@ -8,7 +8,7 @@ using namespace mezzotint;
 using namespace mezzotint::gemm;
 
 struct EmulatorLinearInstance {
-    int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes;
+    int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes, is_grouped;
 };
 
 struct EmulatorLinearPlan {
@@ -23,7 +23,8 @@ MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance
     const Instance* instance = instance_of(number);
     if (!instance) return 0;
     *found = {instance->weight_bits, instance->x_bits,  instance->dtype,        instance->tile_m,
-              instance->tile_n,      instance->threads, instance->shared_bytes, instance->turing_shared_bytes};
+              instance->tile_n,      instance->threads, instance->shared_bytes, instance->turing_shared_bytes,
+              instance->is_grouped};
     return 1;
 }
 

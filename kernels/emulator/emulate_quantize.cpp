@@ -9,7 +9,7 @@ extern "C" MZT_API void emulator_quantize(const MztQuantizeArgs* args, const Emu
                                           EmulatorReport* report) {
     const quantize::QuantizeParams params = quantize::quantize_params(*args);
     emulator::run_kernels(*conditions, *report, [&](emulator::Machine& machine) {
-        machine.run(quantize::entry_of(args->dtype, args->preparation, args->bits), quantize::blocks_of(params),
+        machine.run(quantize::entry_of(*args), quantize::blocks_of(params),
                     quantize::threads_of(params), quantize::shared_bytes_of(*args), &params);
     });
 }

@@ -300,6 +300,11 @@ inline Chunk load_shared16(uint32_t address) {
 inline void store_shared16(uint32_t address, const Chunk& value) {
     std::memcpy(emulator::Block::current().shared_at(address, 16, 16), &value, 16);
 }
+inline uint32_t load_shared4(uint32_t address) {
+    uint32_t value;
+    std::memcpy(&value, emulator::Block::current().shared_at(address, 4, 4), 4);
+    return value;
+}
 
 inline uint32_t pick_bytes(uint32_t low, uint32_t high, uint32_t digits) {
     const uint64_t eight = static_cast<uint64_t>(high) << 32 | low;

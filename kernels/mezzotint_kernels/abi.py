@@ -295,6 +295,9 @@ class QuantizeArgs(Versioned):
     values_stride: int
     scales: int | None
     bits: int
+    scale_columns: int
+    smooth: int | None
+    scales_stride: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -317,6 +320,9 @@ class QuantizeArgs(Versioned):
         ("values_stride", ctypes.c_int64),
         ("scales", ctypes.c_void_p),
         ("bits", ctypes.c_uint32),
+        ("scale_columns", ctypes.c_uint32),
+        ("smooth", ctypes.c_void_p),
+        ("scales_stride", ctypes.c_int64),
     )
 
 
@@ -349,6 +355,10 @@ class LinearArgs(Versioned):
     out: int | None
     out_stride: int
     x_bits: int
+    x_group_scales: int | None
+    weight_group_scales: int | None
+    x_group_scales_stride: int
+    weight_group_scales_stride: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -380,6 +390,10 @@ class LinearArgs(Versioned):
         ("out", ctypes.c_void_p),
         ("out_stride", ctypes.c_int64),
         ("x_bits", ctypes.c_uint32),
+        ("x_group_scales", ctypes.c_void_p),
+        ("weight_group_scales", ctypes.c_void_p),
+        ("x_group_scales_stride", ctypes.c_int64),
+        ("weight_group_scales_stride", ctypes.c_int64),
     )
 
     @property

@@ -25,6 +25,7 @@ class Problem:
     depth: int = 128  # columns of x
     bits: int = 8  # of the weight
     x_bits: int = 8
+    by_group: bool = False  # scales of both sides by group, instead of by row
     dtype: torch.dtype = torch.float16
     bias: bool = False
     rank: int = 0
@@ -74,6 +75,7 @@ class Operands:
         self.stored_x = self._stored(self.x, problem.x_bits)
         self.weight = self._stored(self.codes, problem.bits)
         self._store_groups()
+        self._scale_groups(plain=plain)
         self._add_rest()
 
     def _stored(self, integers: torch.Tensor, bits: int) -> torch.Tensor:
@@ -90,6 +92,19 @@ class Operands:
             return
         self.group_scales = self._matrix(problem.columns, problem.depth // GROUP, torch.uint8, step=1)
         self.group_scales.copy_(self.groups)
+
+    def _scale_groups(self, *, plain: bool) -> None:
+        """Scales by group: of x with room for whole chunks of 4 rows, which are read."""
+        problem, groups = self.problem, self.problem.depth // GROUP
+        self.x_group_scales = self.weight_group_scales = None
+        if not problem.by_group:
+            return
+        padded = self._matrix(groups, -(-problem.rows // 4) * 4, torch.float32)
+        self.x_group_scales = padded[:, : problem.rows]
+        self.weight_group_scales = self._matrix(groups, problem.columns, torch.float16)
+        for each, unit in ((self.x_group_scales, 0.001), (self.weight_group_scales, 1)):
+            drawn = (torch.rand(each.shape, generator=self._lots) + 0.5) * unit
+            each.copy_(torch.ones(each.shape) if plain else drawn)
 
     def _add_rest(self) -> None:
         problem = self.problem
@@ -130,9 +145,10 @@ class Operands:
     def arguments(self) -> LinearArgs:
         """Return the argument struct of the library."""
         problem = self.problem
-        names = ("weight", "group_scales", "branch_x", "branch_up", "gate", "residual", "out")
+        names = ("weight", "group_scales", "x_group_scales", "weight_group_scales", "branch_x", "branch_up", "gate", "residual", "out")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None} | {"x": self.stored_x}
-        vectors = {"x_scales": self.x_scales, "weight_scales": self.weight_scales}
+        by_row = {"x_scales": self.x_scales, "weight_scales": self.weight_scales}
+        vectors = {} if problem.by_group else by_row
         vectors |= {} if self.bias is None else {"bias": self.bias}
         return LinearArgs(
             dtype=CODES[problem.dtype],
@@ -156,11 +172,19 @@ class Operands:
             return codes
         return codes * self.groups.repeat_interleave(GROUP, dim=1)
 
+    def _products(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return x times the weight in float64, and what its rounding errors are relative to."""
+        if self.x_group_scales is None or self.weight_group_scales is None:
+            scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
+            out = self.x.double() @ self.integers().T * scales
+            return out, out.abs()
+        x = self.x.double() * self.x_group_scales.double().T.repeat_interleave(GROUP, dim=1)
+        weight = self.codes.double() * self.weight_group_scales.double().T.repeat_interleave(GROUP, dim=1)
+        return x @ weight.T, x.abs() @ weight.abs().T
+
     def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the output in float64, and the sum of the magnitudes of its terms."""
-        scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
-        out = self.x.double() @ self.integers().T * scales
-        size = out.abs()
+        out, size = self._products()
         if self.bias is not None:
             out, size = out + self.bias.double(), size + self.bias.double().abs()
         if self.branch_x is not None and self.branch_up is not None:
@@ -203,6 +227,7 @@ class InstanceInfo(ctypes.Structure):
             "threads",
             "shared_bytes",
             "turing_shared_bytes",
+            "is_grouped",
         )
     )
 
@@ -269,9 +294,13 @@ class LinearEmulator:
 
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
-        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
+        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype], problem.by_group)
         found = enumerate(self.instances)
-        return [number for number, each in found if (each.weight_bits, each.x_bits, each.dtype) == wanted]
+        return [
+            number
+            for number, each in found
+            if (each.weight_bits, each.x_bits, each.dtype, bool(each.is_grouped)) == wanted
+        ]
 
     def run(self, problem: Problem, number: int, order: int | None = None) -> Verdict:
         """Run one instance on one problem and compare; `order` seeds the scheduling of warps."""
@@ -296,12 +325,23 @@ class LinearEmulator:
         )
 
     def plan(
-        self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, x_bits: int = 8, dtype: int = 0
+        self,
+        card: Card,
+        *,
+        rows: int,
+        depth: int,
+        columns: int,
+        bits: int = 8,
+        x_bits: int = 8,
+        dtype: int = 0,
+        by_group: bool = False,
     ) -> Plan:
         """Return the library's plan for a device."""
         arguments = LinearArgs(
             dtype=dtype, weight_bits=bits, x_bits=x_bits, rows=rows, in_columns=depth, out_columns=columns
         )
+        if by_group:
+            arguments.x_group_scales = arguments.weight_group_scales = 16  # which planning never reads
         plan = _PlanStruct()
         self._library.emulator_linear_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)

@@ -16,6 +16,7 @@ from mezzotint_kernels.abi import Preparation, QuantizeArgs
 UNTOUCHED = 99  # fills the gaps between rows of integers
 NORMS = (Preparation.LAYER_NORM, Preparation.RMS_NORM)
 SMALLEST_INT4, LARGEST_INT4 = -8, 7
+GROUP = 64  # columns that share a scale
 SHARES = (1.0, 0.85, 0.7)  # of the scale that clips nothing, in 4 bits
 ULP = 2.0**-24
 FAINT = 2.0**-115  # smaller numbers may become zero in float32
@@ -38,6 +39,8 @@ class Problem:
     pattern: str = "normal"  # normal, offset, outliers, zeros, integers, ties, tiny, large
     epsilon: float = 1e-6
     bits: int = 8
+    by_group: bool = False  # a scale for each 64 columns of a row
+    smooth: bool = False  # with scales by group
     turing: bool = False
     seed: int = 0
 
@@ -67,7 +70,10 @@ class Operands:
         self.shift = self._random(batches, columns) if batches else None
         self.gain = self._random(batches, columns) if batches else None
         self.values = self._matrix(rows, columns * problem.bits // 8, torch.int8)
-        self.scales = self._matrix(rows, 1, torch.float32, gap=0)
+        self.scales = self._matrix(*((columns // GROUP, rows) if problem.by_group else (rows, 1)), torch.float32, gap=0)
+        self.smooth = self._matrix(1, columns, torch.float32)[0] if problem.smooth else None
+        if self.smooth is not None:
+            self.smooth.copy_(torch.randn(columns, generator=self._lots).exp())
 
     def _pattern(self, rows: int, columns: int) -> torch.Tensor:
         x = torch.randn(rows, columns, generator=self._lots)
@@ -107,7 +113,7 @@ class Operands:
     def arguments(self) -> QuantizeArgs:
         """Return the argument struct of the library."""
         problem = self.problem
-        names = ("x", "norm_weight", "norm_bias", "shift", "gain", "values", "scales")
+        names = ("x", "norm_weight", "norm_bias", "shift", "gain", "values", "scales", "smooth")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return QuantizeArgs(
             dtype=CODES[problem.dtype],
@@ -121,6 +127,8 @@ class Operands:
             epsilon=problem.epsilon,
             group=problem.group,
             bits=problem.bits,
+            scale_columns=GROUP if problem.by_group else 0,
+            scales_stride=self.scales.stride(0) if problem.by_group else 0,
             **{name: tensor.data_ptr() for name, tensor in given.items()},
         )
 
@@ -182,9 +190,9 @@ def judge(operands: Operands, error: str = "") -> Verdict:
     must be equal. Infinite if something was written between the rows.
     """
     problem = operands.problem
-    rows = prepare(operands.x, operands.changes())
+    rows = prepare(operands.x if operands.smooth is None else operands.x.double() * operands.smooth, operands.changes())
     if problem.bits == 4:
-        return _judge_int4(operands, rows, error)
+        return _judge_int4(operands, _by_group(rows) if problem.by_group else rows, error)
     numbers = rows.values.float() if problem.exact else rows.values
     scales = scales_of(numbers)
     # A product with the rounded inverse of the scale differs from a quotient only at ties.
@@ -214,16 +222,17 @@ def _judge_int4(operands: Operands, rows: Rows, error: str) -> Verdict:
 
     Two whose errors hardly differ may be exchanged; integers are those of the scale that was taken.
     """
-    numbers, scales = rows.values, operands.scales.double()
+    numbers, by_group = rows.values, operands.problem.by_group
+    scales = operands.scales.double().t().reshape(-1, 1) if by_group else operands.scales.double()
     candidates = torch.stack([scales_of(numbers, LARGEST_INT4 / share) for share in SHARES])
-    sizes = rows.size.amax(dim=1, keepdim=True) if operands.problem.columns else torch.zeros(operands.problem.rows, 1)
+    sizes = rows.size.amax(dim=1, keepdim=True) if numbers.shape[1] else torch.zeros(len(numbers), 1)
     relative = (ALLOWED * sizes.double() / candidates[0] / LARGEST_INT4).clamp(min=4 * ULP)
     off_scales = (candidates - scales).abs().amin(dim=0) / scales / relative
     errors = torch.stack([square_error(numbers, each) for each in candidates])
     taken = square_error(numbers, scales)
     least = errors.amin(dim=0)
     off_errors = (taken - least) / (least * 1e-3 + (sizes * ALLOWED).square() * 64).clamp(min=FAINT)
-    integers = unpacked(operands.values)
+    integers = unpacked(operands.values).view(numbers.shape)
     quotients = (numbers / scales).clamp(SMALLEST_INT4, LARGEST_INT4)
     off_values = ((integers - quotients).abs() - 0.5) / (2 * LARGEST_INT4 * relative)
     values = max(worst(off_values), worst(off_errors))
@@ -236,6 +245,11 @@ def _judge_int4(operands: Operands, rows: Rows, error: str) -> Verdict:
         error=error,
         operands=operands,
     )
+
+
+def _by_group(rows: Rows) -> Rows:
+    """Each group of columns as a row of its own."""
+    return Rows(values=rows.values.reshape(-1, GROUP), size=rows.size.reshape(-1, GROUP))
 
 
 def square_error(numbers: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,8 @@ def _random(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int,
     if dtype.is_floating_point:
         numbers = torch.randn(shape, generator=generator, device=where) / columns**0.5
         if name == "weight_smooth":
-            return (numbers * columns**0.5 / 3).exp()
+            factors: Tensor = (numbers * columns**0.5 / 3).exp()
+            return factors
         scaled: Tensor = (numbers.abs() + 0.01) / 50 if name == "weight_scale" else numbers
         return scaled.to(dtype)
     if name == "weight_group_scale":

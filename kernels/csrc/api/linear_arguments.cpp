@@ -26,14 +26,17 @@ struct Matrix {
 };
 
 struct Matrices {
-    Matrix each[8];
+    Matrix each[10];
     const Matrix* begin() const { return each; }
-    const Matrix* end() const { return each + 8; }
+    const Matrix* end() const { return each + 10; }
 };
 
 bool has_branch(const MztLinearArgs& a) { return a.rank > 0 && a.branch_x; }
 
 bool has_groups(const MztLinearArgs& a) { return a.weight_bits == 4 && a.x_bits == 8; }
+
+// Whether both sides have scales by group, instead of by row.
+bool is_grouped(const MztLinearArgs& a) { return a.x_group_scales || a.weight_group_scales; }
 
 Matrices matrices_of(const MztLinearArgs& a) {
     const bool grouped = has_groups(a);
@@ -43,6 +46,10 @@ Matrices matrices_of(const MztLinearArgs& a) {
              {"weight", a.weight, a.out_columns, a.weight_bits == 4 ? a.in / 2 : a.in, a.weight_stride, 1, "bytes", true, false},
              {"group_scales", a.group_scales, grouped ? a.out_columns : 0, a.in / kGroup, a.group_scales_stride, 1,
               "bytes", false, false},
+             {"x_group_scales", a.x_group_scales, is_grouped(a) ? a.in / kGroup : 0, a.rows, a.x_group_scales_stride, 4,
+              "elements", true, false},
+             {"weight_group_scales", a.weight_group_scales, is_grouped(a) ? a.in / kGroup : 0, a.out_columns,
+              a.weight_group_scales_stride, 2, "elements", true, false},
              {"branch_x", a.branch_x, branch_rows, a.rank, a.branch_x_stride, 2, "elements", true, true},
              {"branch_up", a.branch_up, branch_columns, a.rank, a.branch_up_stride, 2, "elements", true, true},
              {"gate", a.gate, batches, a.out_columns, a.gate_stride, 2, "elements", true, true},
@@ -68,6 +75,10 @@ MztStatus check_kinds(const MztLinearArgs& a) {
     }
     if (a.x_bits != 8 && a.x_bits != 4) {
         return fail(MZT_INVALID_ARGUMENT, "x_bits is %u: give 8 or 4", a.x_bits);
+    }
+    if (is_grouped(a) && (a.x_bits != 4 || a.weight_bits != 4)) {
+        return fail(MZT_INVALID_ARGUMENT, "scales by group are given, and x_bits is %u and weight_bits %u: give 4 and 4",
+                    a.x_bits, a.weight_bits);
     }
     if (a.x_bits >= a.weight_bits) return MZT_OK;
     return fail(MZT_INVALID_ARGUMENT, "x_bits is %u and weight_bits %u: give x of at least as many bits as the weight",
@@ -118,7 +129,7 @@ MztStatus check_vectors(const MztLinearArgs& a) {
         const void* pointer;
         int64_t bytes;
         bool optional;
-    } vectors[] = {{"x_scales", a.x_scales, 4, false}, {"weight_scales", a.weight_scales, 4, false},
+    } vectors[] = {{"x_scales", a.x_scales, 4, is_grouped(a)}, {"weight_scales", a.weight_scales, 4, is_grouped(a)},
                    {"bias", a.bias, 2, true}};
     for (const auto& vector : vectors) {
         if (!vector.pointer && !vector.optional) {
@@ -165,7 +176,7 @@ MztStatus check_multiples(const MztLinearArgs& a) {
         const char* name;
         int64_t value, multiple, most;
     } sizes[] = {{"rows", a.rows, 1, kLargest},
-                 {"in", a.in, has_groups(a) ? kGroup : kAlignment * 8 / a.x_bits, kDeepest},
+                 {"in", a.in, has_groups(a) || is_grouped(a) ? kGroup : kAlignment * 8 / a.x_bits, kDeepest},
                  {"out_columns", a.out_columns, 8, kLargest},
                  {"rank", has_branch(a) ? a.rank : 0, 16, kHighestRank}};
     for (const auto& size : sizes) {

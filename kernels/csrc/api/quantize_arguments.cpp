@@ -10,6 +10,7 @@ namespace mezzotint {
 namespace {
 
 constexpr int64_t kRowBytes = 16;           // rows of integers are a multiple, so that they and half rows are aligned
+constexpr int64_t kGroupColumns = 64;       // that share a scale, where rows do not
 constexpr int64_t kMostRows = 1000000000;   // so that kernels and grids can count rows in 32 bits; offsets are 64-bit
 
 // A buffer that is read or written by rows; the stride and `columns` count elements of `element` bytes.
@@ -20,9 +21,9 @@ struct Matrix {
 };
 
 struct Matrices {
-    Matrix each[6];
+    Matrix each[7];
     const Matrix* begin() const { return each; }
-    const Matrix* end() const { return each + 6; }
+    const Matrix* end() const { return each + 7; }
 };
 
 bool is_norm(const MztQuantizeArgs& a) { return a.preparation == MZT_LAYER_NORM || a.preparation == MZT_RMS_NORM; }
@@ -39,6 +40,7 @@ Matrices matrices_of(const MztQuantizeArgs& a) {
              {"norm_weight", "", elements, a.norm_weight, a.norm_weight ? 1 : 0, columns, 0, 2},
              {"norm_bias", "", elements, a.norm_bias, a.norm_bias ? 1 : 0, columns, 0, 2},
              {"shift", strides, elements, a.shift, batches, columns, a.modulation_stride, 2},
+             {"smooth", "", elements, a.smooth, a.smooth ? 1 : 0, columns, 0, 4},
              {"gain", strides, elements, a.gain, batches, columns, a.modulation_stride, 2},
              {"values", "values_stride", "bytes", a.values, a.rows, value_bytes(a), a.values_stride, 1}}};
 }
@@ -53,6 +55,22 @@ bool overflows(const Matrix& matrix) {
     return room < 0 || (matrix.rows > 1 && matrix.stride > room / (matrix.rows - 1));
 }
 
+// Scales by group, and the smoothing that only they have.
+MztStatus check_groups(const MztQuantizeArgs& a) {
+    if (a.scale_columns != 0 && a.scale_columns != kGroupColumns) {
+        return fail(MZT_INVALID_ARGUMENT, "scale_columns is %u: give 0 (whole rows) or 64", a.scale_columns);
+    }
+    if (a.scale_columns && (a.bits != 4 || a.preparation != MZT_AS_IT_IS)) {
+        return fail(MZT_INVALID_ARGUMENT, "scale_columns is 64 with bits %u and preparation %u: give 4 and 0 (as it is)",
+                    a.bits, a.preparation);
+    }
+    if (!a.scale_columns && a.smooth) {
+        return fail(MZT_INVALID_ARGUMENT, "smooth is %p, and scale_columns 0: give null, or 64 columns",
+                    static_cast<const void*>(a.smooth));
+    }
+    return MZT_OK;
+}
+
 MztStatus check_kinds(const MztQuantizeArgs& a) {
     if (a.dtype > MZT_FLOAT32) {
         return fail(MZT_INVALID_ARGUMENT, "dtype is %u: give 0 (float16), 1 (bfloat16) or 2 (float32)", a.dtype);
@@ -61,6 +79,7 @@ MztStatus check_kinds(const MztQuantizeArgs& a) {
         return fail(MZT_INVALID_ARGUMENT, "preparation is %u: give 0 (as it is) to 5 (GEGLU)", a.preparation);
     }
     if (a.bits != 8 && a.bits != 4) return fail(MZT_INVALID_ARGUMENT, "bits is %u: give 8 or 4", a.bits);
+    if (const MztStatus status = check_groups(a)) return status;
     constexpr uint32_t kGroups[] = {0, 4, 16, 64, 256};
     for (const uint32_t group : kGroups) {
         if (a.group == group) return MZT_OK;
@@ -127,6 +146,10 @@ MztStatus check_results(const MztQuantizeArgs& a) {
         return fail(MZT_INVALID_ARGUMENT, "scales is %p: give an address that is a multiple of 4 bytes",
                     static_cast<const void*>(a.scales));
     }
+    if (a.scale_columns && a.columns > kGroupColumns && a.scales_stride < a.rows) {
+        return fail(MZT_INVALID_ARGUMENT, "scales_stride is %" PRId64 " and rows %" PRId64
+                    ": groups overlap; give memory of its own to each", a.scales_stride, a.rows);
+    }
     if (a.rows > 1 && a.values_stride < value_bytes(a)) {
         return fail(MZT_INVALID_ARGUMENT, "values_stride is %" PRId64 " and columns %" PRId64
                     ": rows overlap; give memory of its own to each", a.values_stride, a.columns);
@@ -165,7 +188,7 @@ MztStatus find_mistake(const MztQuantizeArgs& args) {
 
 MztStatus find_unsupported(const MztQuantizeArgs& args) {
     if (args.dtype == MZT_FLOAT32) return fail(MZT_UNSUPPORTED, "dtype is float32: the kernels take float16 and bfloat16");
-    if (const int64_t step = kRowBytes * 8 / args.bits; args.columns % step) {
+    if (const int64_t step = args.scale_columns ? kGroupColumns : kRowBytes * 8 / args.bits; args.columns % step) {
         return fail(MZT_UNSUPPORTED, "columns is %" PRId64 ", no multiple of %" PRId64 ": use another implementation",
                     args.columns, step);
     }

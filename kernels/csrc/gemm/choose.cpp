@@ -48,14 +48,17 @@ double cycles_per_product(const Instance& instance, int architecture) {
     const double loaded = bytes(instance.rows_per_warp, instance.columns_per_warp) * x_bytes;
     const double shared = (loaded + widen) / kSharedBytesPerCycle;
     const double beyond = (x_bytes / instance.tile_n + weight_bytes / instance.tile_m) / kCacheBytesPerCycle;
-    return std::sqrt(multiply * multiply + shared * shared + beyond * beyond);
+    // Scales by group take twelve instructions to a product of 16 x 8 x 64, of four a cycle.
+    const double rescale = instance.is_grouped ? 12 / 4.0 / (16 * 8 * 64) : 0;
+    return std::sqrt(multiply * multiply + shared * shared + beyond * beyond + rescale * rescale);
 }
 
 // Whether the instance supports the product on any device.
 bool serves(const Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
            static_cast<uint32_t>(instance.x_bits) == args.x_bits &&
-           static_cast<uint32_t>(instance.dtype) == args.dtype;
+           static_cast<uint32_t>(instance.dtype) == args.dtype &&
+           instance.is_grouped == (args.x_group_scales || args.weight_group_scales);
 }
 
 void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
@@ -137,6 +140,10 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.out_stride = args.out_stride * element;
     params.row_tiles = static_cast<int32_t>(divide_up(args.rows, instance.tile_m));
     params.column_tiles = static_cast<int32_t>(divide_up(args.out_columns, instance.tile_n));
+    params.x_group_scales = args.x_group_scales;
+    params.weight_group_scales = args.weight_group_scales;
+    params.x_group_scales_stride = args.x_group_scales_stride * 4;
+    params.weight_group_scales_stride = args.weight_group_scales_stride * 2;
     return params;
 }
 
@@ -149,8 +156,9 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        std::snprintf(plan.text, sizeof plan.text, "linear w%da%d %s %dx%d", bits, best->x_bits,
-                      name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
+        std::snprintf(plan.text, sizeof plan.text, "linear w%da%d%s %s %dx%d", bits, best->x_bits,
+                      best->is_grouped ? " by group" : "", name_of(static_cast<MztDtype>(args.dtype)), best->tile_m,
+                      best->tile_n);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "%lld rows of %lld columns are more than a card's grid of blocks takes",

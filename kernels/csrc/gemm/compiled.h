@@ -50,14 +50,14 @@ __global__ void __launch_bounds__(Shape::threads, 1) int4_linear_product(const _
 
 #endif
 
-template <typename Element, int weight_bits, class Shape, int x_bits = 8>
-Instance instance() {
-    using T = Traits<Ampere, Element, weight_bits, Shape, x_bits>;
-    using OnTuring = Traits<Turing, Element, weight_bits, Shape, x_bits>;
+// Without its entries.
+template <class T, class OnTuring>
+Instance described() {
+    using Shape = typename T::Shape;
     Instance made{};
-    made.weight_bits = weight_bits;
-    made.x_bits = x_bits;
-    made.dtype = kDtypeOf<Element>;
+    made.weight_bits = T::weight_bits;
+    made.x_bits = T::x_bits;
+    made.dtype = kDtypeOf<typename T::Element>;
     made.tile_m = Shape::tile_m;
     made.tile_n = Shape::tile_n;
     made.rows_per_warp = 16 * Shape::m_tiles;
@@ -65,6 +65,15 @@ Instance instance() {
     made.threads = Shape::threads;
     made.shared_bytes = T::shared_bytes;
     made.turing_shared_bytes = OnTuring::shared_bytes;
+    made.is_grouped = T::has_group_scales;
+    return made;
+}
+
+template <typename Element, int weight_bits, class Shape, int x_bits = 8>
+Instance instance() {
+    using T = Traits<Ampere, Element, weight_bits, Shape, x_bits>;
+    using OnTuring = Traits<Turing, Element, weight_bits, Shape, x_bits>;
+    Instance made = described<T, OnTuring>();
 #ifdef MEZZOTINT_EMULATOR
     made.entry = &run_linear<T>;
     made.turing_entry = &run_linear<OnTuring>;

@@ -23,6 +23,7 @@ struct Instance {
     Entry entry;
     Entry turing_entry;  // others only where all are emulated
     Entry hopper_entry;
+    bool is_grouped;  // both sides have scales by group
 };
 
 // The instances of one file.

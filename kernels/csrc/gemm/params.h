@@ -22,6 +22,8 @@ struct LinearParams {
     void* out;
     int64_t gate_stride, residual_stride, out_stride;
     int32_t row_tiles, column_tiles;  // of the output
+    const void *x_group_scales, *weight_group_scales;  // floats and halves; null: none
+    int64_t x_group_scales_stride, weight_group_scales_stride;
 };
 
 }  // namespace mezzotint::gemm

@@ -30,6 +30,7 @@ struct Traits {
     static constexpr int weight_bits = weight_bits_;
     static constexpr int x_bits = x_bits_;
     static constexpr bool is_widened = weight_bits < x_bits;  // the weight, in shared memory
+    static constexpr bool has_group_scales = false;  // of both sides (grouped.h)
     static constexpr int sum_shift = x_bits == 4 && !Architecture::has_int4_products ? 8 : 0;  // multiply_int4()
     static constexpr int stages = Architecture::has_async_copies ? Shape::stages : 2;
 

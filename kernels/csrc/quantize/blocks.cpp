@@ -42,6 +42,8 @@ QuantizeParams quantize_params(const MztQuantizeArgs& args) {
     params.values = args.values;
     params.values_stride = args.values_stride;
     params.scales = args.scales;
+    params.scales_stride = args.scales_stride;
+    params.smooth = args.smooth;
     return params;
 }
 

@@ -8,6 +8,7 @@ namespace mezzotint::quantize {
 // A row belongs to teams of lanes (teams.h), and every team of a block has a number on each of three boards.
 constexpr int kTeamLanes = 8, kChunks = 4, kEight = 8;
 constexpr int kTeamColumns = kTeamLanes * kChunks * kEight;
+constexpr int kGroupColumns = kTeamLanes * kEight;  // that share a scale, where rows do not
 constexpr int kMostTeams = 64;  // of a block
 constexpr int kBoards = 3;      // of sums, of squares, of the largest
 constexpr int kSharedBytes = kBoards * kMostTeams * 4;
@@ -30,6 +31,8 @@ struct QuantizeParams {
     int8_t* values;
     int64_t values_stride;  // bytes
     float* scales;
+    int64_t scales_stride;  // elements, from one group's to the next's
+    const float* smooth;    // null: 1
 };
 
 }  // namespace mezzotint::quantize

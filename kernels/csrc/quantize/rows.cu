@@ -1,5 +1,6 @@
 #include "rows.h"
 
+#include "groups.h"
 #include "kernel.h"
 
 namespace mezzotint::quantize {
@@ -11,6 +12,16 @@ namespace {
 template <typename Element, int preparation, int bits>
 void run_rows(const void* params, void* shared) {
     quantize_block<Element, preparation, bits>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
+}
+
+template <typename Element>
+void run_groups(const void* params, void* shared) {
+    quantize_groups<Element>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
+}
+
+template <typename Element>
+Entry groups_entry() {
+    return &run_groups<Element>;
 }
 
 template <typename Element, int preparation>
@@ -30,6 +41,17 @@ template <typename Element, int preparation>
 __global__ void __maxnreg__(80) int4_quantize_rows(const __grid_constant__ QuantizeParams params) {
     extern __shared__ float boards[];
     quantize_block<Element, preparation, 4>(params, boards);
+}
+
+template <typename Element>
+__global__ void __maxnreg__(80) int4_quantize_groups(const __grid_constant__ QuantizeParams params) {
+    extern __shared__ float boards[];
+    quantize_groups<Element>(params, boards);
+}
+
+template <typename Element>
+Entry groups_entry() {
+    return reinterpret_cast<Entry>(&int4_quantize_groups<Element>);
 }
 
 template <typename Element, int preparation>
@@ -54,9 +76,11 @@ Entry entry_of_format(uint32_t preparation, uint32_t bits) {
 
 }  // namespace
 
-Entry entry_of(uint32_t dtype, uint32_t preparation, uint32_t bits) {
-    return dtype == MZT_FLOAT16 ? entry_of_format<float16>(preparation, bits)
-                                : entry_of_format<bfloat16>(preparation, bits);
+Entry entry_of(const MztQuantizeArgs& args) {
+    const bool is_half = args.dtype == MZT_FLOAT16;
+    if (args.scale_columns) return is_half ? groups_entry<float16>() : groups_entry<bfloat16>();
+    return is_half ? entry_of_format<float16>(args.preparation, args.bits)
+                   : entry_of_format<bfloat16>(args.preparation, args.bits);
 }
 
 }  // namespace mezzotint::quantize

@@ -11,6 +11,6 @@ using Entry = void (*)(const void* params, void* shared);
 using Entry = const void*;
 #endif
 
-Entry entry_of(uint32_t dtype, uint32_t preparation, uint32_t bits);
+Entry entry_of(const MztQuantizeArgs& args);
 
 }  // namespace mezzotint::quantize

@@ -66,8 +66,8 @@ def scaled_groups(codes: Tensor, scale: Tensor) -> Tensor:
 def smoothing_of(weight: Tensor, balance: Tensor | None) -> Tensor:
     """Factors `(k)`, float32, that x is multiplied by, and the columns of weight `(n, k)` divided by.
 
-    `balance` `(k)`, typical magnitudes of x's columns: x and the weight are then equally uneven; without it, all factors
-    are the same. The largest number of what is left of the weight is 1, so that its scales fit float16.
+    `balance` `(k)`, typical magnitudes of x's columns: x and the weight are then equally uneven; without it, all
+    factors are the same. The largest number of what is left of the weight is 1, so that its scales fit float16.
     """
     weight = weight.float()
     factors = torch.ones(weight.shape[1], device=weight.device)

@@ -8,8 +8,10 @@ InstanceList list_float16_int4();
 InstanceList list_bfloat16_int4();
 InstanceList list_float16_w4a4();
 InstanceList list_bfloat16_w4a4();
+InstanceList list_float16_svdquant();
+InstanceList list_bfloat16_svdquant();
 
-int instance_lists() { return 6; }
+int instance_lists() { return 8; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -19,6 +21,8 @@ InstanceList instance_list(int number) {
         case 3: return list_bfloat16_int4();
         case 4: return list_float16_w4a4();
         case 5: return list_bfloat16_w4a4();
+        case 6: return list_float16_svdquant();
+        case 7: return list_bfloat16_svdquant();
     }
     return {nullptr, 0};
 }

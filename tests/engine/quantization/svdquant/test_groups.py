@@ -1,4 +1,4 @@
-"""Numbers of 4 bits with scales by group, and smoothing: each group is as exact as it can be, whatever lies beside it."""
+"""Numbers of 4 bits with scales by group, and smoothing: each group is as exact as it can be."""
 
 import pytest
 import torch
