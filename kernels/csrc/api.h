@@ -182,6 +182,9 @@ typedef struct MztLinearArgs {
     const float *x_group_scales;     /* (in / 64, rows) */
     const void *weight_group_scales; /* (in / 64, out_columns), float16 */
     int64_t x_group_scales_stride, weight_group_scales_stride; /* elements, multiples of 4 and 8 */
+    /* (16), with weights of 4 bits and x of 8, aligned to 16 bytes: each weight is the byte round(codebook[code] * scale),
+     * of -127 to 127, and group_scales are 8-bit floats (E4M3), (out_columns, in / 16), at even addresses; null: none */
+    const float *codebook;
 } MztLinearArgs;
 
 typedef struct MztDevice {

@@ -8,7 +8,8 @@ using namespace mezzotint;
 using namespace mezzotint::gemm;
 
 struct EmulatorLinearInstance {
-    int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes, is_grouped;
+    int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes, is_grouped,
+        has_codebook;
 };
 
 struct EmulatorLinearPlan {
@@ -24,7 +25,7 @@ MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance
     if (!instance) return 0;
     *found = {instance->weight_bits, instance->x_bits,  instance->dtype,        instance->tile_m,
               instance->tile_n,      instance->threads, instance->shared_bytes, instance->turing_shared_bytes,
-              instance->is_grouped};
+              instance->is_grouped,  instance->has_codebook};
     return 1;
 }
 

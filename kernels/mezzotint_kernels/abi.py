@@ -359,6 +359,7 @@ class LinearArgs(Versioned):
     weight_group_scales: int | None
     x_group_scales_stride: int
     weight_group_scales_stride: int
+    codebook: int | None
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -394,6 +395,7 @@ class LinearArgs(Versioned):
         ("weight_group_scales", ctypes.c_void_p),
         ("x_group_scales_stride", ctypes.c_int64),
         ("weight_group_scales_stride", ctypes.c_int64),
+        ("codebook", ctypes.c_void_p),
     )
 
     @property

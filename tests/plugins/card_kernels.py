@@ -66,7 +66,10 @@ class CardProducts(FakeProducts):
         launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
         launch.touch(a.weight_scales, (n,), (4,), 4)
         if a.weight_bits < a.x_bits:
-            launch.touch(a.group_scales, (n, depth // 64), (a.group_scales_stride, 1), 1)
+            columns = depth // (16 if a.codebook else 64)
+            launch.touch(a.group_scales, (n, columns), (a.group_scales_stride, 1), 1)
+        if a.codebook:
+            launch.touch(a.codebook, (16,), (4,), 4)
         if a.bias:
             launch.touch(a.bias, (n,), (item,), item)
         if a.rank:

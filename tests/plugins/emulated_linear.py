@@ -12,6 +12,7 @@ from mezzotint_kernels.abi import LinearArgs
 
 CODES = {torch.float16: 0, torch.bfloat16: 1}
 GROUP = 64  # columns that share a group scale
+E4M3 = torch.float8_e4m3fn
 HIGHEST = {8: 127, 4: 7}  # largest integer of a weight
 UNTOUCHED = -777.0  # fills the gaps between output rows; exact in every dtype
 
@@ -26,6 +27,7 @@ class Problem:
     bits: int = 8  # of the weight
     x_bits: int = 8
     by_group: bool = False  # scales of both sides by group, instead of by row
+    codebook: bool = False  # the weight is codes, and 16 columns share an 8-bit float
     dtype: torch.dtype = torch.float16
     bias: bool = False
     rank: int = 0
@@ -61,7 +63,10 @@ class Operands:
         self.codes = self._integers(columns, depth, highest)
         if problem.x_bits == 4:
             self.x[:, ::5], self.codes[:, ::7] = -8, -8
+        if problem.codebook:
+            self.codes[:, ::7] = -8
         self.groups = torch.randint(1, 18, (columns, depth // GROUP), generator=self._lots)
+        self.codebook = self._codebook() if problem.codebook else None
         if problem.pattern in ("x", "weight"):
             identity = torch.eye(max(rows, columns), depth).to(torch.int8)
             self.x = identity[:rows] if problem.pattern == "x" else self.x
@@ -90,8 +95,17 @@ class Operands:
         self.group_scales = None
         if not problem.grouped:
             return
+        if problem.codebook:
+            self.groups = (torch.rand(problem.columns, problem.depth // 16, generator=self._lots) * 150).to(E4M3)
+            self.group_scales = self._matrix(problem.columns, problem.depth // 16, torch.uint8, step=2)
+            self.group_scales.copy_(self.groups.view(torch.uint8))
+            return
         self.group_scales = self._matrix(problem.columns, problem.depth // GROUP, torch.uint8, step=1)
         self.group_scales.copy_(self.groups)
+
+    def _codebook(self) -> torch.Tensor:
+        """Levels, some of which are clipped with some scales."""
+        return self._vector(16, torch.float32).copy_(torch.randn(16, generator=self._lots).sort()[0])
 
     def _scale_groups(self, *, plain: bool) -> None:
         """Scales by group: of x with room for whole chunks of 4 rows, which are read."""
@@ -145,11 +159,22 @@ class Operands:
     def arguments(self) -> LinearArgs:
         """Return the argument struct of the library."""
         problem = self.problem
-        names = ("weight", "group_scales", "x_group_scales", "weight_group_scales", "branch_x", "branch_up", "gate", "residual", "out")
+        names = (
+            "weight",
+            "group_scales",
+            "x_group_scales",
+            "weight_group_scales",
+            "branch_x",
+            "branch_up",
+            "gate",
+            "residual",
+            "out",
+        )
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None} | {"x": self.stored_x}
         by_row = {"x_scales": self.x_scales, "weight_scales": self.weight_scales}
         vectors = {} if problem.by_group else by_row
         vectors |= {} if self.bias is None else {"bias": self.bias}
+        vectors |= {} if self.codebook is None else {"codebook": self.codebook}
         return LinearArgs(
             dtype=CODES[problem.dtype],
             weight_bits=problem.bits,
@@ -167,6 +192,9 @@ class Operands:
 
     def integers(self) -> torch.Tensor:
         """Return the weight's integers with group scales applied, (columns, depth)."""
+        if self.codebook is not None:
+            levels = self.codebook[(self.codes & 15).long()] * self.groups.float().repeat_interleave(16, dim=1)
+            return levels.round().clamp(-127, 127).double()
         codes = self.codes.double()
         if not self.problem.grouped:
             return codes
@@ -228,6 +256,7 @@ class InstanceInfo(ctypes.Structure):
             "shared_bytes",
             "turing_shared_bytes",
             "is_grouped",
+            "has_codebook",
         )
     )
 
@@ -294,12 +323,12 @@ class LinearEmulator:
 
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
-        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype], problem.by_group)
+        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype], problem.by_group, problem.codebook)
         found = enumerate(self.instances)
         return [
             number
             for number, each in found
-            if (each.weight_bits, each.x_bits, each.dtype, bool(each.is_grouped)) == wanted
+            if (each.weight_bits, each.x_bits, each.dtype, bool(each.is_grouped), bool(each.has_codebook)) == wanted
         ]
 
     def run(self, problem: Problem, number: int, order: int | None = None) -> Verdict:

@@ -9,6 +9,7 @@ from emulated_linear import Report
 from emulator_build import LEFT_OUT, Conditions, build
 
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.quantization.codebook4 import unpack_levels
 from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, pack, to_int8, unpack
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends
@@ -102,6 +103,11 @@ class FakeProducts:
         if a.weight_bits == 8:
             return _matrix(a.weight, n, depth, a.weight_stride, torch.int8)
         packed = _matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8)
+        if a.codebook:
+            scales = _matrix(a.group_scales, n, depth // 16, a.group_scales_stride, torch.uint8)
+            codebook = _matrix(a.codebook, 1, 16, 16, torch.float32)[0]
+            scales = scales.view(torch.float8_e4m3fn)
+            return unpack_levels({"weight": packed, "weight_group_scale": scales, "weight_codebook": codebook})
         return to_int8(packed, _matrix(a.group_scales, n, depth // 64, a.group_scales_stride, torch.uint8))
 
 

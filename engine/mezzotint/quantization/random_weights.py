@@ -18,6 +18,10 @@ def _random(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int,
     where = generator.device
     if dtype.is_floating_point:
         numbers = torch.randn(shape, generator=generator, device=where) / columns**0.5
+        if name == "weight_codebook":
+            return torch.linspace(-1, 1, *shape, device=where)
+        if dtype is torch.float8_e4m3fn:
+            return (torch.rand(shape, generator=generator, device=where) * 80 + 40).to(dtype)
         if name == "weight_smooth":
             factors: Tensor = (numbers * columns**0.5 / 3).exp()
             return factors

@@ -14,6 +14,7 @@ constexpr int64_t kLargest = 1000000000;
 constexpr int64_t kDeepest = INT32_MAX / (128 * 128);  // columns of x whose sum of products surely fits into 32 bits
 constexpr int64_t kHighestRank = 256;
 constexpr int64_t kGroup = 64;  // columns that share a group scale
+constexpr int64_t kCodebookGroup = 16;  // with a codebook
 
 // A matrix with its row stride; `columns` and the stride count elements of `element` bytes.
 struct Matrix {
@@ -44,7 +45,7 @@ Matrices matrices_of(const MztLinearArgs& a) {
     const int64_t branch_rows = has_branch(a) ? a.rows : 0, branch_columns = has_branch(a) ? a.out_columns : 0;
     return {{{"x", a.x, a.rows, a.x_bits == 4 ? a.in / 2 : a.in, a.x_stride, 1, "bytes", true, false},
              {"weight", a.weight, a.out_columns, a.weight_bits == 4 ? a.in / 2 : a.in, a.weight_stride, 1, "bytes", true, false},
-             {"group_scales", a.group_scales, grouped ? a.out_columns : 0, a.in / kGroup, a.group_scales_stride, 1,
+             {"group_scales", a.group_scales, grouped ? a.out_columns : 0, a.in / (a.codebook ? kCodebookGroup : kGroup), a.group_scales_stride, 1,
               "bytes", false, false},
              {"x_group_scales", a.x_group_scales, is_grouped(a) ? a.in / kGroup : 0, a.rows, a.x_group_scales_stride, 4,
               "elements", true, false},
@@ -75,6 +76,10 @@ MztStatus check_kinds(const MztLinearArgs& a) {
     }
     if (a.x_bits != 8 && a.x_bits != 4) {
         return fail(MZT_INVALID_ARGUMENT, "x_bits is %u: give 8 or 4", a.x_bits);
+    }
+    if (a.codebook && !has_groups(a)) {
+        return fail(MZT_INVALID_ARGUMENT, "a codebook is given, and x_bits is %u and weight_bits %u: give 8 and 4",
+                    a.x_bits, a.weight_bits);
     }
     if (is_grouped(a) && (a.x_bits != 4 || a.weight_bits != 4)) {
         return fail(MZT_INVALID_ARGUMENT, "scales by group are given, and x_bits is %u and weight_bits %u: give 4 and 4",
@@ -130,7 +135,9 @@ MztStatus check_vectors(const MztLinearArgs& a) {
         int64_t bytes;
         bool optional;
     } vectors[] = {{"x_scales", a.x_scales, 4, is_grouped(a)}, {"weight_scales", a.weight_scales, 4, is_grouped(a)},
-                   {"bias", a.bias, 2, true}};
+                   {"bias", a.bias, 2, true},
+                   {"codebook", a.codebook, kAlignment, true},
+                   {"group_scales", a.codebook ? a.group_scales : nullptr, 2, true}};
     for (const auto& vector : vectors) {
         if (!vector.pointer && !vector.optional) {
             return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to device memory", vector.name);
@@ -178,7 +185,8 @@ MztStatus check_multiples(const MztLinearArgs& a) {
     } sizes[] = {{"rows", a.rows, 1, kLargest},
                  {"in", a.in, has_groups(a) || is_grouped(a) ? kGroup : kAlignment * 8 / a.x_bits, kDeepest},
                  {"out_columns", a.out_columns, 8, kLargest},
-                 {"rank", has_branch(a) ? a.rank : 0, 16, kHighestRank}};
+                 {"rank", has_branch(a) ? a.rank : 0, 16, kHighestRank},
+                 {"group_scales_stride", a.codebook && a.out_columns > 1 ? a.group_scales_stride : 0, 2, INT64_MAX}};
     for (const auto& size : sizes) {
         if (size.value % size.multiple) {
             return fail(MZT_UNSUPPORTED, "%s is %" PRId64 ", no multiple of %" PRId64 ": use another implementation",

@@ -50,7 +50,10 @@ double cycles_per_product(const Instance& instance, int architecture) {
     const double beyond = (x_bytes / instance.tile_n + weight_bytes / instance.tile_m) / kCacheBytesPerCycle;
     // Scales by group take twelve instructions to a product of 16 x 8 x 64, of four a cycle.
     const double rescale = instance.is_grouped ? 12 / 4.0 / (16 * 8 * 64) : 0;
-    return std::sqrt(multiply * multiply + shared * shared + beyond * beyond + rescale * rescale);
+    // Looking up a number takes seven, for all rows of the tile.
+    const double look_up = instance.has_codebook ? 7 / 4.0 / 32 / instance.tile_m : 0;
+    const double instructions = rescale + look_up;
+    return std::sqrt(multiply * multiply + shared * shared + beyond * beyond + instructions * instructions);
 }
 
 // Whether the instance supports the product on any device.
@@ -58,7 +61,8 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
            static_cast<uint32_t>(instance.x_bits) == args.x_bits &&
            static_cast<uint32_t>(instance.dtype) == args.dtype &&
-           instance.is_grouped == (args.x_group_scales || args.weight_group_scales);
+           instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
+           instance.has_codebook == (args.codebook != nullptr);
 }
 
 void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
@@ -140,6 +144,7 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.out_stride = args.out_stride * element;
     params.row_tiles = static_cast<int32_t>(divide_up(args.rows, instance.tile_m));
     params.column_tiles = static_cast<int32_t>(divide_up(args.out_columns, instance.tile_n));
+    params.codebook = args.codebook;
     params.x_group_scales = args.x_group_scales;
     params.weight_group_scales = args.weight_group_scales;
     params.x_group_scales_stride = args.x_group_scales_stride * 4;
@@ -157,7 +162,7 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
         std::snprintf(plan.text, sizeof plan.text, "linear w%da%d%s %s %dx%d", bits, best->x_bits,
-                      best->is_grouped ? " by group" : "", name_of(static_cast<MztDtype>(args.dtype)), best->tile_m,
+                      best->is_grouped ? " by group" : best->has_codebook ? " codebook" : "", name_of(static_cast<MztDtype>(args.dtype)), best->tile_m,
                       best->tile_n);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,

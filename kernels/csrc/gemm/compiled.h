@@ -48,6 +48,16 @@ __global__ void __launch_bounds__(Shape::threads, 1) int4_linear_product(const _
     }
 }
 
+template <typename Element, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) codebook_linear_product(
+    const __grid_constant__ LinearParams params) {
+    using T = Traits<ThisArchitecture, Element, 4, Shape, 8, true>;
+    if constexpr (kRunsHere<T>) {
+        extern __shared__ __align__(128) char shared[];
+        linear_block<T>(params, shared);
+    }
+}
+
 #endif
 
 // Without its entries.
@@ -66,6 +76,7 @@ Instance described() {
     made.shared_bytes = T::shared_bytes;
     made.turing_shared_bytes = OnTuring::shared_bytes;
     made.is_grouped = T::has_group_scales;
+    made.has_codebook = T::has_codebook;
     return made;
 }
 
@@ -86,6 +97,21 @@ Instance instance() {
         made.entry = reinterpret_cast<Entry>(&linear_product<Element, weight_bits, Shape>);
     }
     made.turing_entry = made.hopper_entry = made.entry;
+#endif
+    return made;
+}
+
+template <typename Element, class Shape>
+Instance codebook_instance() {
+    using T = Traits<Ampere, Element, 4, Shape, 8, true>;
+    using OnTuring = Traits<Turing, Element, 4, Shape, 8, true>;
+    Instance made = described<T, OnTuring>();
+#ifdef MEZZOTINT_EMULATOR
+    made.entry = made.hopper_entry = &run_linear<T>;
+    made.turing_entry = &run_linear<OnTuring>;
+#else
+    made.entry = made.turing_entry = made.hopper_entry =
+        reinterpret_cast<Entry>(&codebook_linear_product<Element, Shape>);
 #endif
     return made;
 }

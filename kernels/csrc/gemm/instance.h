@@ -24,6 +24,7 @@ struct Instance {
     Entry turing_entry;  // others only where all are emulated
     Entry hopper_entry;
     bool is_grouped;  // both sides have scales by group
+    bool has_codebook;
 };
 
 // The instances of one file.

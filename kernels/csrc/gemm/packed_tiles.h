@@ -2,9 +2,10 @@
 //
 // Each number is widened once for the whole block. A thread widens only what it copied itself, so that nothing but the
 // barrier that a tile needs anyhow stands between the copy and the multiplication. A tile is 64 columns deep: of each
-// row it has two chunks of 32 numbers, and one group scale.
+// row it has two chunks of 32 numbers, and one group scale, or four where a codebook gives the numbers.
 #pragma once
 
+#include "codebook.h"
 #include "params.h"
 #include "row_tiles.h"
 
@@ -44,7 +45,9 @@ class PackedTiles {
 public:
     MZT_DEVICE PackedTiles(const LinearParams& params, int first_row, uint32_t shared)
         : from_(static_cast<const char*>(params.weight) + (first_row + row()) * params.weight_stride + half() * 16),
-          scales_(params.group_scales + (first_row + row()) * params.group_scales_stride),
+          scales_(params.group_scales + (first_row + row()) * params.group_scales_stride +
+                  (T::has_codebook ? 2 * half() : 0)),
+          codebook_(reinterpret_cast<const Chunk*>(params.codebook)),
           stride_(params.weight_stride),
           scales_stride_(params.group_scales_stride),
           rows_left_(params.out_columns - first_row - row()),
@@ -72,10 +75,10 @@ public:
 
     // Asked for while the tile before is multiplied, so that end() need not wait for them.
     MZT_DEVICE void read_scales(int tile) {
-        const uint8_t* from = scales_ + tile;
+        const uint8_t* from = scales_ + tile * (T::has_codebook ? kTileDepth / kCodebookGroup : 1);
 #pragma unroll
         for (int i = 0; i < each; ++i) {
-            group_scales_[i] = tile < tiles_ && i * down < rows_left_ ? *from : 0;
+            group_scales_[i] = tile < tiles_ && i * down < rows_left_ ? read_scale(from) : 0;
             from += down * scales_stride_;
         }
     }
@@ -85,9 +88,9 @@ public:
         for (int i = 0; i < each; ++i) {
             Chunk wide[2];
             if constexpr (held) {
-                widen_chunk(wide, held_[i], group_scales_[i]);
+                widen(wide, held_[i], group_scales_[i]);
             } else {
-                widen_chunk(wide, load_shared16(packed(tile, i)), group_scales_[i]);
+                widen(wide, load_shared16(packed(tile, i)), group_scales_[i]);
             }
             const uint32_t first = ByteTile::first(at(tile), row(), 2 * half()) + i * down * kTileDepth;
             store_shared16(first, wide[0]);
@@ -99,6 +102,20 @@ private:
     MZT_DEVICE static int row() { return thread_index() / 2; }
     MZT_DEVICE static int half() { return thread_index() % 2; }
 
+    // Those of this thread's half of a row's tile.
+    MZT_DEVICE static uint32_t read_scale(const uint8_t* from) {
+        if constexpr (T::has_codebook) return *reinterpret_cast<const uint16_t*>(from);
+        return *from;
+    }
+
+    MZT_DEVICE void widen(Chunk (&wide)[2], const Chunk& packed, uint32_t scale) const {
+        if constexpr (T::has_codebook) {
+            look_up_chunk(wide, packed, codebook_, scale);
+        } else {
+            widen_chunk(wide, packed, scale);
+        }
+    }
+
     // Only the thread that copied a chunk reads it: any place of its own will do.
     MZT_DEVICE uint32_t packed(int tile, int i) const {
         return shared_ + T::packed_begin + tile % ring * T::packed_bytes + (i * threads + thread_index()) * 16;
@@ -106,6 +123,7 @@ private:
 
     const char* from_;
     const uint8_t* scales_;
+    const Chunk* codebook_;
     int64_t stride_, scales_stride_;
     int rows_left_, tiles_;
     uint32_t shared_;

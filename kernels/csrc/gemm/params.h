@@ -24,6 +24,7 @@ struct LinearParams {
     int32_t row_tiles, column_tiles;  // of the output
     const void *x_group_scales, *weight_group_scales;  // floats and halves; null: none
     int64_t x_group_scales_stride, weight_group_scales_stride;
+    const float* codebook;  // of 16; null: none
 };
 
 }  // namespace mezzotint::gemm

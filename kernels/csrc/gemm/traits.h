@@ -22,7 +22,8 @@ struct Shape {
 
 // Shared memory holds `stages` tiles of x; weights of as many bits beside them. Weights of 4 bits for x of 8 wait in
 // `packed_stages` as they came, and the two tiles that are multiplied, now and next, are widened to 8 bits.
-template <class Architecture_, typename Element_, int weight_bits_, class Shape_, int x_bits_ = 8>
+template <class Architecture_, typename Element_, int weight_bits_, class Shape_, int x_bits_ = 8,
+          bool has_codebook_ = false>
 struct Traits {
     using Architecture = Architecture_;
     using Element = Element_;  // of the output and of all that is added to it
@@ -30,6 +31,7 @@ struct Traits {
     static constexpr int weight_bits = weight_bits_;
     static constexpr int x_bits = x_bits_;
     static constexpr bool is_widened = weight_bits < x_bits;  // the weight, in shared memory
+    static constexpr bool has_codebook = has_codebook_;  // of weights of 4 bits for x of 8 (codebook.h)
     static constexpr bool has_group_scales = false;  // of both sides (grouped.h)
     static constexpr int sum_shift = x_bits == 4 && !Architecture::has_int4_products ? 8 : 0;  // multiply_int4()
     static constexpr int stages = Architecture::has_async_copies ? Shape::stages : 2;

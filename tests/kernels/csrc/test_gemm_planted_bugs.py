@@ -14,11 +14,13 @@ TURING = tuple(Problem(depth=320, bits=bits, turing=True) for bits in (8, 4))
 INT4 = Problem(depth=448, rows=65, bits=4, x_bits=4)
 INT4_TURING = Problem(depth=448, rows=65, bits=4, x_bits=4, turing=True)
 INT4_HOPPER = Problem(depth=448, rows=65, bits=4, x_bits=4, hopper=True)
+CODED = Problem(depth=448, rows=65, bits=4, codebook=True)
 RAGGED = Problem(rows=70, columns=72, depth=80, gap=1)
 BRANCH = tuple(Problem(rank=rank, depth=64, late_copies=late) for rank in (48, 160) for late in (False, True))
 ENDS = Problem(bias=True, gate=9, residual="given")
 
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
+CODES = "gemm/codebook.h"
 TILES, BRANCHES, EPILOGUE, KERNEL = "gemm/packed_tiles.h", "gemm/branch.h", "gemm/epilogue.h", "gemm/kernel.h"
 
 
@@ -151,6 +153,21 @@ BUGS = {
         becomes="row % params.rows_per_batch * params.gate_stride",
         problems=(Problem(gate=9, rows=81),),
     ),
+    "a codebook's second group has the first one's scale": Bug(
+        file=CODES, text="scales >> (8 * group) & 0xffu", becomes="scales & 0xffu", problems=(CODED,)
+    ),
+    "codes beyond the eighth are looked up among the first": Bug(
+        file=CODES, text="0x3210u + ((codes & 0x8888u) >> 1)", becomes="0x3210u", problems=(CODED,)
+    ),
+    "levels are not clipped": Bug(
+        file=CODES,
+        text="fminf(fmaxf(product, -127.0f), 127.0f)",
+        becomes="product",
+        problems=(CODED,),
+    ),
+    "scales of the tile's first columns for all": Bug(
+        file=TILES, text="(T::has_codebook ? 2 * half() : 0)", becomes="0", problems=(CODED,)
+    ),
     "no gate where there is a residual": Bug(
         file=EPILOGUE,
         text="    if (params.gate) {\n",
@@ -175,9 +192,16 @@ BUGS = {
 }
 
 
+def kind_of(problem):
+    """What its file of instances is called."""
+    if problem.codebook:
+        return "codebook"
+    return f"int{problem.bits}" if problem.x_bits == 8 else "w4a4"
+
+
 def sources_of(folder, problems):
     """A copy of the kernels' sources with one instance for each format that the problems need."""
-    kinds = {(problem.dtype, f"int{problem.bits}" if problem.x_bits == 8 else "w4a4") for problem in problems}
+    kinds = {(problem.dtype, kind_of(problem)) for problem in problems}
     wanted = {f"gemm/{str(dtype).removeprefix('torch.')}_{kind}" for dtype, kind in kinds}
     return copy_sources(folder, wanted, lambda line: SHAPE in line)
 

@@ -78,9 +78,7 @@ def test_every_share_is_taken(emulator):
     operands = [
         emulator.run(grouped(rows=40, columns=1152, pattern=pattern)).operands for pattern in ("outliers", "normal")
     ]
-    shares = [
-        7 * each.scales.t().flatten() / each.x.float().abs().view(-1, 64).amax(dim=1) for each in operands
-    ]
+    shares = [7 * each.scales.t().flatten() / each.x.float().abs().view(-1, 64).amax(dim=1) for each in operands]
     assert {min(SHARES, key=lambda share: abs(share - float(each))) for each in torch.cat(shares)} == set(SHARES)
 
 

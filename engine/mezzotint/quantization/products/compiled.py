@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
@@ -61,7 +62,7 @@ class CompiledLinear:
             raise Unsupported(self._refused[kind])
         rows = readable_rows(x)
         try:
-            group = weight.format.group if isinstance(weight.format, Int8 | Int4 | LowRank4) else 0
+            group = weight.format.group if isinstance(weight.format, Int8 | Int4 | Codebook4 | LowRank4) else 0
             bits = 4 if isinstance(weight.format, Int4) else 8
             quantized = shared_quantize(
                 x, (k, group, preparation, bits), lambda: self.quantize(rows, k, group, preparation, bits)
@@ -165,9 +166,9 @@ def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> No
 
 def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
     """Return why there is no kernel for a weight of this format and shape, or None if there is one."""
-    if not isinstance(format_, Int8 | Int4 | LowRank4) or not format_.dynamic:
+    if not isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4) or not format_.dynamic:
         return f"{format_} has no integer products"
-    step = {Int4: _PACKED_STEP, LowRank4: GROUP}.get(type(format_), _COLUMN_STEP)
+    step = {Int4: _PACKED_STEP, LowRank4: GROUP, Codebook4: GROUP}.get(type(format_), _COLUMN_STEP)
     for name, size, multiple in (("columns", shape[1], step), ("rows", shape[0], _OUT_STEP)):
         if size % multiple:
             return f"the weight has {size} {name}, not a multiple of {multiple}"
@@ -205,9 +206,10 @@ def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
     numbers = weight.tensors["weight"]
     arguments.weight, arguments.weight_stride = numbers.data_ptr(), numbers.stride(0)
     arguments.weight_scales = weight.tensors["weight_scale"].data_ptr()
-    arguments.weight_bits = 4 if isinstance(weight.format, Int4) else 8
-    if isinstance(weight.format, LowRank4):
+    arguments.weight_bits = 8 if isinstance(weight.format, Int8) else 4
+    if isinstance(weight.format, Codebook4):
+        arguments.codebook = weight.tensors["weight_codebook"].data_ptr()
+    if isinstance(weight.format, LowRank4 | Codebook4):
         groups = weight.tensors["weight_group_scale"]
-        arguments.weight_bits = 4
         arguments.group_scales = groups.data_ptr()
         arguments.group_scales_stride = groups.stride(0)

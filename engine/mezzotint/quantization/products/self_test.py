@@ -8,6 +8,7 @@ from torch import Tensor
 
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 from mezzotint.protocol import Products
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.products import Multiply
@@ -33,6 +34,7 @@ _INTEGERS = (
     Case(name="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
     Case(name="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
     Case(name="a layer in 4 bits", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
+    Case(name="a layer in 4 bits with a codebook", format=Codebook4(group=64), rows=200, columns=640, outputs=328),
     Case(name="a layer and its input in 4 bits", format=Int4(group=64), rows=300, columns=640, outputs=640),
 )
 _NF4 = (

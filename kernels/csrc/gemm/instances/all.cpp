@@ -10,8 +10,10 @@ InstanceList list_float16_w4a4();
 InstanceList list_bfloat16_w4a4();
 InstanceList list_float16_svdquant();
 InstanceList list_bfloat16_svdquant();
+InstanceList list_float16_codebook();
+InstanceList list_bfloat16_codebook();
 
-int instance_lists() { return 8; }
+int instance_lists() { return 10; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -23,6 +25,8 @@ InstanceList instance_list(int number) {
         case 5: return list_bfloat16_w4a4();
         case 6: return list_float16_svdquant();
         case 7: return list_bfloat16_svdquant();
+        case 8: return list_float16_codebook();
+        case 9: return list_bfloat16_codebook();
     }
     return {nullptr, 0};
 }
