@@ -113,8 +113,7 @@ class Operands:
         self.x_group_scales = self.weight_group_scales = None
         if not problem.by_group:
             return
-        padded = self._matrix(groups, -(-problem.rows // 4) * 4, torch.float32)
-        self.x_group_scales = padded[:, : problem.rows]
+        self.x_group_scales = self._matrix(groups, -(-problem.rows // 4) * 4, torch.float32)
         self.weight_group_scales = self._matrix(groups, problem.columns, torch.float16)
         for each, unit in ((self.x_group_scales, 0.001), (self.weight_group_scales, 1)):
             drawn = (torch.rand(each.shape, generator=self._lots) + 0.5) * unit
@@ -206,7 +205,7 @@ class Operands:
             scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
             out = self.x.double() @ self.integers().T * scales
             return out, out.abs()
-        x = self.x.double() * self.x_group_scales.double().T.repeat_interleave(GROUP, dim=1)
+        x = self.x.double() * self.x_group_scales.double().T[: self.problem.rows].repeat_interleave(GROUP, dim=1)
         weight = self.codes.double() * self.weight_group_scales.double().T.repeat_interleave(GROUP, dim=1)
         return x @ weight.T, x.abs() @ weight.abs().T
 

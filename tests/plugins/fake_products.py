@@ -14,6 +14,7 @@ from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, pack, to_int
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.rotation import rotate
+from mezzotint.quantization.svdquant.groups import quantize_input_groups, scaled_groups
 from mezzotint_kernels.abi import LinearArgs, Preparation, QuantizeArgs
 
 _DTYPES = {0: torch.float16, 1: torch.bfloat16}
@@ -69,6 +70,9 @@ class FakeProducts:
             case Preparation.GEGLU:
                 left, right = x.chunk(2, dim=1)
                 x = left * 0.5 * right * (1 + torch.erf(right * math.sqrt(0.5)))
+        if a.scale_columns:
+            self._quantize_groups(a, x)
+            return
         rotated = rotate(x, a.group)
         if a.bits == 4:
             codes, scales = clipped_rows(rotated, INPUT_SHARES)
@@ -78,6 +82,32 @@ class FakeProducts:
             _matrix(a.values, a.rows, a.columns, a.values_stride, torch.int8).copy_(values)
         _matrix(a.scales, a.rows, 1, 1, torch.float32).copy_(scales)
 
+    @staticmethod
+    def _quantize_groups(a, x):
+        assert (a.scale_columns, a.bits, a.preparation) == (64, 4, Preparation.AS_IT_IS)
+        smooth = _matrix(a.smooth, 1, a.columns, a.columns, torch.float32) if a.smooth else 1
+        codes, scales = quantize_input_groups(rotate(x * smooth, a.group))
+        _matrix(a.values, a.rows, a.columns // 2, a.values_stride, torch.uint8).copy_(pack(codes))
+        _matrix(a.scales, a.columns // 64, a.rows, a.scales_stride, torch.float32).copy_(scales)
+
+    @staticmethod
+    def _product(a, x, weight):
+        """Integers times their scales, by row or by group."""
+        if a.x_group_scales:
+            given = (a.x_group_scales, a.rows, a.x_group_scales_stride, torch.float32, x)
+            fixed = (a.weight_group_scales, a.out_columns, a.weight_group_scales_stride, torch.float16, weight)
+            groups = a.in_columns // 64
+            left, right = (
+                scaled_groups(codes, _matrix(pointer, groups, count, stride, dtype))
+                for pointer, count, stride, dtype, codes in (given, fixed)
+            )
+            return left @ right.T
+        scales = [
+            _matrix(each, size, 1, 1, torch.float32)
+            for each, size in ((a.x_scales, a.rows), (a.weight_scales, a.out_columns))
+        ]
+        return (x.double() @ weight.double().T).float() * scales[0] * scales[1].T
+
     def _multiply(self, a):
         depth, n = a.in_columns, a.out_columns
         if a.x_bits == 4:
@@ -86,10 +116,7 @@ class FakeProducts:
             weight = unpack(_matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8))
         else:
             x, weight = _matrix(a.x, a.rows, depth, a.x_stride, torch.int8), self._weight(a)
-        scales = [
-            _matrix(each, size, 1, 1, torch.float32) for each, size in ((a.x_scales, a.rows), (a.weight_scales, n))
-        ]
-        out = (x.double() @ weight.double().T).float() * scales[0] * scales[1].T
+        out = self._product(a, x, weight)
         if a.bias:
             out += _matrix(a.bias, 1, n, n, a.dtype).float()
         if a.rank:

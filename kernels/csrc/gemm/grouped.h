@@ -9,6 +9,9 @@
 
 namespace mezzotint::gemm {
 
+// Of eight warps: beside the sums, 64 x 64 for each warp would leave too few registers.
+using Shape128x128By8 = Shape<2, 4, 4, 4, 3>;
+
 constexpr int32_t kFloatBegin = 0x4b400000;  // the bits of kFloatOffset
 constexpr float kFloatOffset = 12582912.0f;
 

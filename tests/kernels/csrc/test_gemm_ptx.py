@@ -21,6 +21,7 @@ TURING = (cases.TURING_BYTES, Problem(depth=128))
 TURING_PACKED = (cases.TURING_PACKED, Problem(bits=4, depth=128))
 
 INT4 = (cases.INT4, Problem(bits=4, x_bits=4, depth=448, rows=65))
+GROUPED = (cases.GROUPED, Problem(bits=4, x_bits=4, by_group=True, dtype=cases.BRAIN, depth=448, rows=65))
 INT4_TURING = (cases.TURING_INT4_PRODUCT, Problem(bits=4, x_bits=4, depth=320))
 
 PLANTED = {
@@ -49,6 +50,12 @@ PLANTED = {
     "packed: bytes picked otherwise": (Edit(r"(prmt\.b32\s+[^,]+), ([^,]+), ([^,]+),", r"\1, \3, \2,"), PACKED),
     "4 bits: b0 and b1 exchanged": (exchanged(RIGHT, 0, of="s4.s4"), INT4),
     "4 bits: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), INT4),
+    "by group: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), GROUPED),
+    "by group: tiles are not waited for": (waits(2, 3), GROUPED),
+    "by group: halves of scales exchanged": (
+        Edit(r"(mov\.b32 \{)(%rs\d+),\s*(%rs\d+)(\}, %r\d+;)", r"\1\3, \2\4"),
+        GROUPED,
+    ),
     "4 bits on Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k32"), INT4_TURING),
     "Turing: factors exchanged": (edits.EXCHANGED_FACTORS, TURING),
     "Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k16"), TURING),

@@ -60,6 +60,8 @@ PACKED = LinearKernel(bits=4, dtype=BRAIN)
 INT4 = LinearKernel(bits=4, x_bits=4, dtype=FLOAT)
 HOPPER_INT4 = LinearKernel(bits=4, x_bits=4, dtype=BRAIN, architecture="sm_90")
 TURING_INT4_PRODUCT = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, architecture="sm_75")
+GROUPED = LinearKernel(bits=4, x_bits=4, dtype=BRAIN, by_group=True)
+HOPPER_GROUPED = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, by_group=True, architecture="sm_90")
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 
@@ -73,6 +75,11 @@ LINEAR = {
         Product(bits=4, x_bits=4, dtype=BRAIN, depth=320, rank=48, hopper=True),
     ),
     "4 bits of both on Turing": (TURING_INT4_PRODUCT, Product(bits=4, x_bits=4, depth=320)),
+    "by group": (GROUPED, Product(bits=4, x_bits=4, by_group=True, dtype=BRAIN, depth=448, rows=65, gap=1, rank=32)),
+    "by group on Hopper": (
+        HOPPER_GROUPED,
+        Product(bits=4, x_bits=4, by_group=True, depth=320, bias=True, hopper=True),
+    ),
     "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
     "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),
 }
@@ -81,6 +88,7 @@ QUANTIZE = {
     "as they are": Rows(pattern="ties"),
     "bfloat16": Rows(columns=3072, rows=2, dtype=BRAIN),
     "4 bits": Rows(bits=4, columns=320, rows=7, gap=1, group=64),
+    "by group": Rows(bits=4, by_group=True, smooth=True, columns=320, rows=7, gap=1, group=64),
     "4 bits, GELU": Rows(bits=4, columns=512, dtype=BRAIN, preparation=Preparation.GELU_TANH),
     "rotated": Rows(columns=512, rows=7, gap=1, group=256, pattern="integers"),
     "LayerNorm": Rows(preparation=Preparation.LAYER_NORM, columns=320, weights="wb", group=64),

@@ -27,6 +27,8 @@ class LinearParams(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("gate", "residual", "out")),
         *((name, ctypes.c_int64) for name in ("gate_stride", "residual_stride", "out_stride")),
         *((name, ctypes.c_int32) for name in ("row_tiles", "column_tiles")),
+        *((name, ctypes.c_void_p) for name in ("x_group_scales", "weight_group_scales")),
+        *((name, ctypes.c_int64) for name in ("x_group_scales_stride", "weight_group_scales_stride")),
     )
 
 
@@ -38,24 +40,29 @@ class LinearKernel:
     dtype: torch.dtype
     x_bits: int = 8
     architecture: str = "sm_80"
+    by_group: bool = False
     tile = 64
     threads = 128
 
     @property
     def source(self) -> str:
         """Its instance file."""
-        kind = "w4a4" if self.x_bits == 4 else f"int{self.bits}"
+        kind = "svdquant" if self.by_group else "w4a4" if self.x_bits == 4 else f"int{self.bits}"
         return f"gemm/instances/{FORMATS[self.dtype]}_{kind}.cu"
 
     @property
     def instance(self) -> str:
         """The instance as written there."""
+        if self.by_group:
+            return f"grouped_instance<{FORMATS[self.dtype]}, Shape64x64>"
         rest = ", 4" if self.x_bits == 4 else ""
         return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64{rest}>"
 
     @property
     def name(self) -> str:
         """Prefix of its name in PTX."""
+        if self.by_group:
+            return f"gemm.grouped_linear_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         if self.x_bits == 4:
             return f"gemm.int4_linear_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
@@ -66,7 +73,8 @@ class LinearKernel:
         asynchronous, tile = self.architecture != "sm_75", self.tile * TILE_DEPTH
         stages = 4 if asynchronous else 2
         if self.bits == self.x_bits:
-            return 2 * stages * tile
+            scales = stages * 2 * self.tile * (4 + 2) if self.by_group else 0  # of two groups: floats and halves
+            return 2 * stages * tile + scales
         packed = (stages - 1) * tile // 2 if asynchronous else 0
         return stages * tile + 2 * tile + packed
 
@@ -108,11 +116,14 @@ def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
     problem, args = operands.problem, operands.arguments()
     same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "out_columns")
     more = ("bias", "branch_x", "branch_up", "rank", "rows_per_batch", "gate", "residual", "out")
+    more = (*more, "x_group_scales", "weight_group_scales")
     bytes_ = ("x_stride", "weight_stride", "group_scales_stride")
     halves = ("branch_x_stride", "branch_up_stride", "gate_stride", "residual_stride", "out_stride")
     return LinearParams(
         **{name: getattr(args, name) for name in (*same, *more, *bytes_)},
         **{name: 2 * getattr(args, name) for name in halves},
+        x_group_scales_stride=4 * args.x_group_scales_stride,
+        weight_group_scales_stride=2 * args.weight_group_scales_stride,
         in_bytes=problem.depth * problem.x_bits // 8,
         row_tiles=-(-problem.rows // kernel.tile),
         column_tiles=-(-problem.columns // kernel.tile),

@@ -30,11 +30,15 @@ class QuantizeParams(ctypes.Structure):
         ("values", ctypes.c_void_p),
         ("values_stride", ctypes.c_int64),
         ("scales", ctypes.c_void_p),
+        ("scales_stride", ctypes.c_int64),
+        ("smooth", ctypes.c_void_p),
     )
 
 
 def name_of(problem: Problem) -> str:
     """Return the prefix of the kernel's name in PTX."""
+    if problem.by_group:
+        return f"quantize.int4_quantize_groups.{NAMES[problem.dtype]}."
     kernel = "int4_quantize_rows" if problem.bits == 4 else "quantize_rows"
     return f"quantize.{kernel}.{NAMES[problem.dtype]}.{int(problem.preparation)}."
 
@@ -46,7 +50,7 @@ def quantize(
     operands = Operands(problem)
     spoil(operands)
     params = _params(operands)
-    given = (operands.x, operands.norm_weight, operands.norm_bias, operands.shift, operands.gain)
+    given = (operands.x, operands.norm_weight, operands.norm_bias, operands.shift, operands.gain, operands.smooth)
     memory = GlobalMemory([each for each in given if each is not None], [operands.values, operands.scales])
     teams = params.teams_per_row * params.rows_per_block
     launch(
@@ -67,6 +71,7 @@ def _params(operands: Operands) -> QuantizeParams:
     teams = max(1, -(-problem.columns // TEAM_COLUMNS))
     rows_per_block = next(rows for rows in (1, 2, 4) if rows * teams % TEAMS_OF_A_WARP == 0)
     same = ("x", "rows", "columns", "norm_weight", "norm_bias", "shift", "gain", "epsilon", "group", "values", "scales")
+    same = (*same, "scales_stride", "smooth")
     return QuantizeParams(
         **{name: getattr(args, name) for name in same},
         x_stride=2 * args.x_stride,

@@ -15,10 +15,12 @@ from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.kernel_branches import kernel_branches
 from mezzotint.quantization.shared_quantization import shared_quantize
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
 _ALIGNMENT = 16  # bytes, required of every row
 _COLUMN_STEP, _PACKED_STEP, _OUT_STEP = 16, 32, 8
+_SCALE_STEP = 4  # of rows, whose scales by group are read together
 _EPSILON = 1e-6  # for layer norm
 _MOST_REFUSED = 4096  # limit of the cache of unsupported calls
 
@@ -30,9 +32,10 @@ class QuantizedRows:
     """x quantized row by row, the input of the product."""
 
     values: Tensor  # (m, k), int8; in 4 bits (m, k / 2), two to a byte
-    scales: Tensor  # (m), float32
+    scales: Tensor  # (m), float32; by group (k / 64, m), in rows of a multiple of 4
     dtype: torch.dtype  # of x
     bits: int = 8
+    by_group: bool = False  # each 64 columns of a row have a scale
 
 
 class CompiledLinear:
@@ -56,17 +59,13 @@ class CompiledLinear:
         Copies x if its rows are not laid out as the kernels need. Does not synchronize with the device.
         """
         self._check(x, weight, bias, branch, preparation)
-        n, k = weight.shape
+        n = weight.shape[0]
         kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation)
         if kind in self._refused:
             raise Unsupported(self._refused[kind])
         rows = readable_rows(x)
         try:
-            group = weight.format.group if isinstance(weight.format, Int8 | Int4 | Codebook4 | LowRank4) else 0
-            bits = 4 if isinstance(weight.format, Int4) else 8
-            quantized = shared_quantize(
-                x, (k, group, preparation, bits), lambda: self.quantize(rows, k, group, preparation, bits)
-            )
+            quantized = self._quantized(x, rows, weight, preparation)
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
             made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)
@@ -78,6 +77,40 @@ class CompiledLinear:
             out.addmm_(functional.linear(rows, made.outside.down), made.outside.up.t())
         return out.view(*x.shape[:-1], n)
 
+    def _quantized(self, x: Tensor, rows: Tensor, weight: QuantizedWeight, preparation: Preparation) -> QuantizedRows:
+        """The rows of x as a weight of this format takes them, once for all layers that share them."""
+        k, format_ = weight.shape[1], weight.format
+        if isinstance(format_, SvdQuant):
+            smooth = weight.tensors["weight_smooth"]
+            key: _Kind = (k, format_.group, smooth.data_ptr())
+            return shared_quantize(x, key, lambda: self.quantize_groups(rows, format_.group, smooth))
+        group = format_.group if isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4) else 0
+        bits = 4 if isinstance(format_, Int4) else 8
+        key = (k, group, preparation, bits)
+        return shared_quantize(x, key, lambda: self.quantize(rows, k, group, preparation, bits))
+
+    def quantize_groups(self, rows: Tensor, group: int, smooth: Tensor) -> QuantizedRows:
+        """Multiply rows `(m, k)` by `smooth` `(k)`, rotate them in groups, and quantize them with scales by group."""
+        count, columns = rows.shape
+        values = torch.empty((count, columns // 2), dtype=torch.int8, device=rows.device)
+        room = -(-count // _SCALE_STEP) * _SCALE_STEP
+        scales = torch.empty((columns // GROUP, room), dtype=torch.float32, device=rows.device)
+        if count:
+            arguments = self._quantize_arguments(rows, values, scales)
+            arguments.columns, arguments.group, arguments.bits = columns, group, 4
+            arguments.scale_columns, arguments.scales_stride = GROUP, scales.stride(0)
+            arguments.smooth = smooth.data_ptr()
+            launch(self._library.quantize, arguments, rows.device)
+        return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=4, by_group=True)
+
+    def _quantize_arguments(self, rows: Tensor, values: Tensor, scales: Tensor) -> Arguments:
+        arguments = self._library.new_quantize_arguments()
+        arguments.dtype, arguments.rows, arguments.epsilon = _DTYPES[rows.dtype], rows.shape[0], _EPSILON
+        arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
+        arguments.values, arguments.values_stride = values.data_ptr(), values.stride(0)
+        arguments.scales = scales.data_ptr()
+        return arguments
+
     def quantize(
         self, rows: Tensor, columns: int, group: int, preparation: Preparation, bits: int = 8
     ) -> QuantizedRows:
@@ -86,13 +119,9 @@ class CompiledLinear:
         values = torch.empty((count, columns * bits // 8), dtype=torch.int8, device=rows.device)
         scales = torch.empty(count, dtype=torch.float32, device=rows.device)
         if count:
-            arguments = self._library.new_quantize_arguments()
-            arguments.dtype, arguments.preparation, arguments.group = _DTYPES[rows.dtype], preparation, group
-            arguments.rows, arguments.columns, arguments.epsilon = count, columns, _EPSILON
-            arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
-            arguments.values, arguments.values_stride = values.data_ptr(), values.stride(0)
-            arguments.bits = bits
-            arguments.scales = scales.data_ptr()
+            arguments = self._quantize_arguments(rows, values, scales)
+            arguments.preparation, arguments.group = preparation, group
+            arguments.columns, arguments.bits = columns, bits
             launch(self._library.quantize, arguments, rows.device)
         return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits)
 
@@ -113,7 +142,10 @@ class CompiledLinear:
         arguments.dtype, arguments.rows, arguments.out_columns = _DTYPES[x.dtype], out.shape[0], n
         arguments.in_columns = k
         arguments.x, arguments.x_stride, arguments.x_bits = x.values.data_ptr(), x.values.stride(0), x.bits
-        arguments.x_scales = x.scales.data_ptr()
+        if x.by_group:
+            arguments.x_group_scales, arguments.x_group_scales_stride = x.scales.data_ptr(), x.scales.stride(0)
+        else:
+            arguments.x_scales = x.scales.data_ptr()
         _point_to_weight(arguments, weight)
         if bias is not None:
             arguments.bias = bias.data_ptr()
@@ -149,7 +181,7 @@ class CompiledLinear:
         given = weight.shape[1] * (2 if preparation is Preparation.GEGLU else 1)
         if x.shape[-1] != given:
             raise ValueError(f"x has {x.shape[-1]} columns, and the layer takes {given}")
-        if preparation is not Preparation.AS_IT_IS and (branch is not None or isinstance(weight.format, LowRank4)):
+        if preparation is not Preparation.AS_IT_IS and (branch is not None or _has_branch(weight.format)):
             raise Unsupported("a branch needs x after the activation, which the fused kernels do not return")
         for name, tensor in (*weight.tensors.items(), *([] if bias is None else [("bias", bias)])):
             check_stored(name, tensor, x)
@@ -166,9 +198,9 @@ def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> No
 
 def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
     """Return why there is no kernel for a weight of this format and shape, or None if there is one."""
-    if not isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4) or not format_.dynamic:
+    if not isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4 | SvdQuant) or not format_.dynamic:
         return f"{format_} has no integer products"
-    step = {Int4: _PACKED_STEP, LowRank4: GROUP, Codebook4: GROUP}.get(type(format_), _COLUMN_STEP)
+    step = {Int4: _PACKED_STEP, LowRank4: GROUP, Codebook4: GROUP, SvdQuant: GROUP}.get(type(format_), _COLUMN_STEP)
     for name, size, multiple in (("columns", shape[1], step), ("rows", shape[0], _OUT_STEP)):
         if size % multiple:
             return f"the weight has {size} {name}, not a multiple of {multiple}"
@@ -185,8 +217,12 @@ def readable_rows(x: Tensor) -> Tensor:
     return rows.clone(memory_format=torch.contiguous_format)
 
 
+def _has_branch(format_: object) -> bool:
+    return isinstance(format_, LowRank4 | SvdQuant)
+
+
 def _own_branch(weight: QuantizedWeight) -> list[Branch]:
-    if not isinstance(weight.format, LowRank4):
+    if not _has_branch(weight.format):
         return []
     return [Branch(down=weight.tensors["weight_down"], up=weight.tensors["weight_up"])]
 
@@ -198,14 +234,19 @@ def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
     if not tensor.is_contiguous():
         raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need contiguous rows")
     past = tensor.data_ptr() % _ALIGNMENT
-    if past and name == "weight":
+    if past and name in ("weight", "weight_smooth"):
         raise Unsupported(f"{name} is misaligned by {past} bytes; the kernels need an alignment of {_ALIGNMENT}")
 
 
 def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
     numbers = weight.tensors["weight"]
     arguments.weight, arguments.weight_stride = numbers.data_ptr(), numbers.stride(0)
-    arguments.weight_scales = weight.tensors["weight_scale"].data_ptr()
+    scales = weight.tensors["weight_scale"]
+    if isinstance(weight.format, SvdQuant):
+        arguments.weight_bits = 4
+        arguments.weight_group_scales, arguments.weight_group_scales_stride = scales.data_ptr(), scales.stride(0)
+        return
+    arguments.weight_scales = scales.data_ptr()
     arguments.weight_bits = 8 if isinstance(weight.format, Int8) else 4
     if isinstance(weight.format, Codebook4):
         arguments.codebook = weight.tensors["weight_codebook"].data_ptr()

@@ -13,6 +13,7 @@ from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.products import Multiply
 from mezzotint.quantization.random_weights import random_quantized_weight
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 _TURNED = 0.01  # of the largest output: what a few values rounded the other way may change
 
@@ -36,6 +37,7 @@ _INTEGERS = (
     Case(name="a layer in 4 bits", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
     Case(name="a layer in 4 bits with a codebook", format=Codebook4(group=64), rows=200, columns=640, outputs=328),
     Case(name="a layer and its input in 4 bits", format=Int4(group=64), rows=300, columns=640, outputs=640),
+    Case(name="a layer in 4 bits by groups", format=SvdQuant(group=64), rows=200, columns=704, outputs=328, rank=16),
 )
 _NF4 = (
     Case(name="a layer in NF4", format=Nf4(), rows=300, columns=640, outputs=640),

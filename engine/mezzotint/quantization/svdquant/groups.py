@@ -49,7 +49,7 @@ def _clipped_groups(
     codes, scale = torch.zeros_like(groups, dtype=torch.int8), storable(top / LARGEST_CODE)
     for share in shares:
         tried = storable(top * (share / LARGEST_CODE))
-        rounded = (groups / tried).round_().clamp_(SMALLEST_CODE, LARGEST_CODE)
+        rounded = (groups * tried.reciprocal()).round_().clamp_(SMALLEST_CODE, LARGEST_CODE)  # as the kernels do
         error = (groups - rounded * tried).square_().sum(dim=2, keepdim=True)
         better = error < least
         least, scale = torch.where(better, error, least), torch.where(better, tried, scale)

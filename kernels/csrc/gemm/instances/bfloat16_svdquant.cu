@@ -3,7 +3,7 @@
 namespace mezzotint::gemm {
 
 static const Instance k_bfloat16_svdquant[] = {
-    grouped_instance<bfloat16, Shape128x128>(),
+    grouped_instance<bfloat16, Shape128x128By8>(),
     grouped_instance<bfloat16, Shape64x64>(),
 };
 

@@ -3,7 +3,7 @@
 namespace mezzotint::gemm {
 
 static const Instance k_float16_svdquant[] = {
-    grouped_instance<float16, Shape128x128>(),
+    grouped_instance<float16, Shape128x128By8>(),
     grouped_instance<float16, Shape64x64>(),
 };
 

@@ -10,6 +10,7 @@ from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear, readable_rows, unsupported
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 BF16 = torch.bfloat16
 FORMATS = [
@@ -20,6 +21,8 @@ FORMATS = [
     LowRank4(rank=16, group=64),
     LowRank4(rank=8),
     Codebook4(group=64),
+    SvdQuant(rank=16, group=64),
+    SvdQuant(rank=8),
 ]
 DTYPES = pytest.mark.parametrize("dtype", [torch.float16, BF16], ids=["f16", "bf16"])
 ROUNDING = {torch.float16: 1.5e-3, BF16: 6e-3}  # of outputs, and of a branch's numbers on the way
