@@ -24,6 +24,8 @@ INT4 = (cases.INT4, Problem(bits=4, x_bits=4, depth=448, rows=65))
 GROUPED = (cases.GROUPED, Problem(bits=4, x_bits=4, by_group=True, dtype=cases.BRAIN, depth=448, rows=65))
 INT4_TURING = (cases.TURING_INT4_PRODUCT, Problem(bits=4, x_bits=4, depth=320))
 
+CODED = (cases.CODEBOOK, Problem(bits=4, codebook=True, dtype=cases.BRAIN, depth=320))
+
 PLANTED = {
     "a0 and a1 of products exchanged": (exchanged(LEFT, 0), DEEP),
     "b0 and b1 of products exchanged": (exchanged(RIGHT, 0), DEEP),
@@ -48,6 +50,7 @@ PLANTED = {
         PACKED,
     ),
     "packed: bytes picked otherwise": (Edit(r"(prmt\.b32\s+[^,]+), ([^,]+), ([^,]+),", r"\1, \3, \2,"), PACKED),
+    "codebook: bytes picked otherwise": (Edit(r"(prmt\.b32\s+[^,]+), ([^,]+), ([^,]+),", r"\1, \3, \2,"), CODED),
     "4 bits: b0 and b1 exchanged": (exchanged(RIGHT, 0, of="s4.s4"), INT4),
     "4 bits: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), INT4),
     "by group: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), GROUPED),

@@ -62,6 +62,7 @@ HOPPER_INT4 = LinearKernel(bits=4, x_bits=4, dtype=BRAIN, architecture="sm_90")
 TURING_INT4_PRODUCT = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, architecture="sm_75")
 GROUPED = LinearKernel(bits=4, x_bits=4, dtype=BRAIN, by_group=True)
 HOPPER_GROUPED = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, by_group=True, architecture="sm_90")
+CODEBOOK = LinearKernel(bits=4, dtype=BRAIN, codebook=True)
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 
@@ -80,6 +81,7 @@ LINEAR = {
         HOPPER_GROUPED,
         Product(bits=4, x_bits=4, by_group=True, depth=320, bias=True, hopper=True),
     ),
+    "codebook": (CODEBOOK, Product(bits=4, codebook=True, dtype=BRAIN, depth=320, bias=True)),
     "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
     "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),
 }
