@@ -183,6 +183,7 @@ class GenerateResult:
     attention_fallbacks: tuple[KernelFallback, ...] = ()
     products: Products | None = None  # matmuls in use at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
+    fused_product_calls: int = 0  # of these, with a norm, modulation, activation, gate or residual included
     nf4_products: Products | None = None  # like `products`, for NF4 weights
     nf4_calls: int = 0  # calls of bitsandbytes kernels
     product_fallbacks: tuple[KernelFallback, ...] = ()

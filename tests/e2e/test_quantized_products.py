@@ -50,6 +50,8 @@ def test_the_kernels_make_the_image(request_for, stand_in, request, model):
     plain, result = run(None, wanted), run(library, wanted, events)
     assert (plain.products, result.products) == ("torch", "kernels")
     assert len(library.multiplied) > SELF_TEST
+    assert result.product_calls == len(library.multiplied) - SELF_TEST
+    assert result.product_calls >= result.fused_product_calls >= sum(bool(each.residual) for each in library.multiplied)
     assert all(fallback.calls for fallback in result.product_fallbacks)
     assert np.abs(pixels(result) - pixels(plain)).mean() < 4
 

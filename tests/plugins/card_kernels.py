@@ -10,6 +10,7 @@ from fake_kernels import FakeKernels
 from fake_products import FakeProducts, no_bitsandbytes
 
 from mezzotint.attention.selection import AttentionBackends
+from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.nf4 import Nested, dequantize_nf4, unnest
 from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
 from mezzotint.quantization.products.selection import ProductBackends
@@ -52,8 +53,15 @@ class CardProducts(FakeProducts):
 
     def quantize(self, arguments, device, stream):
         a, launch, item = arguments, Launch("quantize", device, stream), _ITEM[arguments.dtype]
-        given = a.columns * (2 if a.preparation == 2 else 1)
+        given = a.columns * (2 if a.preparation == Preparation.GEGLU else 1)
         launch.rows(a.x, (a.rows,), (a.x_stride * item,), given * item)
+        for each in (a.norm_weight, a.norm_bias):
+            if each:
+                launch.rows(each, (1,), (0,), a.columns * item)
+        for each in (a.gain, a.shift):
+            if each:
+                batches = -(-a.rows // a.rows_per_batch)
+                launch.rows(each, (batches,), (a.modulation_stride * item,), a.columns * item)
         launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns * a.bits // 8, writes=True)
         launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
         launched(super().quantize, arguments, device, stream)
@@ -75,6 +83,11 @@ class CardProducts(FakeProducts):
         if a.rank:
             launch.rows(a.branch_x, (a.rows,), (a.branch_x_stride * item,), a.rank * item)
             launch.rows(a.branch_up, (n,), (a.branch_up_stride * item,), a.rank * item)
+        if a.gate:
+            batches = -(-a.rows // a.rows_per_batch)
+            launch.rows(a.gate, (batches,), (a.gate_stride * item,), n * item)
+        if a.residual:
+            launch.rows(a.residual, (a.rows,), (a.residual_stride * item,), n * item)
         launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
         launched(super().multiply, arguments, device, stream)
 

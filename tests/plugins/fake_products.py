@@ -65,11 +65,22 @@ class FakeProducts:
         given = a.columns * (2 if a.preparation == Preparation.GEGLU else 1)
         x = _matrix(a.x, a.rows, given, a.x_stride, a.dtype).float()
         match a.preparation:
+            case Preparation.LAYER_NORM:
+                x = torch.nn.functional.layer_norm(x, (a.columns,), eps=a.epsilon)
+            case Preparation.RMS_NORM:
+                x = torch.nn.functional.rms_norm(x, (a.columns,), eps=a.epsilon)
             case Preparation.GELU_TANH:
                 x = torch.nn.functional.gelu(x, approximate="tanh")
             case Preparation.GEGLU:
                 left, right = x.chunk(2, dim=1)
                 x = left * 0.5 * right * (1 + torch.erf(right * math.sqrt(0.5)))
+        if a.norm_weight:
+            x = x * _matrix(a.norm_weight, 1, a.columns, a.columns, a.dtype).float()
+        if a.norm_bias:
+            x = x + _matrix(a.norm_bias, 1, a.columns, a.columns, a.dtype).float()
+        if a.gain:
+            x = x * (1 + _of_batches(a, a.gain, a.columns, a.modulation_stride))
+            x = x + _of_batches(a, a.shift, a.columns, a.modulation_stride)
         if a.scale_columns:
             self._quantize_groups(a, x)
             return
@@ -122,6 +133,10 @@ class FakeProducts:
         if a.rank:
             thin = _matrix(a.branch_x, a.rows, a.rank, a.branch_x_stride, a.dtype).float()
             out += thin @ _matrix(a.branch_up, n, a.rank, a.branch_up_stride, a.dtype).float().T
+        if a.gate:
+            out *= _of_batches(a, a.gate, n, a.gate_stride)
+        if a.residual:
+            out += _matrix(a.residual, a.rows, n, a.residual_stride, a.dtype).float()
         _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(out)
 
     @staticmethod
@@ -172,6 +187,13 @@ def _matrix(pointer, rows, columns, stride, dtype):
     count = (rows - 1) * stride + columns
     memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(pointer)
     return torch.frombuffer(memory, dtype=dtype).as_strided((rows, columns), (stride, 1))
+
+
+def _of_batches(a, pointer, columns, stride):
+    """Values of each batch, one row for each row of the batch."""
+    batches = -(-a.rows // a.rows_per_batch)
+    values = _matrix(pointer, batches, columns, stride, a.dtype).float()
+    return values.repeat_interleave(a.rows_per_batch, dim=0)[: a.rows]
 
 
 def fake_product_backends(library=None, error=None) -> ProductBackends:

@@ -24,13 +24,16 @@ class CompiledBlocks:
     def running(self, network: nn.Module, blocks: Sequence[str]) -> Iterator[None]:
         """Run the blocks of a network compiled in this context."""
         modules = [network.get_submodule(block) for block in blocks]
+        before = [vars(module).get("forward") for module in modules]
         for module in modules:
             vars(module)["forward"] = self._guarded(module)
         try:
             yield
         finally:
-            for module in modules:
+            for module, forward in zip(modules, before, strict=True):
                 vars(module).pop("forward", None)
+                if forward is not None:
+                    vars(module)["forward"] = forward
 
     def _guarded(self, module: nn.Module) -> Callable[..., Any]:
         plain = module.forward

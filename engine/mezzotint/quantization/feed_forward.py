@@ -11,28 +11,33 @@ from torch import Tensor, nn
 
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.fusion.layers import Fusion
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.products.operation import Products, prepare_input
 
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which have no type annotations
 
 
 @contextmanager
-def fused(kernels: Products, networks: Iterable[object], layers: Iterable[QuantizedLinear]) -> Iterator[None]:
+def fused(fusion: Fusion, networks: Iterable[object], layers: Iterable[QuantizedLinear]) -> Iterator[None]:
     """Fuse activations into the linear layer that follows, if it is one of `layers`, inside the context.
 
-    Modules keep their places and names, so LoRAs still find them.
+    What blocks leave to `layers` is included in their products, too. Modules keep their places and names, so LoRAs
+    still find them.
     """
+    layers = tuple(layers)
     known = {id(layer) for layer in layers}
     pairs = [pair for network in networks for pair in _pairs(network) if id(pair[1]) in known]
-    for activation, layer, preparation in pairs:
+    preparations = {id(layer): preparation for _, layer, preparation in pairs}
+    for activation, _, _ in pairs:
         activation.forward = partial(_projected, activation)
-        layer.forward = partial(_activated, kernels, layer, preparation)  # type: ignore[method-assign]
+    for layer in layers:
+        preparation = preparations.get(id(layer), Preparation.AS_IT_IS)
+        layer.forward = partial(fusion.forward, layer, preparation)  # type: ignore[method-assign]
     try:
         yield
     finally:
-        for activation, layer, _ in pairs:
-            del activation.forward, layer.forward
+        for module in (*layers, *(activation for activation, _, _ in pairs)):
+            del module.forward
 
 
 def _pairs(network: object) -> Iterator[tuple[Activation, QuantizedLinear, Preparation]]:
@@ -58,12 +63,3 @@ def _preparation(activation: Activation) -> Preparation | None:
 def _projected(activation: Activation, x: Tensor, *_: object, **__: object) -> Tensor:
     projected: Tensor = activation.proj(x)
     return projected
-
-
-def _activated(kernels: Products, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
-    """Layer output for the projected x. A LoRA needs the activation itself, which torch computes in that case."""
-    if not layer.branches:
-        made = kernels.product(x, layer.weight, layer.bias, None, preparation)
-        if made is not None:
-            return made
-    return QuantizedLinear.forward(layer, prepare_input(x, preparation))

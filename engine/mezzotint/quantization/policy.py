@@ -43,6 +43,7 @@ _OUTSIDE_BLOCKS = r"(?!.*\.\d+\.).*"
 _LAYER_OF_ENCODER = re.compile(r"(?:.*\.)?(?:layers|block)\.(\d+)\..*")
 # Layers whose weights are quantized but not their inputs: text tokens, and the embedding of timestep and size.
 _PLAIN_INPUTS = re.compile(r".*\.attn2\.to_[kv]|.*(modulation|_mod|norm\d?(_context)?\.linear)(\.\d+)?")
+_OF_THE_IMAGE = {"SD3Transformer2DModel": re.compile(r".*\.attn2\.to_[kv]")}  # a second self-attention, by class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,16 +110,23 @@ def _chosen(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> 
             continue
         if layer.is_convolution and not choice.convolutions:
             continue
-        chosen = _first_that_fits(layer, choice)
+        chosen = _first_that_fits(layer, choice, plain_input=_has_plain_input(class_name, layer.name))
         if chosen is not None:
             yield layer.name, chosen
 
 
-def _first_that_fits(layer: LayerShape, choice: Choice) -> Format | None:
-    return next((each for each in _candidates(layer, choice) if each.shape_problem(layer.shape) is None), None)
+def _has_plain_input(class_name: str, layer: str) -> bool:
+    """Whether the layer's input is never quantized."""
+    image = _OF_THE_IMAGE.get(class_name)
+    return _PLAIN_INPUTS.fullmatch(layer) is not None and (image is None or image.fullmatch(layer) is None)
 
 
-def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
+def _first_that_fits(layer: LayerShape, choice: Choice, *, plain_input: bool) -> Format | None:
+    candidates = _candidates(layer, choice, plain_input=plain_input)
+    return next((each for each in candidates if each.shape_problem(layer.shape) is None), None)
+
+
+def _candidates(layer: LayerShape, choice: Choice, *, plain_input: bool) -> Iterator[Format]:
     """Candidate formats, from the best for the scheme to one that always fits."""
     if choice.single_format:
         native = _native_format(layer, choice)
@@ -129,7 +137,7 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
         yield Int8(dynamic=False)
         return
     group = best_group(layer.shape[1]) if choice.rotate else 0
-    dynamic = choice.scheme != "int8-weight" and not _PLAIN_INPUTS.fullmatch(layer.name)
+    dynamic = choice.scheme != "int8-weight" and not plain_input
     if choice.scheme == "int4":
         yield Nf4(double=choice.double)
     if choice.scheme in ("int4-lowrank", "svdquant"):

@@ -87,6 +87,7 @@ def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> Gener
         attention_fallbacks=session.fallbacks,
         products=products.integers.ran,
         product_calls=products.integers.calls,
+        fused_product_calls=products.integers.fused_calls,
         nf4_products=products.nf4.ran,
         nf4_calls=products.nf4.calls,
         product_fallbacks=products.fallbacks,

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from mezzotint.dispatch.library import Preparation, Unavailable, Unsupported
 from mezzotint.quantization.formats import Nf4
+from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.linear import Branch, QuantizedWeight, with_branch
 from mezzotint.quantization.nf4 import BLOCK, dynamic_values
 from mezzotint.quantization.products.compiled import check_gradients, check_stored
@@ -19,6 +20,7 @@ Gemm: TypeAlias = Callable[..., Tensor]  # torch.ops.bitsandbytes.gemm_4bit
 
 PACKAGE = "bitsandbytes"
 INSTALL = "pip install 'bitsandbytes>=0.50'"
+_NOTHING = Around()
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -35,8 +37,11 @@ class BitsAndBytesLinear:
         bias: Tensor | None = None,
         branch: Branch | None = None,
         preparation: Preparation = Preparation.AS_IT_IS,
+        around: Around = _NOTHING,
     ) -> Tensor:
         """Same as `linear`, for x `(..., k)`; raises Unsupported if there is no kernel."""
+        if around.is_something:
+            raise Unsupported("bitsandbytes has no product with a norm, gate or residual")
         self._check(x, weight, bias, branch, preparation)
         y = self._gemm(x, weight.tensors["weight"], list(weight.shape), bias=bias, **_magnitudes(weight, x.device))
         return with_branch(y, x, branch)

@@ -11,6 +11,7 @@ from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
+from mezzotint.quantization.fusion.around import Around, Ending, Norm
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.kernel_branches import kernel_branches
@@ -22,6 +23,7 @@ _ALIGNMENT = 16  # bytes, required of every row
 _COLUMN_STEP, _PACKED_STEP, _OUT_STEP = 16, 32, 8
 _SCALE_STEP = 4  # of rows, whose scales by group are read together
 _EPSILON = 1e-6  # for layer norm
+_NOTHING = Around()
 _MOST_REFUSED = 4096  # limit of the cache of unsupported calls
 
 _Kind: TypeAlias = tuple[object, ...]
@@ -53,23 +55,32 @@ class CompiledLinear:
         bias: Tensor | None = None,
         branch: Branch | None = None,
         preparation: Preparation = Preparation.AS_IT_IS,
+        around: Around = _NOTHING,
     ) -> Tensor:
         """Same as `linear`, for x `(..., k)` after its preparation; raises Unsupported if there is no kernel.
 
-        Copies x if its rows are not laid out as the kernels need. Does not synchronize with the device.
+        `around` is included: the norm, which is then the preparation, and what becomes of the output. Copies x if its
+        rows are not laid out as the kernels need. Does not synchronize with the device.
         """
+        norm = around.norm
+        if norm is not None:
+            preparation = norm.preparation(x) or preparation
         self._check(x, weight, bias, branch, preparation)
         n = weight.shape[0]
-        kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation)
+        ends = around.ending is not None
+        kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation, ends)
         if kind in self._refused:
             raise Unsupported(self._refused[kind])
         rows = readable_rows(x)
         try:
-            quantized = self._quantized(x, rows, weight, preparation)
+            quantized = self._quantized(x, rows, weight, preparation, norm)
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
             made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)
-            out = self.multiply(quantized, weight, bias, thin, None if made.inside is None else made.inside.up)
+            if ends and made.outside is not None:
+                raise Unsupported("a branch is added after the product, and its gate would come before")
+            up = None if made.inside is None else made.inside.up
+            out = self.multiply(quantized, weight, bias, thin, up, around.ending)
         except Unsupported as error:
             self._refuse(kind, str(error))
             raise
@@ -77,7 +88,9 @@ class CompiledLinear:
             out.addmm_(functional.linear(rows, made.outside.down), made.outside.up.t())
         return out.view(*x.shape[:-1], n)
 
-    def _quantized(self, x: Tensor, rows: Tensor, weight: QuantizedWeight, preparation: Preparation) -> QuantizedRows:
+    def _quantized(
+        self, x: Tensor, rows: Tensor, weight: QuantizedWeight, preparation: Preparation, norm: Norm | None
+    ) -> QuantizedRows:
         """The rows of x as a weight of this format takes them, once for all layers that share them."""
         k, format_ = weight.shape[1], weight.format
         if isinstance(format_, SvdQuant):
@@ -86,8 +99,8 @@ class CompiledLinear:
             return shared_quantize(x, key, lambda: self.quantize_groups(rows, format_.group, smooth))
         group = format_.group if isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4) else 0
         bits = 4 if isinstance(format_, Int4) else 8
-        key = (k, group, preparation, bits)
-        return shared_quantize(x, key, lambda: self.quantize(rows, k, group, preparation, bits))
+        key = (k, group, preparation, norm, bits)
+        return shared_quantize(x, key, lambda: self.quantize(rows, k, group, preparation, bits, norm))
 
     def quantize_groups(self, rows: Tensor, group: int, smooth: Tensor) -> QuantizedRows:
         """Multiply rows `(m, k)` by `smooth` `(k)`, rotate them in groups, and quantize them with scales by group."""
@@ -112,7 +125,13 @@ class CompiledLinear:
         return arguments
 
     def quantize(
-        self, rows: Tensor, columns: int, group: int, preparation: Preparation, bits: int = 8
+        self,
+        rows: Tensor,
+        columns: int,
+        group: int,
+        preparation: Preparation,
+        bits: int = 8,
+        norm: Norm | None = None,
     ) -> QuantizedRows:
         """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize them."""
         count = rows.shape[0]
@@ -122,7 +141,9 @@ class CompiledLinear:
             arguments = self._quantize_arguments(rows, values, scales)
             arguments.preparation, arguments.group = preparation, group
             arguments.columns, arguments.bits = columns, bits
+            held = None if norm is None else _point_to_norm(arguments, norm)
             launch(self._library.quantize, arguments, rows.device)
+            del held  # until now, its memory must not be given to others
         return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits)
 
     def multiply(
@@ -132,8 +153,12 @@ class CompiledLinear:
         bias: Tensor | None = None,
         branch_x: Tensor | None = None,
         branch_up: Tensor | None = None,
+        ending: Ending | None = None,
     ) -> Tensor:
-        """Return x times the weight's transpose, plus bias and branch_x `(m, r)` times branch_up' `(r, n)`."""
+        """Return x times the weight's transpose, plus bias and branch_x `(m, r)` times branch_up' `(r, n)`.
+
+        With an ending, its residual plus its gate times that.
+        """
         n, k = weight.shape
         out = torch.empty((x.values.shape[0], n), dtype=x.dtype, device=x.values.device)
         if not out.numel():
@@ -154,7 +179,9 @@ class CompiledLinear:
             arguments.branch_x_stride, arguments.branch_up_stride = branch_x.stride(0), branch_up.stride(0)
             arguments.rank = branch_up.shape[1]
         arguments.out, arguments.out_stride = out.data_ptr(), n
+        held = None if ending is None else _point_to_ending(arguments, ending)
         launch(self._library.multiply, arguments, out.device)
+        del held
         return out
 
     def _refuse(self, kind: _Kind, reason: str) -> None:
@@ -236,6 +263,49 @@ def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
     past = tensor.data_ptr() % _ALIGNMENT
     if past and name in ("weight", "weight_smooth"):
         raise Unsupported(f"{name} is misaligned by {past} bytes; the kernels need an alignment of {_ALIGNMENT}")
+
+
+def _point_to_norm(arguments: Arguments, norm: Norm) -> object:
+    """Fill in a norm and its modulation; the result holds their memory."""
+    arguments.epsilon = norm.epsilon
+    weight, bias = (None if each is None else each.contiguous() for each in (norm.weight, norm.bias))
+    arguments.norm_weight = 0 if weight is None else weight.data_ptr()
+    arguments.norm_bias = 0 if bias is None else bias.data_ptr()
+    given = norm.gain if norm.gain is not None else norm.shift
+    if given is None:
+        return weight, bias
+    gain, shift = (torch.zeros_like(given) if each is None else each for each in (norm.gain, norm.shift))
+    gain, shift = _alike(readable_rows(gain), readable_rows(shift))
+    arguments.gain, arguments.shift, arguments.modulation_stride = gain.data_ptr(), shift.data_ptr(), gain.stride(0)
+    arguments.rows_per_batch = _rows_per_batch(arguments.rows, gain)
+    return weight, bias, gain, shift
+
+
+def _point_to_ending(arguments: Arguments, ending: Ending) -> object:
+    """Fill in a residual and its gate; the result holds their memory."""
+    residual, gate = readable_rows(ending.residual), None
+    if residual.shape != (arguments.rows, arguments.out_columns):
+        raise ValueError(f"the residual is {tuple(ending.residual.shape)}, and the product has {arguments.rows} rows")
+    arguments.residual, arguments.residual_stride = residual.data_ptr(), residual.stride(0)
+    if ending.gate is not None:
+        gate = readable_rows(ending.gate)
+        arguments.gate, arguments.gate_stride = gate.data_ptr(), gate.stride(0)
+        arguments.rows_per_batch = _rows_per_batch(arguments.rows, gate)
+    return residual, gate
+
+
+def _alike(gain: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
+    """Gain and shift `(b, k)` as rows at the same distances."""
+    if gain.stride(0) == shift.stride(0) or len(gain) == len(shift) == 1:
+        return gain, shift
+    return gain.contiguous(), shift.contiguous()
+
+
+def _rows_per_batch(rows: int, values: Tensor) -> int:
+    """How many rows share a gate or modulation `(b, n)`."""
+    if rows % len(values):
+        raise ValueError(f"{rows} rows cannot share {len(values)} gates or modulations")
+    return rows // len(values)
 
 
 def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:

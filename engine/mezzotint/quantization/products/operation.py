@@ -18,6 +18,7 @@ from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp4 import Fp4
 from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.gguf_blocks import KINDS, GgufBlocks
 from mezzotint.quantization.linear import Branch, QuantizedWeight, with_branch
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -41,6 +42,9 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
 }
 
 
+_NOTHING = Around()
+
+
 class Products(Protocol):
     """The kernels that compute products in a job."""
 
@@ -51,8 +55,9 @@ class Products(Protocol):
         bias: Tensor | None,
         branch: Branch | None,
         preparation: Preparation = Preparation.AS_IT_IS,
+        around: Around = _NOTHING,
     ) -> Tensor | None:
-        """Return the product with the prepared x; None if torch must compute it."""
+        """Return the product with the prepared x, including what is around it; None if torch must compute it."""
 
 
 _current: ContextVar[Products | None] = ContextVar("products", default=None)

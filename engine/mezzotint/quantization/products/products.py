@@ -11,10 +11,13 @@ from mezzotint.dispatch.dispatcher import Dispatcher, FallbackLog
 from mezzotint.dispatch.library import Preparation
 from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.formats import Nf4
+from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.operation import compiled_product, use_in_compiled_code
 from mezzotint.quantization.shared_quantization import share_quantized_inputs
+
+_NOTHING = Around()
 
 
 class Multiply(Protocol):
@@ -29,17 +32,19 @@ class Multiply(Protocol):
         bias: Tensor | None = None,
         branch: Branch | None = None,
         preparation: Preparation = Preparation.AS_IT_IS,
+        around: Around = _NOTHING,
     ) -> Tensor:
         """Same as `linear`; raises Unsupported if there is no kernel."""
 
 
-class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, Branch | None, Preparation]):
+class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, Branch | None, Preparation, Around]):
     """Dispatches the products of one kind of layers; nothing is used if there are none."""
 
     def __init__(
         self, name: Products, layers: Iterable[QuantizedLinear], kernels: Multiply | None, log: FallbackLog
     ) -> None:
         self.layers = tuple(layers)
+        self.fused_calls = 0  # of all calls, those that included an activation, norm, gate or residual
         owner = "the kernels" if name == "kernels" else "bitsandbytes' kernels"
         super().__init__(
             name=name,
@@ -73,6 +78,7 @@ class ProductSession:
         bias: Tensor | None,
         branch: Branch | None,
         preparation: Preparation = Preparation.AS_IT_IS,
+        around: Around = _NOTHING,
     ) -> Tensor | None:
         """Same as `Multiply`; None if torch must compute it, or if gradients are required."""
         if wants_gradients(x, bias, branch):
@@ -80,7 +86,10 @@ class ProductSession:
         if torch.compiler.is_compiling():
             return compiled_product(x, weight, bias, branch, preparation)
         kind = self.nf4 if isinstance(weight.format, Nf4) else self.integers
-        return kind.run(x, weight, bias, branch, preparation)
+        made = kind.run(x, weight, bias, branch, preparation, around)
+        if made is not None and (around.is_something or preparation is not Preparation.AS_IT_IS):
+            kind.fused_calls += 1
+        return made
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
@@ -94,12 +103,16 @@ class ProductSession:
                 yield
             return
         from mezzotint.quantization.feed_forward import fused
+        from mezzotint.quantization.fusion.blocks import computing_fused
+        from mezzotint.quantization.fusion.layers import Fusion
 
+        fusion = Fusion(self, layers)
         for layer in layers:
             layer.products = self
         try:
             with (
-                fused(self, self._networks, layers),
+                fused(fusion, self._networks, layers),
+                computing_fused(fusion, self._networks),
                 share_quantized_inputs(self._networks),
                 use_in_compiled_code(self),
             ):

@@ -6,8 +6,9 @@ from card_kernels import CardProducts
 from fake_card.install import fake_card
 from fake_products import FakeProducts
 
-from mezzotint.dispatch.library import Preparation, Unavailable, open_installed
+from mezzotint.dispatch.library import Preparation, Unavailable, Unsupported, open_installed
 from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.fusion.around import Around, Ending, Norm
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.products.self_test import run_self_test
@@ -83,3 +84,40 @@ def test_branches_are_in_memory_once(dtype):
             assert card.device().allocated == before + out.nbytes
             del out
         assert card.hazards == []
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_a_norm_and_a_sum_around_the_product(place, batches):
+    kernels, device = place
+    generator = torch.Generator().manual_seed(batches)
+
+    def draw(*size):
+        return torch.randn(size, generator=generator).to(device).half()
+
+    weight = random_quantized_weight(FORMATS[0], (640, 320), torch.Generator(device).manual_seed(1))
+    x, residual, bias = draw(3, 40, 320), draw(3, 40, 640), draw(640)
+    values, gate = draw(batches, 1, 4 * 320), draw(batches, 1, 640)
+    gain, shift = values.chunk(4, dim=2)[1:3]
+    for module in (torch.nn.LayerNorm(320), torch.nn.RMSNorm(320, eps=1e-6)):
+        torch.nn.init.normal_(module.weight)
+        norm = Norm(module=module.to(device).half(), gain=gain, shift=shift)
+        around = Around(norm=norm, ending=Ending(residual=residual, gate=gate))
+        with torch.inference_mode():
+            found = kernels(x, weight, bias, None, Preparation.AS_IT_IS, around)
+            read = Norm(module=module.float(), gain=gain.float(), shift=shift.float()).plain(x.float())
+            ending = Ending(residual=residual.float(), gate=gate.float())
+            assert near(found, ending.plain(linear(read, weight, bias.float())))
+
+
+def test_gates_that_rows_cannot_share():
+    weight = random_quantized_weight(FORMATS[0], (64, 64), torch.Generator().manual_seed(1))
+    x, gate = torch.randn(2, 5, 64).half(), torch.randn(3, 1, 64).half()
+    kernels = CompiledLinear(FakeProducts())
+    with torch.inference_mode():
+        with pytest.raises(ValueError, match="10 rows cannot share 3"):
+            kernels(x, weight, around=Around(ending=Ending(residual=x, gate=gate)))
+        with pytest.raises(ValueError, match="the residual is"):
+            kernels(x, weight, around=Around(ending=Ending(residual=x[:1])))
+        branch = Branch(down=torch.randn(300, 64), up=torch.randn(64, 300))
+        with pytest.raises(Unsupported, match="its gate would come before"):
+            kernels(x, weight, None, branch, around=Around(ending=Ending(residual=x)))

@@ -1,0 +1,135 @@
+"""Layers that include in their product what a block leaves to them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from mezzotint.dispatch.library import Preparation
+from mezzotint.quantization.codebook4 import Codebook4
+from mezzotint.quantization.formats import Int4, Int8
+from mezzotint.quantization.fusion.around import Around, Ending, Norm, NormModule
+from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.products.compiled import unsupported
+from mezzotint.quantization.products.operation import Products, prepare_input
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Left:
+    """An input left to layers as it is before its norm."""
+
+    x: Tensor
+    norm: Norm
+    made: Tensor | None = field(default=None)  # by torch, for layers whose product has no kernel
+
+    def plain(self) -> Tensor:
+        """The norm by torch, once for all of the layers."""
+        if self.made is None:
+            self.made = self.norm.plain(self.x)
+        return self.made
+
+
+class Fusion:
+    """Passes a block's norms, gates and residuals on to its layers; each takes what is left to it in its next call."""
+
+    def __init__(self, kernels: Products, layers: Iterable[QuantizedLinear]) -> None:
+        self._kernels = kernels
+        self._known = {id(layer) for layer in layers}
+        self._left: dict[int, _Left] = {}
+        self._endings: dict[int, Ending] = {}
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        """Inside, one block is computed; whatever was left and not taken is an error, because it would be missing."""
+        try:
+            yield
+            if self._left:
+                raise RuntimeError(
+                    f"{len(self._left)} layers did not take the input that was left to them to normalize"
+                )
+        finally:
+            self._left.clear()
+            self._endings.clear()
+
+    def normalized(
+        self,
+        layers: Iterable[object],
+        module: NormModule,
+        x: Tensor,
+        gain: Tensor | None = None,
+        shift: Tensor | None = None,
+    ) -> Tensor:
+        """`module(x) (1 + gain) + shift` for these layers, which must be all that read it.
+
+        Returns x itself if they all can do that. x `(b, n, k)`, gain and shift `(b, 1, k)`.
+        """
+        norm, layers = Norm(module=module, gain=gain, shift=shift), list(layers)
+        if not layers or norm.preparation(x) is None or not all(map(self._can_prepare, layers)):
+            return norm.plain(x)
+        left = _Left(x=x, norm=norm)
+        self._left |= {id(layer): left for layer in layers}
+        return x
+
+    def ending(self, layer: object, residual: Tensor, gate: Tensor | None = None) -> "Finish":
+        """Leave `residual + gate y` to a layer with the output y, if it can; to be called before the layer is.
+
+        The result makes of the layer's output what is wanted, whether the layer has done so or not.
+        """
+        ending = Ending(residual=residual, gate=gate)
+        if self._can_end(layer) and ending.is_known:
+            self._endings[id(layer)] = ending
+        return Finish(self._endings, id(layer), ending)
+
+    def forward(self, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
+        """The layer's output for x, prepared, with all that was left to it that the kernels can do."""
+        if torch.compiler.is_compiling():
+            return self._activated(layer, preparation, x)
+        left, ending = self._left.pop(id(layer), None), self._endings.get(id(layer))
+        if left is not None and left.x is not x:
+            raise RuntimeError("a layer got another input than the one that was left to it to normalize")
+        if ending is not None and ending.residual.dtype != x.dtype:
+            ending = None
+        if left is None and ending is None:
+            return self._activated(layer, preparation, x)
+        if not layer.branches:
+            around = Around(norm=None if left is None else left.norm, ending=ending)
+            made = self._kernels.product(x, layer.weight, layer.bias, None, preparation, around)
+            if made is not None:
+                self._endings.pop(id(layer), None)
+                return made
+        return self._activated(layer, preparation, x if left is None else left.plain())
+
+    def _activated(self, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
+        """A LoRA needs the activation itself, which torch computes in that case."""
+        if preparation is Preparation.AS_IT_IS:
+            return QuantizedLinear.forward(layer, x)
+        if not layer.branches:
+            made = self._kernels.product(x, layer.weight, layer.bias, None, preparation)
+            if made is not None:
+                return made
+        return QuantizedLinear.forward(layer, prepare_input(x, preparation))
+
+    def _can_prepare(self, layer: object) -> bool:
+        """Its own low-rank branch would need the prepared input, and so would a LoRA."""
+        return self._can_end(layer) and isinstance(getattr(layer, "format", None), Int8 | Int4 | Codebook4)
+
+    def _can_end(self, layer: object) -> bool:
+        if not isinstance(layer, QuantizedLinear) or id(layer) not in self._known or layer.branches:
+            return False
+        return unsupported(layer.format, tuple(layer.shape)) is None and not torch.compiler.is_compiling()
+
+
+class Finish:
+    """The end of a sum, which a layer's product may have included."""
+
+    def __init__(self, endings: dict[int, Ending], layer: int, ending: Ending) -> None:
+        self._endings, self._layer, self._ending = endings, layer, ending
+        self._left = layer in endings
+
+    def __call__(self, y: Tensor) -> Tensor:
+        """`residual + gate y` of the layer's output, `y` itself if the layer included it."""
+        if self._left and self._endings.pop(self._layer, None) is None:
+            return y
+        return self._ending.plain(y)
