@@ -90,5 +90,7 @@ def _self_test(device: DeviceInfo, implementation: str, dtype: str, backend: Ker
         return _SelfTestResult(implementation, name, f"{type(error).__name__}: {error}", passed=False)
     if test.problem is not None:
         return _SelfTestResult(implementation, name, test.problem, passed=False)
+    schemes = dict.fromkeys(case.partition(": ")[0] for case in test.passed if ": " in case)
+    named = f" ({', '.join(schemes)})" if schemes else ""
     missing = f", no kernel for {', '.join(test.unsupported)}" if test.unsupported else ""
-    return _SelfTestResult(implementation, name, f"passed {len(test.passed)} cases{missing}", passed=True)
+    return _SelfTestResult(implementation, name, f"passed {len(test.passed)} cases{named}{missing}", passed=True)

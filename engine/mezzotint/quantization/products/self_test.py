@@ -22,27 +22,32 @@ _TURNED = 0.01  # of the largest output: what a few values rounded the other way
 class Case:
     """A layer that occurs in models, or a part of one."""
 
-    name: str
+    what: str
     format: Format
     rows: int
     columns: int
     outputs: int
     rank: int = 0  # of a LoRA
 
+    @property
+    def name(self) -> str:
+        """The scheme, and what it is tested with."""
+        return f"{self.format.scheme}: {self.what}"
+
 
 _INTEGERS = (
-    Case(name="a layer in 8 bits", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
-    Case(name="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
-    Case(name="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
-    Case(name="a layer in 4 bits", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
-    Case(name="a layer in 4 bits with a codebook", format=Codebook4(group=64), rows=200, columns=640, outputs=328),
-    Case(name="a layer and its input in 4 bits", format=Int4(group=64), rows=300, columns=640, outputs=640),
-    Case(name="a layer in 4 bits by groups", format=SvdQuant(group=64), rows=200, columns=704, outputs=328, rank=16),
+    Case(what="a layer", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
+    Case(what="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
+    Case(what="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
+    Case(what="a layer", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
+    Case(what="a layer", format=Codebook4(group=64), rows=200, columns=640, outputs=328),
+    Case(what="a layer", format=Int4(group=64), rows=300, columns=640, outputs=640),
+    Case(what="a layer", format=SvdQuant(group=64), rows=200, columns=704, outputs=328, rank=16),
 )
 _NF4 = (
-    Case(name="a layer in NF4", format=Nf4(), rows=300, columns=640, outputs=640),
-    Case(name="one row", format=Nf4(), rows=1, columns=1280, outputs=320),
-    Case(name="a layer with LoRAs", format=Nf4(double=False), rows=77, columns=1152, outputs=264, rank=24),
+    Case(what="a layer", format=Nf4(), rows=300, columns=640, outputs=640),
+    Case(what="one row", format=Nf4(), rows=1, columns=1280, outputs=320),
+    Case(what="a layer with LoRAs", format=Nf4(double=False), rows=77, columns=1152, outputs=264, rank=24),
 )
 CASES: Mapping[Products, tuple[Case, ...]] = {"kernels": _INTEGERS, "bitsandbytes": _NF4}
 

@@ -1,5 +1,7 @@
 """The doctor's view of our attention, over a library that is stood in for on the processor."""
 
+import re
+
 import pytest
 from card_kernels import CardNf4
 from fake_kernels import FakeKernels, fake_backends
@@ -12,6 +14,7 @@ from mezzotint.dispatch.library import LibraryFacts, Unavailable
 from mezzotint.protocol import DeviceInfo
 from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
 from mezzotint.quantization.products.selection import ProductBackends
+from mezzotint.quantization.products.self_test import CASES
 
 CPU = DeviceInfo(id="cpu", name="a stand-in for a card", memory_bytes=1)
 OTHER = DeviceInfo(id="mps", name="another", memory_bytes=1)
@@ -74,7 +77,9 @@ def products_report(library):
 
 def test_products_that_are_sound():
     found = products_report(FakeProducts())
-    assert found.self_tests["cpu products bfloat16"] == "passed 5 cases"
+    cases, schemes = re.fullmatch(r"passed (\d+) cases \((.*)\)", found.self_tests["cpu products bfloat16"]).groups()
+    assert int(cases) == len(CASES["kernels"])
+    assert set(schemes.split(", ")) == {case.format.scheme for case in CASES["kernels"]}
     assert (found.products_problem, found.failed) == (None, ())
 
 
@@ -97,7 +102,7 @@ def test_linear_attention(fault, told):
 def test_weights_in_nf4():
     backends = ProductBackends(device_type="cpu", open_nf4=lambda: BitsAndBytesLinear(CardNf4(), "cpu"))
     found = kernel_report((CPU, OTHER), LibraryFacts(problem="no driver"), None, backends)
-    assert (found.self_tests, found.nf4_problem) == ({"cpu NF4 products bfloat16": "passed 3 cases"}, None)
+    assert (found.self_tests, found.nf4_problem) == ({"cpu NF4 products bfloat16": "passed 3 cases (int4)"}, None)
     assert found.products_problem == "no driver"
     assert products_report(FakeProducts()).nf4_problem == "bitsandbytes is not here"
     assert "the device is cpu" in kernel_report((CPU,), SOUND).nf4_problem
