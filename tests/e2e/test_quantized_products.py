@@ -7,6 +7,7 @@ import pytest
 from card_kernels import CardProducts
 from fake_products import FakeProducts, fake_product_backends
 from PIL import Image
+from tiny_pixart import write_tiny_pixart
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
@@ -70,3 +71,26 @@ def test_what_is_not_quantized_needs_no_kernels(request_for, stand_in, tiny_sdxl
     library = stand_in()
     result = run(library, request_for(tiny_sdxl_folder))
     assert (result.products, result.product_fallbacks, library.multiplied) == (None, (), [])
+
+
+KINDS = {
+    "int4-lowrank": lambda a: a.weight_bits == 4 and a.group_scales and not a.codebook,
+    "int4-codebook": lambda a: a.codebook,
+    "int4-rot": lambda a: a.x_bits == 4 and a.x_scales,
+    "svdquant": lambda a: a.x_bits == 4 and a.weight_group_scales,
+}
+
+
+@pytest.fixture(scope="module")
+def wide_folder(tmp_path_factory):
+    """A PixArt model whose layers have room for low-rank branches."""
+    return write_tiny_pixart(tmp_path_factory.mktemp("models") / "wide-pixart", heads=24)
+
+
+@pytest.mark.parametrize("scheme", KINDS)
+def test_each_scheme_has_its_kernels(request_for, stand_in, wide_folder, scheme):
+    library = stand_in()
+    result = run(library, request_for(wide_folder, quantization=scheme))
+    calls = library.multiplied[SELF_TEST:]
+    assert result.products == "kernels" and result.product_calls == len(calls)
+    assert sum(bool(KINDS[scheme](each)) for each in calls) > len(calls) / 2

@@ -63,16 +63,27 @@ class CardProducts(FakeProducts):
                 batches = -(-a.rows // a.rows_per_batch)
                 launch.rows(each, (batches,), (a.modulation_stride * item,), a.columns * item)
         launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns * a.bits // 8, writes=True)
-        launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
+        if a.scale_columns:
+            groups = (a.columns // a.scale_columns, a.rows)
+            launch.touch(a.scales, groups, (4 * a.scales_stride, 4), 4, writes=True)
+        else:
+            launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
+        if a.smooth:
+            launch.touch(a.smooth, (a.columns,), (4,), 4)
         launched(super().quantize, arguments, device, stream)
 
     def multiply(self, arguments, device, stream):
         a, launch, item = arguments, Launch("multiply", device, stream), _ITEM[arguments.dtype]
         n, depth = a.out_columns, a.in_columns
         launch.rows(a.x, (a.rows,), (a.x_stride,), depth * a.x_bits // 8)
-        launch.touch(a.x_scales, (a.rows,), (4,), 4)
         launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
-        launch.touch(a.weight_scales, (n,), (4,), 4)
+        if a.weight_group_scales:
+            groups = depth // 64
+            launch.touch(a.x_group_scales, (groups, a.rows), (4 * a.x_group_scales_stride, 4), 4)
+            launch.touch(a.weight_group_scales, (groups, n), (2 * a.weight_group_scales_stride, 2), 2)
+        else:
+            launch.touch(a.x_scales, (a.rows,), (4,), 4)
+            launch.touch(a.weight_scales, (n,), (4,), 4)
         if a.weight_bits < a.x_bits:
             columns = depth // (16 if a.codebook else 64)
             launch.touch(a.group_scales, (n, columns), (a.group_scales_stride, 1), 1)

@@ -14,7 +14,7 @@ _TOKENS = 300
 
 
 def write_tiny_pixart(
-    folder: Path, *, sigma: bool = True, told_sizes: bool = False, seed: int = 0, **scheduler: object
+    folder: Path, *, sigma: bool = True, told_sizes: bool = False, seed: int = 0, heads: int = 3, **scheduler: object
 ) -> Path:
     """Write a PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings.
 
@@ -27,7 +27,7 @@ def write_tiny_pixart(
     pipeline_class = PixArtSigmaPipeline if sigma else PixArtAlphaPipeline
     pipeline = pipeline_class(
         vae=_vae(sigma=sigma).eval(),
-        transformer=_transformer(told_sizes).eval(),
+        transformer=_transformer(told_sizes, heads).eval(),
         text_encoder=t5_encoder().eval(),
         tokenizer=t5_tokenizer(folder),
         scheduler=DPMSolverMultistepScheduler(**scheduler),
@@ -50,7 +50,7 @@ def _vae(*, sigma: bool) -> Any:
     )
 
 
-def _transformer(told_sizes: bool) -> Any:
+def _transformer(told_sizes: bool, heads: int) -> Any:
     from diffusers import PixArtTransformer2DModel
 
     return PixArtTransformer2DModel(
@@ -58,11 +58,11 @@ def _transformer(told_sizes: bool) -> Any:
         num_layers=2,
         patch_size=2,
         attention_head_dim=8,
-        num_attention_heads=3,
+        num_attention_heads=heads,
         caption_channels=32,
         in_channels=4,
         out_channels=8,  # noise, and the variance, which sampling ignores
-        cross_attention_dim=24,
+        cross_attention_dim=8 * heads,
         activation_fn="gelu-approximate",
         norm_type="ada_norm_single",
         norm_elementwise_affine=False,
