@@ -51,6 +51,7 @@ _TWICE_OURS = (
     "{ampere} and {ada} TFLOP/s"
 )
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_LINEAR_GROUPED = "at least 2 times as fast as torch linear in bfloat16 on RTX 30 and 40, rounding x counted"
 _BESIDE_LINEAR_INT4 = "at least 2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_COPY = "at least 80 % of a copy of as many bytes"
 _LORAS = "at most 1.10 times the time without LoRAs"
@@ -125,6 +126,10 @@ LINEAR_TARGETS = (
     ),
     *(
         Target(what=f"{layer}: mezzotint int4-rot", target=_BESIDE_LINEAR_INT4, bounds=(Bound(of="ratio", least=2),))
+        for layer in _LAYERS[-4:]
+    ),
+    *(
+        Target(what=f"{layer}: mezzotint svdquant", target=_BESIDE_LINEAR_GROUPED, bounds=(Bound(of="ratio", least=2),))
         for layer in _LAYERS[-4:]
     ),
     *(

@@ -89,6 +89,8 @@ class LinearParams(ctypes.Structure):
         gate__residual__out=_POINTER,
         gate_stride__residual_stride__out_stride=_LONG,
         row_tiles__column_tiles=_INT,
+        x_group_scales__weight_group_scales=_POINTER,
+        x_group_scales_stride__weight_group_scales_stride=_LONG,
     )
 
 
@@ -125,6 +127,8 @@ class QuantizeParams(ctypes.Structure):
         values=_POINTER,
         values_stride=_LONG,
         scales=_POINTER,
+        scales_stride=_LONG,
+        smooth=_POINTER,
     )
 
 

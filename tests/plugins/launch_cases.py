@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import launch_expected
 from attention_arguments import packed_attention_args, table_args
@@ -55,6 +56,24 @@ ATTENTION: dict[str, AttentionCase] = {
 
 _half = {"weight_bits": 4, "dtype": Dtype.FLOAT16}
 _whole = {"weight_bits": 8, "dtype": Dtype.BFLOAT16}
+_by_group: dict[str, Any] = {
+    "x_scales": None,
+    "weight_scales": None,
+    "x_group_scales": 0xC0000,
+    "x_group_scales_stride": 100,
+    "weight_group_scales": 0xD0000,
+    "weight_group_scales_stride": 72,
+}
+_grouped_rows: dict[str, Any] = {
+    "bits": 4,
+    "values_stride": 64,
+    "scale_columns": 64,
+    "scales_stride": 100,
+    "smooth": 0xA0000,
+    "preparation": 0,
+    "norm_weight": None,
+    "norm_bias": None,
+}
 _int4 = {"weight_bits": 4, "x_bits": 4, "dtype": Dtype.FLOAT16}
 _large = {"rows": 4096, "in_columns": 3072, "out_columns": 12288}
 _strides = {"x_stride": 3104, "branch_x_stride": 40, "branch_up_stride": 48, "gate_stride": 12400}
@@ -65,6 +84,7 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "4 bits, large": partial(linear_args, **_half, **_large, **_strides, **_more_strides),
     "4 bits of both": partial(linear_args, **_int4),
     "4 bits of both, large": partial(linear_args, **_int4, **_large, **_strides, **_more_strides),
+    "4 bits of both by group": partial(linear_args, **_int4, **_by_group),
     "8 bits": partial(linear_args, **_whole),
     "8 bits, large": partial(linear_args, **_whole, **_large, **_strides, **_more_strides),
     "one row": partial(linear_args, **_half, rows=1, rows_per_batch=2**40),
@@ -82,6 +102,7 @@ QUANTIZE: dict[str, tuple[Callable[[], QuantizeArgs], int, int]] = {
     "the widest": (partial(quantize_args, columns=16384, x_stride=16384, values_stride=16384), 64, 1),
     "no columns": (partial(quantize_args, columns=0), 1, 16),
     "in 4 bits": (partial(quantize_args, bits=4, values_stride=64), 1, 16),
+    "in 4 bits by group": (partial(quantize_args, **_grouped_rows), 1, 16),
     "one row": (partial(quantize_args, rows=1, rows_per_batch=2**40), 1, 16),
     "bfloat16": (partial(quantize_args, dtype=Dtype.BFLOAT16), 1, 16),
     "rows without number": (partial(quantize_args, rows=10**9, rows_per_batch=10**9), 1, 16),

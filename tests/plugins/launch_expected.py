@@ -197,6 +197,9 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         "in_bytes": args.in_columns * args.x_bits // 8,
         "rows_per_batch": min(args.rows_per_batch, 2**31 - 1),
         **_doubled(args, "branch_x_stride branch_up_stride gate_stride residual_stride out_stride"),
+        **_same(args, "x_group_scales weight_group_scales"),
+        **_doubled(args, "weight_group_scales_stride"),
+        "x_group_scales_stride": 4 * args.x_group_scales_stride,
         "row_tiles": divide_up(args.rows, plan.tile_m),
         "column_tiles": divide_up(args.out_columns, plan.tile_n),
     }
@@ -208,13 +211,17 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
 def _kernel_of_rows(args: QuantizeArgs) -> str:
     words = f"{_ELEMENTS[args.dtype]}, {int(Preparation(args.preparation))}"
     space = "mezzotint::quantize::"
+    if args.scale_columns:
+        words, kernel = _ELEMENTS[args.dtype], "int4_quantize_groups"
+        return f"void {space}(anonymous namespace)::{kernel}<{words}>({space}QuantizeParams)"
     kernel = "int4_quantize_rows" if args.bits == 4 else "quantize_rows"
     return f"void {space}(anonymous namespace)::{kernel}<{words}>({space}QuantizeParams)"
 
 
 def _quantize_params(args: QuantizeArgs, teams: int, rows: int) -> ModelRequest:
     return {
-        **_same(args, "x rows columns norm_weight norm_bias shift gain epsilon group values values_stride scales"),
+        **_same(args, "x rows columns norm_weight norm_bias shift gain epsilon group values values_stride"),
+        **_same(args, "scales scales_stride smooth"),
         **_doubled(args, "x_stride modulation_stride"),
         "teams_per_row": teams,
         "rows_per_block": rows,

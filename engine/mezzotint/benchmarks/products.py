@@ -21,16 +21,20 @@ from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
 from mezzotint.dispatch.library import LaunchFailed, Preparation, Unavailable, Unsupported, open_installed
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
+from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group, rotate
+from mezzotint.quantization.svdquant.format import SvdQuant
 
-OURS = ("mezzotint int8", "mezzotint int8, 3 LoRAs", "mezzotint int4-lowrank", "mezzotint int4-rot")
-REFERENCE = ("torch int8", "torch int8, 3 LoRAs", "torch int4-lowrank", "torch int4-rot")
+_KINDS = ("int8", "int8, 3 LoRAs", "int4-lowrank", "int4-rot", "svdquant")
+OURS = tuple(f"mezzotint {kind}" for kind in _KINDS)
+REFERENCE = tuple(f"torch {kind}" for kind in _KINDS)
 COPY = "copy"
-_BITS = ((8, 8), (8, 8), (4, 8), (4, 4))  # of weights and inputs, in the same order
+# Bits of weights and inputs, in the same order, and the columns that share a scale if not all do.
+_BITS = ((8, 8), (8, 8), (4, 8), (4, 4), (4, 4, GROUP))
 _LORAS, _RANK = 3, 16
 _CHECKED = 64  # number of rows whose results are checked
 _MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
@@ -66,6 +70,7 @@ class _Operands:
     eight: QuantizedWeight
     four: QuantizedWeight
     both: QuantizedWeight  # in 4 bits, as its input will be
+    grouped: QuantizedWeight  # the same, with scales by group and a branch
     loras: Branch
     weight: Tensor  # `eight` dequantized to x's dtype
 
@@ -93,7 +98,7 @@ def _everything(shape: str, name: str) -> bool:
 
 def measure_products(
     shape: LinearShape,
-    found: Mapping[str, tuple[tuple[int, int], CompiledLinear]],
+    found: Mapping[str, tuple[tuple[int, ...], CompiledLinear]],
     device: torch.device,
     dtype: torch.dtype,
     wanted: Filter,
@@ -150,7 +155,7 @@ def _by_peer(prepare: Callable[[Tensor, Tensor], Run], operands: Sequence[_Opera
 
 
 def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list[list[_Checked]]:
-    """Calls in 8 bits, in 8 bits with LoRAs, in 4 bits, and in 4 bits of both, by the kernels or else by torch."""
+    """Calls in the order of OURS, by the kernels or else by torch."""
 
     def call(given: _Operands, weight: QuantizedWeight, loras: Branch | None) -> _Checked:
         def run() -> Tensor:
@@ -165,6 +170,7 @@ def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list
         [call(each, each.eight, each.loras) for each in operands],
         [call(each, each.four, None) for each in operands],
         [call(each, each.both, None) for each in operands],
+        [call(each, each.grouped, None) for each in operands],
     ]
 
 
@@ -232,7 +238,7 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
         return torch.randn(size, generator=generator, device=device)
 
     def one() -> _Operands:
-        eight, four, both = (random_quantized_weight(each, size, generator) for each in _formats(group))
+        eight, four, both, grouped = (random_quantized_weight(each, size, generator) for each in _formats(group))
         loras = [
             Branch(down=draw(_RANK, shape.columns) / shape.columns**0.5, up=draw(shape.outputs, _RANK) / 10, scale=0.5)
             for _ in range(_LORAS)
@@ -244,6 +250,7 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
             eight=eight,
             four=four,
             both=both,
+            grouped=grouped,
             loras=Branch(down=one_branch.down.to(dtype), up=one_branch.up.to(dtype)),
             weight=eight.dequantized(dtype),
         )
@@ -251,8 +258,8 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
     return [one() for _ in range(_count(shape.numbers, device))]
 
 
-def _formats(group: int) -> tuple[Format, Format, Format]:
-    return Int8(dynamic=True, group=group), LowRank4(group=group), Int4(group=group)
+def _formats(group: int) -> tuple[Format, Format, Format, Format]:
+    return Int8(dynamic=True, group=group), LowRank4(group=group), Int4(group=group), SvdQuant(group=group)
 
 
 def _measured(

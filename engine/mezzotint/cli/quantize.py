@@ -140,10 +140,12 @@ def _converted(
         done = min(done + count, total)
         reporter.on_event(Loading(model=found.info.id, component=component, bytes_done=done, bytes_total=total))
 
+    choices = choices_of(arguments, sources)
     return convert(
         Conversion(
             sources=sources,
-            choices=choices_of(arguments, sources),
+            choices=choices,
+            balances=quantize_auto.calibrated(arguments, context, found, choices, reporter.on_event),
             output=arguments.output,
             mixed={} if auto is None or not auto.formats else {auto.component: auto.formats},
             record={} if auto is None else auto.record(),

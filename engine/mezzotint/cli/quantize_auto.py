@@ -10,7 +10,9 @@ from mezzotint.errors import UsageError
 from mezzotint.memory.machine.cards import known_card
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
+    from torch import Tensor
 
     from mezzotint.catalog.catalog import FoundModel
     from mezzotint.jobs.calibration.auto import AutoChoice
@@ -63,6 +65,25 @@ def choose(
         chosen = auto.choose(engine, on_event, context.interrupt.stop_requested)
     _check_needed(arguments, chosen)
     return chosen
+
+
+def calibrated(
+    arguments: argparse.Namespace,
+    context: Context,
+    found: "FoundModel",
+    choices: "Mapping[str, Choice]",
+    on_event: "OnEvent",
+) -> "dict[str, Mapping[str, Tensor]]":
+    """The magnitudes of inputs by component and layer, if the denoiser's scheme uses them. Raises MezzotintError."""
+    from mezzotint.families.known import family_of
+    from mezzotint.jobs.calibration.inputs import CALIBRATED, input_magnitudes
+
+    component = family_of(found.detected.family).denoiser_component
+    if component not in choices or choices[component].scheme not in CALIBRATED or arguments.output.exists():
+        return {}
+    with context.make_engine(context.make_catalog(arguments.models_folder)) as engine:
+        stop = context.interrupt.stop_requested
+        return {component: input_magnitudes(found, choices[component], engine, arguments.device, on_event, stop)}
 
 
 def _check_needed(arguments: argparse.Namespace, choice: "AutoChoice") -> None:

@@ -7,8 +7,9 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import INDEX_FILE, FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
@@ -30,6 +31,9 @@ from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.layouts.stored import diffusers_quantization_config
 from mezzotint.quantization.policy import Choice, formats_for
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 PARTIAL_SUFFIX = ".mezzotint-part"
 _DESCRIPTIONS = {".json", ".txt", ".model"}  # files beside the weights that are copied
 _WEIGHT = ".weight"
@@ -48,6 +52,7 @@ class Conversion:
     choices: Mapping[str, Choice]  # by component
     output: Path
     mixed: Mapping[str, Mapping[str, Format]] = field(default_factory=dict)  # formats by layer, of other components
+    balances: Mapping[str, Mapping[str, "Tensor"]] = field(default_factory=dict)  # magnitudes of inputs by layer
     record: Mapping[str, object] = field(default_factory=dict)  # how they were chosen; a folder keeps it in a file
     resumed: bool = True  # whether an interrupted attempt is kept for the next one
     for_diffusers: bool = False
@@ -71,12 +76,17 @@ def convert(conversion: Conversion) -> ConversionReport:
     targets |= {
         name: dict(component_targets(conversion.sources, name, formats)) for name, formats in conversion.mixed.items()
     }
+    targets = {name: _balanced(each, conversion.balances.get(name, {})) for name, each in targets.items()}
     if isinstance(checkpoint, FileCheckpoint):
         components = _convert_single_file(conversion, checkpoint, targets)
     else:
         components = _convert_folder(conversion, checkpoint, targets)
     schemes = dict.fromkeys(_schemes(conversion).values())
     return ConversionReport(output=str(conversion.output), scheme=", ".join(schemes), components=components)
+
+
+def _balanced(targets: Mapping[str, Target], balances: "Mapping[str, Tensor]") -> dict[str, Target]:
+    return {tensor: replace(each, balance=balances.get(each.layer)) for tensor, each in targets.items()}
 
 
 def layer_errors(

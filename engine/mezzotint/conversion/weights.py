@@ -1,7 +1,7 @@
 """Converts one weight file to another, tensor by tensor, quantizing the chosen layers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ class Target:
     layer: str  # in the network
     format: Format
     shape: tuple[int, ...]  # of the layer's weight
+    balance: "torch.Tensor | None" = field(default=None, compare=False)  # typical magnitudes of the input's columns
 
 
 def convert_file(
@@ -86,7 +87,7 @@ def quantize_layer(
 
     weight = tensor.reshape(target.shape).float()
     try:
-        tensors = target.format.quantize(weight)
+        tensors = target.format.quantize(weight, target.balance)
     except ModelRefused as error:
         raise ModelRefused(f"{plain(source, 300)}: {plain(name, 200)}: {error}") from None
     encoded = encode_layer(name.removesuffix(_WEIGHT), target.format, target.shape, tensors, tensor.dtype)

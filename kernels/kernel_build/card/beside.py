@@ -8,7 +8,7 @@ from kernel_build.card.measured import OURS
 FLASH, INT8, INT8_ALL = "mezzotint flash", "mezzotint int8", "mezzotint int8-all"
 LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
-_INT4, _INT4_INPUTS = 0.2, ("int4-rot", "w4a4", "4 bits of both")  # of products whose inputs have 4 bits, too
+_INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "w4a4", "4 bits of both")  # inputs, too
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -26,13 +26,15 @@ class Instance:
     tile_m: int
     tile_n: int
     threads: int
+    is_grouped: bool = False  # products with scales by group
 
     @property
     def name(self) -> str:
         """Name from the library's plans plus the thread count, which distinguishes instances of equal names."""
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
-            return f"linear w{self.weight_bits}a{self.x_bits} {self.dtype} {tile}, {self.threads} threads"
+            scales = " by group" if self.is_grouped else ""
+            return f"linear w{self.weight_bits}a{self.x_bits}{scales} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
 
@@ -56,7 +58,7 @@ class Instances(Protocol):
 class _Struct(ctypes.Structure):
     _fields_: ClassVar[abi.Fields] = [
         *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits", "x_bits")),
-        *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
+        *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes", "is_grouped")),
     ]
 
 
@@ -106,4 +108,5 @@ def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # 
         tile_m=struct.tile_m,
         tile_n=struct.tile_n,
         threads=getattr(struct, "threads", 0),
+        is_grouped=bool(getattr(struct, "is_grouped", 0)),
     )

@@ -39,6 +39,8 @@ def best_instances(record: Record, part: str) -> Iterator[dict[str, Any]]:
 
 def kind_of(name: str, part: str) -> str:
     """Return which of a shape's problems an implementation solves."""
+    if part == "sweep-linear" and "by group" in name:
+        return "4 bits of both by group"
     if part == "sweep-linear" and ("4 bits of both" in name or "w4a4" in name):
         return "4 bits of both"
     if part == "sweep-linear":

@@ -66,6 +66,9 @@ def test_every_instance_of_products_is_launched_by_its_number(cuda, instances):
     for instance in found:
         cuda.forget()
         bits = {"weight_bits": instance.weight_bits, "x_bits": instance.x_bits}
+        if instance.is_grouped:
+            bits |= {"x_group_scales": 0xC0000, "x_group_scales_stride": 100}
+            bits |= {"weight_group_scales": 0xD0000, "weight_group_scales_stride": 72}
         args = linear_args(**bits, dtype=Dtype[instance.dtype.upper()])
         instances.run_linear(args, instance.number, DEVICE, STREAM)
         (launch,) = cuda.launches

@@ -14,6 +14,16 @@ pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 NOWHERE = 0x5555_0000_0000
 HUGE = 2**62
 # Everything that need not be there.
+GROUPED = {
+    "weight_bits": 4,
+    "x_bits": 4,
+    "x_scales": None,
+    "weight_scales": None,
+    "x_group_scales": 0xC0000,
+    "x_group_scales_stride": 100,
+    "weight_group_scales": 0xD0000,
+    "weight_group_scales_stride": 72,
+}
 BARE = {"bias": None, "branch_x": None, "branch_up": None, "rank": 0, "gate": None, "residual": None}
 
 
@@ -27,7 +37,7 @@ def queue(library):
     return call
 
 
-@pytest.mark.parametrize("changes", [{}, {"weight_bits": 4}, {"dtype": 1}, BARE], ids=str)
+@pytest.mark.parametrize("changes", [{}, {"weight_bits": 4}, {"dtype": 1}, BARE, GROUPED], ids=str)
 def test_what_is_well_is_queued_once_on_the_stream(queue, stand_in, changes):
     assert queue(linear_args(**changes), stream=NOWHERE) == (Status.OK, "")
     assert (stand_in.launches, stand_in.kernel, stand_in.nq, stand_in.stream) == (1, 7, 100, NOWHERE)
@@ -46,6 +56,11 @@ def test_what_is_well_is_queued_once_on_the_stream(queue, stand_in, changes):
         ({"weight_bits": 3}, "weight_bits is 3: give 8 or 4"),
         ({"x_bits": 3}, "x_bits is 3: give 8 or 4"),
         ({"x_bits": 4}, "x_bits is 4 and weight_bits 8: give x of at least as many bits as the weight"),
+        (GROUPED | {"weight_bits": 8, "x_bits": 8}, "scales by group are given, and x_bits is 8 and weight_bits 8"),
+        (GROUPED | {"x_group_scales": None}, "x_group_scales is null: give a pointer"),
+        (GROUPED | {"weight_group_scales": None}, "weight_group_scales is null: give a pointer"),
+        (GROUPED | {"x_group_scales_stride": -4}, "x_group_scales_stride is -4"),
+        (GROUPED | {"weight_group_scales_stride": HUGE}, f"weight_group_scales_stride is {HUGE}: its last row"),
         ({"rows": -1}, "rows is -1: give 0 or more"),
         ({"in_columns": -16}, "in is -16: give 0 or more"),
         ({"out_columns": -8}, "out_columns is -8"),
@@ -102,6 +117,10 @@ def test_a_mistake_is_told_by_name_and_value_and_nothing_is_queued(queue, stand_
         ({"gate_stride": 76}, "gate_stride is 76 elements"),
         ({"residual_stride": 74}, "residual_stride is 74 elements"),
         ({"out_stride": 76}, "out_stride is 76 elements"),
+        (GROUPED | {"in_columns": 96}, "in is 96, no multiple of 64"),
+        (GROUPED | {"x_group_scales": 0xC0004}, "x_group_scales is 0xc0004, no multiple of 16 bytes"),
+        (GROUPED | {"x_group_scales_stride": 102}, "x_group_scales_stride is 102 elements"),
+        (GROUPED | {"weight_group_scales_stride": 76}, "weight_group_scales_stride is 76 elements"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
 )

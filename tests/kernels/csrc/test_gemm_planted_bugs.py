@@ -15,12 +15,19 @@ INT4 = Problem(depth=448, rows=65, bits=4, x_bits=4)
 INT4_TURING = Problem(depth=448, rows=65, bits=4, x_bits=4, turing=True)
 INT4_HOPPER = Problem(depth=448, rows=65, bits=4, x_bits=4, hopper=True)
 CODED = Problem(depth=448, rows=65, bits=4, codebook=True)
+GROUPED = tuple(
+    Problem(depth=depth, rows=65, bits=4, x_bits=4, by_group=True, late_copies=late)
+    for depth in (448, 320)
+    for late in (False, True)
+)
+GROUPED_HOPPER = Problem(depth=448, rows=65, bits=4, x_bits=4, by_group=True, hopper=True)
 RAGGED = Problem(rows=70, columns=72, depth=80, gap=1)
 BRANCH = tuple(Problem(rank=rank, depth=64, late_copies=late) for rank in (48, 160) for late in (False, True))
 ENDS = Problem(bias=True, gate=9, residual="given")
 
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
 CODES = "gemm/codebook.h"
+GROUPS, SCALES = "gemm/grouped.h", "gemm/scale_tiles.h"
 TILES, BRANCHES, EPILOGUE, KERNEL = "gemm/packed_tiles.h", "gemm/branch.h", "gemm/epilogue.h", "gemm/kernel.h"
 
 
@@ -54,6 +61,54 @@ BUGS = {
         text="(params.in_bytes + kTileDepth - 1) / kTileDepth",
         becomes="params.in_bytes / kTileDepth",
         problems=(RAGGED,),
+    ),
+    "by group: no barrier before a tile is multiplied": Bug(
+        file=GROUPS,
+        text="            barrier();  // this tile is there for all, and all are done with the one before\n",
+        becomes="",
+        problems=GROUPED,
+    ),
+    "by group: tiles are not waited for": Bug(
+        file=GROUPS,
+        text="wait_copies<Architecture, T::stages - 2>()",
+        becomes="wait_copies<Architecture, T::stages - 1>()",
+        problems=GROUPED,
+    ),
+    "by group: the first group's scales for both": Bug(
+        file=GROUPS, text="scales_.x_at(tile, group)", becomes="scales_.x_at(tile, 0)", problems=GROUPED
+    ),
+    "by group: the weight's scales of the other group": Bug(
+        file=GROUPS,
+        text="scales_.weight_at(tile, group)",
+        becomes="scales_.weight_at(tile, 1 - group)",
+        problems=GROUPED,
+    ),
+    "by group: rows of scales exchanged": Bug(
+        file=GROUPS, text="of_rows[each / 2]", becomes="of_rows[1 - each / 2]", problems=GROUPED
+    ),
+    "by group: columns of scales exchanged": Bug(
+        file=GROUPS, text="each % 2 ? right : left)", becomes="each % 2 ? left : right)", problems=GROUPED
+    ),
+    "by group: scales of the last tile stay": Bug(
+        file=SCALES, text="tile % T::stages * T::scales_bytes", becomes="tile % 1 * T::scales_bytes", problems=GROUPED
+    ),
+    "by group: a group too many is read": Bug(
+        file=SCALES,
+        text="group < groups &&",
+        becomes="group <= groups &&",
+        problems=GROUPED,
+    ),
+    "by group: scales beyond the last row are read": Bug(
+        file=SCALES,
+        text="index < (is_x ? params_.rows : params_.out_columns)",
+        becomes="index <= (is_x ? params_.rows + 3 : params_.out_columns)",
+        problems=GROUPED,
+    ),
+    "by group: integers begin elsewhere": Bug(
+        file=GROUPS, text="kFloatOffset = 12582912.0f", becomes="kFloatOffset = 12582913.0f", problems=GROUPED
+    ),
+    "by group: sixteenfold integers on Hopper": Bug(
+        file=GROUPS, text="1.0f / (1 << Plain::sum_shift)", becomes="1.0f", problems=(GROUPED_HOPPER,)
     ),
     "columns beyond the last are multiplied": Bug(
         file=ROWS,
@@ -196,6 +251,8 @@ def kind_of(problem):
     """What its file of instances is called."""
     if problem.codebook:
         return "codebook"
+    if problem.by_group:
+        return "svdquant"
     return f"int{problem.bits}" if problem.x_bits == 8 else "w4a4"
 
 

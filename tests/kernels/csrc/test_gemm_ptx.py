@@ -55,10 +55,7 @@ PLANTED = {
     "4 bits: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), INT4),
     "by group: rows of sums exchanged": (exchanged(RESULT, 1, of="s4.s4"), GROUPED),
     "by group: tiles are not waited for": (waits(2, 3), GROUPED),
-    "by group: halves of scales exchanged": (
-        Edit(r"(mov\.b32 \{)(%rs\d+),\s*(%rs\d+)(\}, %r\d+;)", r"\1\3, \2\4"),
-        GROUPED,
-    ),
+    "by group: scales of other columns": (Edit(r"(ld\.shared\.u32 %r\d+, \[%r\d+)\]", r"\1+4]"), GROUPED),
     "4 bits on Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k32"), INT4_TURING),
     "Turing: factors exchanged": (edits.EXCHANGED_FACTORS, TURING),
     "Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k16"), TURING),

@@ -15,6 +15,7 @@ NOWHERE = 0x5555_0000_0000
 HUGE = 2**62
 # Everything that need not be there.
 BARE = {"norm_weight": None, "norm_bias": None, "shift": None, "gain": None, "preparation": 0, "group": 0}
+GROUPED = BARE | {"bits": 4, "scale_columns": 64, "smooth": 0x90000, "scales_stride": 100}
 
 
 @pytest.fixture
@@ -29,7 +30,14 @@ def queue(library):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"dtype": 1}, BARE, *(BARE | {"preparation": each, "x_stride": 256} for each in Preparation)],
+    [
+        {},
+        {"dtype": 1},
+        BARE,
+        GROUPED,
+        GROUPED | {"smooth": None},
+        *(BARE | {"preparation": each, "x_stride": 256} for each in Preparation),
+    ],
     ids=str,
 )
 def test_what_is_well_is_queued_once_on_the_stream(queue, stand_in, changes):
@@ -46,6 +54,11 @@ def test_what_is_well_is_queued_once_on_the_stream(queue, stand_in, changes):
         ({"dtype": 3}, "dtype is 3: give 0 (float16), 1 (bfloat16) or 2 (float32)"),
         ({"preparation": 6}, "preparation is 6: give 0 (as it is) to 5 (GEGLU)"),
         ({"bits": 3}, "bits is 3: give 8 or 4"),
+        (GROUPED | {"scale_columns": 32}, "scale_columns is 32: give 0 (whole rows) or 64"),
+        (GROUPED | {"bits": 8}, "scale_columns is 64 with bits 8 and preparation 0: give 4 and 0"),
+        (GROUPED | {"preparation": 3}, "scale_columns is 64 with bits 4 and preparation 3"),
+        (GROUPED | {"scale_columns": 0}, "smooth is 0x90000, and scale_columns 0: give null, or 64 columns"),
+        (GROUPED | {"scales_stride": 99}, "scales_stride is 99 and rows 100: groups overlap"),
         ({"group": 32}, "group is 32: give 0 (no rotation), 4, 16, 64 or 256"),
         ({"group": 1024}, "group is 1024: give 0"),
         ({"group": 256}, "group is 256 and columns 128, which is no multiple of it: give a group that divides columns"),
@@ -85,6 +98,8 @@ def test_a_mistake_is_told_by_name_and_value_and_nothing_is_queued(queue, stand_
         ({"columns": 120, "group": 4}, "columns is 120, no multiple of 16: use another implementation"),
         ({"columns": 16448, "values_stride": 16448}, "columns is 16448: the kernels take up to 16384"),
         ({"rows": 10**9 + 1}, "rows is 1000000001: the kernels take up to 1000000000"),
+        (GROUPED | {"columns": 96}, "columns is 96, no multiple of 64"),
+        (GROUPED | {"smooth": 0x90004}, "smooth is 0x90004, no multiple of 16 bytes"),
         ({"x": 0x10008}, "x is 0x10008, no multiple of 16 bytes: copy it, or use another implementation"),
         ({"norm_weight": 0x20002}, "norm_weight is 0x20002"),
         ({"norm_bias": 0x30004}, "norm_bias is 0x30004"),

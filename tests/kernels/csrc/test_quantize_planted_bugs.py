@@ -19,6 +19,7 @@ WEIGHED = Problem(rows=20, columns=128, preparation=Preparation.RMS_NORM, rows_p
 GATED = Problem(rows=5, columns=640, preparation=Preparation.GEGLU)
 INT4 = Problem(rows=20, columns=1152, bits=4)
 INT4_OUTLIERS = Problem(rows=20, columns=1152, bits=4, pattern="outliers")
+BY_GROUP = Problem(rows=20, columns=1152, bits=4, by_group=True, smooth=True, group=64)
 INT4_WIDE = tuple(Problem(rows=3, columns=6144, bits=4, seed=seed) for seed in range(4))
 # Warps that come late to a board show it in some of these orders.
 WIDE = tuple(
@@ -27,7 +28,7 @@ WIDE = tuple(
 TEAMS, PREPARE, ROTATE, ROUND, KERNEL = (
     f"quantize/{name}.h" for name in ("teams", "prepare", "rotate", "round", "kernel")
 )
-INT4_ROUND = "quantize/round_int4.h"
+INT4_ROUND, GROUPS = "quantize/round_int4.h", "quantize/groups.h"
 
 
 BUGS = {
@@ -127,6 +128,32 @@ BUGS = {
     "numbers of this team alone": Bug(
         file=TEAMS, text="        values[each] = join_team<How>(all);\n", becomes="", problems=INT4_WIDE
     ),
+    # ---- 4 bits, with scales by group
+    "the row's largest for every group": Bug(
+        file=GROUPS, text="group_scale(x[chunk])", becomes="group_scale(x[0])", problems=(BY_GROUP,)
+    ),
+    "a group without its other lanes": Bug(
+        file=GROUPS, text="largest = join_team<Largest>(largest);", becomes="", problems=(BY_GROUP,)
+    ),
+    "errors of one lane": Bug(
+        file=GROUPS,
+        text="errors[share] = join_team<Sum>(error);",
+        becomes="errors[share] = error;",
+        problems=(BY_GROUP,),
+    ),
+    "rotated before it is smoothed": Bug(
+        file=GROUPS,
+        text="    if (params.smooth) smooth(x, place, params);\n    rotate(x, params.group);\n",
+        becomes="    rotate(x, params.group);\n    if (params.smooth) smooth(x, place, params);\n",
+        problems=(BY_GROUP,),
+    ),
+    "scales of the group before": Bug(
+        file=GROUPS,
+        text="column / kGroupColumns * params",
+        becomes="(column - 1) / kGroupColumns * params",
+        problems=(BY_GROUP,),
+    ),
+    "factors of other columns": Bug(file=GROUPS, text="factors[each / 4]", becomes="factors[0]", problems=(BY_GROUP,)),
     # ---- rows and columns
     "a block begins at another's row": Bug(
         file=TEAMS,

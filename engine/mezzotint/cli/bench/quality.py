@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mezzotint.conversion.report import LayerReport
     from mezzotint.engine import Engine
 
+CALIBRATED = ("svdquant",)  # as in jobs/calibration/inputs.py, which imports torch
 PROMPTS = 100
 EXAMPLES = """\
   mezzotint bench quality
@@ -165,9 +166,38 @@ class _Bench:
     ) -> None:
         self._engine, self._catalog, self._context, self._options = engine, catalog, context, options
         self._judge, self._folders = judge, folders
+        self._copies: dict[tuple[str, str], Path] = {}  # quantized ones, by model and scheme
 
     def measure(self, model: str, schemes: Sequence[str], count: int) -> dict[str, SchemeQuality]:
-        """Measure the plain model and each variant that it can have."""
+        """Measure the plain model and each variant that it can have; schemes that are calibrated, in copies."""
+        with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder:
+            for scheme in schemes:
+                if scheme in CALIBRATED:
+                    self._copies[model, scheme] = self._copy(model, scheme, Path(folder) / scheme)
+            return self._measured(model, schemes, count)
+
+    def _copy(self, model: str, scheme: str, output: Path) -> Path:
+        """Write a quantized copy of a model, whose inputs are measured first."""
+        from mezzotint.conversion.model import Conversion, convert
+        from mezzotint.families.known import family_of
+        from mezzotint.jobs.calibration.inputs import input_magnitudes
+        from mezzotint.quantization.policy import Choice
+
+        found = self._catalog.find(ModelRef(id=model))
+        output = output.with_suffix("" if found.checkpoint.path.is_dir() else ".safetensors")
+        choice, device = Choice(scheme=scheme), self._options.device or "auto"  # type: ignore[arg-type]
+        self._context.terminal.message(f"{plain(model, 100)}, {scheme}: quantizing")
+        with Reporter(self._context, "json") as reporter:
+            magnitudes = input_magnitudes(
+                found, choice, self._engine, device, reporter.on_event, self._context.interrupt.stop_requested
+            )
+        sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
+        component = family_of(sources.family).denoiser_component
+        balances = {component: magnitudes}
+        convert(Conversion(sources=sources, choices={component: choice}, balances=balances, output=output))
+        return output
+
+    def _measured(self, model: str, schemes: Sequence[str], count: int) -> dict[str, SchemeQuality]:
         schemes = [scheme for scheme in schemes if self._is_possible(model, scheme)]
         self._engine.close()  # its networks would take memory beside those of the measured processes
         peaks = self._peaks(model, ("none", *(each for each in schemes if not each.startswith(f"{ATTENTION}="))))
@@ -208,6 +238,8 @@ class _Bench:
     def _options_for(self, model: str, scheme: str, case: "EvalCase", folder: str) -> Options:
         output = f"{folder}/[seed].png"
         how = {"quant": "none", **values_of(scheme)} if "=" in scheme else {"quant": scheme}
+        if (model, scheme) in self._copies:
+            model, how = str(self._copies[model, scheme]), {"quant": "none"}
         options = self._options.replace(model=model, output=output, **how)
         return options.replace(prompt=case.prompt, seed=case.number)
 

@@ -46,6 +46,7 @@ class CalibrationRun:
     prompts: Sequence[str] = PROMPTS
     device: str = "auto"
     guidance: float = 0.0  # scale, if calls have two halves
+    influences: bool = True  # whether those of layers are measured, too
 
     def record(self, engine: Engine, on_event: OnEvent, cancelled: IsCancelled) -> dict[str, Recording]:
         """Make the images up to their last step, and return what was recorded by layer. Raises MezzotintError."""
@@ -54,8 +55,8 @@ class CalibrationRun:
             layers=self.layers,
             others=self.others,
             calls=self.steps * len(self.prompts),
-            replayed=self.steps // 2,
-            measured=_some(tuple(self.layers)),
+            replayed=self.steps // 2 if self.influences else -1,
+            measured=_some(tuple(self.layers)) if self.influences else (),
             on_layer=lambda done, total: on_event(
                 Progress(what="influence of each layer", done=done, total=total, unit="layers")
             ),

@@ -22,6 +22,7 @@ from mezzotint.dispatch.library import Preparation, open_installed
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.random_weights import random_quantized_weight
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 _ALLOWED = 0.05  # relative to the RMS of the exact values
 _SIZES = {  # queries, keys, head size
@@ -143,7 +144,7 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(100, 320, generator=generator, device=device).bfloat16()
 
-    def call(kind: Int8 | Int4 | LowRank4) -> tuple[Tensor, Tensor]:
+    def call(kind: Int8 | Int4 | LowRank4 | SvdQuant) -> tuple[Tensor, Tensor]:
         weight = random_quantized_weight(kind, (136, 320), generator)
         exact = kind.product(x.float(), weight.tensors, weight.shape)  # rounds x as the kernels do
         return kernels(x, weight), exact
@@ -151,6 +152,7 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
     yield "product, 8 bits", lambda: call(Int8(dynamic=True, group=64))
     yield "product, 4 bits", lambda: call(LowRank4(group=64))
     yield "product, 4 bits of both", lambda: call(Int4(group=64))
+    yield "product, 4 bits of both by group", lambda: call(SvdQuant(group=64))
     for preparation in (Preparation.AS_IT_IS, Preparation.GELU_TANH, Preparation.GEGLU):
         columns = 160 if preparation is Preparation.GEGLU else 320
         yield (

@@ -112,19 +112,19 @@ def instance_name(instance: Instance) -> str:
     return f"mezzotint {instance.name} #{instance.number}"
 
 
-# Bits of weights and inputs.
-_KINDS = {"8 bits": (8, 8), "4 bits": (4, 8), "4 bits of both": (4, 4)}
+# Bits of weights and inputs, and the columns that share a scale if not all do.
+_KINDS = {"8 bits": (8, 8), "4 bits": (4, 8), "4 bits of both": (4, 4), "4 bits of both by group": (4, 4, 64)}
 
 
 def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
     library, instances = stubs.emulated_products() if stub else _installed_products()
     shapes = stubs.smallest_products() if stub else linear_benchmark.choose((), device)
     named = str(dtype).removeprefix("torch.")
-    found: Mapping[str, tuple[tuple[int, int], CompiledLinear]] = {
+    found: Mapping[str, tuple[tuple[int, ...], CompiledLinear]] = {
         f"{CHOSEN}, {name}": (bits, CompiledLinear(library)) for name, bits in _KINDS.items()
     } | {
         instance_name(each): (
-            (each.weight_bits, each.x_bits),
+            (each.weight_bits, each.x_bits, *((64,) if each.is_grouped else ())),
             CompiledLinear(OneProduct(library, instances, each.number)),
         )
         for each in instances.linear()

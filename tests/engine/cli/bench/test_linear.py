@@ -36,8 +36,8 @@ def test_the_table(bench):
 
 def test_json_is_a_row_a_line(bench):
     done = bench("--shapes", "flux", "--json")
-    rows = [json.loads(line) for line in done.out.splitlines()][:6]
-    ours = ["torch int8", "torch int8, 3 LoRAs", "torch int4-lowrank", "torch int4-rot"]
+    rows = [json.loads(line) for line in done.out.splitlines()][:7]
+    ours = ["torch int8", "torch int8, 3 LoRAs", "torch int4-lowrank", "torch int4-rot", "torch svdquant"]
     names = ["torch linear", "torch._int_mm", *ours]
     assert [row["implementation"] for row in rows] == names
     assert all(row["milliseconds"] == 2.0 and row["group"] == "flux" for row in rows)
