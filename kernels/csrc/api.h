@@ -145,6 +145,22 @@ typedef struct MztQuantizeArgs {
     int64_t scales_stride;  /* elements, from one group's scales to the next's */
 } MztQuantizeArgs;
 
+enum { /* MztLinearPart.flags */
+    MZT_PART_NORM = 1u << 0,  /* each head is divided by the root of its mean square plus epsilon, times norm_weight */
+    MZT_PART_ROTATE = 1u << 1 /* then each pair of its columns (2i, 2i + 1) is rotated */
+};
+
+/* One of several layers with the same x, such as queries, keys and values. */
+typedef struct MztLinearPart {
+    const void *weight; /* (out_columns, in), with the stride of all */
+    const float *weight_scales; /* (out_columns) */
+    const void *bias;           /* (out_columns); null: none */
+    const void *norm_weight;    /* (head_dim); null: 1 */
+    int64_t out_columns;        /* a multiple of 128 */
+    uint32_t flags;
+    uint32_t reserved; /* 0 */
+} MztLinearPart;
+
 /* out = residual + gate * (x weight' + bias + branch_x branch_up'), where x and weight are integers times scales.
  *
  * Numbers of 4 bits are two to a byte, the even column low, in two's complement. With x of 8 bits a 4-bit weight's are
@@ -185,6 +201,13 @@ typedef struct MztLinearArgs {
     /* (16), with weights of 4 bits and x of 8, aligned to 16 bytes: each weight is the byte round(codebook[code] * scale),
      * of -127 to 127, and group_scales are 8-bit floats (E4M3), (out_columns, in / 16), at even addresses; null: none */
     const float *codebook;
+    uint32_t part_count;  /* 0; or 2 or 3, of weights and x of 8 bits, without branch: then `weight`, `weight_scales` and
+                             `bias` are not read, and the columns of out are those of the parts, one after another */
+    MztLinearPart parts[3];
+    uint32_t head_dim;    /* of parts with flags: 64 or 128, which divides their out_columns */
+    float epsilon;
+    const float *rotations;  /* (rotation_rows, head_dim / 2, 2): cosine and sine; null: no part is rotated */
+    int64_t rotation_rows;   /* row r is rotated by those of row r modulo this */
 } MztLinearArgs;
 
 typedef struct MztDevice {

@@ -326,6 +326,31 @@ class QuantizeArgs(Versioned):
     )
 
 
+class PartFlags(IntFlag):
+    """MztLinearPart.flags."""
+
+    PART_NORM = 1 << 0
+    PART_ROTATE = 1 << 1
+
+
+class LinearPart(ctypes.Structure):
+    """MztLinearPart: addresses as integers (0 or None for null)."""
+
+    weight: int | None
+    weight_scales: int | None
+    bias: int | None
+    norm_weight: int | None
+    out_columns: int
+    flags: int
+
+    _fields_: ClassVar[Fields] = (
+        *((name, ctypes.c_void_p) for name in ("weight", "weight_scales", "bias", "norm_weight")),
+        ("out_columns", ctypes.c_int64),
+        ("flags", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
 class LinearArgs(Versioned):
     """MztLinearArgs: addresses as integers (0 or None for null); strides in elements, those of integers in bytes."""
 
@@ -360,6 +385,12 @@ class LinearArgs(Versioned):
     x_group_scales_stride: int
     weight_group_scales_stride: int
     codebook: int | None
+    part_count: int
+    parts: "ctypes.Array[LinearPart]"
+    head_dim: int
+    epsilon: float
+    rotations: int | None
+    rotation_rows: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -396,6 +427,12 @@ class LinearArgs(Versioned):
         ("x_group_scales_stride", ctypes.c_int64),
         ("weight_group_scales_stride", ctypes.c_int64),
         ("codebook", ctypes.c_void_p),
+        ("part_count", ctypes.c_uint32),
+        ("parts", LinearPart * 3),
+        ("head_dim", ctypes.c_uint32),
+        ("epsilon", ctypes.c_float),
+        ("rotations", ctypes.c_void_p),
+        ("rotation_rows", ctypes.c_int64),
     )
 
     @property

@@ -16,7 +16,6 @@ import tiny_sd3
 import tiny_z_image
 import torch
 from small_networks import small_networks
-from tiny_flow import lively
 from torch.utils._pytree import tree_map
 
 from mezzotint.families.known import family_of
@@ -42,7 +41,15 @@ FAMILIES: Mapping[str, tuple[Callable[[], Any], int]] = {  # a network, and the 
 def block_network(family: str, dtype: torch.dtype = torch.bfloat16) -> torch.nn.Module:
     """Return a network with int8 layers, as the policy has them."""
     torch.manual_seed(0)
-    network: torch.nn.Module = lively(FAMILIES[family][0]()).eval().requires_grad_(requires_grad=False)
+    return quantized(FAMILIES[family][0](), dtype)
+
+
+def quantized(network: Any, dtype: torch.dtype = torch.bfloat16) -> torch.nn.Module:
+    """Return a new network with random weights, the same in each call, in int8."""
+    torch.manual_seed(0)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=1 if parameter.ndim < 2 else 1.5 * parameter.flatten(1).shape[1] ** -0.5)
+    network = network.eval().requires_grad_(requires_grad=False)
     formats = formats_for(type(network).__name__, layers_of(network), Choice(scheme="int8"))
     weights = {name: network.get_submodule(name).weight.float() for name in formats}
     network.to(dtype)

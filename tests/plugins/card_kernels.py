@@ -76,15 +76,19 @@ class CardProducts(FakeProducts):
         a, launch, item = arguments, Launch("multiply", device, stream), _ITEM[arguments.dtype]
         n, depth = a.out_columns, a.in_columns
         launch.rows(a.x, (a.rows,), (a.x_stride,), depth * a.x_bits // 8)
-        launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
         if a.weight_group_scales:
             groups = depth // 64
             launch.touch(a.x_group_scales, (groups, a.rows), (4 * a.x_group_scales_stride, 4), 4)
             launch.touch(a.weight_group_scales, (groups, n), (2 * a.weight_group_scales_stride, 2), 2)
         else:
             launch.touch(a.x_scales, (a.rows,), (4,), 4)
+        if a.part_count:
+            _touch_parts(launch, a, item)
+        else:
+            launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
+        if not (a.part_count or a.weight_group_scales):
             launch.touch(a.weight_scales, (n,), (4,), 4)
-        if a.weight_bits < a.x_bits:
+        if a.weight_bits < a.x_bits and not a.part_count:
             columns = depth // (16 if a.codebook else 64)
             launch.touch(a.group_scales, (n, columns), (a.group_scales_stride, 1), 1)
         if a.codebook:
@@ -101,6 +105,18 @@ class CardProducts(FakeProducts):
             launch.rows(a.residual, (a.rows,), (a.residual_stride * item,), n * item)
         launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
         launched(super().multiply, arguments, device, stream)
+
+
+def _touch_parts(launch, a, item):
+    """Check the weights of several layers, and what becomes of their heads."""
+    for part in a.parts[: a.part_count]:
+        launch.rows(part.weight, (part.out_columns,), (a.weight_stride,), a.in_columns)
+        launch.touch(part.weight_scales, (part.out_columns,), (4,), 4)
+        for pointer, count in ((part.bias, part.out_columns), (part.norm_weight, a.head_dim)):
+            if pointer:
+                launch.touch(pointer, (count,), (item,), item)
+    if a.rotations:
+        launch.touch(a.rotations, (a.rotation_rows * a.head_dim,), (4,), 4)
 
 
 class CardNf4:

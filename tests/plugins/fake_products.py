@@ -15,7 +15,7 @@ from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.rotation import rotate
 from mezzotint.quantization.svdquant.groups import quantize_input_groups, scaled_groups
-from mezzotint_kernels.abi import LinearArgs, Preparation, QuantizeArgs
+from mezzotint_kernels.abi import LinearArgs, PartFlags, Preparation, QuantizeArgs
 
 _DTYPES = {0: torch.float16, 1: torch.bfloat16}
 
@@ -121,6 +121,9 @@ class FakeProducts:
 
     def _multiply(self, a):
         depth, n = a.in_columns, a.out_columns
+        if a.part_count:
+            _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(self._joined(a))
+            return
         if a.x_bits == 4:
             assert a.weight_bits == 4 and not a.group_scales
             x = unpack(_matrix(a.x, a.rows, depth // 2, a.x_stride, torch.uint8))
@@ -138,6 +141,23 @@ class FakeProducts:
         if a.residual:
             out += _matrix(a.residual, a.rows, n, a.residual_stride, a.dtype).float()
         _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(out)
+
+    @staticmethod
+    def _joined(a):
+        """The outputs of several layers; the heads of some normalized and rotated."""
+        assert a.weight_bits == a.x_bits == 8 and not (a.rank or a.gate or a.residual)
+        assert sum(part.out_columns for part in a.parts) == a.out_columns
+        x = _matrix(a.x, a.rows, a.in_columns, a.x_stride, torch.int8).double()
+        x_scales = _matrix(a.x_scales, a.rows, 1, 1, torch.float32)
+        found = []
+        for part in a.parts[: a.part_count]:
+            count = part.out_columns
+            weight = _matrix(part.weight, count, a.in_columns, a.weight_stride, torch.int8).double()
+            out = (x @ weight.T).float() * x_scales * _matrix(part.weight_scales, count, 1, 1, torch.float32).T
+            if part.bias:
+                out += _matrix(part.bias, 1, count, count, a.dtype).float()
+            found.append(_of_heads(out, a, part) if part.flags else out)
+        return torch.cat(found, dim=1)
 
     @staticmethod
     def _weight(a):
@@ -187,6 +207,21 @@ def _matrix(pointer, rows, columns, stride, dtype):
     count = (rows - 1) * stride + columns
     memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(pointer)
     return torch.frombuffer(memory, dtype=dtype).as_strided((rows, columns), (stride, 1))
+
+
+def _of_heads(out, a, part):
+    """Heads of a part, normalized and rotated as its flags say."""
+    heads = out.unflatten(1, (-1, a.head_dim))
+    if part.flags & PartFlags.PART_NORM:
+        heads = torch.nn.functional.rms_norm(heads, (a.head_dim,), eps=a.epsilon)
+        if part.norm_weight:
+            heads = heads * _matrix(part.norm_weight, 1, a.head_dim, a.head_dim, a.dtype).float()
+    if part.flags & PartFlags.PART_ROTATE:
+        table = _matrix(a.rotations, a.rotation_rows, a.head_dim, a.head_dim, torch.float32)
+        by = torch.view_as_complex(table.clone().unflatten(1, (-1, 2)))[torch.arange(a.rows) % a.rotation_rows]
+        pairs = torch.view_as_complex(heads.unflatten(-1, (-1, 2)).contiguous())
+        heads = torch.view_as_real(pairs * by[:, None]).flatten(-2)
+    return heads.flatten(1)
 
 
 def _of_batches(a, pointer, columns, stride):

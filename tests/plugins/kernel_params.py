@@ -75,6 +75,14 @@ class BackwardParams(ctypes.Structure):
     )
 
 
+class LinearPart(ctypes.Structure):
+    """gemm/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        weight__weight_scales__bias__norm_weight=_POINTER, end=_INT, flags=ctypes.c_uint32
+    )
+
+
 class LinearParams(ctypes.Structure):
     """gemm/params.h."""
 
@@ -91,6 +99,11 @@ class LinearParams(ctypes.Structure):
         row_tiles__column_tiles=_INT,
         x_group_scales__weight_group_scales=_POINTER,
         x_group_scales_stride__weight_group_scales_stride=_LONG,
+        codebook=_POINTER,
+        parts=LinearPart * 3,
+        rotations=_POINTER,
+        part_count__head_dim__rotation_rows=_INT,
+        epsilon=ctypes.c_float,
     )
 
 
@@ -159,4 +172,4 @@ def values_of(struct: ctypes.Structure) -> dict[str, object]:
 def _plain(value: object) -> object:
     if isinstance(value, ctypes.Structure):
         return values_of(value)
-    return tuple(value) if isinstance(value, ctypes.Array) else value
+    return tuple(map(_plain, value)) if isinstance(value, ctypes.Array) else value

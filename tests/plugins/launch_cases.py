@@ -11,7 +11,7 @@ from typing import Any
 
 import launch_expected
 from attention_arguments import packed_attention_args, table_args
-from linear_arguments import linear_args
+from linear_arguments import joined_args, linear_args
 from quantize_arguments import quantize_args
 from stub_cuda import CARDS, Card, StubCuda, differences
 
@@ -87,6 +87,8 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "4 bits of both by group": partial(linear_args, **_int4, **_by_group),
     "8 bits": partial(linear_args, **_whole),
     "8 bits, large": partial(linear_args, **_whole, **_large, **_strides, **_more_strides),
+    "queries, keys and values": partial(joined_args, dtype=Dtype.BFLOAT16),
+    "queries, keys and values of many rows": partial(joined_args, dtype=Dtype.BFLOAT16, rows=4096, weight_stride=160),
     "one row": partial(linear_args, **_half, rows=1, rows_per_batch=2**40),
     "nothing but the product": partial(
         linear_args, **_half, rank=0, **dict.fromkeys(("bias", "branch_x", "branch_up", "gate", "residual"))

@@ -202,7 +202,24 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         "x_group_scales_stride": 4 * args.x_group_scales_stride,
         "row_tiles": divide_up(args.rows, plan.tile_m),
         "column_tiles": divide_up(args.out_columns, plan.tile_n),
+        "parts": tuple(_parts(args)),
+        **_same(args, "part_count"),
+        **(dict.fromkeys(("head_dim", "epsilon"), 0) | {"rotations": None, "rotation_rows": 0}),
+        **(_same(args, "head_dim rotations rotation_rows epsilon") if args.part_count else {}),
     }
+
+
+def _parts(args: LinearArgs) -> Iterator[ModelRequest]:
+    """Parts with pointers as if the first of their columns were the output's; none are zeros."""
+    begin = 0
+    for number, part in enumerate(args.parts):
+        if number >= args.part_count:
+            yield dict.fromkeys(("weight", "weight_scales", "bias", "norm_weight")) | {"end": 0, "flags": 0}
+            continue
+        moved = {"weight": args.weight_stride, "weight_scales": 4, "bias": 2}
+        pointers = {name: getattr(part, name) and getattr(part, name) - begin * by for name, by in moved.items()}
+        begin += part.out_columns
+        yield {**pointers, "norm_weight": part.norm_weight, "end": begin, "flags": part.flags}
 
 
 # ---- quantization

@@ -1,6 +1,8 @@
 """Valid arguments of a linear layer, for tests in which no kernel dereferences the pointers."""
 
-from mezzotint_kernels.abi import Dtype, LinearArgs
+from typing import Any
+
+from mezzotint_kernels.abi import Dtype, LinearArgs, LinearPart, PartFlags
 
 
 def linear_args(**changes: int | None) -> LinearArgs:
@@ -36,3 +38,20 @@ def linear_args(**changes: int | None) -> LinearArgs:
         "x_bits": 8,
     }
     return LinearArgs(**values | changes)
+
+
+def joined_args(part: dict[str, Any] | None = None, **changes: Any) -> LinearArgs:
+    """Queries, keys and values of heads of 64; `part` overrides fields of the keys, `changes` those of all."""
+    heads = {"flags": PartFlags.PART_NORM | PartFlags.PART_ROTATE, "norm_weight": 0xC0000}
+    parts = [
+        {"weight": 0x30000, "weight_scales": 0x40000, "bias": 0x60000, "out_columns": 128, **heads},
+        {"weight": 0x130000, "weight_scales": 0x140000, "out_columns": 256, **heads} | (part or {}),
+        {"weight": 0x230000, "weight_scales": 0x240000, "bias": 0x260000, "out_columns": 128},
+    ]
+    alone = dict.fromkeys(("weight", "weight_scales", "bias", "branch_x", "branch_up", "gate", "residual"))
+    joint = {"part_count": 3, "head_dim": 64, "epsilon": 1e-6, "rotations": 0xD0000, "rotation_rows": 50}
+    sizes = {"out_columns": 512, "out_stride": 512, "rank": 0, "rows_per_batch": 0}
+    made = linear_args(**alone | joint | sizes | changes)
+    for number, each in enumerate(parts):
+        made.parts[number] = LinearPart(**each)
+    return made

@@ -37,6 +37,26 @@ class QuantizedWeight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Heads:
+    """What becomes of the heads of queries and keys: `norms` of each part, then rotations by position."""
+
+    size: int
+    parts: tuple[bool, ...]  # which parts it concerns
+    norms: tuple[Tensor | None, ...]  # RMS norm's weight `(size)` of each part; None: 1
+    epsilon: float | None  # of the norms; None: there are none
+    rotations: Tensor | None = None  # (n, size / 2, 2), float32: cosine and sine of each pair; row r has r modulo n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JoinedWeight(QuantizedWeight):
+    """Weights of several layers with the same input, whose outputs are joined: n is the sum of theirs."""
+
+    parts: tuple[QuantizedWeight, ...]
+    biases: tuple[Tensor | None, ...]
+    heads: Heads | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Branch:
     """A LoRA's update: `scale up down x`, with down `(r, k)` and up `(n, r)`.
 

@@ -13,6 +13,7 @@ constexpr int64_t kAlignment = 16;  // bytes; alignment of matrices and rows, wh
 constexpr int64_t kLargest = 1000000000;
 constexpr int64_t kDeepest = INT32_MAX / (128 * 128);  // columns of x whose sum of products surely fits into 32 bits
 constexpr int64_t kHighestRank = 256;
+constexpr int64_t kPartColumns = 128;  // of which the columns of a part are a multiple, as of all tiles
 constexpr int64_t kGroup = 64;  // columns that share a group scale
 constexpr int64_t kCodebookGroup = 16;  // with a codebook
 
@@ -44,8 +45,10 @@ Matrices matrices_of(const MztLinearArgs& a) {
     const int64_t batches = a.gate && a.rows > 0 ? (a.rows - 1) / a.rows_per_batch + 1 : 0;
     const int64_t branch_rows = has_branch(a) ? a.rows : 0, branch_columns = has_branch(a) ? a.out_columns : 0;
     return {{{"x", a.x, a.rows, a.x_bits == 4 ? a.in / 2 : a.in, a.x_stride, 1, "bytes", true, false},
-             {"weight", a.weight, a.out_columns, a.weight_bits == 4 ? a.in / 2 : a.in, a.weight_stride, 1, "bytes", true, false},
-             {"group_scales", a.group_scales, grouped ? a.out_columns : 0, a.in / (a.codebook ? kCodebookGroup : kGroup), a.group_scales_stride, 1,
+             {"weight", a.weight, a.part_count ? 0 : a.out_columns, a.weight_bits == 4 ? a.in / 2 : a.in, a.weight_stride,
+              1, "bytes", true, false},
+             {"group_scales", a.group_scales, grouped ? a.out_columns : 0,
+              a.in / (a.codebook ? kCodebookGroup : kGroup), a.group_scales_stride, 1,
               "bytes", false, false},
              {"x_group_scales", a.x_group_scales, is_grouped(a) ? a.in / kGroup : 0, a.rows, a.x_group_scales_stride, 4,
               "elements", true, false},
@@ -134,7 +137,8 @@ MztStatus check_vectors(const MztLinearArgs& a) {
         const void* pointer;
         int64_t bytes;
         bool optional;
-    } vectors[] = {{"x_scales", a.x_scales, 4, is_grouped(a)}, {"weight_scales", a.weight_scales, 4, is_grouped(a)},
+    } vectors[] = {{"x_scales", a.x_scales, 4, is_grouped(a)},
+                   {"weight_scales", a.weight_scales, 4, is_grouped(a) || a.part_count > 0},
                    {"bias", a.bias, 2, true},
                    {"codebook", a.codebook, kAlignment, true},
                    {"group_scales", a.codebook ? a.group_scales : nullptr, 2, true}};
@@ -148,6 +152,59 @@ MztStatus check_vectors(const MztLinearArgs& a) {
         }
     }
     return MZT_OK;
+}
+
+MztStatus check_part(const MztLinearArgs& a, uint32_t number) {
+    const MztLinearPart& part = a.parts[number];
+    const Matrix weight = {"parts.weight", part.weight, part.out_columns, a.in, a.weight_stride, 1, "bytes", true, false};
+    if (part.out_columns <= 0 || part.out_columns % kPartColumns) {
+        return fail(MZT_INVALID_ARGUMENT, "parts[%u].out_columns is %" PRId64 ": give a multiple of %" PRId64, number,
+                    part.out_columns, kPartColumns);
+    }
+    if (const MztStatus status = check_matrix(weight)) return status;
+    if (!part.weight_scales || !is_aligned(part.weight_scales, 4) || !is_aligned(part.bias, 2)) {
+        return fail(MZT_INVALID_ARGUMENT, "parts[%u].weight_scales is %p and bias %p: give scales, and aligned addresses",
+                    number, static_cast<const void*>(part.weight_scales), part.bias);
+    }
+    if (part.flags & ~(MZT_PART_NORM | MZT_PART_ROTATE)) {
+        return fail(MZT_INVALID_ARGUMENT, "parts[%u].flags is %u: give 0 to 3", number, part.flags);
+    }
+    if (part.flags && a.head_dim != 64 && a.head_dim != 128) {
+        return fail(MZT_INVALID_ARGUMENT, "head_dim is %u: give 64 or 128", a.head_dim);
+    }
+    if (part.norm_weight && (!(part.flags & MZT_PART_NORM) || !is_aligned(part.norm_weight, 2))) {
+        return fail(MZT_INVALID_ARGUMENT, "parts[%u].norm_weight is %p and flags %u: give it with a norm, aligned", number,
+                    part.norm_weight, part.flags);
+    }
+    if ((part.flags & MZT_PART_ROTATE) && (!a.rotations || !is_aligned(a.rotations, 8) || a.rotation_rows < 1)) {
+        return fail(MZT_INVALID_ARGUMENT, "rotations is %p and rotation_rows %" PRId64 ": give some, aligned to 8 bytes",
+                    static_cast<const void*>(a.rotations), a.rotation_rows);
+    }
+    return MZT_OK;
+}
+
+// Check several layers: of 8 bits, without a branch, whose columns together are the output's.
+MztStatus check_parts(const MztLinearArgs& a) {
+    if (!a.part_count) return MZT_OK;
+    if (a.part_count == 1 || a.part_count > 3) {
+        return fail(MZT_INVALID_ARGUMENT, "part_count is %u: give 0, 2 or 3", a.part_count);
+    }
+    if (a.weight_bits != 8 || has_branch(a)) {
+        return fail(MZT_INVALID_ARGUMENT, "part_count is %u with weights of %u bits and rank %" PRId64
+                    ": parts have 8 bits and no branch", a.part_count, a.weight_bits, a.rank);
+    }
+    // Written so that NaN is rejected.
+    if (!(a.epsilon >= 0 && a.epsilon <= 3.4e38f)) {
+        return fail(MZT_INVALID_ARGUMENT, "epsilon is %g: give a number of 0 or more", static_cast<double>(a.epsilon));
+    }
+    int64_t columns = 0;
+    for (uint32_t number = 0; number < a.part_count; ++number) {
+        if (const MztStatus status = check_part(a, number)) return status;
+        columns += a.parts[number].out_columns <= kLargest ? a.parts[number].out_columns : kLargest;
+    }
+    if (columns == a.out_columns) return MZT_OK;
+    return fail(MZT_INVALID_ARGUMENT, "out_columns is %" PRId64 " and the parts have %" PRId64 ": give their sum",
+                a.out_columns, columns);
 }
 
 MztStatus check_output(const MztLinearArgs& a) {
@@ -210,6 +267,7 @@ MztStatus find_mistake(const MztLinearArgs& args) {
         if (const MztStatus status = check_matrix(matrix)) return status;
     }
     if (const MztStatus status = check_vectors(args)) return status;
+    if (const MztStatus status = check_parts(args)) return status;
     return check_output(args);
 }
 
@@ -218,6 +276,12 @@ MztStatus find_unsupported(const MztLinearArgs& args) {
     if (const MztStatus status = check_multiples(args)) return status;
     for (const Matrix& matrix : matrices_of(args)) {
         if (const MztStatus status = check_alignment(matrix)) return status;
+    }
+    for (uint32_t number = 0; number < args.part_count; ++number) {
+        const MztLinearPart& part = args.parts[number];
+        const Matrix weight = {"parts.weight", part.weight, part.out_columns, args.in, args.weight_stride, 1, "bytes", true,
+                               false};
+        if (const MztStatus status = check_alignment(weight)) return status;
     }
     return MZT_OK;
 }

@@ -62,7 +62,34 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
            static_cast<uint32_t>(instance.x_bits) == args.x_bits &&
            static_cast<uint32_t>(instance.dtype) == args.dtype &&
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
-           instance.has_codebook == (args.codebook != nullptr);
+           instance.has_codebook == (args.codebook != nullptr) &&
+           (!args.part_count || !args.head_dim || instance.tile_n % static_cast<int>(args.head_dim) == 0);
+}
+
+// Pointers of a part as if its first column were the output's, so that columns need no other number within it.
+LinearPart part_of(const MztLinearPart& part, int64_t begin, int64_t weight_stride) {
+    const auto before = [](const void* pointer, int64_t bytes) {
+        return pointer ? reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(pointer) - bytes) : nullptr;
+    };
+    return {before(part.weight, begin * weight_stride),
+            static_cast<const float*>(before(part.weight_scales, begin * 4)),
+            before(part.bias, begin * 2),
+            part.norm_weight,
+            static_cast<int32_t>(begin + part.out_columns),
+            part.flags};
+}
+
+void add_parts(LinearParams& params, const MztLinearArgs& args) {
+    int64_t begin = 0;
+    for (uint32_t number = 0; number < args.part_count; ++number) {
+        params.parts[number] = part_of(args.parts[number], begin, args.weight_stride);
+        begin += args.parts[number].out_columns;
+    }
+    params.part_count = static_cast<int32_t>(args.part_count);
+    params.head_dim = static_cast<int32_t>(args.head_dim);
+    params.rotations = args.rotations;
+    params.rotation_rows = static_cast<int32_t>(args.rotation_rows < INT32_MAX ? args.rotation_rows : INT32_MAX);
+    params.epsilon = args.epsilon;
 }
 
 void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
@@ -149,6 +176,7 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.weight_group_scales = args.weight_group_scales;
     params.x_group_scales_stride = args.x_group_scales_stride * 4;
     params.weight_group_scales_stride = args.weight_group_scales_stride * 2;
+    if (args.part_count) add_parts(params, args);
     return params;
 }
 

@@ -22,7 +22,7 @@ MZT_DEVICE int fragment_column(const Place& place) {
 // values = sums * x_scales * weight_scales + bias; of rows and columns beyond the end, zeros.
 template <class T>
 MZT_DEVICE void scale_sums(Values<T>& values, const int32_t (&sums)[T::Shape::m_tiles][T::Shape::n_tiles][4],
-                           const LinearParams& params, const Place& place) {
+                           const LinearParams& params, const Layer& layer, const Place& place) {
     using Element = typename T::Element;
     float x_scales[T::Shape::m_tiles][2];
 #pragma unroll
@@ -38,11 +38,11 @@ MZT_DEVICE void scale_sums(Values<T>& values, const int32_t (&sums)[T::Shape::m_
         const int column = fragment_column<T>(place) + n * 8;
         float scales[2] = {}, bias[2] = {};
         if (column < params.out_columns) {
-            scales[0] = params.weight_scales[column];
-            scales[1] = params.weight_scales[column + 1];
-            if (params.bias) {
-                bias[0] = to_float(static_cast<const Element*>(params.bias)[column]);
-                bias[1] = to_float(static_cast<const Element*>(params.bias)[column + 1]);
+            scales[0] = layer.weight_scales[column];
+            scales[1] = layer.weight_scales[column + 1];
+            if (layer.bias) {
+                bias[0] = to_float(static_cast<const Element*>(layer.bias)[column]);
+                bias[1] = to_float(static_cast<const Element*>(layer.bias)[column + 1]);
             }
         }
 #pragma unroll

@@ -3,6 +3,7 @@
 
 #include "branch.h"
 #include "epilogue.h"
+#include "heads.h"
 
 namespace mezzotint::gemm {
 
@@ -23,10 +24,14 @@ MZT_DEVICE Place place_of(const LinearParams& params, uint32_t block) {
 template <class T>
 MZT_DEVICE void linear_block(const LinearParams& params, void* shared) {
     const Place place = place_of<T>(params, block_index());
-    Mainloop<T> loop(params, place, shared_address(shared));
+    const Layer layer = layer_of<T>(params, place);
+    Mainloop<T> loop(params, layer, place, shared_address(shared));
     loop.run();
     Values<T> values;
-    scale_sums<T>(values, loop.sums, params, place);
+    scale_sums<T>(values, loop.sums, params, layer, place);
+    if constexpr (T::weight_bits == 8) {
+        if (layer.flags) finish_heads<T>(values, params, layer, place, static_cast<float*>(shared));
+    }
     if (params.branch_x) add_branch<T>(values, params, place, shared_address(shared));
     write_out<T>(values, params, place);
 }

@@ -18,6 +18,34 @@ struct Place {
     int first_row, first_column;
 };
 
+// The layer whose columns a block computes.
+struct Layer {
+    const void* weight;
+    const float* weight_scales;
+    const void* bias;
+    const void* norm_weight;
+    int first_column;  // of the output
+    uint32_t flags;    // of a part
+};
+
+// A tile of the output is one part's: each has a multiple of all widths of tiles.
+template <class T>
+MZT_DEVICE Layer layer_of(const LinearParams& params, const Place& place) {
+    Layer layer{params.weight, params.weight_scales, params.bias, nullptr, 0, 0};
+    if constexpr (T::weight_bits == 8) {
+        int begin = 0;
+#pragma unroll
+        for (int number = 0; number < kMostParts; ++number) {
+            const LinearPart& part = params.parts[number];
+            if (number < params.part_count && place.first_column >= begin && place.first_column < part.end) {
+                layer = {part.weight, part.weight_scales, part.bias, part.norm_weight, begin, part.flags};
+            }
+            begin = part.end;
+        }
+    }
+    return layer;
+}
+
 template <class T>
 class Mainloop {
     using Architecture = typename T::Architecture;
@@ -29,10 +57,10 @@ class Mainloop {
 public:
     int32_t sums[Shape::m_tiles][Shape::n_tiles][4] = {};
 
-    MZT_DEVICE Mainloop(const LinearParams& params, const Place& place, uint32_t shared)
+    MZT_DEVICE Mainloop(const LinearParams& params, const Layer& layer, const Place& place, uint32_t shared)
         : x_(static_cast<const char*>(params.x) + place.first_row * params.x_stride, params.x_stride,
              params.rows - place.first_row, params.in_bytes, shared),
-          weight_(weight_tiles(params, place, shared)),
+          weight_(weight_tiles(params, layer, place, shared)),
           tiles_((params.in_bytes + kTileDepth - 1) / kTileDepth) {}
 
     MZT_DEVICE void run() {
@@ -51,11 +79,12 @@ public:
     }
 
 private:
-    MZT_DEVICE static WeightTiles weight_tiles(const LinearParams& params, const Place& place, uint32_t shared) {
+    MZT_DEVICE static WeightTiles weight_tiles(const LinearParams& params, const Layer& layer, const Place& place,
+                                               uint32_t shared) {
         if constexpr (T::is_widened) {
             return WeightTiles(params, place.first_column, shared);
         } else {
-            return WeightTiles(static_cast<const char*>(params.weight) + place.first_column * params.weight_stride,
+            return WeightTiles(static_cast<const char*>(layer.weight) + place.first_column * params.weight_stride,
                                params.weight_stride, params.out_columns - place.first_column, params.in_bytes,
                                shared + T::weight_begin);
         }

@@ -3,7 +3,21 @@
 
 #include <stdint.h>
 
+#include "../api.h"
+
 namespace mezzotint::gemm {
+
+constexpr int kMostParts = 3;
+
+// The columns of one of several layers. Pointers are those of column 0 of the whole output, as if it were the part's.
+struct LinearPart {
+    const void* weight;
+    const float* weight_scales;
+    const void* bias;         // null: none
+    const void* norm_weight;  // of a head; null: 1
+    int32_t end;              // its columns are below
+    uint32_t flags;
+};
 
 struct LinearParams {
     const void* x;  // (rows, in_bytes)
@@ -25,6 +39,10 @@ struct LinearParams {
     const void *x_group_scales, *weight_group_scales;  // floats and halves; null: none
     int64_t x_group_scales_stride, weight_group_scales_stride;
     const float* codebook;  // of 16; null: none
+    LinearPart parts[kMostParts];     // in place of weight, weight_scales and bias
+    const float* rotations;           // cosine and sine of each pair of columns of a head
+    int32_t part_count, head_dim, rotation_rows;
+    float epsilon;
 };
 
 }  // namespace mezzotint::gemm

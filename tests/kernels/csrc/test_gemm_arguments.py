@@ -5,7 +5,7 @@ import ctypes
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from linear_arguments import linear_args
+from linear_arguments import joined_args, linear_args
 
 from mezzotint_kernels.abi import ABI_VERSION, LinearArgs, Status
 
@@ -226,3 +226,48 @@ def test_whatever_the_numbers_are_it_ends_with_a_status_and_its_words(queue, sta
     assert status in {Status.OK, Status.INVALID_ARGUMENT, Status.UNSUPPORTED}
     assert bool(said) == (status != Status.OK)
     assert stand_in.launches <= (status == Status.OK)
+
+
+def test_several_layers_are_well(queue, stand_in):
+    assert queue(joined_args()) == (Status.OK, "")
+    assert stand_in.launches == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "words"),
+    [
+        ({}, {"part_count": 1}, "part_count is 1: give 0, 2 or 3"),
+        ({}, {"part_count": 4}, "part_count is 4"),
+        ({}, {"weight_bits": 4}, "part_count is 3 with weights of 4 bits"),
+        ({}, {"rank": 16, "branch_x": 0x70000, "branch_up": 0x80000}, "parts have 8 bits and no branch"),
+        ({}, {"epsilon": -1.0}, "epsilon is -1"),
+        ({}, {"epsilon": float("nan")}, "epsilon is nan"),
+        ({}, {"part_count": 2}, "out_columns is 512 and the parts have 384: give their sum"),
+        ({}, {"head_dim": 72}, "head_dim is 72: give 64 or 128"),
+        ({}, {"rotations": None}, "rotations is"),
+        ({}, {"rotations": 0xD0004}, "rotations is 0xd0004"),
+        ({}, {"rotation_rows": 0}, "rotation_rows 0: give some"),
+        ({"out_columns": 192}, {}, "parts[1].out_columns is 192: give a multiple of 128"),
+        ({"out_columns": 0}, {}, "parts[1].out_columns is 0"),
+        ({"out_columns": 2**62}, {}, "does not fit into 64 bits"),
+        ({"weight": None}, {}, "parts.weight is null"),
+        ({"weight_scales": None}, {}, "parts[1].weight_scales is"),
+        ({"weight_scales": 0x140002}, {}, "parts[1].weight_scales is 0x140002"),
+        ({"bias": 0x150001}, {}, "bias 0x150001: give scales, and aligned addresses"),
+        ({"flags": 4}, {}, "parts[1].flags is 4: give 0 to 3"),
+        ({"flags": 2}, {}, "parts[1].norm_weight is 0xc0000 and flags 2"),
+        ({"norm_weight": 0xC0001}, {}, "parts[1].norm_weight is 0xc0001"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_several_layers_is_told(queue, stand_in, part, changes, words):
+    status, said = queue(joined_args(part, **changes))
+    assert status == Status.INVALID_ARGUMENT
+    assert words in said
+    assert stand_in.launches == 0
+
+
+def test_a_layer_that_is_not_aligned_is_not_supported(queue, stand_in):
+    status, said = queue(joined_args({"weight": 0x130008}))
+    assert (status, stand_in.launches) == (Status.UNSUPPORTED, 0)
+    assert "parts.weight is 0x130008, no multiple of 16 bytes" in said

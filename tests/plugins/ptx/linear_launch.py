@@ -13,6 +13,16 @@ from ptx.program import Program
 TILE_DEPTH = 64
 
 
+class LinearPart(ctypes.Structure):
+    """The struct of gemm/params.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("weight", "weight_scales", "bias", "norm_weight")),
+        ("end", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+    )
+
+
 class LinearParams(ctypes.Structure):
     """The struct of gemm/params.h."""
 
@@ -30,6 +40,10 @@ class LinearParams(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("x_group_scales", "weight_group_scales")),
         *((name, ctypes.c_int64) for name in ("x_group_scales_stride", "weight_group_scales_stride")),
         ("codebook", ctypes.c_void_p),
+        ("parts", LinearPart * 3),
+        ("rotations", ctypes.c_void_p),
+        *((name, ctypes.c_int32) for name in ("part_count", "head_dim", "rotation_rows")),
+        ("epsilon", ctypes.c_float),
     )
 
 

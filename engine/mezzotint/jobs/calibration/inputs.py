@@ -13,8 +13,8 @@ from mezzotint.families.loading.networks import empty_network
 from mezzotint.jobs.calibration.calibration import STEPS, CalibrationRun
 from mezzotint.jobs.lease import Held, Lease
 from mezzotint.protocol import IsCancelled, ModelRef, Notice, OnEvent
+from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.swap import layers_of
 
 if TYPE_CHECKING:
     from mezzotint.engine import Engine

@@ -1,8 +1,9 @@
 """Layers that include in their product what a block leaves to them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -12,7 +13,9 @@ from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8
 from mezzotint.quantization.fusion.around import Around, Ending, Norm, NormModule
 from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.linear import Heads, JoinedWeight
 from mezzotint.quantization.products.compiled import unsupported
+from mezzotint.quantization.products.joined import COLUMNS
 from mezzotint.quantization.products.operation import Products, prepare_input
 
 
@@ -82,6 +85,29 @@ class Fusion:
             self._endings[id(layer)] = ending
         return Finish(self._endings, id(layer), ending)
 
+    def joined(self, layers: Sequence[object], x: Tensor, heads: Heads | None) -> tuple[Tensor, ...] | None:
+        """Outputs of layers that all read x, or what was left to them of it, by one product; None if there is none.
+
+        Queries and keys are as `heads` has them. The outputs `(b, n, c)` are parts of one tensor.
+        """
+        if not all(map(self._can_prepare, layers)) or not all(isinstance(each, QuantizedLinear) for each in layers):
+            return None
+        known = cast("Sequence[QuantizedLinear]", layers)
+        left = {id(self._left.get(id(layer))) for layer in known}
+        if len({layer.format for layer in known}) > 1 or not isinstance(known[0].format, Int8) or len(left) > 1:
+            return None
+        if any(layer.out_features % COLUMNS for layer in known):
+            return None
+        norm = self._left.get(id(known[0]))
+        weight = _joined(known, heads)
+        around = Around(norm=None if norm is None else norm.norm)
+        made = self._kernels.product(x, weight, None, None, Preparation.AS_IT_IS, around)
+        if made is None:
+            return None
+        for layer in known:
+            self._left.pop(id(layer), None)
+        return torch.split(made, [layer.out_features for layer in known], dim=-1)
+
     def forward(self, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
         """The layer's output for x, prepared, with all that was left to it that the kernels can do."""
         if torch.compiler.is_compiling():
@@ -119,6 +145,18 @@ class Fusion:
         if not isinstance(layer, QuantizedLinear) or id(layer) not in self._known or layer.branches:
             return False
         return unsupported(layer.format, tuple(layer.shape)) is None and not torch.compiler.is_compiling()
+
+
+def _joined(layers: Sequence[QuantizedLinear], heads: Heads | None) -> JoinedWeight:
+    outputs = sum(layer.out_features for layer in layers)
+    return JoinedWeight(
+        format=layers[0].format,
+        tensors={},
+        shape=torch.Size((outputs, layers[0].in_features)),
+        parts=tuple(layer.weight for layer in layers),
+        biases=tuple(layer.bias for layer in layers),
+        heads=heads,
+    )
 
 
 class Finish:

@@ -21,6 +21,7 @@ _DIRECT = {
     "SanaAttnProcessor2_0",
     "SanaLinearAttnProcessor2_0",
     "Krea2AttnProcessor",
+    "JoinedProcessor",
 }
 IMAGE = ("to_q", "to_k", "to_v")
 TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")

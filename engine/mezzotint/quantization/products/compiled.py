@@ -13,7 +13,8 @@ from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.fusion.around import Around, Ending, Norm
 from mezzotint.quantization.int4 import GROUP
-from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
+from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
+from mezzotint.quantization.products.joined import point_to_parts
 from mezzotint.quantization.products.kernel_branches import kernel_branches
 from mezzotint.quantization.shared_quantization import shared_quantize
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -68,7 +69,7 @@ class CompiledLinear:
         self._check(x, weight, bias, branch, preparation)
         n = weight.shape[0]
         ends = around.ending is not None
-        kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation, ends)
+        kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation, ends, type(weight))
         if kind in self._refused:
             raise Unsupported(self._refused[kind])
         rows = readable_rows(x)
@@ -210,6 +211,9 @@ class CompiledLinear:
             raise ValueError(f"x has {x.shape[-1]} columns, and the layer takes {given}")
         if preparation is not Preparation.AS_IT_IS and (branch is not None or _has_branch(weight.format)):
             raise Unsupported("a branch needs x after the activation, which the fused kernels do not return")
+        if isinstance(weight, JoinedWeight):
+            for part, own in zip(weight.parts, weight.biases, strict=True):
+                self._check(x, part, own, None, preparation)
         for name, tensor in (*weight.tensors.items(), *([] if bias is None else [("bias", bias)])):
             check_stored(name, tensor, x)
         if bias is not None and bias.dtype != x.dtype:
@@ -309,6 +313,9 @@ def _rows_per_batch(rows: int, values: Tensor) -> int:
 
 
 def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
+    if isinstance(weight, JoinedWeight):
+        point_to_parts(arguments, weight)
+        return
     numbers = weight.tensors["weight"]
     arguments.weight, arguments.weight_stride = numbers.data_ptr(), numbers.stride(0)
     scales = weight.tensors["weight_scale"]

@@ -13,7 +13,7 @@ from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
+from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.operation import compiled_product, use_in_compiled_code
 from mezzotint.quantization.shared_quantization import share_quantized_inputs
 
@@ -87,7 +87,8 @@ class ProductSession:
             return compiled_product(x, weight, bias, branch, preparation)
         kind = self.nf4 if isinstance(weight.format, Nf4) else self.integers
         made = kind.run(x, weight, bias, branch, preparation, around)
-        if made is not None and (around.is_something or preparation is not Preparation.AS_IT_IS):
+        joined = isinstance(weight, JoinedWeight)
+        if made is not None and (around.is_something or joined or preparation is not Preparation.AS_IT_IS):
             kind.fused_calls += 1
         return made
 
@@ -103,6 +104,7 @@ class ProductSession:
                 yield
             return
         from mezzotint.quantization.feed_forward import fused
+        from mezzotint.quantization.fusion.attention import projecting_jointly
         from mezzotint.quantization.fusion.blocks import computing_fused
         from mezzotint.quantization.fusion.layers import Fusion
 
@@ -113,6 +115,7 @@ class ProductSession:
             with (
                 fused(fusion, self._networks, layers),
                 computing_fused(fusion, self._networks),
+                projecting_jointly(fusion, self._networks),
                 share_quantized_inputs(self._networks),
                 use_in_compiled_code(self),
             ):

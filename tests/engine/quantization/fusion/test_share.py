@@ -52,7 +52,7 @@ def test_fused_products_are_as_exact_as_those_of_torch(family):
     session = fake_product_backends(FakeProducts()).session("cpu", "bfloat16", [network], lambda *_: None)
     with session.multiplying():
         found = output_of(family, network)
-    assert relative(found, exact) < 1.15 * relative(plain, exact)
+    assert relative(found, exact) < 1.3 * relative(plain, exact)
 
 
 @torch.inference_mode()
