@@ -113,15 +113,15 @@ char* Block::shared_at(uint32_t address, int bytes, int alignment) {
     return shared_.data() + address;
 }
 
-void Block::copy16(uint32_t to, const void* from, bool wanted, bool asynchronous) {
-    if (wanted && reinterpret_cast<uintptr_t>(from) % 16 != 0) fail("a copy from an address that is not aligned");
-    char* there = shared_at(to, 16, 16);
-    const Copy copy{to, wanted ? from : nullptr};
+void Block::copy(uint32_t to, const void* from, bool wanted, bool asynchronous, int bytes) {
+    if (wanted && reinterpret_cast<uintptr_t>(from) % bytes != 0) fail("a copy from an address that is not aligned");
+    char* there = shared_at(to, bytes, bytes);
+    const Copy copy{to, wanted ? from : nullptr, bytes};
     if (!asynchronous || !conditions_.late_copies) {
         perform({copy});
         return;
     }
-    std::memset(there, kPoison, 16);
+    std::memset(there, kPoison, bytes);
     running_->copies.push_back(copy);
 }
 
@@ -140,11 +140,11 @@ void Block::wait_copies(int pending) {
 
 void Block::perform(const std::vector<Copy>& copies) {
     for (const Copy& copy : copies) {
-        char* there = shared_at(copy.to, 16, 16);
+        char* there = shared_at(copy.to, copy.bytes, copy.bytes);
         if (copy.from) {
-            std::memcpy(there, copy.from, 16);
+            std::memcpy(there, copy.from, copy.bytes);
         } else {
-            std::memset(there, 0, 16);
+            std::memset(there, 0, copy.bytes);
         }
     }
 }

@@ -30,6 +30,7 @@ struct Counts {
 struct Copy {
     uint32_t to;
     const void* from;  // null: zeros
+    int bytes;
 };
 
 struct Thread {
@@ -67,7 +68,10 @@ public:
     void barrier();
     // All lanes bring `mine`; `act` runs once, with what all brought, before any goes on. `purpose` tells meetings apart.
     void meet(const void* purpose, void* mine, void (*act)(Block&, void* const (&)[kLanes]));
-    void copy16(uint32_t to, const void* from, bool wanted, bool asynchronous);
+    void copy(uint32_t to, const void* from, bool wanted, bool asynchronous, int bytes);
+    void copy16(uint32_t to, const void* from, bool wanted, bool asynchronous) {
+        copy(to, from, wanted, asynchronous, 16);
+    }
     void commit_copies();
     void wait_copies(int pending);
     [[noreturn]] void fail(const std::string& what) const;

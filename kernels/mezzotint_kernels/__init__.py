@@ -20,6 +20,8 @@ from mezzotint_kernels.attention import (
     attention_forward,
     attention_plan,
 )
+from mezzotint_kernels.block_scaled import block_scaled_forward, block_scaled_quantize
+from mezzotint_kernels.block_scaled_abi import BlockFormat, BlockScaledLinearArgs, BlockScaledQuantizeArgs
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
 from mezzotint_kernels.information import DeviceInfo, KernelsInfo, info
 from mezzotint_kernels.linear import linear_forward
@@ -33,6 +35,9 @@ __all__ = [
     "AttentionCalls",
     "AttentionFlags",
     "AttentionPlan",
+    "BlockFormat",
+    "BlockScaledLinearArgs",
+    "BlockScaledQuantizeArgs",
     "BlockTableArgs",
     "BlockTableFlags",
     "DeviceInfo",
@@ -53,6 +58,8 @@ __all__ = [
     "attention_calls",
     "attention_forward",
     "attention_plan",
+    "block_scaled_forward",
+    "block_scaled_quantize",
     "info",
     "linear_attention_forward",
     "linear_attention_plan",

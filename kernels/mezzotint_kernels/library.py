@@ -17,6 +17,7 @@ from mezzotint_kernels.abi import (
     QuantizeArgs,
     Status,
 )
+from mezzotint_kernels.block_scaled_abi import BlockScaledLinearArgs, BlockScaledQuantizeArgs
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
 from mezzotint_kernels.linear_attention_abi import LinearAttentionArgs
 
@@ -71,6 +72,16 @@ class Library:
             ("mzt_linear_attention", status, (summed, ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_quantize", status, (ctypes.POINTER(QuantizeArgs), ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_linear", status, (ctypes.POINTER(LinearArgs), ctypes.c_int32, ctypes.c_void_p)),
+            (
+                "mzt_block_scaled_quantize",
+                status,
+                (ctypes.POINTER(BlockScaledQuantizeArgs), ctypes.c_int32, ctypes.c_void_p),
+            ),
+            (
+                "mzt_block_scaled_linear",
+                status,
+                (ctypes.POINTER(BlockScaledLinearArgs), ctypes.c_int32, ctypes.c_void_p),
+            ),
         ):
             function = getattr(handle, name)
             function.restype, function.argtypes = result, arguments
@@ -82,6 +93,8 @@ class Library:
             handle.mzt_linear_attention,
         )
         self.quantize, self.linear = handle.mzt_quantize, handle.mzt_linear
+        self.block_scaled_quantize = handle.mzt_block_scaled_quantize
+        self.block_scaled_linear = handle.mzt_block_scaled_linear
         self._last_error = handle.mzt_last_error
         self.version = str(handle.mzt_version().decode())
         self.architectures = tuple(handle.mzt_architectures().decode().split())

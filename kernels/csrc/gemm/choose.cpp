@@ -21,6 +21,7 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // Products per multiprocessor and cycle. On Hopper, `mma.sync` reaches less than two thirds of the peak. Those of 4 bits
 // are twice as many; from Hopper on they are of 8 bits, beside which registers are unpacked.
 double products_per_cycle(const Instance& instance, int architecture) {
+    if (instance.products_per_cycle) return instance.products_per_cycle;
     const bool is_int4 = instance.x_bits == 4;
     if (architecture >= 90) return (architecture == 90 ? 2600 : 1024) * (is_int4 ? 0.8 : 1.0);
     return (architecture == 80 ? 2048 : 1024) * (is_int4 ? 2 : 1);

@@ -25,6 +25,7 @@ struct Instance {
     Entry hopper_entry;
     bool is_grouped;  // both sides have scales by group
     bool has_codebook;
+    int products_per_cycle;  // on a multiprocessor; 0: as the numbers of bits tell
 };
 
 // The instances of one file.

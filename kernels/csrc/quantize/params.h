@@ -33,6 +33,8 @@ struct QuantizeParams {
     float* scales;
     int64_t scales_stride;  // elements, from one group's to the next's
     const float* smooth;    // null: 1
+    uint8_t* block_scales;  // of block-scaled formats only
+    int64_t block_scales_stride;
 };
 
 }  // namespace mezzotint::quantize

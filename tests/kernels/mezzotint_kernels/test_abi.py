@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from mezzotint_kernels import abi, linear_attention_abi
+from mezzotint_kernels import abi, block_scaled_abi, linear_attention_abi
 
 pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 
@@ -20,9 +20,11 @@ STRUCTS = {
     "MztLinearPart": abi.LinearPart,
     "MztLinearArgs": abi.LinearArgs,
     "MztLinearAttentionArgs": linear_attention_abi.LinearAttentionArgs,
+    "MztBlockScaledQuantizeArgs": block_scaled_abi.BlockScaledQuantizeArgs,
+    "MztBlockScaledLinearArgs": block_scaled_abi.BlockScaledLinearArgs,
     "MztDevice": abi.DeviceStruct,
 }
-HEADERS = ("api.h", "backward_api.h", "linear_attention_api.h")
+HEADERS = ("api.h", "backward_api.h", "linear_attention_api.h", "block_scaled_api.h")
 ENUMS = {
     "MztStatus": abi.Status,
     "MztDtype": abi.Dtype,
@@ -31,6 +33,7 @@ ENUMS = {
     "MztPreparation": abi.Preparation,
     "MztLinearPart.flags": abi.PartFlags,
     "MztFeatureMap": linear_attention_abi.FeatureMap,
+    "MztBlockFormat": block_scaled_abi.BlockFormat,
 }
 
 
