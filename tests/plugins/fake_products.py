@@ -16,6 +16,7 @@ from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.rotation import rotate
 from mezzotint.quantization.svdquant.groups import quantize_input_groups, scaled_groups
 from mezzotint_kernels.abi import LinearArgs, PartFlags, Preparation, QuantizeArgs
+from mezzotint_kernels.block_scaled_abi import BlockScaledLinearArgs, BlockScaledQuantizeArgs
 
 _DTYPES = {0: torch.float16, 1: torch.bfloat16}
 
@@ -38,6 +39,18 @@ class FakeProducts:
 
     def new_linear_arguments(self):
         return LinearArgs()
+
+    def new_block_scaled_quantize_arguments(self):
+        return BlockScaledQuantizeArgs()
+
+    def new_block_scaled_linear_arguments(self):
+        return BlockScaledLinearArgs()
+
+    def quantize_block_scaled(self, arguments, device, stream):
+        raise Unsupported("block-scaled numbers need 12.x")
+
+    def multiply_block_scaled(self, arguments, device, stream):
+        raise Unsupported("block-scaled numbers need 12.x")
 
     def quantize(self, arguments, device, stream):
         assert arguments.size == ctypes.sizeof(arguments)
@@ -192,6 +205,32 @@ class EmulatedProducts(FakeProducts):
         self._library.emulator_linear(
             ctypes.byref(a), plan.kernel, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report)
         )
+        assert not report.error, report.error
+
+
+class EmulatedBlackwell(EmulatedProducts):
+    """On a GPU that multiplies block-scaled numbers, too."""
+
+    def __init__(self, library=None):
+        super().__init__(library)
+        self.block_scaled = []  # formats of the products
+
+    def quantize_block_scaled(self, arguments, device, stream):
+        assert arguments.size == ctypes.sizeof(arguments)
+        self._run(self._library.emulator_block_scaled_quantize, arguments)
+
+    def multiply_block_scaled(self, arguments, device, stream):
+        text = ctypes.create_string_buffer(240)
+        number = self._library.emulator_block_scaled_plan(ctypes.byref(arguments), 170, 99 * 1024, text, len(text))
+        if number < 0:
+            raise Unsupported(text.value.decode())
+        self.block_scaled.append(arguments.format)
+        self._run(self._library.emulator_block_scaled_linear, arguments, number)
+
+    @staticmethod
+    def _run(function, arguments, *more):
+        report = Report()
+        function(ctypes.byref(arguments), *more, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report))
         assert not report.error, report.error
 
 

@@ -117,8 +117,28 @@ class LinearAttentionLibrary(Protocol):
         """Queue the kernels on a stream of the current device."""
 
 
+class BlockScaledLibrary(Protocol):
+    """The library's functions for products of block-scaled numbers; tests pass a fake."""
+
+    @property
+    def device_type(self) -> str:
+        """Torch's name for the type of devices that it runs on."""
+
+    def new_block_scaled_quantize_arguments(self) -> Arguments:
+        """A zeroed argument structure with its size and version filled in."""
+
+    def new_block_scaled_linear_arguments(self) -> Arguments:
+        """A zeroed argument structure with its size and version filled in."""
+
+    def quantize_block_scaled(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue the kernel on a stream of the current device; raises Unsupported before that if there is none."""
+
+    def multiply_block_scaled(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue the kernel on a stream of the current device; raises Unsupported before that if there is none."""
+
+
 class ProductLibrary(Protocol):
-    """The library's functions for products with quantized weights; tests pass a fake."""
+    """The library's functions for products with integers; tests pass a fake."""
 
     @property
     def device_type(self) -> str:
@@ -135,6 +155,10 @@ class ProductLibrary(Protocol):
 
     def multiply(self, arguments: Arguments, device: int, stream: int) -> None:
         """Queue the kernel on a stream of the current device; raises Unsupported before that if there is none."""
+
+
+class QuantizedLibrary(ProductLibrary, BlockScaledLibrary, Protocol):
+    """The library's functions for products with quantized weights of any kind."""
 
 
 class InstalledKernels:
@@ -154,6 +178,10 @@ class InstalledKernels:
         self.launch_linear_attention = self._translated(package.linear_attention_forward)
         self._plan_linear_attention = self._translated(package.linear_attention_plan)
         self.quantize, self.multiply = map(self._translated, (package.quantize_rows, package.linear_forward))
+        self.new_block_scaled_quantize_arguments = package.BlockScaledQuantizeArgs
+        self.new_block_scaled_linear_arguments = package.BlockScaledLinearArgs
+        self.quantize_block_scaled = self._translated(package.block_scaled_quantize)
+        self.multiply_block_scaled = self._translated(package.block_scaled_forward)
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
         """The kernel for these arguments; raises Unsupported if there is none."""

@@ -23,7 +23,12 @@ _PART = 32  # rows of each of a tile's four parts, which are interleaved row by 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mxfp8:
-    """E4M3 floats; 32 in a row share a power-of-two scale. Products dequantize the weight."""
+    """E4M3 floats; 32 in a row share a power-of-two scale. Products dequantize the weight.
+
+    `dynamic`: kernels may round x to this format and multiply in it.
+    """
+
+    dynamic: bool = True
 
     @property
     def scheme(self) -> str:
@@ -64,8 +69,10 @@ class Mxfp8:
 class Nvfp4:
     """E2M1 floats, two to a byte, the first in the high half; products dequantize the weight.
 
-    16 in a row share an 8-bit scale, and the whole tensor shares a float32 scale.
+    16 in a row share an 8-bit scale, and the whole tensor shares a float32 scale. `dynamic`: as of Mxfp8.
     """
+
+    dynamic: bool = True
 
     @property
     def scheme(self) -> str:
@@ -110,6 +117,20 @@ class Nvfp4:
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
         """Return x `(..., k)` times the weight's transpose."""
         return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+
+
+def rounded_rows(format_: Mxfp8 | Nvfp4, x: Tensor) -> Tensor:
+    """Return float32 x `(m, k)` rounded as the kernels do: of NVFP4, each row has a float32 scale of its own."""
+    if isinstance(format_, Mxfp8):
+        return format_.dequantize(format_.quantize(x), x.shape, torch.float32)
+    largest = x.abs().amax(dim=1, keepdim=True)
+    row_scale = (largest / (LARGEST * _VALUES[-1])).clamp_min(_TINY).masked_fill(largest == 0, 1)
+    blocks = _blocks(x * (1 / row_scale), NV_BLOCK)
+    scale = (blocks.abs().amax(dim=2, keepdim=True) / _VALUES[-1]).to(torch.float8_e4m3fn).float()
+    relative = blocks * (1 / scale).masked_fill(scale == 0, 0)
+    step = torch.where(relative.abs() < 2, 0.5, torch.where(relative.abs() < 4, 1.0, 2.0))  # between E2M1's values
+    rounded = ((relative / step).round() * step).clamp(-_VALUES[-1], _VALUES[-1])
+    return (rounded * scale).view(x.shape) * row_scale
 
 
 def tiled_size(rows: int, columns: int) -> int:

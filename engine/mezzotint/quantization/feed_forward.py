@@ -10,10 +10,12 @@ from diffusers.models.attention import FeedForward
 from torch import Tensor, nn
 
 from mezzotint.dispatch.library import Preparation
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.fusion.layers import Fusion
 from mezzotint.quantization.layers import QuantizedLinear
 
+_FUSED = (Int8, Mxfp8, Nvfp4)
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which have no type annotations
 
 
@@ -48,7 +50,7 @@ def _pairs(network: object) -> Iterator[tuple[Activation, QuantizedLinear, Prepa
         activation, dropout, layer = module.net[:3]
         idle = isinstance(dropout, nn.Dropout) and (dropout.p == 0 or not dropout.training)
         preparation = _preparation(activation)
-        if preparation is not None and idle and isinstance(layer, QuantizedLinear) and isinstance(layer.format, Int8):
+        if preparation is not None and idle and isinstance(layer, QuantizedLinear) and isinstance(layer.format, _FUSED):
             yield activation, layer, preparation
 
 

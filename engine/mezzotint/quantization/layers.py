@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.convolution import convolved, input_gradient
 from mezzotint.quantization.dora import Dora
@@ -71,6 +72,11 @@ class QuantizedLinear(QuantizedLayer):
     def has_integer_products(self) -> bool:
         """Whether x is quantized too."""
         return isinstance(self.format, Int8 | Int4 | Codebook4 | LowRank4 | SvdQuant) and self.format.dynamic
+
+    @property
+    def has_block_scaled_products(self) -> bool:
+        """Whether kernels may quantize x too, to the weight's block-scaled format."""
+        return isinstance(self.format, Mxfp8 | Nvfp4) and self.format.dynamic
 
     @property
     def in_features(self) -> int:

@@ -29,6 +29,8 @@ def _random(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int,
         return scaled.to(dtype)
     if name == "weight_group_scale":
         return torch.randint(1, 18, shape, generator=generator, device=where).to(dtype)
+    if name == "weight_exponent":
+        return torch.randint(124, 129, shape, generator=generator, device=where).to(dtype)
     if dtype is torch.uint8:  # two numbers of -7 to 7
         codes: Tensor = torch.randint(-7, 8, (*shape, 2), generator=generator, device=where) & 15
         packed: Tensor = codes[..., 0] | codes[..., 1] << 4

@@ -70,7 +70,10 @@ def _products(module: nn.Module) -> int:
     """Number of a module's layers that quantize their inputs, without temporary proxies."""
     layers: dict[str, Any] = module._modules
     found = [layers[name] for name in _NAMES if name in layers]
-    return sum(hasattr(type(layer), "has_integer_products") and layer.has_integer_products for layer in found)
+    return sum(
+        hasattr(type(layer), "has_integer_products") and (layer.has_integer_products or layer.has_block_scaled_products)
+        for layer in found
+    )
 
 
 def _shared(module: nn.Module, forward: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

@@ -130,9 +130,9 @@ class Job:
                 pipeline = self._load(job, loras)
             products = self._resources.products.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
             if pipeline.acceleration.captures is not None:
-                counts = ((session, "calls"), *((kind, "calls") for kind in (products.integers, products.nf4)))
-                fused = (products.integers, "fused_calls")
-                pipeline.acceleration.captures.counts = (*counts, fused)
+                kinds = (products.integers, products.nf4, products.block_scaled)
+                counts = tuple((each, "calls") for each in (session, *kinds))
+                pipeline.acceleration.captures.counts = (*counts, *((each, "fused_calls") for each in kinds))
             try:
                 with pipeline.attending(session), products.multiplying():
                     yield LoadedJob(job=job, pipeline=pipeline, session=session, products=products, memory=memory)

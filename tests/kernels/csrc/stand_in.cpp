@@ -5,8 +5,10 @@
 #include "api/cuda_runtime.h"
 #include "attention/attention.h"
 #include "attention/backward/backward.h"
+#include "gemm/block_scaled/block_scaled.h"
 #include "gemm/gemm.h"
 #include "linear_attention/linear_attention.h"
+#include "quantize/block_scaled/rows.h"
 #include "quantize/quantize.h"
 
 extern "C" {
@@ -117,6 +119,28 @@ int launch_linear_attention(const MztLinearAttentionArgs& args, const MztAttenti
 int launch_quantize(const MztQuantizeArgs& args, void* stream) {
     ++state.launches;
     state.nq = args.rows;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+int launch_block_scaled_quantize(const MztBlockScaledQuantizeArgs& args, void* stream) {
+    ++state.launches;
+    state.nq = args.rows.rows;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+void plan_block_scaled_linear(const MztBlockScaledLinearArgs& args, const DeviceFacts& device, LinearPlan& plan) {
+    ++state.plans;
+    state.architecture = device.architecture;
+    plan = LinearPlan{state.supported != 0, 7, 0, ""};
+    std::snprintf(plan.text, sizeof plan.text, state.supported ? "paper format %u" : "format is %u", args.format);
+}
+
+int launch_block_scaled_linear(const MztBlockScaledLinearArgs& args, const LinearPlan& plan, void* stream) {
+    ++state.launches;
+    state.kernel = plan.kernel;
+    state.nq = args.linear.rows;
     state.stream = stream;
     return state.launch_error;
 }

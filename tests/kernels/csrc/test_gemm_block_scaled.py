@@ -47,7 +47,10 @@ def fuzzed(dtype, format_, number, end):
 
 
 FUZZED = [
-    fuzzed(dtype, format_, number, end) for dtype in DTYPES for format_ in BlockFormat for number, end in enumerate(ENDS)
+    fuzzed(dtype, format_, number, end)
+    for dtype in DTYPES
+    for format_ in BlockFormat
+    for number, end in enumerate(ENDS)
 ]
 
 
@@ -66,7 +69,9 @@ def check(emulator, problem, number):
     return verdict
 
 
-@pytest.mark.parametrize("problem", FUZZED, ids=lambda each: f"{each.format.name} {each.rows}x{each.depth}x{each.columns}")
+@pytest.mark.parametrize(
+    "problem", FUZZED, ids=lambda each: f"{each.format.name} {each.rows}x{each.depth}x{each.columns}"
+)
 def test_fuzzed_problem(emulator, choice, problem):
     check(emulator, problem, choice[problem])
 

@@ -11,7 +11,7 @@ from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.protocol import Attention, DeviceInfo
 from mezzotint.quantization.products.selection import ProductBackends
 
-PRODUCTS, NF4, LINEAR_ATTENTION = "products", "NF4 products", "linear attention"
+PRODUCTS, BLOCK_SCALED, NF4, LINEAR_ATTENTION = "products", "block-scaled products", "NF4 products", "linear attention"
 _NO_DEVICE = "no device here can run the kernels"
 
 
@@ -49,7 +49,12 @@ def kernel_report(
     backends, products = backends or AttentionBackends(), products or ProductBackends()
     ours: dict[str, KernelBackend[Any]] = {}
     if library.problem is None and devices:
-        ours = {**backends.compiled, PRODUCTS: products.integers, LINEAR_ATTENTION: linear or _linear_attention()}
+        ours = {
+            **backends.compiled,
+            PRODUCTS: products.integers,
+            BLOCK_SCALED: products.block_scaled,
+            LINEAR_ATTENTION: linear or _linear_attention(),
+        }
     tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _self_tests(device, each)]
     passed = {test.implementation for test in tests if test.passed}
     wrong = {test.implementation: test.message for test in tests if not test.passed}
@@ -88,6 +93,8 @@ def _self_test(device: DeviceInfo, implementation: str, dtype: str, backend: Ker
         test = backend.self_test(device.id, dtype)
     except (Unavailable, RuntimeError) as error:  # e.g. the device is out of memory or broken
         return _SelfTestResult(implementation, name, f"{type(error).__name__}: {error}", passed=False)
+    if test.has_no_kernels and implementation == BLOCK_SCALED:  # few devices have them
+        return _SelfTestResult(implementation, name, str(test.problem), passed=True)
     if test.problem is not None:
         return _SelfTestResult(implementation, name, test.problem, passed=False)
     schemes = dict.fromkeys(case.partition(": ")[0] for case in test.passed if ": " in case)

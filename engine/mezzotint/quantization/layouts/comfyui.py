@@ -13,6 +13,7 @@ weight is quantized. Files may instead describe all layers at once, in `_quantiz
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -30,7 +31,7 @@ FORMAT = "int8_tensorwise"
 INT4_FORMAT = "convrot_w4a4"
 CODEBOOK_FORMAT = "asym_w4a8_int8"
 FP8_FORMAT = "float8_e4m3fn"
-_BLOCK_FORMATS: Mapping[object, Format] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
+_BLOCK_FORMATS: Mapping[object, Mxfp8 | Nvfp4] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
 _BYTES = ("U8", "F8_E8M0")  # dtypes of exponents
 _METADATA = "_quantization_metadata"
 _CODEBOOK_NAMES = {
@@ -181,7 +182,7 @@ def _rotated(layer: str, description: Mapping[str, object]) -> int:
     return group
 
 
-def _block_layer(layer: str, format_: Format, description: Mapping[str, object], tensors: Specs) -> Parsed:
+def _block_layer(layer: str, format_: Mxfp8 | Nvfp4, description: Mapping[str, object], tensors: Specs) -> Parsed:
     """Parse a layer with block scales; raises ModelRefused if it is invalid."""
     if flag(layer, description, "convrot"):
         raise invalid_description(layer, "convrot", description["convrot"], f"{format_.scheme} without rotation")
@@ -200,7 +201,8 @@ def _block_layer(layer: str, format_: Format, description: Mapping[str, object],
         names["weight_scale_2"] = f"{layer}.weight_scale_2"
         if (found := spec_of(layer, names["weight_scale_2"], tensors)).shape not in {(), (1,)}:
             raise invalid_description(layer, "weight_scale_2 shape", found.shape, "a single number")
-    return Parsed(format=format_, shape=shape, names=names)
+    dynamic = not flag(layer, description, "full_precision_matrix_mult")
+    return Parsed(format=replace(format_, dynamic=dynamic), shape=shape, names=names)
 
 
 def _decoded_mxfp8(layer: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:

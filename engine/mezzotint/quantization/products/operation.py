@@ -33,8 +33,8 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
     "codebook4": lambda dynamic, group: Codebook4(dynamic=bool(dynamic), group=group),
     "nf4": lambda double: Nf4(double=bool(double)),
     "fp8": Fp8,
-    "mxfp8": Mxfp8,
-    "nvfp4": Nvfp4,
+    "mxfp8": lambda dynamic: Mxfp8(dynamic=bool(dynamic)),
+    "nvfp4": lambda dynamic: Nvfp4(dynamic=bool(dynamic)),
     "gguf": lambda kind: GgufBlocks(kind=KINDS[kind]),
     "fp4": lambda double: Fp4(double=bool(double)),
     "lowrank4": lambda rank, group, dynamic: LowRank4(rank=rank, group=group, dynamic=bool(dynamic)),
@@ -43,6 +43,19 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
 
 
 _NOTHING = Around()
+# The kind of each format, and its settings in the order of the above.
+_SETTINGS: Mapping[type, tuple[str, ...]] = {
+    Int8: ("int8", "dynamic", "group"),
+    Int4: ("int4", "dynamic", "group"),
+    Codebook4: ("codebook4", "dynamic", "group"),
+    LowRank4: ("lowrank4", "rank", "group", "dynamic"),
+    SvdQuant: ("svdquant", "rank", "group", "dynamic"),
+    Nf4: ("nf4", "double"),
+    Fp4: ("fp4", "double"),
+    Fp8: ("fp8",),
+    Mxfp8: ("mxfp8", "dynamic"),
+    Nvfp4: ("nvfp4", "dynamic"),
+}
 
 
 class Products(Protocol):
@@ -96,25 +109,12 @@ def compiled_product(
 
 
 def _encode_format(format_: Format) -> tuple[str, list[int]]:
-    if isinstance(format_, Int8):
-        return "int8", [int(format_.dynamic), format_.group]
-    if isinstance(format_, Int4):
-        return "int4", [int(format_.dynamic), format_.group]
-    if isinstance(format_, Codebook4):
-        return "codebook4", [int(format_.dynamic), format_.group]
-    if isinstance(format_, LowRank4):
-        return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
-    if isinstance(format_, SvdQuant):
-        return "svdquant", [format_.rank, format_.group, int(format_.dynamic)]
-    if isinstance(format_, Nf4):
-        return "nf4", [int(format_.double)]
-    if isinstance(format_, Fp4):
-        return "fp4", [int(format_.double)]
     if isinstance(format_, GgufBlocks):
         return "gguf", [KINDS.index(format_.kind)]
-    if isinstance(format_, Fp8 | Mxfp8 | Nvfp4):
-        return format_.scheme, []
-    raise TypeError(f"compiled code does not support the format {format_}")
+    if type(format_) not in _SETTINGS:
+        raise TypeError(f"compiled code does not support the format {format_}")
+    kind, *names = _SETTINGS[type(format_)]
+    return kind, [int(getattr(format_, name)) for name in names]
 
 
 def _product(

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from mezzotint.dispatch.dispatcher import Dispatcher, FallbackLog
 from mezzotint.dispatch.library import Preparation
 from mezzotint.protocol import KernelFallback, Products
-from mezzotint.quantization.formats import Nf4
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+from mezzotint.quantization.formats import Format, Nf4
 from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
@@ -58,13 +59,30 @@ class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, 
 
 
 class ProductSession:
-    """Our kernels and bitsandbytes', each for its layers."""
+    """Our kernels, for integers and for block-scaled numbers, and bitsandbytes', each for its layers."""
 
     def __init__(
-        self, integers: LayerProducts, nf4: LayerProducts, log: FallbackLog, networks: Iterable[object] = ()
+        self,
+        integers: LayerProducts,
+        nf4: LayerProducts,
+        log: FallbackLog,
+        networks: Iterable[object] = (),
+        block_scaled: LayerProducts | None = None,
     ) -> None:
         self.integers, self.nf4 = integers, nf4
+        self.block_scaled = block_scaled or LayerProducts("kernels", (), None, log)
         self._log, self._networks = log, tuple(networks)
+
+    @property
+    def ran(self) -> Products | None:
+        """What computed the products that our kernels support so far; None if there are none."""
+        kinds = [kind for kind in (self.integers, self.block_scaled) if kind.layers]
+        return next((kind.ran for kind in kinds if kind.calls), kinds[0].ran if kinds else None)
+
+    @property
+    def calls(self) -> int:
+        """Calls of our kernels."""
+        return self.integers.calls + self.block_scaled.calls
 
     @property
     def fallbacks(self) -> tuple[KernelFallback, ...]:
@@ -85,12 +103,17 @@ class ProductSession:
             return None
         if torch.compiler.is_compiling():
             return compiled_product(x, weight, bias, branch, preparation)
-        kind = self.nf4 if isinstance(weight.format, Nf4) else self.integers
+        kind = self._kind_of(weight.format)
         made = kind.run(x, weight, bias, branch, preparation, around)
         joined = isinstance(weight, JoinedWeight)
         if made is not None and (around.is_something or joined or preparation is not Preparation.AS_IT_IS):
             kind.fused_calls += 1
         return made
+
+    def _kind_of(self, format_: Format) -> LayerProducts:
+        if isinstance(format_, Mxfp8 | Nvfp4):
+            return self.block_scaled
+        return self.nf4 if isinstance(format_, Nf4) else self.integers
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
@@ -98,7 +121,8 @@ class ProductSession:
 
         Whatever computes the products, the common input of queries, keys and values is quantized once.
         """
-        layers = [layer for kind in (self.integers, self.nf4) if kind.kernels is not None for layer in kind.layers]
+        kinds = (self.integers, self.nf4, self.block_scaled)
+        layers = [layer for kind in kinds if kind.kernels is not None for layer in kind.layers]
         if not layers:
             with share_quantized_inputs(self._networks):
                 yield
@@ -128,6 +152,11 @@ class ProductSession:
 def integer_layers(network: object) -> Iterator[QuantizedLinear]:
     """Layers of a network with integer products."""
     return (layer for layer in _quantized(network) if layer.has_integer_products)
+
+
+def block_scaled_layers(network: object) -> Iterator[QuantizedLinear]:
+    """Layers of a network with MXFP8 and NVFP4 weights, whose inputs may be rounded to these formats."""
+    return (layer for layer in _quantized(network) if layer.has_block_scaled_products)
 
 
 def nf4_layers(network: object) -> Iterator[QuantizedLinear]:

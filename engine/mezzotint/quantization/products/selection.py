@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mezzotint.dispatch.library import ProductLibrary, open_installed
+from mezzotint.dispatch.library import QuantizedLibrary, open_installed
 from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Products
@@ -25,7 +25,7 @@ class ProductBackends:
 
     def __init__(
         self,
-        open_library: Callable[[], ProductLibrary] = open_installed,
+        open_library: Callable[[], QuantizedLibrary] = open_installed,
         device_type: str = "cuda",
         open_nf4: "Callable[[], Multiply] | None" = None,
     ) -> None:
@@ -40,6 +40,18 @@ class ProductBackends:
             wrong_device=partial(_wrong_device, device_type, any_maker=False),
             wrong_dtype=partial(_wrong_dtype, _SHORT),
         )
+
+        def block_scaled() -> "Multiply":
+            from mezzotint.quantization.products.block_scaled import BlockScaledLinear
+
+            return BlockScaledLinear(open_library())
+
+        self.block_scaled: KernelBackend[Multiply] = KernelBackend(
+            open_kernels=block_scaled,
+            test=_block_scaled_self_test,
+            wrong_device=partial(_wrong_device, device_type, any_maker=False),
+            wrong_dtype=partial(_wrong_dtype, _SHORT),
+        )
         self.nf4: KernelBackend[Multiply] = KernelBackend(
             open_kernels=open_nf4 or _bitsandbytes,
             test=partial(_self_test, "bitsandbytes"),
@@ -50,7 +62,12 @@ class ProductBackends:
     def session(self, device: str, dtype: str, networks: Iterable[object], tell: "Tell") -> "ProductSession":
         """Return the product session for a job on this device in this dtype."""
         from mezzotint.dispatch.dispatcher import FallbackLog
-        from mezzotint.quantization.products.products import ProductSession, integer_layers, nf4_layers
+        from mezzotint.quantization.products.products import (
+            ProductSession,
+            block_scaled_layers,
+            integer_layers,
+            nf4_layers,
+        )
 
         log, networks = FallbackLog("products_fell_back", tell), list(networks)
         integers = [layer for network in networks for layer in integer_layers(network)]
@@ -60,7 +77,16 @@ class ProductBackends:
             _products("bitsandbytes", self.nf4, device, dtype, nf4, log),
             log,
             networks,
+            self._block_scaled(device, dtype, [layer for each in networks for layer in block_scaled_layers(each)], log),
         )
+
+    def _block_scaled(
+        self, device: str, dtype: str, layers: "list[QuantizedLinear]", log: "FallbackLog"
+    ) -> "LayerProducts | None":
+        """Return the dispatcher for block-scaled layers; None where their kernels do not run: torch then keeps x."""
+        if not layers or self.block_scaled.usable(device, dtype)[0] is None:
+            return None
+        return _products("kernels", self.block_scaled, device, dtype, layers, log)
 
 
 def _products(
@@ -99,6 +125,12 @@ def _self_test(name: Products, kernels: "Multiply", device: "torch.device", dtyp
     from mezzotint.quantization.products.self_test import CASES, run_self_test
 
     return run_self_test(kernels, device, dtype, CASES[name])
+
+
+def _block_scaled_self_test(kernels: "Multiply", device: "torch.device", dtype: "torch.dtype") -> "SelfTest":
+    from mezzotint.quantization.products.self_test import BLOCK_SCALED, run_self_test
+
+    return run_self_test(kernels, device, dtype, BLOCK_SCALED)
 
 
 def _bitsandbytes() -> "Multiply":

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 from mezzotint.protocol import Products
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, rounded_rows
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
-from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+from mezzotint.quantization.linear import Branch, QuantizedWeight, linear, with_branch
 from mezzotint.quantization.products.products import Multiply
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -49,6 +50,12 @@ _NF4 = (
     Case(what="one row", format=Nf4(), rows=1, columns=1280, outputs=320),
     Case(what="a layer with LoRAs", format=Nf4(double=False), rows=77, columns=1152, outputs=264, rank=24),
 )
+BLOCK_SCALED = (
+    Case(what="a layer", format=Nvfp4(), rows=300, columns=640, outputs=640),
+    Case(what="one row", format=Nvfp4(), rows=1, columns=1280, outputs=320),
+    Case(what="a layer", format=Mxfp8(), rows=300, columns=640, outputs=328),
+    Case(what="a layer with LoRAs", format=Mxfp8(), rows=77, columns=1152, outputs=264, rank=24),
+)
 CASES: Mapping[Products, tuple[Case, ...]] = {"kernels": _INTEGERS, "bitsandbytes": _NF4}
 
 
@@ -60,11 +67,17 @@ def run_self_test(
     def problem_of(case: Case, seed: int) -> str | None:
         x, weight, bias, branch = operands(case, seed, device, dtype)
         out = kernels(x, weight, bias, branch).float()
-        exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])
+        exact = _exact(x.float(), weight, bias.float(), branch)
         allowed = float(exact.abs().max()) * (2 * torch.finfo(dtype).eps + _TURNED)
         return deviation(out, float((out - exact).abs().max()), allowed, "torch")
 
     return run_cases(cases, problem_of)
+
+
+def _exact(x: Tensor, weight: QuantizedWeight, bias: Tensor, branch: Branch | None) -> Tensor:
+    """The product in float32, with x rounded where the kernels round it and torch does not."""
+    seen = rounded_rows(weight.format, x) if isinstance(weight.format, Mxfp8 | Nvfp4) else x
+    return with_branch(linear(seen, weight, bias), x, branch)
 
 
 def operands(
