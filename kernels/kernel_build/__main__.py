@@ -19,7 +19,7 @@ from kernel_build.library import FOLDER, build_library
 from kernel_build.machine_code import Kernel, Unit, read_machine_code, source_digest
 from kernel_build.registers import TABLE, WRITE, RegisterTable, read_table, table_of, write_table
 from kernel_build.results import read_rows
-from kernel_build.sources import ARCHITECTURES, OUTPUT, kernel_sources, source_name
+from kernel_build.sources import ARCHITECTURES, OUTPUT, architectures_of, kernel_sources, source_name
 from kernel_build.toolchain import find_toolchain
 
 
@@ -100,7 +100,11 @@ def _gates(options: argparse.Namespace) -> int:
     toolchain = find_toolchain()
     if options.write_table and (set(options.architectures) != set(ARCHITECTURES) or options.sample < 1):
         raise BuildError("--write-table writes all architectures: leave --architectures and --sample out")
-    units = [Unit(source=source, architecture=name) for source in kernel_sources() for name in options.architectures]
+    units = [
+        Unit(source=source, architecture=name)
+        for source in kernel_sources()
+        for name in architectures_of(source, options.architectures)
+    ]
     digests = {source_name(source): source_digest(source, toolchain) for source in kernel_sources()}
     chosen = units if options.sample == 1 else _sample(units, digests, options)
     kernels = read_machine_code(chosen, toolchain, jobs=options.jobs, on_compile=_Progress(len(chosen)).one)

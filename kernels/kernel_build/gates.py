@@ -18,15 +18,21 @@ _VOTED = re.compile(r":attention_(forward|int8)\.")
 # Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
 _OF_ROWS = ("LDG.E.128", "STG.E.64", "SHFL.BFLY")
 _OF_INT4_ROWS = ("LDG.E.128", "STG.E", "SHFL.BFLY")
+_OF_BLOCK_SCALED_ROWS = ("LDG.E.128", "STG.E", "STG.E.U8", "SHFL.BFLY", "F2FP.SATFINITE")
+# Products that apply the blocks' scales themselves; the format is a number in the kernel's name.
+_BLOCK_SCALED = {"nvfp4": "OMMA.SF.16864", "mxfp8": "QMMA.SF.16832"}
+_NVFP4 = re.compile(r"_product\.\w+\.2\.")
 _NOT_OF_ROWS = ("HMMA", "IMMA")
 
 
 def expected(kernel: Kernel) -> Sequence[str]:
     """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
-    number = int(kernel.architecture.removeprefix("sm_").rstrip("a"))
+    number = int(kernel.architecture.removeprefix("sm_").rstrip("af"))
     if number < 80 and kernel.instructions.everywhere.total() < _EMPTY:
         return ()
-    if "linear_product" in kernel.name:
+    if "block_scaled_linear_product" in kernel.name:
+        words = ["LDSM", "HMMA", _BLOCK_SCALED["nvfp4" if _NVFP4.search(kernel.label) else "mxfp8"]]
+    elif "linear_product" in kernel.name:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
         words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * (
             "int4_linear_product" in kernel.name and number < 90
@@ -88,9 +94,15 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
 
 def _of_rows(kernel: Kernel, where: str) -> Iterator[str]:
     code = kernel.instructions.everywhere
-    for name in _OF_INT4_ROWS if "int4_quantize_rows" in kernel.name else _OF_ROWS:
+    for name in _words_of_rows(kernel.name):
         if not count(code, name):
             yield f"{where} has no {name}: rows are to be read and written in wide pieces and rotated by shuffles"
     for name in _NOT_OF_ROWS:
         if number := count(code, name):
             yield f"{where} has {number} of {name}: a rotation is to be in 32 bits, and needs no product"
+
+
+def _words_of_rows(name: str) -> Sequence[str]:
+    if "block_scaled_quantize_rows" in name:
+        return _OF_BLOCK_SCALED_ROWS
+    return _OF_INT4_ROWS if "int4_quantize_rows" in name else _OF_ROWS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernel_build.errors import BuildError
 from kernel_build.machine_code import Kernel
-from kernel_build.sources import ARCHITECTURES
+from kernel_build.sources import ARCHITECTURES, FAMILY
 
 TABLE = Path(__file__).with_name("registers.txt")
 WRITE = "python -m kernel_build gates --write-table"
@@ -50,13 +50,14 @@ def write_table(table: RegisterTable, path: Path = TABLE) -> None:
     """Write the table: a line per kernel, a column per architecture, then the sources that passed."""
     names = sorted({name for name, _ in table.registers})
     width = max(map(len, ["kernel", *names]))
+    architectures = (*ARCHITECTURES, FAMILY)
     lines = [
         f"# Registers that each kernel may use, as ptxas counts them. Written by: {WRITE}",
         f"nvcc {table.compiler}",
-        " ".join([f"{'kernel':{width}}", *(f"{name:>7}" for name in ARCHITECTURES)]),
+        " ".join([f"{'kernel':{width}}", *(f"{name:>7}" for name in architectures)]),
     ]
     for name in names:
-        numbers = (str(table.registers.get((name, architecture), _ABSENT)) for architecture in ARCHITECTURES)
+        numbers = (str(table.registers.get((name, architecture), _ABSENT)) for architecture in architectures)
         lines.append(" ".join([f"{name:{width}}", *(f"{number:>7}" for number in numbers)]))
     lines += [f"{_SOURCE} {name} {digest}" for name, digest in sorted(table.sources.items())]
     path.write_text("\n".join(lines) + "\n", "utf-8", newline="\n")

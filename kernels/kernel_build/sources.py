@@ -10,12 +10,22 @@ CSRC = KERNELS / "csrc"
 OUTPUT = KERNELS.parent / "build"
 # The architectures to compile for; CMakeLists.txt has the same list, which a test compares.
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_120")
+# The one for all of compute capability 12.x, with what such code alone may have.
+FAMILY = "sm_120f"
+_OF_FAMILY = "block_scaled"  # the folders of its sources
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def kernel_sources(folder: Path = CSRC) -> list[Path]:
     """Return every file that nvcc compiles."""
     return sorted(folder.rglob("*.cu"))
+
+
+def architectures_of(source: Path, wanted: Iterable[str] = ARCHITECTURES) -> tuple[str, ...]:
+    """Return which architectures a source is compiled for, of those `wanted`: FAMILY stands for sm_120."""
+    if _OF_FAMILY not in source.parts:
+        return tuple(wanted)
+    return (FAMILY,) if FAMILY.rstrip("f") in wanted else ()
 
 
 def source_name(source: Path) -> str:

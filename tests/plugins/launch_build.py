@@ -19,12 +19,12 @@ from pathlib import Path
 from emulator_build import KERNELS, ROOT, copy_sources
 from kept_files import kept
 
-from kernel_build.sources import ARCHITECTURES, closure
+from kernel_build.sources import ARCHITECTURES, FAMILY, closure
 from kernel_build.toolchain import Toolchain, run
 
 STUB = ROOT / "tests" / "kernels" / "csrc"
 CACHE = ROOT / "build" / "launches"
-WORDS = " ".join([*ARCHITECTURES, "compute_120"])
+WORDS = " ".join([*ARCHITECTURES, "compute_120", FAMILY])
 CODE = ("-gencode=arch=compute_75,code=compute_75", "-no-compress")  # PTX that the stub can read
 SANITIZED = "-Xcompiler=-fsanitize=undefined,-fno-sanitize-recover=all"  # undefined behaviour ends the test run
 FLAGS = ("-std=c++17", "-O1", "-Xcompiler=-fPIC,-fvisibility=hidden", SANITIZED, "-Werror=all-warnings", *CODE)

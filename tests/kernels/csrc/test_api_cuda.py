@@ -25,7 +25,7 @@ EVERY = list(OPERATIONS)
 RAISING = [name for name, operation in OPERATIONS.items() if operation.raises]
 # 10 and 4 of attention, 2 and 2 of its backward, 5 passes in 2 formats, 12 products, 24 of rows, 14 of linear attention
 KERNELS = 78
-ARCHITECTURES = "sm_75 sm_80 sm_86 sm_89 sm_90a sm_120 compute_120"
+ARCHITECTURES = "sm_75 sm_80 sm_86 sm_89 sm_90a sm_120 compute_120 sm_120f"
 REFUSED = [
     (1, Status.LAUNCH_FAILED, "invalid argument (CUDA error 1)"),
     (2, Status.LAUNCH_FAILED, "out of memory (CUDA error 2)"),

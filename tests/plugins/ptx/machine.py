@@ -7,7 +7,7 @@ import ctypes
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from ptx import arithmetic, conversions, movement, products, warps
+from ptx import arithmetic, block_scales, conversions, movement, products, warps
 from ptx.memory import GlobalMemory, MemoryFault, SharedMemory
 from ptx.program import Address, Instruction, Operand, Program, PtxError, Symbol
 from ptx.registers import Registers
@@ -120,4 +120,5 @@ _HANDLERS: Mapping[str, Step] = {
     **movement.STEPS,
     **products.STEPS,
     **warps.STEPS,
+    **block_scales.STEPS,
 }

@@ -86,12 +86,12 @@ class SharedMemory:
 
     @property
     def copies_on_their_way(self) -> int:
-        """Pending copies of all threads, 16 bytes each."""
+        """Pending copies of all threads."""
         return sum(len(copies.lanes) for copies in self._pending)
 
     def begin_copies(self, lanes: np.ndarray, addresses: np.ndarray, values: np.ndarray) -> None:
-        """Start copies of 16-byte rows that arrive when their group is waited for; until then the target has poison."""
-        places = self._find(lanes, addresses, ALIGNMENT)
+        """Start copies of rows of bytes that arrive when their group is waited for; until then the target has poison."""
+        places = self._find(lanes, addresses, values.shape[1])
         self._put(places, np.full(values.shape[1] // 2, POISON, np.uint16).view(np.uint8))
         self._pending.append(_Copies(lanes, places, values, self._committed[lanes]))
 
@@ -112,7 +112,7 @@ class SharedMemory:
         self._pending = left
 
     def _put(self, places: np.ndarray, values: np.ndarray) -> None:
-        self._bytes[places[:, None] + np.arange(ALIGNMENT)] = values
+        self._bytes[places[:, None] + np.arange(values.shape[-1])] = values
 
     def _find(self, lanes: np.ndarray, addresses: np.ndarray, size: int) -> np.ndarray:
         wrong = (addresses < 0) | (addresses + size > self._size) | (addresses % size != 0)

@@ -89,17 +89,20 @@ def _add(count: int) -> Step:
     return step
 
 
+_COPIED = {"cp.async.cg.shared.global": (ALIGNMENT,), "cp.async.ca.shared.global": (4, 8)}  # bytes
+
+
 def _begin_copy(machine: "Machine", instruction: Instruction) -> None:
-    """cp.async: copy 16 bytes; an optional last operand gives how many come from memory, the rest are zeros."""
+    """cp.async: copy 16 bytes, with .ca 4 or 8; an optional last operand gives how many come from memory, the rest are zeros."""
     to, source, size, *wanted = instruction.operands
-    if size != Number(ALIGNMENT):
+    if not isinstance(size, Number) or size.bits not in _COPIED[instruction.name]:
         raise PtxError("a copy of another size")
-    sizes = machine.read(wanted[0], "u32") if wanted else np.full(len(machine.lanes), ALIGNMENT)
-    if not np.isin(sizes, (0, ALIGNMENT)).all():
-        raise PtxError("a copy of a part of 16 bytes")
-    values = np.zeros((len(machine.lanes), ALIGNMENT), np.uint8)
-    copied = sizes == ALIGNMENT
-    values[copied] = machine.memory.load(machine.address(source)[copied], ALIGNMENT)
+    sizes = machine.read(wanted[0], "u32") if wanted else np.full(len(machine.lanes), size.bits)
+    if not np.isin(sizes, (0, size.bits)).all():
+        raise PtxError(f"a copy of a part of {size.bits} bytes")
+    values = np.zeros((len(machine.lanes), size.bits), np.uint8)
+    copied = sizes == size.bits
+    values[copied] = machine.memory.load(machine.address(source)[copied], size.bits)
     machine.shared.begin_copies(machine.lanes, machine.address(to), values)
 
 
@@ -131,6 +134,7 @@ STEPS: dict[str, Step] = {
     "atom.global.add": _add(1),
     "atom.global.add.v2": _add(2),
     "cp.async.cg.shared.global": _begin_copy,
+    "cp.async.ca.shared.global": _begin_copy,
     "cp.async.commit_group": _commit,
     "cp.async.wait_group": _wait,
 }

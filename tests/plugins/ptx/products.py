@@ -12,12 +12,13 @@ import numpy as np
 from ptx.conversions import from_bfloat16
 from ptx.movement import parts_of
 from ptx.program import Instruction, Operand, PtxError
+from ptx.small_floats import numbers_of
 
 if TYPE_CHECKING:
     from ptx.machine import Machine
 
 Step = Callable[["Machine", Instruction], None]
-NUMBERS = {"f16": 2, "bf16": 2, "s8": 4, "u8": 4, "s4": 8}  # per register
+NUMBERS = {"f16": 2, "bf16": 2, "s8": 4, "u8": 4, "s4": 8, "e4m3": 4, "e2m1": 8}  # per register
 SHAPES = {  # with the supported types of accumulator and factors
     "m16n8k16": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
     "m16n8k8": {("f32", "f16"), ("f32", "bf16"), ("f16", "f16")},
@@ -59,6 +60,8 @@ def _numbers(words: np.ndarray, kind: str) -> np.ndarray:
     """Return the values in the registers as float64: (warps, 32, numbers)."""
     if kind == "bf16":
         return from_bfloat16(words.view(np.uint16)).astype(np.float64)
+    if kind in ("e4m3", "e2m1"):
+        return numbers_of(words, kind)
     if kind == "s4":
         halves = words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15
         return (halves.astype(np.float64) - 16 * (halves > 7)).reshape(*words.shape[:2], -1)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kernel_build.mangled import readable
 
-TYPE = re.compile(r"(?:[bsu](?:8|16|32|64)|s4|f16x2|bf16x2|f16|bf16|f32|pred)$")
+TYPE = re.compile(r"(?:[bsu](?:8|16|32|64)|s4|e4m3x2|e2m1x2|e4m3|e2m1|ue8m0|ue4m3|f16x2|bf16x2|f16|bf16|f32|pred)$")
 _TARGET = re.compile(r"^\.target (sm_\d+)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+(\w+)\(\s*\.param .*?\.b8 (\w+)\[(\d+)\]\s*\)(.*?)\{(.*?)\n\}", re.DOTALL)
 _THREADS = re.compile(r"\.maxntid (\d+)")

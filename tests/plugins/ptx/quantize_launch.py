@@ -32,6 +32,8 @@ class QuantizeParams(ctypes.Structure):
         ("scales", ctypes.c_void_p),
         ("scales_stride", ctypes.c_int64),
         ("smooth", ctypes.c_void_p),
+        ("block_scales", ctypes.c_void_p),
+        ("block_scales_stride", ctypes.c_int64),
     )
 
 

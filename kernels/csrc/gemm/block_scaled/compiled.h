@@ -20,12 +20,13 @@ void run_linear(const void* params, void* shared) {
 
 #else
 
-template <typename Element, MztBlockFormat format, class Shape>
+// The format as a number, which is readable in the kernel's name.
+template <typename Element, int format, class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1)
     block_scaled_linear_product(const __grid_constant__ BlockScaledParams params) {
     if constexpr (kHasBlockScales) {
         extern __shared__ __align__(128) char shared[];
-        linear_block<Traits<Element, format, Shape>>(params, shared);
+        linear_block<Traits<Element, static_cast<MztBlockFormat>(format), Shape>>(params, shared);
     }
 }
 

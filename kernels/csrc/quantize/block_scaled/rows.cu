@@ -36,11 +36,12 @@ Entry entry(uint32_t format) {
 
 #else
 
-template <typename Element, int preparation, MztBlockFormat format>
+// The format as a number, which is readable in the kernel's name.
+template <typename Element, int preparation, int format>
 __global__ void __maxnreg__(80) block_scaled_quantize_rows(const __grid_constant__ QuantizeParams params) {
     if constexpr (kHasBlockScales) {
         extern __shared__ float boards[];
-        quantize_block<Element, preparation, format>(params, boards);
+        quantize_block<Element, preparation, static_cast<MztBlockFormat>(format)>(params, boards);
     }
 }
 

@@ -24,6 +24,12 @@ def library():
     return EmulatedBlackwell()
 
 
+@pytest.fixture(scope="module")
+def backends(library):
+    """Tested once."""
+    return fake_product_backends(library)
+
+
 def weight_of(format_, n=72, k=256, seed=0):
     drawn = torch.randn(n, k, generator=torch.Generator().manual_seed(seed))
     return QuantizedWeight(format=format_, tensors=format_.quantize(drawn), shape=drawn.shape)
@@ -116,6 +122,7 @@ def test_another_number_of_columns_is_a_mistake(library):
         BlockScaledLinear(library)(draw(4, 128), weight_of(Nvfp4()))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_self_test_passes(library, dtype):
     found = run_self_test(BlockScaledLinear(library), torch.device("cpu"), dtype, BLOCK_SCALED)
@@ -142,9 +149,9 @@ def layer(format_):
 
 
 @pytest.mark.parametrize("format_", FORMATS, ids=lambda each: each.scheme)
-def test_a_job_s_layers_use_the_kernels(library, format_):
+def test_a_job_s_layers_use_the_kernels(library, backends, format_):
     network = torch.nn.ModuleList([layer(format_)])
-    session = fake_product_backends(library).session("cpu", "float16", [network], lambda *_: None)
+    session = backends.session("cpu", "float16", [network], lambda *_: None)
     library.block_scaled.clear()
     with torch.no_grad(), session.multiplying():
         network[0](draw(4, 256))
@@ -163,9 +170,9 @@ def test_where_the_card_has_no_such_kernels_torch_keeps_x_and_nothing_is_told():
     assert (session.ran, session.calls, session.fallbacks, told) == (None, 0, (), [])
 
 
-def test_full_precision_is_kept_where_a_file_asks_for_it(library):
+def test_full_precision_is_kept_where_a_file_asks_for_it(backends):
     network = torch.nn.ModuleList([layer(replace(Nvfp4(), dynamic=False))])
-    session = fake_product_backends(library).session("cpu", "float16", [network], lambda *_: None)
+    session = backends.session("cpu", "float16", [network], lambda *_: None)
     with torch.no_grad(), session.multiplying():
         network[0](draw(4, 256))
     assert session.calls == 0
