@@ -1229,6 +1229,10 @@
         <translation>4 Bit, auch die Eingaben</translation>
     </message>
     <message>
+        <source>4 bits, inputs too, with low-rank correction</source>
+        <translation>4 Bit, auch die Eingaben, mit Low-Rank-Korrektur</translation>
+    </message>
+    <message>
         <source>8 bits</source>
         <translation>8 Bit</translation>
     </message>
@@ -4619,6 +4623,10 @@ und {n} weitere</translation>
         <translation>4 Bit, auch die Eingaben (int4-rot)</translation>
     </message>
     <message>
+        <source>4 bits, inputs too, with low-rank correction (svdquant)</source>
+        <translation>4 Bit, auch die Eingaben, mit Low-Rank-Korrektur (svdquant)</translation>
+    </message>
+    <message>
         <source>8 bits (int8)</source>
         <translation>8 Bit (int8)</translation>
     </message>
@@ -4689,6 +4697,10 @@ und {n} weitere</translation>
     <message>
         <source>Under a third of the size, closer to the original than int4; ComfyUI reads it too.</source>
         <translation>Unter einem Drittel der Größe, näher am Original als int4; auch ComfyUI liest es.</translation>
+    </message>
+    <message>
+        <source>Under a third of the size, meant for speed on RTX 30 and 40; closer to the original.</source>
+        <translation>Unter einem Drittel der Größe, für Tempo auf RTX 30 und 40 gedacht; näher am Original.</translation>
     </message>
 </context>
 <context>
