@@ -22,6 +22,8 @@ _OF_BLOCK_SCALED_ROWS = ("LDG.E.128", "STG.E", "STG.E.U8", "SHFL.BFLY", "F2FP.SA
 # Products that apply the blocks' scales themselves; the format is a number in the kernel's name.
 _BLOCK_SCALED = {"nvfp4": "OMMA.SF.16864", "mxfp8": "QMMA.SF.16832"}
 _NVFP4 = re.compile(r"_product\.\w+\.2\.")
+_INT4_ROWS = ("int4_quantize_rows", "int4_quantize_groups")
+_OF_INT4 = ("int4_linear_product", "grouped_linear_product")  # products of 4-bit integers
 _NOT_OF_ROWS = ("HMMA", "IMMA")
 
 
@@ -35,7 +37,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
     elif "linear_product" in kernel.name:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
         words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * (
-            "int4_linear_product" in kernel.name and number < 90
+            any(name in kernel.name for name in _OF_INT4) and number < 90
         )
     elif "attention_" in kernel.name:
         words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
@@ -80,7 +82,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
     if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL")):
         yield f"{where} has {shuffles} of SHFL in its usual step: raise a row's maximum only where its warp votes so"
-    if "quantize_rows" in kernel.name:
+    if "quantize_rows" in kernel.name or "quantize_groups" in kernel.name:
         yield from _of_rows(kernel, where)
     for name in expected(kernel):
         if not count(code.in_loops, name):
@@ -105,4 +107,4 @@ def _of_rows(kernel: Kernel, where: str) -> Iterator[str]:
 def _words_of_rows(name: str) -> Sequence[str]:
     if "block_scaled_quantize_rows" in name:
         return _OF_BLOCK_SCALED_ROWS
-    return _OF_INT4_ROWS if "int4_quantize_rows" in name else _OF_ROWS
+    return _OF_INT4_ROWS if any(each in name for each in _INT4_ROWS) else _OF_ROWS

@@ -152,8 +152,9 @@ def test_products_of_integers_need_imma_and_no_exponent():
     [("sm_75", "IMMA.8832.S4"), ("sm_80", "IMMA.16864.S4"), ("sm_89", "IMMA.16864.S4"), ("sm_90a", None)],
 )
 def test_products_of_4_bits_need_those_instructions_where_they_are(architecture, needed):
-    found = expected(kernel("_ZN9mezzotint4gemm19int4_linear_product", architecture=architecture))
-    assert [word for word in found if word.endswith("S4")] == ([needed] if needed else [])
+    for name in ("19int4_linear_product", "22grouped_linear_product"):
+        found = expected(kernel(f"_ZN9mezzotint4gemm{name}", architecture=architecture))
+        assert [word for word in found if word.endswith("S4")] == ([needed] if needed else [])
 
 
 def test_what_turing_cannot_run_is_empty_there_and_nowhere_else():
