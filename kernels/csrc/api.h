@@ -41,8 +41,10 @@ typedef enum MztDtype { MZT_FLOAT16 = 0, MZT_BFLOAT16 = 1, MZT_FLOAT32 = 2 } Mzt
 enum { /* MztAttentionArgs.flags */
     MZT_CAUSAL = 1u << 0,      /* query i sees keys up to i + nk - nq */
     MZT_INT8_SCORES = 1u << 1, /* the scores' product in int8, K smoothed by its mean */
-    MZT_INT8_VALUES = 1u << 3  /* with MZT_INT8_SCORES: q and k rotated, and the product of weights and values in int8,
+    MZT_INT8_VALUES = 1u << 3, /* with MZT_INT8_SCORES: q and k rotated, and the product of weights and values in int8,
                                   too; not with key mask, bias, table or dropout */
+    MZT_HALF_SUMS = 1u << 4    /* weights and values in float16, summed in float16 over 64 keys, then in 32 bits; only on
+                                  GPUs where that is faster, not with 8 bits or dropout */
 };
 
 /* Dropout of the softmax's weights: a weight is kept where its random byte is below `kept`, and is then multiplied by

@@ -79,7 +79,7 @@ MZT_API MztStatus mzt_sweep_attention(const MztAttentionArgs* args, uint32_t num
     if (!instance || !serves(*instance, *args) || !runs_on(*instance, facts)) return refuse(number, "attention");
     if (is_empty(*args)) return succeed();
     MztAttentionPlan plan{sizeof plan, MZT_ABI_VERSION, 1, number, 0, "a named instance of attention"};
-    if (is_quantized(instance->kind)) plan.workspace_bytes = int8_workspace_bytes(*args);
+    if (has_copies(instance->kind)) plan.workspace_bytes = int8_workspace_bytes(*args);
     if (const MztStatus status = check_workspace(*args, plan.workspace_bytes)) return status;
     if (const MztStatus status = require_current(device)) return status;
     if (const int error = launch_attention(*args, plan, stream)) return cuda_status(error, plan.text);

@@ -21,15 +21,14 @@ void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorC
     }
     const void* params = &forward;
     Int8Params int8{};
-    if (is_quantized(instance.kind)) {
+    if (has_copies(instance.kind)) {
         int8 = int8_params(args);
         int8.forward = forward;
         params = &int8;
-        const Int8Passes passes = int8_passes(instance.dtype);
+        const PassesBefore passes = passes_before(instance);
         const int shared = int8_pass_shared_bytes(int8);
         machine.run(passes.summarize, summarize_blocks(int8), kPassThreads, shared, params);
-        const Entry quantize = instance.kind == Kind::int8_all ? passes.quantize_all : passes.quantize;
-        machine.run(quantize, quantize_blocks(int8), kPassThreads, shared, params);
+        machine.run(passes.copy, quantize_blocks(int8), kPassThreads, shared, params);
     }
     machine.run(conditions.turing ? instance.turing_entry : instance.entry,
                 blocks_of(instance, args, forward.tiles_per_block), instance.threads, instance.shared_bytes, params);

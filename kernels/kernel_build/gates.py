@@ -11,10 +11,14 @@ from kernel_build.sass import count
 FORBIDDEN = ("LDL", "STL")
 # Turing has no bfloat16 and little shared memory: what it cannot run is compiled to nothing, and never chosen there.
 _EMPTY = 64  # instructions, with those that only fill up
+# Where sums in float16 are no faster, their kernels are compiled to nothing, too.
+_FULL_RATE = (80, 90)
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
-_VOTED = re.compile(r":attention_(forward|int8)\.")
+_VOTED = re.compile(r":attention_(forward|int8|half_sums)\.")
+# What products of 16-bit numbers sum in.
+_SUMS = {"attention_half_sums": ("F16", "F32"), "attention_int8": ("F16",)}
 # Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
 _OF_ROWS = ("LDG.E.128", "STG.E.64", "SHFL.BFLY")
 _OF_INT4_ROWS = ("LDG.E.128", "STG.E", "SHFL.BFLY")
@@ -30,7 +34,8 @@ _NOT_OF_ROWS = ("HMMA", "IMMA")
 def expected(kernel: Kernel) -> Sequence[str]:
     """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
     number = int(kernel.architecture.removeprefix("sm_").rstrip("af"))
-    if number < 80 and kernel.instructions.everywhere.total() < _EMPTY:
+    left_out = number < 80 or ("attention_half_sums" in kernel.name and number in _FULL_RATE)
+    if left_out and kernel.instructions.everywhere.total() < _EMPTY:
         return ()
     if "block_scaled_linear_product" in kernel.name:
         words = ["LDSM", "HMMA", _BLOCK_SCALED["nvfp4" if _NVFP4.search(kernel.label) else "mxfp8"]]
@@ -40,14 +45,19 @@ def expected(kernel: Kernel) -> Sequence[str]:
             any(name in kernel.name for name in _OF_INT4) and number < 90
         )
     elif "attention_" in kernel.name:
-        words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
+        words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * _kind(kernel).startswith("attention_int8")
         words += ["HMMA"] * ("int8_all" not in kernel.name)
+        words += [f"HMMA.{'1688' if number < 80 else '16816'}.{kind}" for kind in _SUMS.get(_kind(kernel), ())]
         words += ["VOTE"] * bool(_VOTED.search(kernel.label) or _MASKED.search(kernel.label))
     else:
         return ()
     if number >= 80:
         words.append("LDGSTS")
     return words
+
+
+def _kind(kernel: Kernel) -> str:
+    return kernel.label.partition(":")[2].partition(".")[0]
 
 
 def failures(

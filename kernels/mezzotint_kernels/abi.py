@@ -43,6 +43,7 @@ class AttentionFlags(IntFlag):
     INT8_SCORES = 1 << 1  # forward only
     UNORDERED = 1 << 2  # backward only
     INT8_VALUES = 1 << 3  # forward only, with INT8_SCORES
+    HALF_SUMS = 1 << 4  # forward only, without INT8_SCORES
 
 
 class BlockTableFlags(IntFlag):

@@ -17,8 +17,8 @@ from mezzotint.attention.int8_reference import int8_all_reference, int8_scores_r
 from mezzotint.attention.masks import Masks
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
-CAUSAL, INT8_SCORES, INT8_VALUES = 1, 2, 8
-FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL = range(5)  # kinds of instances
+CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUM_FLAG = 1, 2, 8, 16
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS = range(6)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
 _STEPS, _FLIPPED = 0.3, 1e-3  # of RMS: the output's rounding, and 8-bit roundings that float32 decides otherwise
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
@@ -54,6 +54,7 @@ class Problem:
     scale: float | None = None
     int8: bool = False
     int8_all: bool = False
+    half_sums: bool = False
     turing: bool = False
     late_copies: bool = True
     stubborn: bool = False  # one warp always runs as long as it can
@@ -73,7 +74,7 @@ class Problem:
     def flags(self) -> int:
         """Flags of the library's arguments."""
         int8 = INT8_SCORES * (self.int8 or self.int8_all) | INT8_VALUES * self.int8_all
-        return CAUSAL * self.causal | int8
+        return CAUSAL * self.causal | int8 | HALF_SUM_FLAG * self.half_sums
 
 
 @dataclass
@@ -331,24 +332,19 @@ class InstanceInfo(ctypes.Structure):
     )
 
     @property
-    def int8(self) -> bool:
-        """Whether its scores are 8-bit products."""
-        return bool(self.kind in (INT8, INT8_ALL))
-
-    @property
     def int8_all(self) -> bool:
         """Whether both products are 8-bit."""
         return bool(self.kind == INT8_ALL)
 
     def serves(self, problem: Problem) -> bool:
         """Whether the instance supports the problem, on any device."""
-        products = (problem.int8 or problem.int8_all, problem.int8_all)
-        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), *products)
+        asked = [problem.int8, problem.dropout is not None, problem.int8_all, problem.half_sums]
+        kind = next((INT8 + number for number, wants in enumerate(asked) if wants), FORWARD)
+        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), kind)
         short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
-        drops = (self.kind == DROPOUT) == (problem.dropout is not None)
         fits = problem.table is None or (problem.table_queries % self.tile_m == 0 and 64 % self.tile_n == 0)
-        found = (self.head_dim, self.dtype, self.masked, self.int8, self.int8_all)
-        return found == wanted and short_enough and drops and fits
+        found = (self.head_dim, self.dtype, self.masked, FORWARD if self.kind == SHORT_KEYS else self.kind)
+        return found == wanted and short_enough and fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,7 +421,7 @@ class Emulator:
             stubborn=problem.stubborn,
         )
         arguments = tensors.arguments()
-        if problem.int8 or problem.int8_all:
+        if problem.int8 or problem.int8_all or problem.half_sums:
             self._library.emulator_workspace_bytes.restype = ctypes.c_int64
             arguments.workspace_bytes = self._library.emulator_workspace_bytes(ctypes.byref(arguments))
             arguments.workspace = tensors.workspace(arguments.workspace_bytes)

@@ -18,7 +18,7 @@ from mezzotint_kernels.abi import (
 ModelRequest = dict[str, object]
 
 UNASKED = 48 * 1024  # shared memory available without an attribute
-FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL = range(5)
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS = range(6)
 PASS_THREADS = 128
 _LOG2_E = ctypes.c_float(1.4426950408889634).value
 _ELEMENTS = {Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
@@ -30,11 +30,11 @@ def divide_up(number: int, by: int) -> int:
 
 
 def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, **where: object) -> list[ModelRequest]:
-    """One launch, or three with 8-bit scores; `where` adds the stream and other fields."""
+    """One launch, or three with 8-bit scores or values in float16; `where` adds the stream and other fields."""
     instance = cuda.instance(cuda.attention_plan(args, device).kernel, card)
     told = _forward_params(instance, args)
     before: list[ModelRequest] = []
-    if instance.kind in (INT8, INT8_ALL):
+    if instance.kind in (INT8, INT8_ALL, HALF_SUMS):
         told = _int8_params(args, told)
         before = list(_passes(args, told))
     tiles = divide_up(_query_tiles(instance, args), _tiles_per_block(instance, args))
@@ -135,12 +135,13 @@ def table_told(args: ctypes.Structure) -> ModelRequest:
 
 
 def _int8_params(args: AttentionArgs, forward: ModelRequest) -> ModelRequest:
+    scores = not args.flags & AttentionFlags.HALF_SUMS
     sizes = {
         "head_dim": args.head_dim,
-        "padded_dim": divide_up(args.head_dim, 32) * 32,
+        "padded_dim": scores * divide_up(args.head_dim, 32) * 32,
         "kv_heads": args.kv_heads,
         "batch": args.batch,
-        "q_rows": divide_up(args.nq, 16) * 16,
+        "q_rows": scores * divide_up(args.nq, 16) * 16,
         "k_rows": divide_up(max(args.nk, 1), 64) * 64,
         "chunks": divide_up(max(args.nk, 1), 256),
     }
@@ -150,16 +151,17 @@ def _int8_params(args: AttentionArgs, forward: ModelRequest) -> ModelRequest:
 def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> ModelRequest:
     """Return the layout of the workspace: consecutive parts, each aligned to 256 bytes."""
     queries, keys = args.batch * args.heads, args.batch * args.kv_heads
+    scores = not args.flags & AttentionFlags.HALF_SUMS
     head_dim, padded, q_rows, k_rows = (sizes[name] for name in ("head_dim", "padded_dim", "q_rows", "k_rows"))
     taken = {
         "q": queries * q_rows * padded,
         "k": keys * k_rows * padded,
         "v": keys * k_rows * head_dim * (1 if args.flags & AttentionFlags.INT8_VALUES else 2),
         "q_scale": queries * q_rows // 16 * 8 * 4,
-        "k_scale": keys * k_rows // 64 * 4 * 4,
+        "k_scale": scores * keys * k_rows // 64 * 4 * 4,
         "v_scale": keys * head_dim * 4,
-        "q_mean": queries * args.nq * 4,
-        "k_sum": keys * sizes["chunks"] * head_dim * 4,
+        "q_mean": scores * queries * args.nq * 4,
+        "k_sum": scores * keys * sizes["chunks"] * head_dim * 4,
         "v_largest": keys * sizes["chunks"] * head_dim * 4,
     }
     begin, placed = args.workspace, {}
@@ -174,8 +176,10 @@ def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
     """Yield the pass for sums and maxima, a block per 256 keys, then the copies, a block per 64 rows."""
     keys = args.batch * args.kv_heads
     queries = args.batch * args.heads * divide_up(told["q_rows"], 64)
-    copies = "quantize_all" if args.flags & AttentionFlags.INT8_VALUES else "quantize"
-    for name, blocks in (("summarize", keys * told["chunks"]), (copies, queries + keys * told["k_rows"] // 64)):
+    summary, copies = "summarize", "quantize_all" if args.flags & AttentionFlags.INT8_VALUES else "quantize"
+    if args.flags & AttentionFlags.HALF_SUMS:
+        summary, copies = "summarize_values", "halve"
+    for name, blocks in ((summary, keys * told["chunks"]), (copies, queries + keys * told["k_rows"] // 64)):
         yield {
             "kernel": f"void mezzotint::(anonymous namespace)::{name}<{_ELEMENTS[args.dtype]}>(mezzotint::Int8Params)",
             "grid": (blocks, 1, 1),

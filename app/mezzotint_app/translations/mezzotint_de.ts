@@ -5745,6 +5745,10 @@ und {n} weitere</translation>
         <translation>Eigener Kernel von Mezzotint</translation>
     </message>
     <message>
+        <source>Mezzotint&apos;s own kernel, 16-bit sums</source>
+        <translation>Mezzotints eigener Kernel, 16-Bit-Summen</translation>
+    </message>
+    <message>
         <source>Mezzotint&apos;s own kernel, 8 bits</source>
         <translation>Eigener Kernel von Mezzotint, 8 Bit</translation>
     </message>

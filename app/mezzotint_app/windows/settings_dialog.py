@@ -156,6 +156,7 @@ class SettingsDialog(QDialog):
                 (
                     (self.tr("Automatic"), "auto"),
                     (self.tr("Mezzotint's own kernel"), "flash"),
+                    (self.tr("Mezzotint's own kernel, 16-bit sums"), "flash-fp16"),
                     (self.tr("Mezzotint's own kernel, 8 bits"), "int8"),
                     (self.tr("Mezzotint's own kernel, 8 bits throughout"), "int8-all"),
                     (self.tr("torch"), "sdpa"),

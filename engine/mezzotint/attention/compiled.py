@@ -3,6 +3,7 @@
 import ctypes
 import math
 from dataclasses import dataclass
+from typing import TypedDict
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.kernel_tensors import (
     CAUSAL,
     DTYPES,
+    HALF_SUMS,
     INT8_SCORES,
     INT8_VALUES,
     Kind,
@@ -27,6 +29,22 @@ from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, AttentionLibrary, Unsupported
 
+
+class Way(TypedDict, total=False):
+    """Options of a call."""
+
+    int8: bool
+    int8_values: bool
+    half_sums: bool
+
+
+# What calls are asked for by the names of attention.
+WAYS: dict[str, Way] = {
+    "flash": {},
+    "flash-fp16": {"half_sums": True},
+    "int8": {"int8": True},
+    "int8-all": {"int8": True, "int8_values": True},
+}
 _MOST_KINDS = 4096  # limit of the cache, which is cleared when it is full
 
 
@@ -60,15 +78,17 @@ class CompiledAttention:
         *,
         int8: bool = False,
         int8_values: bool = False,
+        half_sums: bool = False,
         with_lse: bool = False,
         table: BlockTable | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Same as `attention_reference`; the LSE is None unless `with_lse`. Raises Unsupported if there is no kernel.
 
         The output is dense, in q's order of heads and tokens. Does not copy inputs or synchronize with the device. With
-        a table, q, k and v are by position. `int8`: scores by 8-bit products; `int8_values`: all products.
+        a table, q, k and v are by position. `int8`: scores by 8-bit products; `int8_values`: all products; `half_sums`:
+        weights times values summed in float16 over 64 keys at a time.
         """
-        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
+        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values) | HALF_SUMS * half_sums
         question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, flags)
         calls = None if with_lse or table is not None or torch.is_grad_enabled() else self._calls
         if calls is not None:
@@ -97,9 +117,10 @@ class CompiledAttention:
         *,
         int8: bool = False,
         int8_values: bool = False,
+        half_sums: bool = False,
     ) -> str:
         """Name of the kernel that such a call runs; raises Unsupported if there is none."""
-        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
+        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values) | HALF_SUMS * half_sums
         return self._prepared_for(_Call(q, k, v, masks, None, flags, False, None)).kernel
 
     def _prepared_for(self, call: "_Call") -> _Prepared:

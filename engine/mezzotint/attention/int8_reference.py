@@ -1,4 +1,4 @@
-"""Attention with 8-bit products in plain torch: groups, rounding, mean and rotation as in the kernels, sums exact.
+"""Attention with 8-bit products, or 16-bit sums, in plain torch: groups, rounding, mean and rotation as in the kernels.
 
 All tensors are `(b, h, n, d)`, in float32 or float64. Sources: arXiv 2410.02367, 2411.10958 (scores); 2404.00456
 (rotation).
@@ -14,6 +14,7 @@ from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import masked_scores
 
 QUERY_ROWS, KEY_ROWS = 16, 64  # that are rounded together
+_PRODUCT_KEYS = 16  # that one product of a tensor core sums
 _LEAST = 1e-20  # of a divisor: a group of zeros stays zeros
 
 
@@ -52,6 +53,34 @@ def int8_all_reference(
     out = weights @ rounded_values(values, lengths) / total.masked_fill(total == 0, 1.0)
     sums = (top + torch.log(total)).squeeze(-1)
     return out.to(q.dtype), sums + (queries * mean).sum(dim=-1) * scale
+
+
+def half_sums_reference(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """Attention with weights and values in float16, summed in float16 over 64 keys, 16 at a time, then in q's dtype."""
+    scale = q.shape[3] ** -0.5 if scale is None else scale
+    queries, keys, values, lengths = _exact(q, k, v, masks)
+    scores = masked_scores(queries, torch.where(_there(keys, lengths), keys, 0.0), masks, scale)
+    top = scores.amax(dim=-1, keepdim=True).nan_to_num(neginf=0.0)
+    weights = torch.exp(scores - top)
+    total = weights.sum(dim=-1, keepdim=True)
+    kept = torch.where(_there(values, lengths), values, 0.0)
+    largest = kept.abs().amax(dim=2, keepdim=True).clamp(min=_LEAST)
+    out = _summed_in_half(weights.half(), (kept / largest).half()) * largest / total.masked_fill(total == 0, 1.0)
+    return out.to(q.dtype), (top + torch.log(total)).squeeze(-1)
+
+
+def _summed_in_half(weights: Tensor, values: Tensor) -> Tensor:
+    """The product `(b, h, nq, d)` of float16 `(b, h, nq, nk)` and `(b, h, nk, d)`, in float32."""
+    out = torch.zeros(*weights.shape[:3], values.shape[3], device=values.device)
+    for tile in range(0, values.shape[2], KEY_ROWS):
+        sums = torch.zeros_like(out, dtype=torch.float16)
+        for first in range(tile, min(tile + KEY_ROWS, values.shape[2]), _PRODUCT_KEYS):
+            part = slice(first, first + _PRODUCT_KEYS)
+            sums = (sums.float() + weights[..., part].float() @ values[:, :, part].float()).half()
+        out += sums.float()
+    return out
 
 
 def rotated(x: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mezzotint.attention.arguments import check_arguments
 from mezzotint.attention.backward import gradients
-from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled import WAYS, CompiledAttention
 from mezzotint.attention.compiled_backward import Attended
 from mezzotint.attention.layout import empty_output, output_strides
 from mezzotint.attention.masks import NO_MASKS, Masks
@@ -21,10 +21,15 @@ from mezzotint.attention.reference import attention_gradients, attention_referen
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
-Implementation: TypeAlias = Literal["flash", "int8", "int8-all", "sdpa", "reference"]
+Implementation: TypeAlias = Literal["flash", "flash-fp16", "int8", "int8-all", "sdpa", "reference"]
 
 # What kernels are asked for, in turn.
-_TRIED: dict[str, tuple[str, ...]] = {"flash": ("flash",), "int8": ("int8",), "int8-all": ("int8-all", "int8")}
+_TRIED: dict[str, tuple[str, ...]] = {
+    "flash": ("flash",),
+    "flash-fp16": ("flash-fp16", "flash"),
+    "int8": ("int8",),
+    "int8-all": ("int8-all", "int8"),
+}
 
 _ARGUMENTS = (
     "Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? key_mask, Tensor? key_lengths, "
@@ -100,9 +105,8 @@ def _by_kernels(
     if kernels is None:
         return None
     for asked in _TRIED[implementation]:
-        int8, values = asked != "flash", asked == "int8-all"
         with contextlib.suppress(Unsupported, LaunchFailed):
-            return kernels(q, k, v, masks, scale, int8=int8, int8_values=values, with_lse=with_lse)
+            return kernels(q, k, v, masks, scale, with_lse=with_lse, **WAYS[asked])
     return None
 
 

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from mezzotint.dispatch.dispatcher import Tell
     from mezzotint.dispatch.self_test import SelfTest
 
-COMPILED: tuple[Attention, ...] = ("flash", "int8", "int8-all")  # our kernels
+COMPILED: tuple[Attention, ...] = ("flash", "flash-fp16", "int8", "int8-all")  # our kernels
 PLAIN: tuple[Attention, ...] = ("sdpa", "reference")  # plain torch, available everywhere
 _SHORT = ("float16", "bfloat16")
 
 
 class AttentionBackends:
-    """Our attention kernels: `flash`, in 16 bits, `int8`, with 8-bit scores, and `int8-all`, with 8-bit values, too."""
+    """Our attention kernels, by name.
+
+    `flash` is in 16 bits, `flash-fp16` sums values in 16 bits, too, `int8` has 8-bit scores, `int8-all` values, too.
+    """
 
     def __init__(
         self, open_library: Callable[[], AttentionLibrary] = open_installed, device_type: str = "cuda"
@@ -39,7 +42,7 @@ class AttentionBackends:
         self.compiled: dict[str, KernelBackend[CompiledAttention]] = {
             name: KernelBackend(
                 open_kernels=opened,
-                test=partial(_self_test, int8=name == "int8", int8_values=name == "int8-all"),
+                test=partial(_self_test, name=name),
                 wrong_device=partial(_wrong_device, device_type),
                 wrong_dtype=_wrong_dtype,
             )
@@ -55,7 +58,7 @@ class AttentionBackends:
 
         if asked == "sdpa" or asked == "reference":
             return AttentionSession(asked=asked, chosen=asked, kernels=None, tell=tell)
-        wanted: Literal["flash", "int8", "int8-all"] = "flash" if asked == "auto" else asked
+        wanted: Literal["flash", "flash-fp16", "int8", "int8-all"] = "flash" if asked == "auto" else asked
         backend = self.compiled[wanted]
         missing = None if asked == "auto" else backend.missing(device, dtype)
         if missing is not None:
@@ -84,12 +87,12 @@ def _wrong_dtype(dtype: str) -> str | None:
     return f"it needs a 16-bit dtype, not {dtype}; choose --dtype bfloat16 or float16"
 
 
-def _self_test(
-    kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, int8: bool, int8_values: bool
-) -> "SelfTest":
-    from mezzotint.attention.self_test import run_self_test
+def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, name: str) -> "SelfTest":
+    from mezzotint.attention.self_test import run_half_sums_self_test, run_self_test
 
-    return run_self_test(kernels, device, dtype, int8=int8, int8_values=int8_values)
+    if name == "flash-fp16":
+        return run_half_sums_self_test(kernels, device, dtype)
+    return run_self_test(kernels, device, dtype, int8=name == "int8", int8_values=name == "int8-all")
 
 
 @contextmanager

@@ -9,9 +9,11 @@ from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.compiled_backward import Attended, CompiledBackward
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
+from mezzotint.dispatch.library import Unsupported
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 
 _INT8_ERROR = 0.05  # relative RMS of the output; normal q and k in 8 bits cause a tenth of it, v, too, a quarter
+_HALF_SUMS_ERROR = 2e-3  # relative RMS beside half a step of the dtype; sums in float16 cause a quarter of it
 _GRADIENT_ERROR = 2.0  # relative RMS of gradients, in steps of the dtype; roundings cause a third of one
 
 
@@ -53,6 +55,22 @@ def run_self_test(
         if int8 or int8_values:
             return deviation(out, float((out - exact).norm() / exact.norm()), _INT8_ERROR, "the reference")
         return deviation(out, float((out - exact).abs().max()), _allowed(exact, dtype), "the reference")
+
+    return run_cases(CASES, problem_of)
+
+
+def run_half_sums_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch.dtype) -> SelfTest:
+    """Likewise with sums in float16; calls without such a kernel take 16 bits, as in a job."""
+
+    def problem_of(case: Case, seed: int) -> str | None:
+        q, k, v, masks = inputs(case, seed, device, dtype)
+        try:
+            out = kernels(q, k, v, masks, half_sums=True)[0].float()
+        except Unsupported:
+            out = kernels(q, k, v, masks)[0].float()
+        exact = attention_reference(q.float(), k.float(), v.float(), masks)[0]
+        allowed = _HALF_SUMS_ERROR + torch.finfo(dtype).eps / 2
+        return deviation(out, float((out - exact).norm() / exact.norm()), allowed, "the reference")
 
     return run_cases(CASES, problem_of)
 

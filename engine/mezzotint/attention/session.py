@@ -36,6 +36,7 @@ class Attend(Protocol):
 
 
 Reduction: TypeAlias = Callable[[Attend, Tensor, Tensor, Tensor, Masks, float | None], Tensor]
+_AS_FLASH = "attention 'flash-fp16' does not support all calls here; 'flash' handles the rest"
 _LESS = "attention 'int8-all' does not support all calls here; 'int8' or 'flash' handles the rest"
 _FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
 
@@ -47,7 +48,11 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         self, *, asked: Attention, chosen: Implementation, kernels: CompiledAttention | None, tell: Tell
     ) -> None:
         log = FallbackLog("attention_fell_back", tell)
-        ways: dict[str, Callable[..., Tensor]] = {"int8": _in_8_bits, "int8-all": partial(_all_in_8_bits, log)}
+        ways: dict[str, Callable[..., Tensor]] = {
+            "flash-fp16": partial(_with_half_sums, log),
+            "int8": _in_8_bits,
+            "int8-all": partial(_all_in_8_bits, log),
+        }
         attend = ways.get(chosen, _in_16_bits)
         self.asked = asked
         self.reduction: Reduction | None = None  # of the tokens of the layer that is running
@@ -132,6 +137,29 @@ def _in_16_bits(
     if wants_gradients(q, k, v, masks.bias):
         return attention_with_gradients(kernels, q, k, v, masks, scale)
     return kernels(q, k, v, masks, scale)[0]
+
+
+def _with_half_sums(
+    log: FallbackLog,
+    kernels: CompiledAttention,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    masks: Masks,
+    scale: float | None,
+    table: BlockTable | None,
+) -> Tensor:
+    """Sums in 16 bits where there are such kernels; what others do instead is recorded."""
+    if wants_gradients(q, k, v, masks.bias) or k.shape[2] <= _FEW_KEYS < q.shape[2]:
+        return _in_16_bits(kernels, q, k, v, masks, scale, table)
+    try:
+        if table is not None:
+            raise Unsupported("block tables take the kernels of 'flash'")
+        return kernels(q, k, v, masks, scale, half_sums=True)[0]
+    except Unsupported as error:
+        out = _in_16_bits(kernels, q, k, v, masks, scale, table)
+        log.unsupported(_AS_FLASH, str(error), tell=True)
+        return out
 
 
 def _in_8_bits(

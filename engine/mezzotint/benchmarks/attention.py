@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.compiled import WAYS, CompiledAttention
 from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.benchmarks.attention_shapes import SHAPES, Shape
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
-ASKED = ("flash", "int8", "int8-all")  # of our kernels
+ASKED = ("flash", "flash-fp16", "int8", "int8-all")  # of our kernels
 OURS = tuple(f"mezzotint {asked}" for asked in ASKED)
 TRITON = "triton flex"  # torch's flex_attention, compiled to a kernel by torch.compile
 BACKENDS = {
@@ -181,10 +181,10 @@ def by_kernels(kernels: CompiledAttention, asked: str = "flash", *, masked: bool
     def masks_of(given: Inputs) -> Masks:
         return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
 
-    int8, values = asked != "flash", asked == "int8-all"
+    way = WAYS[asked]
     return Implementation(
-        lambda given: kernels(given.q, given.k, given.v, masks_of(given), int8=int8, int8_values=values)[0],
-        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), int8=int8, int8_values=values),
+        lambda given: kernels(given.q, given.k, given.v, masks_of(given), **way)[0],
+        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), **way),
     )
 
 

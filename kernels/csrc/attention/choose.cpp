@@ -48,7 +48,7 @@ int64_t query_tiles(const Instance& instance, const MztAttentionArgs& args) {
 // Whether its blocks, and those of the passes before it, fit into a grid.
 bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
     if (blocks_of(instance, args, tiles_per_block(instance, args)) > INT32_MAX) return false;
-    if (!is_quantized(instance.kind)) return true;
+    if (!has_copies(instance.kind)) return true;
     Int8Params params = int8_params(args);
     params.forward = forward_params(instance, args);
     return summarize_blocks(params) <= INT32_MAX && quantize_blocks(params) <= INT32_MAX;
@@ -74,6 +74,7 @@ const char* name_of(Kind kind) {
     switch (kind) {
         case Kind::int8: return "int8";
         case Kind::int8_all: return "int8-all";
+        case Kind::half_sums: return "flash-fp16";
         case Kind::short_keys: return "short keys";
         case Kind::dropout: return "dropout";
         default: return "forward";
@@ -85,6 +86,7 @@ const char* word_of(Kind kind) {
     switch (kind) {
         case Kind::int8: return "int8 ";
         case Kind::int8_all: return "int8-all ";
+        case Kind::half_sums: return "flash-fp16 ";
         case Kind::dropout: return "dropout ";
         default: return "";
     }
@@ -94,7 +96,15 @@ const char* word_of(Kind kind) {
 
 const Instance* instance_of(uint32_t number) { return find_instance(instance_lists(), instance_list, number); }
 
+// Whether products with 32-bit sums have half the rate of those with 16-bit sums: GeForce cards and their relatives.
+// Kernels for them are compiled to nothing elsewhere (compiled.h).
+bool halves_32_bit_sums(const DeviceFacts& device) {
+    return device.architecture == 75 || device.architecture == 86 || device.architecture == 89 ||
+           device.architecture >= 120;
+}
+
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
+    if (instance.kind == Kind::half_sums && !halves_32_bit_sums(device)) return false;
     if (instance.shared_bytes > device.shared_bytes) return false;
     if (device.architecture >= 80) return true;
     return instance.dtype == MZT_FLOAT16 && instance.shared_bytes <= kTuringSharedBytes;
@@ -181,7 +191,7 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
         std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", name_of(best->kind),
                       name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
-        if (is_quantized(best->kind)) plan.workspace_bytes = int8_workspace_bytes(args);
+        if (has_copies(best->kind)) plan.workspace_bytes = int8_workspace_bytes(args);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "a batch of %lld with %lld heads of %lld queries is more than a card's grid of blocks takes",
@@ -189,6 +199,12 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
                       static_cast<long long>(args.nq));
     } else {
         const Kind kind = asked_kind(args);
+        if (kind == Kind::half_sums && !halves_32_bit_sums(device)) {
+            std::snprintf(plan.text, sizeof plan.text,
+                          "no flash-fp16 kernel on architecture %d, where products with 32-bit sums are as fast",
+                          device.architecture);
+            return;
+        }
         std::snprintf(plan.text, sizeof plan.text,
                       "no %skernel for head size %lld in %s%s on architecture %d with %d bytes of shared memory",
                       word_of(kind), static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),

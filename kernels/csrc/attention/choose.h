@@ -9,7 +9,7 @@ namespace mezzotint {
 // The instance of that number in the order of the lists; null when there is none.
 const Instance* instance_of(uint32_t number);
 
-// Whether the device can run the instance at all.
+// Whether the device can run the instance at all, and gains by it if it is less exact than others.
 bool runs_on(const Instance& instance, const DeviceFacts& device);
 
 // What a multiprocessor needs for the problem with that instance, in arbitrary units of time.

@@ -1,6 +1,7 @@
 // Kernels out of templates: what each file of instances/ is made of.
 #pragma once
 
+#include "half_sums.h"
 #include "instance.h"
 #include "int8/kernel.h"
 #include "kernel.h"
@@ -17,6 +18,13 @@ constexpr bool kTuringMultiplies<float16> = true;
 template <class T>
 constexpr bool kRunsHere = T::Architecture::mma_k == 16 ||
                            (kTuringMultiplies<typename T::Element> && T::shared_bytes <= kTuringSharedBytes);
+
+// Whether products with 32-bit sums have half the rate there; choose.cpp has the same architectures.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200))
+constexpr bool kHalves32BitSums = false;
+#else
+constexpr bool kHalves32BitSums = true;
+#endif
 
 #ifdef MEZZOTINT_EMULATOR
 
@@ -42,6 +50,12 @@ template <class T>
 void run_int8_all(const void* params, void* shared) {
     if constexpr (kEmulated && kRunsHere<T>) {
         int8_all_block<T>(*static_cast<const Int8Params*>(params), shared);
+    }
+}
+template <class T>
+void run_half_sums(const void* params, void* shared) {
+    if constexpr (kEmulated && kRunsHere<T>) {
+        half_sums_block<T>(*static_cast<const Int8Params*>(params), shared);
     }
 }
 
@@ -90,6 +104,15 @@ __global__ void __launch_bounds__(Shape::threads, 1) attention_int8_all(const __
     if constexpr (kRunsHere<T>) {
         extern __shared__ __align__(128) char shared[];
         int8_all_block<T>(params, shared);
+    }
+}
+
+template <typename Element, int head_dim, class Shape, bool masked>
+__global__ void __launch_bounds__(Shape::threads, 1) attention_half_sums(const __grid_constant__ Int8Params params) {
+    using T = HalfSumsTraits<ThisArchitecture, Element, head_dim, Shape, masked>;
+    if constexpr (kRunsHere<T> && kHalves32BitSums) {
+        extern __shared__ __align__(128) char shared[];
+        half_sums_block<T>(params, shared);
     }
 }
 
@@ -180,6 +203,18 @@ Instance int8_all_instance() {
 #else
     const auto kernel = reinterpret_cast<Entry>(&attention_int8_all<Element, head_dim, Shape>);
     return described<T>(Kind::int8_all, kernel, kernel);
+#endif
+}
+
+template <typename Element, int head_dim, class Shape, bool masked>
+Instance half_sums_instance() {
+    using T = HalfSumsTraits<Ampere, Element, head_dim, Shape, masked>;
+#ifdef MEZZOTINT_EMULATOR
+    return described<T>(Kind::half_sums, &run_half_sums<T>,
+                        &run_half_sums<HalfSumsTraits<Turing, Element, head_dim, Shape, masked>>);
+#else
+    const auto kernel = reinterpret_cast<Entry>(&attention_half_sums<Element, head_dim, Shape, masked>);
+    return described<T>(Kind::half_sums, kernel, kernel);
 #endif
 }
 

@@ -19,7 +19,8 @@ enum class Kind {
     short_keys,  // at most tile_n keys, held at once
     int8,        // scores from 8-bit products; its params are Int8Params, those of the others ForwardParams
     dropout,     // like forward, with dropout of the weights
-    int8_all     // both products of 8 bits; like int8 in its params
+    int8_all,    // both products of 8 bits; like int8 in its params
+    half_sums    // 16 bits, and sums of weights and values in float16; like int8 in its params
 };
 
 struct Instance {
@@ -32,13 +33,14 @@ struct Instance {
     Entry turing_entry;  // the same kernel; another function only where both are emulated
 };
 
-// Whether two passes make quantized copies first.
-inline bool is_quantized(Kind kind) { return kind == Kind::int8 || kind == Kind::int8_all; }
+// Whether two passes make copies first.
+inline bool has_copies(Kind kind) { return kind == Kind::int8 || kind == Kind::int8_all || kind == Kind::half_sums; }
 
 // What arguments ask for, of the kinds that are only run on request.
 inline Kind asked_kind(const MztAttentionArgs& args) {
     if (args.flags & MZT_INT8_VALUES) return Kind::int8_all;
     if (args.flags & MZT_INT8_SCORES) return Kind::int8;
+    if (args.flags & MZT_HALF_SUMS) return Kind::half_sums;
     return args.dropout.kept != 0 ? Kind::dropout : Kind::forward;
 }
 

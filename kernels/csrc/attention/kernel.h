@@ -123,6 +123,24 @@ MZT_DEVICE float factor_of(const ForwardParams& params) {
     return T::masked && params.bias ? 1 : params.factor;
 }
 
+// Where the queries and keys of a block are; not its values.
+template <class T>
+MZT_DEVICE typename Mainloop<T>::Source source_of(const ForwardParams& params, const Place& place, int key_limit) {
+    using Element = typename T::Element;
+    typename Mainloop<T>::Source source{
+        nullptr, nullptr, nullptr, 0, 0, 0, 0, 0, 0, {params.dropout, place.batch * params.heads + place.head}};
+    source.q = static_cast<const Element*>(params.q) + place.batch * params.q_stride.batch +
+               place.head * params.q_stride.head;
+    source.k = static_cast<const Element*>(params.k) + place.batch * params.k_stride.batch +
+               place.head / params.heads_per_kv * params.k_stride.head;
+    source.q_row = params.q_stride.token;
+    source.k_row = params.k_stride.token;
+    source.first_query = place.first_query;
+    source.nq = params.nq;
+    source.key_limit = key_limit;
+    return source;
+}
+
 template <class T>
 MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* shared) {
     using Element = typename T::Element;
@@ -131,20 +149,10 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     const KeyRange keys = key_range<T>(params, place);
     const Sight sight = sight_of<T>(params, place, keys.limit);
 
-    typename Mainloop<T>::Source source{
-        nullptr, nullptr, nullptr, 0, 0, 0, 0, 0, 0, {params.dropout, place.batch * params.heads + place.head}};
-    source.q = static_cast<const Element*>(params.q) + place.batch * params.q_stride.batch +
-               place.head * params.q_stride.head;
-    source.k = static_cast<const Element*>(params.k) + place.batch * params.k_stride.batch +
-               kv_head * params.k_stride.head;
+    typename Mainloop<T>::Source source = source_of<T>(params, place, keys.limit);
     source.v = static_cast<const Element*>(params.v) + place.batch * params.v_stride.batch +
                kv_head * params.v_stride.head + place.slice * T::slice_dim;
-    source.q_row = params.q_stride.token;
-    source.k_row = params.k_stride.token;
     source.v_row = params.v_stride.token;
-    source.first_query = place.first_query;
-    source.nq = params.nq;
-    source.key_limit = keys.limit;
 
     const float factor = factor_of<T>(params);
     Mainloop<T> loop(source, shared_address(shared));

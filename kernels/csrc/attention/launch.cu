@@ -38,14 +38,13 @@ cudaError_t queue(Entry entry, int64_t blocks, int threads, int shared_bytes, vo
 
 // Sums and maxima, then the quantized copies.
 cudaError_t queue_passes(const Instance& instance, Int8Params& params, cudaStream_t stream) {
-    const Int8Passes passes = int8_passes(instance.dtype);
-    const Entry quantize = instance.kind == Kind::int8_all ? passes.quantize_all : passes.quantize;
+    const PassesBefore passes = passes_before(instance);
     const int shared = int8_pass_shared_bytes(params);
     if (const cudaError_t error =
             queue(passes.summarize, summarize_blocks(params), kPassThreads, shared, &params, stream)) {
         return error;
     }
-    return queue(quantize, quantize_blocks(params), kPassThreads, shared, &params, stream);
+    return queue(passes.copy, quantize_blocks(params), kPassThreads, shared, &params, stream);
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     ForwardParams forward = forward_params(*instance, args);
     void* params = &forward;
     Int8Params int8{};
-    if (is_quantized(instance->kind)) {
+    if (has_copies(instance->kind)) {
         int8 = int8_params(args);
         int8.forward = forward;
         params = &int8;

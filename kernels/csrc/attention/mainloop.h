@@ -22,6 +22,7 @@ template <class T>
 class Mainloop {
     using Architecture = typename T::Architecture;
     using Element = typename T::Element;
+    using Value = typename T::Value;
     using Shape = typename T::Shape;
     using KeyTile = SharedTile<T::head_dim>;
     using ValueTile = SharedTile<T::slice_dim>;
@@ -29,7 +30,8 @@ class Mainloop {
 public:
     // Pointers to the first row of this block's head, and of its columns of the values.
     struct Source {
-        const Element *q, *k, *v;
+        const Element *q, *k;
+        const Value* v;
         int64_t q_row, k_row, v_row;
         int first_query, nq, key_limit;
         HeadDropout dropout;
@@ -159,13 +161,17 @@ private:
         pack_weights<T>(p, s);
         wait_copies<Architecture, 1>();
         barrier();  // V(j) is there for all
-        multiply_values<T>(out, p, values());
+        if constexpr (T::half_sums) {
+            multiply_values_by_tile<T>(out, p, values());
+        } else {
+            multiply_values<T>(out, p, values());
+        }
     }
 
     Source source_;
     uint32_t shared_;
     TileCopy<Architecture, Shape::tile_n, T::head_dim, Shape::threads, Element> key_copy_;
-    TileCopy<Architecture, Shape::tile_n, T::slice_dim, Shape::threads, Element> value_copy_;
+    TileCopy<Architecture, Shape::tile_n, T::slice_dim, Shape::threads, Value> value_copy_;
     uint32_t queries_[Shape::m_tiles][T::k_steps > 0 ? T::k_steps : 1][4];
     uint32_t query_rest_[Shape::m_tiles][2];
 };

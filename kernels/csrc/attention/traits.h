@@ -25,11 +25,13 @@ struct Traits {
     using Architecture = Architecture_;
     using Element = Element_;
     using Weight = Element_;  // what the softmax's weights are multiplied as
+    using Value = Element_;
     using Shape = Shape_;
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = slice_dim_;
     static constexpr bool masked = masked_;
     static constexpr bool dropout = false;
+    static constexpr bool half_sums = false;  // of weights times values, over the keys of a tile
 
     static constexpr int k_steps = head_dim / 16;         // of 16, in q k^T
     static constexpr bool k_rest = head_dim % 16 != 0;    // and one of 8
@@ -49,6 +51,16 @@ struct Traits {
     static_assert(head_dim % 8 == 0 && head_dim % slice_dim == 0 && slice_dim % 8 == 0, "rows are 16-byte chunks");
     static_assert(!k_rest || Shape::tile_n % 32 == 0, "the last 8 columns of 32 keys are loaded at once");
     static_assert(Shape::tile_n % 16 == 0, "weights are multiplied 16 keys deep");
+};
+
+// Weights and values in float16, whose products are summed in float16 over the 64 keys of a tile, then in 32 bits. What
+// keeps a tile's sums finite: values are at most 1 (half_sums.h), and weights at most 2^kMostBehind (softmax.h).
+template <class Architecture, typename Element, int head_dim, class Shape, bool masked>
+struct HalfSumsTraits : Traits<Architecture, Element, head_dim, Shape, masked> {
+    using Weight = float16;
+    using Value = float16;
+    static constexpr bool half_sums = true;
+    static_assert(Shape::tile_n <= 64, "64 keys with weights of 256 are a quarter of the largest float16");
 };
 
 template <class Architecture, typename Element, int head_dim, class Shape>

@@ -5,7 +5,7 @@ from typing import Any
 
 from kernel_build.card.measured import OURS
 
-FLASH, INT8, INT8_ALL = "mezzotint flash", "mezzotint int8", "mezzotint int8-all"
+FLASH, HALF_SUMS, INT8, INT8_ALL = (f"mezzotint {name}" for name in ("flash", "flash-fp16", "int8", "int8-all"))
 LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
 _INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "w4a4", "4 bits of both")  # inputs, too
@@ -44,7 +44,7 @@ def _of_attention(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | 
     found = {"ratio": None if name.startswith("sdpa ") else _over(best, ours)}
     if name == LINEAR_ATTENTION:
         found["times_torch"] = _over(times.get("torch"), ours)
-    return found | ({"times_flash": _over(times.get(FLASH), ours)} if name in (INT8, INT8_ALL) else {})
+    return found | ({"times_flash": _over(times.get(FLASH), ours)} if name in (HALF_SUMS, INT8, INT8_ALL) else {})
 
 
 def _of_products(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | None]:

@@ -45,7 +45,7 @@ def kind_of(name: str, part: str) -> str:
         return "4 bits of both"
     if part == "sweep-linear":
         return "4 bits" if "4 bits" in name or "w4a8" in name else "8 bits"
-    return next((kind for kind in ("int8-all", "int8") if kind in name), "16 bits") + (
+    return next((kind for kind in ("int8-all", "int8", "flash-fp16") if kind in name), "16 bits") + (
         ", masked" if "masked" in name else ""
     )
 

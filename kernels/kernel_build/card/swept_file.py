@@ -25,7 +25,9 @@ const Swept kSwept[] = {{
 _NOTHING = ": no card has been swept yet"
 _END = "    {},\n};\n\n}  // namespace mezzotint\n"
 _ENTRY = re.compile(r"^    \{(\d+), .*$", re.MULTILINE)
-_INSTANCE = re.compile(r"mezzotint (forward|short keys|int8-all|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads")
+_INSTANCE = re.compile(
+    r"mezzotint (forward|short keys|flash-fp16|int8-all|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Class:
         """Return the class of a measured problem."""
         queries = prod(measured[name] for name in ("batch", "heads", "nq")) // multiprocessors
         sizes = {"queries": _power_of_two(queries), "keys": _power_of_two(measured["nk"])}
-        asked = kind if kind.startswith("int8") else "16 bits"
+        asked = kind if kind.startswith(("int8", "flash-fp16")) else "16 bits"
         return cls(head_dim=measured["head_dim"], masked=masked, asked=asked, **sizes)
 
 

@@ -48,6 +48,8 @@ def _attention() -> tuple[Work, ...]:
         replace(small, result=f"{sdxl.name}: mezzotint flash"),
         replace(large, result=f"{flux.name}: mezzotint flash"),
         _few_keys(words),
+        _half_sums(sdxl, 64),
+        _half_sums(flux, 128),
         _int8_scores(sdxl, 64),
         _int8_scores(flux, 128),
         replace(masked, f16=_SEEN * masked.f16, steps=_SEEN * masked.steps),
@@ -83,6 +85,20 @@ def _few_keys(shape: Shape) -> Work:
         bytes=2.0 * shape.elements,
         f16=padded,
         result=f"{shape.name}: mezzotint flash",
+    )
+
+
+def _half_sums(shape: Shape, head_dim: int) -> Work:
+    return Work(
+        name=f"sums in float16, heads of {head_dim}",
+        shape=shape.name,
+        label=f"float16_{head_dim}:attention_half_sums.__half.{head_dim}.Shape.1.8.64.2.1.0.Int8Params",
+        step=f"{_WARP_ROWS} queries, 64 keys",
+        steps=shape.batch * shape.heads * (shape.nq / _WARP_ROWS) * (shape.nk / 64),
+        bytes=3.5 * shape.elements,  # values are read twice before, and their copies written
+        f16=shape.products / 2,
+        f16_sums=shape.products / 2,
+        result=f"{shape.name}: mezzotint flash-fp16",
     )
 
 

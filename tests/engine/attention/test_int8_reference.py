@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.attention.int8_reference import (
+    half_sums_reference,
     int8_all_reference,
     int8_scores_reference,
     rotated,
@@ -71,6 +72,15 @@ def test_the_error_is_small(head_dim, change):
     assert error(int8_all_reference, q, k, v) <= ALLOWED
 
 
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("by", [1.0, 1e-6, 1e6])
+def test_the_error_of_sums_in_float16_is_smaller_by_far(by, change):
+    q, k, v = drawn(64)
+    change(q, k, v)
+    v *= by
+    assert 1e-4 < error(half_sums_reference, q, k, v) <= 2e-3
+
+
 @pytest.mark.parametrize("change", [nothing, a_common_offset_in_keys, outlier_channels_in_values])
 def test_the_error_of_scores_alone_is_smaller(change):
     q, k, v = drawn(64)
@@ -107,7 +117,7 @@ def test_the_rest_of_a_head_is_rotated_for_itself():
     assert rotated(x)[..., 64:].abs().allclose(torch.tensor(8**-0.5).double())
 
 
-@pytest.mark.parametrize("attend", [int8_scores_reference, int8_all_reference])
+@pytest.mark.parametrize("attend", [half_sums_reference, int8_scores_reference, int8_all_reference])
 def test_masks_hold_and_a_row_without_keys_is_zero(attend):
     q, k, v = drawn(64, nq=150, nk=100)
     masks = Masks(key_lengths=torch.tensor([70]), causal=True)
@@ -118,7 +128,7 @@ def test_masks_hold_and_a_row_without_keys_is_zero(attend):
     torch.testing.assert_close(lse[:, :, 50:], sums[:, :, 50:], rtol=0.01, atol=0.02)
 
 
-@pytest.mark.parametrize("attend", [int8_scores_reference, int8_all_reference])
+@pytest.mark.parametrize("attend", [half_sums_reference, int8_scores_reference, int8_all_reference])
 def test_padding_has_no_part_in_anything(attend):
     q, k, v = drawn(64)
     masks = Masks(key_lengths=torch.tensor([70]))

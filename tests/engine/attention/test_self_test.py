@@ -5,7 +5,8 @@ import torch
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.self_test import CASES, run_self_test
+from mezzotint.attention.self_test import CASES, run_half_sums_self_test, run_self_test
+from mezzotint.dispatch.library import Unsupported
 
 CPU = torch.device("cpu")
 
@@ -23,6 +24,28 @@ def test_what_is_right_passes(dtype, int8, values, flags):
     assert test.passed == tuple(case.name for case in CASES)
     assert {asked.flags for asked in kernels.launches} == {flags}
     assert any(asked.key_lengths for asked in kernels.launches)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sums_in_float16_pass_where_they_are_right(dtype):
+    kernels = FakeKernels()
+    test = run_half_sums_self_test(CompiledAttention(kernels), CPU, dtype)
+    assert (test.problem, len(test.passed)) == (None, len(CASES))
+    assert {asked.flags for asked in kernels.launches} == {16}
+    wrong = run_half_sums_self_test(CompiledAttention(FakeKernels("wrong")), CPU, dtype)
+    assert "error against the reference" in wrong.problem
+
+
+def test_where_there_are_no_sums_in_float16_16_bits_are_tested():
+    class FullRate(FakeKernels):
+        def plan(self, arguments, device):
+            if arguments.flags & 16:
+                raise Unsupported("no flash-fp16 kernel on architecture 80")
+            return super().plan(arguments, device)
+
+    kernels = FullRate()
+    assert run_half_sums_self_test(CompiledAttention(kernels), CPU, torch.float16).problem is None
+    assert {asked.flags for asked in kernels.launches} == {0}
 
 
 @pytest.mark.parametrize(

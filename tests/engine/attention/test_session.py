@@ -22,7 +22,7 @@ def session_of(kernels, notices, chosen="flash"):
     return AttentionSession(asked="auto", chosen=chosen, kernels=compiled, tell=notices)
 
 
-@pytest.mark.parametrize(("chosen", "flags"), [("flash", 0), ("int8", 2), ("int8-all", 10)])
+@pytest.mark.parametrize(("chosen", "flags"), [("flash", 0), ("flash-fp16", 16), ("int8", 2), ("int8-all", 10)])
 def test_the_kernels_attend(chosen, flags, notices):
     kernels = FakeKernels()
     session = session_of(kernels, notices, chosen)
@@ -88,6 +88,33 @@ def test_what_has_no_kernel_for_8_bit_values_has_8_bit_scores_and_is_recorded(no
     assert code == "attention_fell_back" and "'int8' or 'flash' handles the rest: no int8-all kernel" in message
 
 
+class FullRate(FakeKernels):
+    """Of a card on which sums in 16 bits are no faster."""
+
+    def plan(self, arguments, device):
+        if arguments.flags & 16:
+            raise Unsupported("no flash-fp16 kernel on architecture 80")
+        return super().plan(arguments, device)
+
+
+def test_where_16_bit_sums_are_no_faster_flash_attends_and_it_is_recorded(notices):
+    kernels = FullRate()
+    session = session_of(kernels, notices, "flash-fp16")
+    session.attend(Q, Q, Q)
+    assert [asked.flags for asked in kernels.launches] == [0]
+    assert session.fallbacks == (KernelFallback(reason="no flash-fp16 kernel on architecture 80", calls=1),)
+    ((code, message),) = notices
+    assert code == "attention_fell_back" and "'flash' handles the rest: no flash-fp16 kernel" in message
+
+
+def test_a_block_table_is_followed_by_flash_and_recorded(notices):
+    kernels, tokens = FakeKernels(), torch.randn(1, 2, 200, 16).bfloat16()
+    session = session_of(kernels, notices, "flash-fp16")
+    session.attend(tokens, tokens, tokens, table=bigbird_table(200, 0, random_blocks=1))
+    assert [asked.flags for asked in kernels.launches] == [0]
+    assert session.fallbacks == (KernelFallback(reason="block tables take the kernels of 'flash'", calls=1),)
+
+
 def test_without_any_kernel_for_8_bit_values_torch_attends_and_it_is_counted_once(notices):
     session = session_of(FakeKernels(head_sizes={64}), notices, "int8-all")
     session.attend(Q, Q, Q)
@@ -102,7 +129,7 @@ def test_a_block_table_is_followed_with_8_bit_scores_and_recorded(notices):
     assert session.fallbacks == (KernelFallback(reason="no int8-all kernel follows block tables", calls=1),)
 
 
-@pytest.mark.parametrize(("chosen", "eight"), [("int8", 2), ("int8-all", 10)])
+@pytest.mark.parametrize(("chosen", "eight"), [("flash-fp16", 16), ("int8", 2), ("int8-all", 10)])
 @pytest.mark.parametrize(("queries", "keys", "few"), [(129, 128, True), (129, 129, False), (128, 128, False)])
 def test_few_keys_are_attended_in_16_bits(queries, keys, few, chosen, eight, notices):
     kernels, tokens = FakeKernels(), torch.randn(1, 2, 129, 16).bfloat16()

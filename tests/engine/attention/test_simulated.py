@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mezzotint.attention.blocks.patterns import bigbird_table
-from mezzotint.attention.int8_reference import int8_all_reference, int8_scores_reference
+from mezzotint.attention.int8_reference import half_sums_reference, int8_all_reference, int8_scores_reference
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.attention.simulated import SimulatedBackends
@@ -18,7 +18,10 @@ def session_of(asked, notices):
     return SimulatedBackends().session(asked, "cpu", "float32", notices)
 
 
-@pytest.mark.parametrize(("asked", "wanted"), [("int8", int8_scores_reference), ("int8-all", int8_all_reference)])
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [("flash-fp16", half_sums_reference), ("int8", int8_scores_reference), ("int8-all", int8_all_reference)],
+)
 def test_it_attends_as_the_kernels_would(asked, wanted, notices):
     session = session_of(asked, notices)
     assert torch.equal(session.attend(TOKENS, TOKENS, TOKENS), wanted(TOKENS, TOKENS, TOKENS)[0])

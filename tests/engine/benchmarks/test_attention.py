@@ -50,19 +50,20 @@ def test_on_a_processor_without_kernels():
 
 
 def test_ours_beside_the_best_of_torch_s(times):
-    times[:] = [8.0, 4.0, 2.0, 1.0, 16.0]
+    times[:] = [8.0, 4.0, 2.0, 1.0, 2.0, 16.0]
     rows = rows_of(kernels=FakeKernels())
     assert list(rows) == [
         "sdpa flash",
         "sdpa math",
         "reference",
         "mezzotint flash",
+        "mezzotint flash-fp16",
         "mezzotint int8",
         "mezzotint int8-all",
     ]
     assert (rows["mezzotint flash"].ratio, rows["mezzotint int8"].ratio) == (4.0, 0.25)
     assert rows["mezzotint flash"].dtype == "bfloat16"
-    assert [row.kernel for row in rows.values()] == [None] * 3 + ["fake"] * 3
+    assert [row.kernel for row in rows.values()] == [None] * 3 + ["fake"] * 4
     assert 0 < rows["mezzotint flash"].error < 0.01
 
 

@@ -10,8 +10,9 @@ from kernel_build.card.forced import CompiledInstances
 from mezzotint_kernels.abi import AttentionFlags, Dtype
 from mezzotint_kernels.errors import InvalidArgument, Unsupported
 
-INT8 = {
+COPIED = {
     "int8": AttentionFlags.INT8_SCORES,
+    "flash-fp16": AttentionFlags.HALF_SUMS,
     "int8-all": AttentionFlags.INT8_SCORES | AttentionFlags.INT8_VALUES,
 }
 
@@ -27,8 +28,8 @@ def instances(cuda):
 
 def fitting(wanted):
     changes = {"head_dim": wanted.head_dim, "dtype": Dtype[wanted.dtype.upper()], "nk": 32}
-    if wanted.kind in INT8:
-        changes |= {"flags": INT8[wanted.kind], "workspace": WORKSPACE, "workspace_bytes": 1 << 30}
+    if wanted.kind in COPIED:
+        changes |= {"flags": COPIED[wanted.kind], "workspace": WORKSPACE, "workspace_bytes": 1 << 30}
     if wanted.masked:
         changes |= {"key_mask": 0x50000, "key_mask_stride": 32}
     return packed_attention_args(**changes)
@@ -42,7 +43,7 @@ def test_every_instance_of_attention_is_launched_by_its_number(cuda, instances):
         instances.run_attention(fitting(instance), instance.number, DEVICE, STREAM)
         launch = cuda.launches[-1]
         assert (launch.kernel, launch.block[0], launch.stream) == (info.kernel, instance.threads, STREAM)
-        assert len(cuda.launches) == (3 if instance.kind in INT8 else 1)
+        assert len(cuda.launches) == (3 if instance.kind in COPIED else 1)
 
 
 def test_an_instance_for_other_arguments_is_refused(cuda, instances):

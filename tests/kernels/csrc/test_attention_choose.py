@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, INT8, INT8_ALL, SHORT_KEYS, Card, Emulator, Problem
+from emulated_kernels import FORWARD, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS, Card, Emulator, Problem
 from emulator_build import LEFT_OUT, build, copy_sources
 
 from kernel_build.card.forced import instance_of
@@ -148,6 +148,24 @@ def test_int8_scores_only_where_they_are_asked_for(emulator):
     assert plan.text.startswith("int8 bfloat16 d64")
     tokens = SDXL.batch * SDXL.heads * SDXL.nq
     assert 4 * 64 * tokens < plan.workspace_bytes < 5 * 64 * tokens  # a byte of q and k each, two of v, and scales
+
+
+@pytest.mark.parametrize("architecture", [75, 86, 89, 120])
+def test_sums_in_float16_where_they_are_asked_for_and_faster(emulator, architecture):
+    card = replace(H200, architecture=architecture, shared_bytes=64 * 1024)
+    problem = replace(SDXL, dtype=torch.float16, half_sums=True)
+    plan = emulator.plan(problem, card)
+    assert plan.instance.kind == HALF_SUMS and plan.text.startswith("flash-fp16 float16 d64")
+    assert plan.workspace_bytes >= 2 * 64 * SDXL.batch * SDXL.heads * SDXL.nk  # the values alone
+    assert plan.workspace_bytes < 1.1 * 2 * 64 * SDXL.batch * SDXL.heads * SDXL.nk
+    assert emulator.plan(replace(problem, half_sums=False), card).instance.kind == FORWARD
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+def test_sums_in_float16_are_refused_where_they_are_no_faster(emulator, architecture):
+    plan = emulator.plan(replace(SDXL, half_sums=True), replace(H200, architecture=architecture))
+    assert plan.instance is None
+    assert plan.text.startswith(f"no flash-fp16 kernel on architecture {architecture}, where products with 32-bit")
 
 
 def test_all_int8_only_where_it_is_asked_for(emulator):

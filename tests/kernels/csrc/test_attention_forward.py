@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 from emulated_instances import in_turn
-from emulated_kernels import CODES, DROPOUT, Emulator, Problem, judge
+from emulated_kernels import CODES, DROPOUT, HALF_SUMS, INT8, INT8_ALL, Emulator, Problem, judge
 from emulator_build import LEFT_OUT
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
@@ -50,6 +50,16 @@ INT8_ALL_KINDS = (
     {"uneven": True, "key_lengths": "random"},
     {"outliers": True, "causal": True},
     {"same_values": True},
+)
+# What those with sums in float16 have.
+HALF_SUM_HEAD_DIMS = (64, 128)
+HALF_SUM_KINDS = (
+    {},
+    {"outliers": True},
+    {"key_lengths": "random", "values_by": 1e-4},
+    {"causal": True},
+    {"key_mask": "none_seen"},
+    {"outliers": True, "bias": "full"},
 )
 MOST_PRODUCTS = 4_000_000  # of a problem, with its ragged tiles filled up: a quarter of a second
 TURING_BYTES = 64 * 1024
@@ -102,6 +112,11 @@ FUZZED += [
     for head_dim, dtype in itertools.product(INT8_HEAD_DIMS, DTYPES)
     for number, kind in enumerate(INT8_ALL_KINDS)
 ]
+FUZZED += [
+    fuzzed(head_dim, dtype, number, {"half_sums": True} | kind)
+    for head_dim, dtype in itertools.product(HALF_SUM_HEAD_DIMS, DTYPES)
+    for number, kind in enumerate(HALF_SUM_KINDS)
+]
 
 
 def quick(problem):
@@ -114,6 +129,7 @@ def name_of(problem):
     words += (
         ["int8"] * problem.int8
         + ["int8-all"] * problem.int8_all
+        + ["half-sums"] * problem.half_sums
         + ["sm_75"] * problem.turing
         + ["causal"] * problem.causal
     )
@@ -156,8 +172,8 @@ def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     whole = {number for number, each in enumerate(emulator.instances) if each.kind != DROPOUT}
     assert set(choice.values()) == whole  # test_attention_dropout.py has the others
     assert {each.head_dim for each in emulator.instances} == set(HEAD_DIMS)
-    assert {each.head_dim for each in emulator.instances if each.int8} == set(INT8_HEAD_DIMS)
-    assert {each.head_dim for each in emulator.instances if each.int8_all} == set(INT8_HEAD_DIMS)
+    for kind, sizes in ((INT8, INT8_HEAD_DIMS), (INT8_ALL, INT8_HEAD_DIMS), (HALF_SUMS, HALF_SUM_HEAD_DIMS)):
+        assert {each.head_dim for each in emulator.instances if each.kind == kind} == set(sizes)
     for what in ("turing", "late_copies", "stubborn", "tokens_first", "causal"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
     assert any(problem.heads > problem.kv_heads > 1 for problem in FUZZED)
@@ -215,6 +231,19 @@ HARD = {
     "int8, values beyond float16": Problem(head_dim=64, nk=70, int8=True, values_by=1e5),
     "int8, one tensor for all": Problem(head_dim=72, nq=90, nk=90, int8=True, fused=True),
     "int8 on Turing": Problem(head_dim=72, dtype=torch.float16, nq=90, nk=90, int8=True, turing=True),
+    "sums in float16, no keys": Problem(head_dim=64, nk=0, half_sums=True),
+    "sums in float16, maxima that creep": Problem(
+        head_dim=64, dtype=torch.float16, nq=20, nk=1100, heads=1, kv_heads=1, creeping=True, half_sums=True
+    ),
+    "sums in float16, values beyond it": Problem(head_dim=64, nk=70, values_by=1e5, half_sums=True),
+    "sums in float16, its largest values": Problem(
+        head_dim=64, dtype=torch.float16, nk=200, values_by=1e4, half_sums=True
+    ),
+    "sums in float16, its smallest values": Problem(
+        head_dim=64, dtype=torch.float16, nk=200, values_by=1e-5, half_sums=True
+    ),
+    "sums in float16, every key has the same weight": Problem(head_dim=128, nk=200, same_keys=True, half_sums=True),
+    "sums in float16, a block table": Problem(head_dim=64, nq=140, nk=200, table="random heads", half_sums=True),
     "all int8, no keys": Problem(head_dim=64, nk=0, int8_all=True),
     "all int8, no batch sees a key": Problem(head_dim=64, batch=2, nk=70, key_lengths=(0, 0), int8_all=True),
     "all int8, maxima that creep": Problem(

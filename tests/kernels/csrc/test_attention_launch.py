@@ -9,7 +9,7 @@ from attention_arguments import attention_args, packed_attention_args
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WIDE_ROWS, WORKSPACE, attention_of, queue_attention
-from launch_expected import DROPOUT, FORWARD, INT8, INT8_ALL, SHORT_KEYS
+from launch_expected import DROPOUT, FORWARD, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS
 from launch_expected import attention as expected
 from stub_cuda import CARDS, differences
 
@@ -24,6 +24,7 @@ NAMES = {
     SHORT_KEYS: r"attention_short_keys<(?P<type>\w+), (?P<d>\d+), (?P<warps>\d+), (?P<n>\d+)>",
     INT8: rf"attention_int8<{TILES}>",
     INT8_ALL: r"attention_int8_all<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
+    HALF_SUMS: rf"attention_half_sums<{TILES}>",
     DROPOUT: r"attention_dropout<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
 }
 

@@ -39,6 +39,7 @@ INT8_LENGTHS = replace(INT8, batch=2, key_lengths=(60, 0))
 
 MAINLOOP, SOFTMAX, MASK = "attention/mainloop.h", "attention/softmax.h", "attention/mask.h"
 PRODUCTS, SHORT_KEYS = "attention/products.h", "attention/short_keys.h"
+HALF_SUMS = "attention/half_sums.h"
 KERNEL, TILE, TRAITS = "attention/kernel.h", "attention/shared_tile.h", "attention/traits.h"
 INT8_LOOP, INT8_KERNEL, QUANTIZE = "attention/int8/mainloop.h", "attention/int8/kernel.h", "attention/int8/quantize.h"
 OPERANDS, ROTATE = "attention/int8/operands.h", "attention/int8/rotate.h"
@@ -60,6 +61,8 @@ ALL_LENGTHS = Problem(head_dim=64, batch=2, nq=40, nk=150, int8_all=True, key_le
 ALL_LATE = Problem(head_dim=64, nq=64, nk=230, int8_all=True)
 ALL_EARLY = replace(ALL_LATE, late_copies=False)
 
+HALF = Problem(head_dim=64, nq=40, nk=150, half_sums=True, values_by=1e5)
+HALF_CREEPING = replace(CREEPING, dtype=torch.float16, half_sums=True)
 
 BUGS = {
     "no barrier before keys are read": Bug(
@@ -206,6 +209,33 @@ BUGS = {
         text="wait_copies<Architecture, 1>()",
         becomes="wait_copies<Architecture, 2>()",
         problems=(INT8,),
+    ),
+    "sums in float16: columns keep their scale": Bug(
+        file=HALF_SUMS, text="return v_scale[column];", becomes="return v_scale[0 * column];", problems=(HALF,)
+    ),
+    "sums in float16: values of another head": Bug(
+        file=HALF_SUMS,
+        text="int8_heads<T>(params, place).k * params.k_rows",
+        becomes="place.head / all.heads_per_kv * params.k_rows",
+        problems=(replace(HALF, batch=2),),
+    ),
+    "sums in float16: a tile's sums grow too large": Bug(
+        file=QUANTIZE,
+        text="pack<float16>(numbers[each] / largest[column + each],",
+        becomes="pack<float16>(numbers[each] * 64 / largest[column + each],",
+        problems=(replace(HALF_CREEPING, same_values=True),),
+    ),
+    "sums in float16: a column by its neighbour's largest": Bug(
+        file=QUANTIZE,
+        text="numbers[each + 1] / largest[column + each + 1]",
+        becomes="numbers[each + 1] / largest[column + each]",
+        problems=(HALF,),
+    ),
+    "sums in float16: the second eight columns are left out": Bug(
+        file=PRODUCTS,
+        text="if constexpr (both) multiply_half<typename T::Architecture>(sums[m][1], p[m][k], b[2], b[3]);",
+        becomes="",
+        problems=(HALF, INT8),
     ),
     "int8: columns keep their scale": Bug(
         file=INT8_KERNEL,
@@ -470,6 +500,8 @@ def name_of(problem):
         return "short_instance"
     if problem.int8_all:
         return "int8_all_instance"
+    if problem.half_sums:
+        return "half_sums_instance"
     return "int8_instance" if problem.int8 else "instance"
 
 

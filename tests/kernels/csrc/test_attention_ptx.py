@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from backward_tiles import Dropout
-from emulated_kernels import DROPOUT, INT8, INT8_ALL, SHORT_KEYS, Problem, judge
+from emulated_kernels import DROPOUT, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS, Problem, judge
 from ptx import cases, quantize_launch
 from ptx.attention_kernel import AttentionKernel, programs
 from ptx.attention_launch import ForwardParams, Int8Params, attend
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
 PTX_IN_SOURCES = re.compile(r'"((?:cp|st|ld|ldmatrix|mma|ex2|rcp|max|mov)\.[\w.]+)')
 FILES = sorted(path.stem for path in (CSRC / "attention" / "instances").glob("*.cu"))
-ALL = [(name, "sm_80") for name in FILES] + [(name, "sm_75") for name in FILES if name.startswith("float16_")]
+ALL = [(name, "sm_89") for name in FILES] + [(name, "sm_75") for name in FILES if name.startswith("float16_")]
 
 
 def check(ptx, kernel, problem):
@@ -57,7 +57,7 @@ def test_copies_are_on_their_way_while_others_are_multiplied(ptx):
 @pytest.mark.parametrize("kernel", {kernel for kernel, _ in cases.ATTENTION.values()}, ids=lambda each: each.name)
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     program, passes = programs(ptx, kernel)
-    struct = Int8Params if kernel.kind in (INT8, INT8_ALL) else ForwardParams
+    struct = Int8Params if kernel.kind in (INT8, INT8_ALL, HALF_SUMS) else ForwardParams
     assert [misread(each, struct) for each in (program, *passes)] == [[]] * (1 + len(passes))
 
 
@@ -79,7 +79,8 @@ def problem_for(kernel):
     sizes = {"nq": 70, "nk": min(150, kernel.tile_n) if kernel.kind == SHORT_KEYS else 150}
     masks = {"key_mask": "late", "bias": "full", "table": "random"} if kernel.masked else {}
     more = {"dropout": Dropout(kept=200, seed=1)} if kernel.kind == DROPOUT else masks
-    more |= {"int8": kernel.kind == INT8, "int8_all": kernel.kind == INT8_ALL}
+    kinds = {"int8": INT8, "int8_all": INT8_ALL, "half_sums": HALF_SUMS}
+    more |= {name: kernel.kind == kind for name, kind in kinds.items()}
     return Problem(head_dim=kernel.head_dim, dtype=kernel.dtype, **sizes, **more)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from emulated_kernels import DROPOUT, FORWARD, INT8, INT8_ALL, SHORT_KEYS
+from emulated_kernels import DROPOUT, FORWARD, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS
 from ptx.compiled import FORMATS, NAMES
 from ptx.program import Program, kernel_of
 
@@ -15,6 +15,7 @@ KINDS = {
     "short_instance": SHORT_KEYS,
     "int8_instance": INT8,
     "int8_all_instance": INT8_ALL,
+    "half_sums_instance": HALF_SUMS,
 }
 ENTRIES = {
     FORWARD: "attention_forward",
@@ -22,9 +23,14 @@ ENTRIES = {
     SHORT_KEYS: "attention_short_keys",
     INT8: "attention_int8",
     INT8_ALL: "attention_int8_all",
+    HALF_SUMS: "attention_half_sums",
 }
 PASSES = "attention/int8/passes.cu"  # the passes before 8-bit products
-BEFORE = {INT8: ("summarize", "quantize"), INT8_ALL: ("summarize", "quantize_all")}
+BEFORE = {
+    INT8: ("summarize", "quantize"),
+    INT8_ALL: ("summarize", "quantize_all"),
+    HALF_SUMS: ("summarize_values", "halve"),
+}
 TURING_SHARED_BYTES = 64 * 1024  # limit per block
 
 
@@ -37,7 +43,7 @@ class AttentionKernel:
 
     @property
     def kind(self) -> int:
-        """The kind: any number of keys, few keys, 8-bit scores, or 8-bit values, too."""
+        """The kind: any number of keys, few keys, 8-bit scores, 8-bit values, too, or values summed in float16."""
         return KINDS[self.instance.partition("<")[0]]
 
     @property
@@ -64,7 +70,7 @@ class AttentionKernel:
     @property
     def masked(self) -> bool:
         """Whether it supports masks."""
-        return self.kind in (FORWARD, INT8) and bool(self._numbers[6])
+        return self.kind in (FORWARD, INT8, HALF_SUMS) and bool(self._numbers[6])
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -111,7 +117,7 @@ class AttentionKernel:
         """Shared memory as computed by traits.h, short_keys.h and int8/mainloop.h."""
         _, _, tile_n, stages, in_registers = self.shape
         padded = -(-self.head_dim // 32) * 32
-        row = padded if self.kind in BEFORE else 2 * self.head_dim
+        row = padded if self.kind in (INT8, INT8_ALL) else 2 * self.head_dim
         value = 1 if self.kind == INT8_ALL else 2
         queries, keys, values = self.tile_m * row, tile_n * row, tile_n * self.slice_dim * value
         if self.kind == SHORT_KEYS:

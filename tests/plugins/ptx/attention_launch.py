@@ -176,10 +176,10 @@ def _int8_params(forward: ForwardParams, problem: Problem) -> Int8Params:
     return Int8Params(
         forward=forward,
         head_dim=problem.head_dim,
-        padded_dim=_up(problem.head_dim, 32),
+        padded_dim=0 if problem.half_sums else _up(problem.head_dim, 32),
         kv_heads=problem.kv_heads,
         batch=problem.batch,
-        q_rows=_up(problem.nq, QUERY_ROWS),
+        q_rows=0 if problem.half_sums else _up(problem.nq, QUERY_ROWS),
         k_rows=_up(problem.nk, KEY_ROWS),
         chunks=_up(problem.nk, SUMMED_ROWS) // SUMMED_ROWS,
     )
@@ -187,16 +187,16 @@ def _int8_params(forward: ForwardParams, problem: Problem) -> Int8Params:
 
 def _place(params: Int8Params, problem: Problem, begin: int) -> int:
     """Set the workspace addresses as workspace.cpp does; return the total bytes."""
-    queries, keys = problem.batch * problem.heads, problem.batch * problem.kv_heads
+    queries, keys, scores = problem.batch * problem.heads, problem.batch * problem.kv_heads, not problem.half_sums
     sizes = {
         "q": queries * params.q_rows * params.padded_dim,
         "k": keys * params.k_rows * params.padded_dim,
         "v": keys * params.k_rows * params.head_dim * (1 if problem.int8_all else 2),
         "q_scale": queries * (params.q_rows // QUERY_ROWS) * 8 * 4,
-        "k_scale": keys * (params.k_rows // KEY_ROWS) * 4 * 4,
+        "k_scale": scores * keys * (params.k_rows // KEY_ROWS) * 4 * 4,
         "v_scale": keys * params.head_dim * 4,
-        "q_mean": queries * problem.nq * 4,
-        "k_sum": keys * params.chunks * params.head_dim * 4,
+        "q_mean": scores * queries * problem.nq * 4,
+        "k_sum": scores * keys * params.chunks * params.head_dim * 4,
         "v_largest": keys * params.chunks * params.head_dim * 4,
     }
     used = 0

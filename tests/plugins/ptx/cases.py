@@ -27,6 +27,8 @@ TEXT = of("short_instance<float16, 64, 4, 80>")
 WITH_REST = of(f"instance<bfloat16, 72, {WIDE}, false>")
 INT8 = of(f"int8_instance<bfloat16, 72, {WIDE}, false>")
 INT8_ALL = of(f"int8_all_instance<bfloat16, 72, {WIDE}>")
+HALF_SUMS = of(f"half_sums_instance<bfloat16, 64, {WIDE}, false>", "sm_89")
+TURING_HALF_SUMS = of(f"half_sums_instance<float16, 64, {WIDE}, false>", "sm_75")
 DROPPING = of("dropout_instance<float16, 64, Shape<1, 4, 64, 2, true>>")
 TURING = of(f"instance<float16, 72, {WIDE}, false>", "sm_75")
 TURING_INT8 = of(f"int8_instance<float16, 72, {WIDE}, false>", "sm_75")
@@ -49,6 +51,8 @@ ATTENTION = {
     "head size with a rest": (WITH_REST, Attention(head_dim=72, heads=4, kv_heads=2, nk=70)),
     "int8": (INT8, Attention(head_dim=72, nk=70, int8=True, uneven=True)),
     "all int8": (INT8_ALL, Attention(head_dim=72, nk=70, int8_all=True, uneven=True)),
+    "sums in float16": (HALF_SUMS, Attention(head_dim=64, nk=150, half_sums=True, values_by=1e5)),
+    "sums in float16 on Turing": (TURING_HALF_SUMS, Attention(head_dim=64, dtype=FLOAT, half_sums=True)),
     "dropout": (DROPPING, Attention(head_dim=64, dtype=FLOAT, nq=40, nk=70, dropout=Dropout(kept=200, seed=2**40 + 1))),
     "Turing": (TURING, Attention(head_dim=72, dtype=FLOAT)),
     "int8 on Turing": (TURING_INT8, Attention(head_dim=72, dtype=FLOAT, int8=True)),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 CALIBRATED = ("svdquant",)  # as in jobs/calibration/inputs.py, which imports torch
+_SIMULATED = ("attention=int8", "attention=flash-fp16")
 PROMPTS = 100
 EXAMPLES = """\
   mezzotint bench quality
@@ -48,7 +49,7 @@ accuracy: how much more, or less, often the judge sees what the prompt asked for
 weights: size of the denoiser, with unquantized weights in 16 bits.
 memory: peak of one image: on a GPU, what torch allocated; on a CPU, that of a whole process that generates it.
 seconds: compute time of one image.
-On a processor attention=int8 and attention=int8-all are simulated by torch, for all head sizes up to 128.
+On a processor attention=flash-fp16, =int8 and =int8-all are simulated by torch, for all head sizes up to 128.
 """
 
 
@@ -115,7 +116,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
 
     judge = load_judge(arguments.judge or bundled_judge())
-    simulated = any(each.startswith("attention=int8") for each in arguments.speed) and _on_processor(arguments.device)
+    simulated = any(each.startswith(_SIMULATED) for each in arguments.speed) and _on_processor(arguments.device)
     with contextlib.closing(_simulating(catalog) if simulated else context.make_engine(catalog)) as engine:
         bench = _Bench(engine, catalog, context, options_of(arguments), judge, arguments.models_folder)
         found = {model: bench.measure(model, (*schemes, *arguments.speed), arguments.prompts) for model in models}

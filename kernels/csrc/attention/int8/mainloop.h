@@ -43,7 +43,6 @@ template <class T>
 class Int8Mainloop {
     using Architecture = typename T::Architecture;
     using Shape = typename T::Shape;
-    using ValueTile = SharedTile<T::head_dim>;
 
 public:
     float out[Shape::m_tiles][T::out_tiles][4] = {};
@@ -74,8 +73,6 @@ public:
     }
 
 private:
-    MZT_DEVICE static int lane() { return thread_index() % 32; }
-
     MZT_DEVICE uint32_t values() const { return shared_ + T::v_begin; }
 
     MZT_DEVICE void load_values(int first_key) {
@@ -106,7 +103,7 @@ private:
         pack_weights<T>(p, s);
         wait_copies<Architecture, 1>();
         barrier();  // V(j) is there for all
-        multiply_values(p);
+        multiply_values_by_tile<T>(out, p, values());
     }
 
     // s = q k^T, 16 keys at a time, so that few sums are integers at once.
@@ -125,48 +122,6 @@ private:
                     s[m][n + 1][each] = static_cast<float>(sums[m][1][each]) * scale;
                 }
             }
-        }
-    }
-
-    // out += p v, 16 columns at a time (the last 8 alone, where there are): 16-bit sums over the tile's keys.
-    MZT_DEVICE void multiply_values(const uint32_t (&p)[Shape::m_tiles][T::n_tiles / 2][4]) {
-        const uint32_t first = ValueTile::first(values(), lane() % 16, lane() / 16);
-        const uint32_t last = ValueTile::first(values(), lane() % 16, 0);
-#pragma unroll
-        for (int o = 0; o < T::out_tiles; o += 2) {
-            const bool both = o + 1 < T::out_tiles;
-            uint32_t sums[Shape::m_tiles][2][2] = {};
-#pragma unroll
-            for (int k = 0; k < T::n_tiles / 2; ++k) {
-                uint32_t b[4] = {};
-                load_values_of(b, both ? ValueTile::at(first, k * 16, o) : ValueTile::at(last, k * 16, o), both);
-#pragma unroll
-                for (int m = 0; m < Shape::m_tiles; ++m) {
-                    multiply_half<Architecture>(sums[m][0], p[m][k], b[0], b[1]);
-                    if (both) multiply_half<Architecture>(sums[m][1], p[m][k], b[2], b[3]);
-                }
-            }
-#pragma unroll
-            for (int m = 0; m < Shape::m_tiles; ++m) {
-#pragma unroll
-                for (int right = 0; right < 1 + both; ++right) {
-                    out[m][o + right][0] += low_half(sums[m][right][0]);
-                    out[m][o + right][1] += high_half(sums[m][right][0]);
-                    out[m][o + right][2] += low_half(sums[m][right][1]);
-                    out[m][o + right][3] += high_half(sums[m][right][1]);
-                }
-            }
-        }
-    }
-
-    MZT_DEVICE static void load_values_of(uint32_t (&b)[4], uint32_t address, bool both) {
-        if (both) {
-            load_matrices_transposed(b, address);
-        } else {
-            uint32_t two[2];
-            load_matrices_transposed(two, address);
-            b[0] = two[0];
-            b[1] = two[1];
         }
     }
 

@@ -17,7 +17,7 @@ constexpr int kSummedRows = 256;  // tokens of which one block takes sum and max
 
 struct Int8Params {
     ForwardParams forward;
-    int32_t head_dim, padded_dim;  // bytes of a quantized row: a multiple of 32
+    int32_t head_dim, padded_dim;  // bytes of a quantized row: a multiple of 32; 0, like q_rows, where only v is copied
     int32_t kv_heads, batch;
     int32_t q_rows, k_rows;  // with their padding
     int32_t chunks;          // of kSummedRows tokens

@@ -21,10 +21,19 @@ template <typename Element>
 void run_quantize_all(const void* params, void* shared) {
     quantize_all_block<Element>(*static_cast<const Int8Params*>(params), shared);
 }
+template <typename Element>
+void run_summarize_values(const void* params, void* shared) {
+    summarize_block<Element, false>(*static_cast<const Int8Params*>(params), shared);
+}
+template <typename Element>
+void run_halve(const void* params, void* shared) {
+    halve_block<Element>(*static_cast<const Int8Params*>(params), shared);
+}
 
 template <typename Element>
 Int8Passes passes() {
-    return {&run_summarize<Element>, &run_quantize<Element>, &run_quantize_all<Element>};
+    return {&run_summarize<Element>, &run_quantize<Element>, &run_quantize_all<Element>, &run_summarize_values<Element>,
+            &run_halve<Element>};
 }
 
 #else
@@ -44,11 +53,22 @@ __global__ void __launch_bounds__(kPassThreads) quantize_all(const __grid_consta
     extern __shared__ __align__(16) char shared[];
     quantize_all_block<Element>(params, shared);
 }
+template <typename Element>
+__global__ void __launch_bounds__(kPassThreads) summarize_values(const __grid_constant__ Int8Params params) {
+    extern __shared__ __align__(16) char shared[];
+    summarize_block<Element, false>(params, shared);
+}
+template <typename Element>
+__global__ void __launch_bounds__(kPassThreads) halve(const __grid_constant__ Int8Params params) {
+    extern __shared__ __align__(16) char shared[];
+    halve_block<Element>(params, shared);
+}
 
 template <typename Element>
 Int8Passes passes() {
     return {reinterpret_cast<Entry>(&summarize<Element>), reinterpret_cast<Entry>(&quantize<Element>),
-            reinterpret_cast<Entry>(&quantize_all<Element>)};
+            reinterpret_cast<Entry>(&quantize_all<Element>), reinterpret_cast<Entry>(&summarize_values<Element>),
+            reinterpret_cast<Entry>(&halve<Element>)};
 }
 
 #endif

@@ -1,4 +1,4 @@
-// The two kernels that come before the main loop, for either number format.
+// The kernels that come before the main loop, two for each instance, for either number format.
 #pragma once
 
 #include "../instance.h"
@@ -9,8 +9,19 @@ constexpr int kPassThreads = 128;
 
 struct Int8Passes {
     Entry summarize, quantize, quantize_all;
+    Entry summarize_values, halve;  // of kernels that only need the values in float16
 };
 
 Int8Passes int8_passes(MztDtype dtype);
+
+// The two that an instance needs.
+struct PassesBefore {
+    Entry summarize, copy;
+};
+inline PassesBefore passes_before(const Instance& instance) {
+    const Int8Passes all = int8_passes(instance.dtype);
+    if (instance.kind == Kind::half_sums) return {all.summarize_values, all.halve};
+    return {all.summarize, instance.kind == Kind::int8_all ? all.quantize_all : all.quantize};
+}
 
 }  // namespace mezzotint

@@ -44,8 +44,8 @@ MZT_DEVICE int key_limit(const Int8Params& params, int64_t batch) {
     return length < 0 ? 0 : length < nk ? length : nk;
 }
 
-// One block: the sum of the keys and the largest values of 256 tokens of one head, channel by channel.
-template <typename Element>
+// One block: the sum of the keys, if wanted, and the largest values of 256 tokens of one head, channel by channel.
+template <typename Element, bool of_keys = true>
 MZT_DEVICE void summarize_block(const Int8Params& params, void* shared) {
     const int chunk = static_cast<int>(block_index() % params.chunks);
     const int64_t row = block_index() / params.chunks;  // of (batch, kv head)
@@ -60,8 +60,8 @@ MZT_DEVICE void summarize_block(const Int8Params& params, void* shared) {
 
     float sums[8] = {}, largest[8] = {};
     for (int token = chunk * kSummedRows + first; first < down && token < end; token += down) {
-        float keys[8], values[8];
-        load_eight(keys, k + token * all.k_stride.token + column);
+        float keys[8] = {}, values[8];
+        if constexpr (of_keys) load_eight(keys, k + token * all.k_stride.token + column);
         load_eight(values, v + token * all.v_stride.token + column);
 #pragma unroll
         for (int each = 0; each < 8; ++each) {
@@ -84,7 +84,7 @@ MZT_DEVICE void summarize_block(const Int8Params& params, void* shared) {
             most = fmaxf(most, gathered[(down + line) * params.head_dim + channel]);
         }
         const int64_t at = (row * params.chunks + chunk) * params.head_dim + channel;
-        params.k_sum[at] = sum;
+        if constexpr (of_keys) params.k_sum[at] = sum;
         params.v_largest[at] = most;
     }
 }
@@ -203,6 +203,28 @@ MZT_DEVICE void quantize_queries(const Int8Params& params, int64_t block, float*
     if (all.lse) store_query_means(params, from, at, shared);
 }
 
+// A block: 64 values of one head in float16, each column divided by its largest; the first one stores these, too.
+template <typename Element>
+MZT_DEVICE void halve_values(const Int8Params& params, int64_t row, int tile, const float* largest) {
+    const ForwardParams& all = params.forward;
+    const int64_t batch = row / params.kv_heads, head = row % params.kv_heads;
+    const int limit = key_limit(params, batch), chunks = params.head_dim / 8;
+    const Element* v = static_cast<const Element*>(all.v) + batch * all.v_stride.batch + head * all.v_stride.head;
+    uint32_t* values = static_cast<uint32_t*>(params.v) + row * params.k_rows * params.head_dim / 2;
+    for (int item = thread_index(); item < kKeyRows * chunks; item += kPassThreads) {
+        const int token = tile * kKeyRows + item / chunks, column = item % chunks * 8;
+        float numbers[8] = {};
+        if (token < limit) load_eight(numbers, v + token * all.v_stride.token + column);
+        for (int each = 0; each < 8; each += 2) {
+            values[(static_cast<int64_t>(token) * params.head_dim + column + each) / 2] =
+                pack<float16>(numbers[each] / largest[column + each], numbers[each + 1] / largest[column + each + 1]);
+        }
+    }
+    for (int channel = thread_index(); tile == 0 && channel < params.head_dim; channel += kPassThreads) {
+        params.v_scale[row * params.head_dim + channel] = largest[channel];
+    }
+}
+
 // A block: 64 keys and values of one head; each warp has one group of the keys.
 template <typename Element>
 MZT_DEVICE void quantize_keys(const Int8Params& params, int64_t block, float* mean) {
@@ -220,22 +242,24 @@ MZT_DEVICE void quantize_keys(const Int8Params& params, int64_t block, float* me
     const float scale = quantize_group(k, all.k_stride.token, limit, to, params, 16, mean, row_of);
     if (thread_index() % 32 == 0) params.k_scale[(row * tiles + tile) * 4 + group] = scale;
 
-    const Element* v = static_cast<const Element*>(all.v) + batch * all.v_stride.batch + head * all.v_stride.head;
-    const float* largest = mean + params.head_dim;
-    const int chunks = params.head_dim / 8;
-    uint32_t* values = static_cast<uint32_t*>(params.v) + row * params.k_rows * params.head_dim / 2;
-    for (int item = thread_index(); item < kKeyRows * chunks; item += kPassThreads) {
-        const int token = tile * kKeyRows + item / chunks, column = item % chunks * 8;
-        float numbers[8] = {};
-        if (token < limit) load_eight(numbers, v + token * all.v_stride.token + column);
-        for (int each = 0; each < 8; each += 2) {
-            values[(static_cast<int64_t>(token) * params.head_dim + column + each) / 2] =
-                pack<float16>(numbers[each] / largest[column + each], numbers[each + 1] / largest[column + each + 1]);
+    halve_values<Element>(params, row, tile, mean + params.head_dim);
+}
+
+// A block: 64 values of one head; nothing else is copied.
+template <typename Element>
+MZT_DEVICE void halve_block(const Int8Params& params, void* shared) {
+    const int tiles = params.k_rows / kKeyRows;
+    const int64_t row = block_index() / tiles;  // of (batch, kv head)
+    float* largest = static_cast<float*>(shared);
+    for (int channel = thread_index(); channel < params.head_dim; channel += kPassThreads) {
+        float most = kLeast;
+        for (int chunk = 0; chunk < params.chunks; ++chunk) {
+            most = fmaxf(most, params.v_largest[(row * params.chunks + chunk) * params.head_dim + channel]);
         }
+        largest[channel] = most;
     }
-    for (int channel = thread_index(); tile == 0 && channel < params.head_dim; channel += kPassThreads) {
-        params.v_scale[row * params.head_dim + channel] = largest[channel];
-    }
+    barrier();
+    halve_values<Element>(params, row, static_cast<int>(block_index() % tiles), largest);
 }
 
 MZT_DEVICE int64_t query_blocks(const Int8Params& params) {

@@ -27,11 +27,12 @@ private:
 
 Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     Int8Params params{};
+    const bool only_values = args.flags & MZT_HALF_SUMS;
     params.head_dim = static_cast<int32_t>(args.head_dim);
-    params.padded_dim = static_cast<int32_t>(round_up(args.head_dim, 32));
+    params.padded_dim = only_values ? 0 : static_cast<int32_t>(round_up(args.head_dim, 32));
     params.kv_heads = static_cast<int32_t>(args.kv_heads);
     params.batch = static_cast<int32_t>(args.batch);
-    params.q_rows = static_cast<int32_t>(round_up(args.nq, kQueryRows));
+    params.q_rows = only_values ? 0 : static_cast<int32_t>(round_up(args.nq, kQueryRows));
     const int64_t tokens = args.nk > 0 ? args.nk : 1;  // scales exist even without keys
     params.k_rows = static_cast<int32_t>(round_up(tokens, kKeyRows));
     params.chunks = static_cast<int32_t>(round_up(tokens, kSummedRows) / kSummedRows);
@@ -43,10 +44,10 @@ Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     const int value_bytes = args.flags & MZT_INT8_VALUES ? 1 : 2;
     params.v = pieces.take<int8_t>(keys * params.k_rows * params.head_dim * value_bytes);
     params.q_scale = pieces.take<float>(queries * (params.q_rows / kQueryRows) * 8);
-    params.k_scale = pieces.take<float>(keys * (params.k_rows / kKeyRows) * 4);
+    params.k_scale = pieces.take<float>(only_values ? 0 : keys * (params.k_rows / kKeyRows) * 4);
     params.v_scale = pieces.take<float>(keys * params.head_dim);
-    params.q_mean = pieces.take<float>(queries * args.nq);
-    params.k_sum = pieces.take<float>(keys * params.chunks * params.head_dim);
+    params.q_mean = pieces.take<float>(only_values ? 0 : queries * args.nq);
+    params.k_sum = pieces.take<float>(only_values ? 0 : keys * params.chunks * params.head_dim);
     params.v_largest = pieces.take<float>(keys * params.chunks * params.head_dim);
     return params;
 }

@@ -85,7 +85,7 @@ def _serving(
     dtype: str,
     masked: bool,
 ) -> Iterator[tuple[str, Implementation]]:
-    for asked in ASKED[:2] if masked else ASKED:
+    for asked in (each for each in ASKED if not masked or each != "int8-all"):
         yield chosen_name(asked, masked), by_kernels(CompiledAttention(library), asked, masked=masked)
         for instance in instances.attention():
             if serves(instance, shape, dtype, asked, masked):
@@ -97,7 +97,7 @@ def serves(instance: Instance, shape: Shape, dtype: str, asked: str, masked: boo
     """Whether an instance supports the shape."""
     if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, masked):
         return False
-    if (instance.kind if instance.kind.startswith("int8") else ASKED[0]) != asked:
+    if (instance.kind if instance.kind in ASKED else ASKED[0]) != asked:
         return False
     return instance.kind != "short keys" or shape.nk <= instance.tile_n
 
