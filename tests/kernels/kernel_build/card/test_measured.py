@@ -50,7 +50,8 @@ def test_a_peer_that_crashes_is_not_our_failure(part, item, fails):
 def test_what_the_library_refuses_is_said_in_its_own_words(root):
     sources = [(root / "kernels/csrc" / name).read_text("utf-8") for name in ("attention/choose.cpp", "sweep.cpp")]
     assert '"no %skernel for' in sources[0] and '"int8 "' in sources[0] and '"int8-all "' in sources[0]
-    planned = ("no int8 kernel", "no int8-all kernel")
+    assert '"flash-fp16 "' in sources[0] and "no flash-fp16 kernel on" in sources[0]
+    planned = ("no int8 kernel", "no int8-all kernel", "no flash-fp16 kernel")
     assert all(words in planned or words in sources[1] for words in measured._REFUSED)
 
 
