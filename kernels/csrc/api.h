@@ -145,6 +145,8 @@ typedef struct MztQuantizeArgs {
     const float *smooth;    /* (columns), by which x is multiplied before it is rotated, with scales by group only;
                                null: 1 */
     int64_t scales_stride;  /* elements, from one group's scales to the next's */
+    uint32_t floats;  /* 1: to floats of 8 bits (e4m3) instead, by a scale of the largest magnitude over 448; values are
+                         multiplied by the scale's inverse. Only where mzt_linear multiplies them */
 } MztQuantizeArgs;
 
 enum { /* MztLinearPart.flags */
@@ -210,6 +212,8 @@ typedef struct MztLinearArgs {
     float epsilon;
     const float *rotations;  /* (rotation_rows, head_dim / 2, 2): cosine and sine; null: no part is rotated */
     int64_t rotation_rows;   /* row r is rotated by those of row r modulo this */
+    uint32_t floats;      /* 1: x and weight, both of 8 bits, are floats (e4m3) instead of integers; sm_89 and sm_120 */
+    uint32_t shares_weight_scale; /* 1: weight_scales is one number for all columns; with floats only */
 } MztLinearArgs;
 
 typedef struct MztDevice {

@@ -25,16 +25,22 @@ using bfloat16 = __nv_bfloat16;
 struct Turing {
     static constexpr bool has_async_copies = false;
     static constexpr bool has_int4_products = true;
+    static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 8;
 };
 struct Ampere {
     static constexpr bool has_async_copies = true;
     static constexpr bool has_int4_products = true;
+    static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 16;
 };
 // From here on, what `mma.sync` does with 4-bit integers is emulated, by some 180 instructions each.
 struct Hopper : Ampere {
     static constexpr bool has_int4_products = false;
+};
+// What `mma.sync` multiplies as floats of 8 bits: on sm_90 and sm_100 they become numbers of 16 bits first.
+struct Ada : Ampere {
+    static constexpr bool has_fp8_products = true;
 };
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 using ThisArchitecture = Ampere;
@@ -45,6 +51,11 @@ using ThisArchitecture = Turing;
 using Int4Architecture = Hopper;
 #else
 using Int4Architecture = ThisArchitecture;
+#endif
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+using Fp8Architecture = Ada;
+#else
+using Fp8Architecture = ThisArchitecture;
 #endif
 
 MZT_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
@@ -139,6 +150,16 @@ MZT_DEVICE float low_number<bfloat16>(uint32_t pair) {
 template <>
 MZT_DEVICE float high_number<bfloat16>(uint32_t pair) {
     return __uint_as_float(pair & 0xffff0000u);
+}
+
+// Four floats of 8 bits (e4m3), the first in the lowest byte: the nearest, the even one of two, at most +-448; NaN stays.
+MZT_DEVICE uint32_t pack_e4m3(float a, float b, float c, float d) {
+    uint16_t low = 0, high = 0;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 890
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(low) : "f"(b), "f"(a));
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(high) : "f"(d), "f"(c));
+#endif
+    return static_cast<uint32_t>(high) << 16 | low;
 }
 
 MZT_DEVICE float low_half(uint32_t pair) { return __low2float(*reinterpret_cast<const __half2*>(&pair)); }
@@ -324,6 +345,17 @@ MZT_DEVICE void multiply_int4_k32(int32_t& d0, int32_t& d1, uint32_t a, uint32_t
     asm("mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
         : "+r"(d0), "+r"(d1)
         : "r"(a), "r"(b));
+#endif
+}
+
+// Floats of 8 bits (e4m3), 32 deep, whose fragments have the bytes of those of integers: d (16x8, float) += a b. Of the
+// sum some 14 bits are kept, counted from its largest term: what becomes of many of them is added elsewhere.
+MZT_DEVICE void multiply_fp8_k32(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 890
+    asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif
 }
 

@@ -35,6 +35,7 @@ bool serves(const gemm::Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
            static_cast<uint32_t>(instance.x_bits) == args.x_bits &&
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
+           instance.has_codebook == (args.codebook != nullptr) && instance.floats == (args.floats != 0) &&
            static_cast<uint32_t>(instance.dtype) == args.dtype;
 }
 
@@ -48,7 +49,7 @@ extern "C" {
 
 struct SweepInstance {
     int32_t kind, head_dim, dtype, masked, weight_bits, x_bits, tile_m, tile_n, threads, shared_bytes;
-    int32_t is_grouped;
+    int32_t is_grouped, has_codebook, floats;
 };
 
 // Return 0 if there is no instance of that number.
@@ -64,7 +65,8 @@ MZT_API int32_t mzt_sweep_linear_instance(uint32_t number, SweepInstance* found)
     const gemm::Instance* instance = gemm::instance_of(number);
     if (!instance) return 0;
     *found = {0, 0, instance->dtype, 0, instance->weight_bits, instance->x_bits, instance->tile_m, instance->tile_n,
-              instance->threads, instance->shared_bytes, instance->is_grouped};
+              instance->threads, instance->shared_bytes, instance->is_grouped, instance->has_codebook,
+              instance->floats};
     return 1;
 }
 

@@ -16,15 +16,20 @@ namespace mezzotint {
 struct Turing {
     static constexpr bool has_async_copies = false;
     static constexpr bool has_int4_products = true;
+    static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 8;
 };
 struct Ampere {
     static constexpr bool has_async_copies = true;
     static constexpr bool has_int4_products = true;
+    static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 16;
 };
 struct Hopper : Ampere {
     static constexpr bool has_int4_products = false;
+};
+struct Ada : Ampere {
+    static constexpr bool has_fp8_products = true;
 };
 
 // Whether kernels can be run, and not only chosen from their lists, which compile in a fraction of the time.
@@ -380,3 +385,5 @@ inline void multiply_int4_k32(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) 
 }
 
 }  // namespace mezzotint
+
+#include "float8.h"

@@ -51,6 +51,28 @@ inline float16 to_float16(float x) {
     return {static_cast<uint16_t>(sign | ((size + 0xfffu + ((size >> 13) & 1) - 0x38000000u) >> 13))};
 }
 
+// Floats of 8 bits: 4 of exponent and 3 of mantissa, no infinity, and NaN where all of them are set (e4m3).
+inline float e4m3_to_float(uint8_t bits) {
+    const int exponent = bits >> 3 & 15, mantissa = bits & 7;
+    if (exponent == 15 && mantissa == 7) return float_of(0x7fc00000u);
+    const float size = exponent ? static_cast<float>(8 + mantissa) * float_of(static_cast<uint32_t>(exponent + 117) << 23)
+                                : static_cast<float>(mantissa) * (1.0f / 512);
+    return bits & 128 ? -size : size;
+}
+
+// At most +-448, of infinity, too.
+inline uint8_t to_e4m3(float x) {
+    const uint32_t bits = bits_of(x), size = bits & 0x7fffffffu;
+    const auto sign = static_cast<uint8_t>(bits >> 24 & 128);
+    if (size > 0x7f800000u) return 0x7f;
+    if (size >= 0x43e00000u) return static_cast<uint8_t>(sign | 0x7e);  // 448
+    if (size < 0x3c800000u) {  // below 2^-6: the float addition of 2^14 rounds to multiples of 2^-9
+        const uint32_t rounded = bits_of(float_of(size) + 16384.0f) - bits_of(16384.0f);
+        return static_cast<uint8_t>(sign | rounded);
+    }
+    return static_cast<uint8_t>(sign | ((size + 0x7ffffu + (size >> 20 & 1) - 0x3c000000u) >> 20));
+}
+
 template <typename T>
 T from_float(float x);
 template <>

@@ -13,6 +13,8 @@ FORBIDDEN = ("LDL", "STL")
 _EMPTY = 64  # instructions, with those that only fill up
 # Where sums in float16 are no faster, their kernels are compiled to nothing, too.
 _FULL_RATE = (80, 90)
+# The others multiply floats of 8 bits as numbers of 16, or by instructions that are not used here.
+_FP8 = (89, 120)
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
@@ -33,12 +35,14 @@ _NOT_OF_ROWS = ("HMMA", "IMMA")
 
 def expected(kernel: Kernel) -> Sequence[str]:
     """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
-    number = int(kernel.architecture.removeprefix("sm_").rstrip("af"))
+    number = _number(kernel)
     left_out = number < 80 or ("attention_half_sums" in kernel.name and number in _FULL_RATE)
-    if left_out and kernel.instructions.everywhere.total() < _EMPTY:
+    if _is_empty_fp8(kernel) or (left_out and kernel.instructions.everywhere.total() < _EMPTY):
         return ()
     if "block_scaled_linear_product" in kernel.name:
         words = ["LDSM", "HMMA", _BLOCK_SCALED["nvfp4" if _NVFP4.search(kernel.label) else "mxfp8"]]
+    elif "fp8_linear_product" in kernel.name:
+        words = ["QMMA.16832.F32.E4M3.E4M3", "FADD", "LDSM", "HMMA"]
     elif "linear_product" in kernel.name:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
         words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * (
@@ -58,6 +62,15 @@ def expected(kernel: Kernel) -> Sequence[str]:
 
 def _kind(kernel: Kernel) -> str:
     return kernel.label.partition(":")[2].partition(".")[0]
+
+
+def _is_empty_fp8(kernel: Kernel) -> bool:
+    """Whether it is a kernel of floats of 8 bits, compiled to nothing where there are no products of them."""
+    return "fp8" in kernel.name and _number(kernel) not in _FP8 and kernel.instructions.everywhere.total() < _EMPTY
+
+
+def _number(kernel: Kernel) -> int:
+    return int(kernel.architecture.removeprefix("sm_").rstrip("af"))
 
 
 def failures(
@@ -92,7 +105,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
     if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL")):
         yield f"{where} has {shuffles} of SHFL in its usual step: raise a row's maximum only where its warp votes so"
-    if "quantize_rows" in kernel.name or "quantize_groups" in kernel.name:
+    if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_empty_fp8(kernel):
         yield from _of_rows(kernel, where)
     for name in expected(kernel):
         if not count(code.in_loops, name):

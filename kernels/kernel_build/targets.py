@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 H200 = "H200"
+RTX_4090 = "RTX 4090"
 _MEGABYTE = 2**20
 
 
@@ -54,6 +55,7 @@ _TWICE_OURS = (
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
 _BESIDE_LINEAR_GROUPED = "at least 2 times as fast as torch linear in bfloat16 on RTX 30 and 40, rounding x counted"
 _BESIDE_LINEAR_INT4 = "at least 2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
+_BESIDE_LINEAR_FP8 = "at least 1.6 times as fast as torch linear in bfloat16 on an RTX 4090, rounding x counted"
 _BESIDE_COPY = "at least 80 % of a copy of as many bytes"
 _LORAS = "at most 1.10 times the time without LoRAs"
 _LAYERS = (  # layers of models, computed as integer products
@@ -138,6 +140,15 @@ LINEAR_TARGETS = (
     ),
     *(
         Target(what=f"{layer}: mezzotint svdquant", target=_BESIDE_LINEAR_GROUPED, bounds=(Bound(of="ratio", least=2),))
+        for layer in _LAYERS[-4:]
+    ),
+    *(
+        Target(
+            what=f"{layer}: mezzotint fp8",
+            target=_BESIDE_LINEAR_FP8,
+            bounds=(Bound(of="ratio", least=1.6),),
+            on=RTX_4090,
+        )
         for layer in _LAYERS[-4:]
     ),
     *(

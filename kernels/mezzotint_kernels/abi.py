@@ -299,6 +299,7 @@ class QuantizeArgs(Versioned):
     scale_columns: int
     smooth: int | None
     scales_stride: int
+    floats: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -324,6 +325,7 @@ class QuantizeArgs(Versioned):
         ("scale_columns", ctypes.c_uint32),
         ("smooth", ctypes.c_void_p),
         ("scales_stride", ctypes.c_int64),
+        ("floats", ctypes.c_uint32),
     )
 
 
@@ -392,6 +394,8 @@ class LinearArgs(Versioned):
     epsilon: float
     rotations: int | None
     rotation_rows: int
+    floats: int
+    shares_weight_scale: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -434,6 +438,8 @@ class LinearArgs(Versioned):
         ("epsilon", ctypes.c_float),
         ("rotations", ctypes.c_void_p),
         ("rotation_rows", ctypes.c_int64),
+        ("floats", ctypes.c_uint32),
+        ("shares_weight_scale", ctypes.c_uint32),
     )
 
     @property

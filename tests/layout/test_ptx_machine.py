@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from ptx.arithmetic import multiplied_and_added
-from ptx.conversions import from_bfloat16, to_bfloat16
+from ptx.conversions import from_bfloat16, to_bfloat16, to_e4m3
 from ptx.machine import launch
 from ptx.memory import GlobalMemory, MemoryFault
 from ptx.products import NUMBERS, SHAPES
@@ -98,6 +98,8 @@ def bits(value):
         ("cvt.rni.f32.f32 %f1, 0f40200000; cvt.rzi.s32.f32 %r9, %f1;", 2),
         ("cvt.rn.f16x2.f32 %r9, 0f3f800000, 0f40000000;", 0x3C004000),
         ("cvt.rn.bf16x2.f32 %r9, 0f3f800000, 0f3f808001;", 0x3F803F81),
+        ("cvt.rn.satfinite.e4m3x2.f32 %rs1, 0f3f800000, 0fc47a0000; cvt.u32.u16 %r9, %rs1;", 0x38FE),  # 1 and -1000
+        ("cvt.rn.satfinite.e4m3x2.f32 %rs1, 0f7fc00000, 0f3b000000; cvt.u32.u16 %r9, %rs1;", 0x7F01),  # NaN and 2^-9
         ("mov.u32 %r2, _Zboard; cvt.u64.u32 %rd6, %r2; cvta.shared.u64 %rd6, %rd6;"
          "cvta.to.shared.u64 %rd6, %rd6; cvt.u32.u64 %r9, %rd6;", 0),
         ("ld.param.s32 %r9, [trial_param_0+16];", 7),
@@ -273,6 +275,8 @@ def packed(matrix, place, kind):
     if kind == "s4":
         halves = numbers.astype(np.int64).reshape(len(numbers), -1, 8) & 15
         return (halves << np.arange(0, 32, 4)).sum(axis=2).astype(np.uint32).view(np.int32)
+    if kind == "e4m3":
+        return to_e4m3(numbers.astype(np.float32)).view(np.int32)
     dtype = {"f16": np.float16, "s8": np.int8, "u8": np.uint8, "f32": np.float32, "s32": np.int32}[kind]
     return np.ascontiguousarray(numbers.astype(dtype)).view(np.int32)
 

@@ -1,6 +1,7 @@
 """Linear kernels on the emulator: run them on matrices and compare with the expected output."""
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mezzotint_kernels.abi import LinearArgs
 CODES = {torch.float16: 0, torch.bfloat16: 1}
 GROUP = 64  # columns that share a group scale
 E4M3 = torch.float8_e4m3fn
+HIGHEST_FLOAT = 448  # of e4m3
 HIGHEST = {8: 127, 4: 7}  # largest integer of a weight
 UNTOUCHED = -777.0  # fills the gaps between output rows; exact in every dtype
 
@@ -28,13 +30,15 @@ class Problem:
     x_bits: int = 8
     by_group: bool = False  # scales of both sides by group, instead of by row
     codebook: bool = False  # the weight is codes, and 16 columns share an 8-bit float
+    floats: bool = False  # of 8 bits on both sides
+    shared_scale: bool = False  # of all rows of the weight
     dtype: torch.dtype = torch.float16
     bias: bool = False
     rank: int = 0
     gate: int = 0  # rows that share a gate; 0: none
     residual: str | None = None  # given; out: in place of the output
     gap: int = 0  # chunks of 16 bytes between rows
-    pattern: str | None = None  # x, weight: identity matrix; largest: largest values, one sign
+    pattern: str | None = None  # x, weight: identity matrix; largest: largest values, one sign; positive: floats
     turing: bool = False
     hopper: bool = False  # which has no products of 4-bit integers
     late_copies: bool = True
@@ -58,9 +62,9 @@ class Operands:
         problem = self.problem
         self._lots = torch.Generator().manual_seed(problem.seed)
         rows, columns, depth = problem.rows, problem.columns, problem.depth
-        highest = HIGHEST[problem.bits]
-        self.x = self._integers(rows, depth, HIGHEST[problem.x_bits])
-        self.codes = self._integers(columns, depth, highest)
+        highest = HIGHEST_FLOAT if problem.floats else HIGHEST[problem.bits]
+        self.x = self._numbers(rows, depth, HIGHEST[problem.x_bits])
+        self.codes = self._numbers(columns, depth, highest)
         if problem.x_bits == 4:
             self.x[:, ::5], self.codes[:, ::7] = -8, -8
         if problem.codebook:
@@ -68,15 +72,16 @@ class Operands:
         self.groups = torch.randint(1, 18, (columns, depth // GROUP), generator=self._lots)
         self.codebook = self._codebook() if problem.codebook else None
         if problem.pattern in ("x", "weight"):
-            identity = torch.eye(max(rows, columns), depth).to(torch.int8)
+            identity = torch.eye(max(rows, columns), depth).to(self.x.dtype)
             self.x = identity[:rows] if problem.pattern == "x" else self.x
             self.codes = identity[:columns] if problem.pattern == "weight" else self.codes
         if problem.pattern == "largest":
-            self.x = torch.full_like(self.x, -8 if problem.x_bits == 4 else -127)
+            least = -HIGHEST_FLOAT if problem.floats else -8 if problem.x_bits == 4 else -127
+            self.x = torch.full_like(self.x, least)
             self.codes, self.groups = torch.full_like(self.codes, highest), torch.full_like(self.groups, 17)
         plain = problem.pattern in ("x", "weight")
         self.x_scales = self._vector(rows, torch.float32, plain=plain)
-        self.weight_scales = self._vector(columns, torch.float32, plain=plain)
+        self.weight_scales = self._vector(1 if problem.shared_scale else columns, torch.float32, plain=plain)
         self.stored_x = self._stored(self.x, problem.x_bits)
         self.weight = self._stored(self.codes, problem.bits)
         self._store_groups()
@@ -85,6 +90,8 @@ class Operands:
 
     def _stored(self, integers: torch.Tensor, bits: int) -> torch.Tensor:
         rows, columns = integers.shape
+        if self.problem.floats:
+            return self._matrix(rows, columns, torch.int8).copy_(integers.to(torch.float8_e4m3fn).view(torch.int8))
         if bits == 8:
             return self._matrix(rows, columns, torch.int8).copy_(integers)
         pairs = integers.view(rows, columns // 2, 2).to(torch.int16) & 15
@@ -135,6 +142,14 @@ class Operands:
     def _integers(self, rows: int, columns: int, highest: int) -> torch.Tensor:
         return torch.randint(-highest, highest + 1, (rows, columns), generator=self._lots).to(torch.int8)
 
+    def _numbers(self, rows: int, columns: int, highest: int) -> torch.Tensor:
+        if not self.problem.floats:
+            return self._integers(rows, columns, highest)
+        drawn = torch.randn(rows, columns, generator=self._lots) * 60
+        drawn[:, ::3] /= 2**13  # below the smallest number that is not subnormal
+        drawn = drawn.abs() if self.problem.pattern == "positive" else drawn
+        return drawn.clamp(-HIGHEST_FLOAT, HIGHEST_FLOAT).to(torch.float8_e4m3fn).float()
+
     def _random(self, rows: int, columns: int) -> torch.Tensor:
         return self._matrix(rows, columns, self.problem.dtype).copy_(torch.randn(rows, columns, generator=self._lots))
 
@@ -178,6 +193,8 @@ class Operands:
             dtype=CODES[problem.dtype],
             weight_bits=problem.bits,
             x_bits=problem.x_bits,
+            floats=problem.floats,
+            shares_weight_scale=problem.shared_scale,
             rows=problem.rows,
             in_columns=problem.depth,
             out_columns=problem.columns,
@@ -204,7 +221,7 @@ class Operands:
         if self.x_group_scales is None or self.weight_group_scales is None:
             scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
             out = self.x.double() @ self.integers().T * scales
-            return out, out.abs()
+            return out, out.abs() + self._cut_off() * scales
         x = self.x.double() * self.x_group_scales.double().T[: self.problem.rows].repeat_interleave(GROUP, dim=1)
         weight = self.codes.double() * self.weight_group_scales.double().T.repeat_interleave(GROUP, dim=1)
         return x @ weight.T, x.abs() @ weight.abs().T
@@ -224,6 +241,20 @@ class Operands:
         if residual is not None:
             out, size = out + residual.double(), size + residual.double().abs()
         return out, size
+
+    def _cut_off(self) -> torch.Tensor | float:
+        """Return what sums of floats may lose in products, in the units of the sum of magnitudes.
+
+        A product keeps 13 bits behind the highest of its largest term; each tile of 64 columns has two of 33 terms.
+        """
+        if not self.problem.floats:
+            return 0.0
+        deeper = -self.problem.depth % 64
+        largest = [
+            torch.nn.functional.pad(each.abs(), (0, deeper)).unflatten(1, (-1, 64)).amax(dim=2).double()
+            for each in (self.x, self.codes)
+        ]
+        return 3 * 33 * 2.0**-13 * (largest[0] @ largest[1].T) / (8 * 2.0**-24)
 
 
 # ---- running
@@ -256,8 +287,15 @@ class InstanceInfo(ctypes.Structure):
             "turing_shared_bytes",
             "is_grouped",
             "has_codebook",
+            "floats",
         )
     )
+
+    @property
+    def kind(self) -> tuple[int | bool, ...]:
+        """What it multiplies."""
+        kinds = (bool(self.is_grouped), bool(self.has_codebook), bool(self.floats))
+        return self.weight_bits, self.x_bits, self.dtype, *kinds
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -322,17 +360,21 @@ class LinearEmulator:
 
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
-        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype], problem.by_group, problem.codebook)
+        wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
+        wanted = (*wanted, problem.by_group, problem.codebook, problem.floats)
         found = enumerate(self.instances)
-        return [
-            number
-            for number, each in found
-            if (each.weight_bits, each.x_bits, each.dtype, bool(each.is_grouped), bool(each.has_codebook)) == wanted
-        ]
+        return [number for number, each in found if each.kind == wanted]
 
-    def run(self, problem: Problem, number: int, order: int | None = None) -> Verdict:
+    def run(
+        self,
+        problem: Problem,
+        number: int,
+        order: int | None = None,
+        spoil: Callable[[Operands], object] = lambda _operands: None,
+    ) -> Verdict:
         """Run one instance on one problem and compare; `order` seeds the scheduling of warps."""
         operands, report = Operands(problem), Report()
+        spoil(operands)
         seed = problem.seed if order is None else order
         conditions = Conditions(
             late_copies=problem.late_copies,
@@ -363,10 +405,17 @@ class LinearEmulator:
         x_bits: int = 8,
         dtype: int = 0,
         by_group: bool = False,
+        floats: int = 0,
     ) -> Plan:
         """Return the library's plan for a device."""
         arguments = LinearArgs(
-            dtype=dtype, weight_bits=bits, x_bits=x_bits, rows=rows, in_columns=depth, out_columns=columns
+            dtype=dtype,
+            weight_bits=bits,
+            x_bits=x_bits,
+            floats=floats,
+            rows=rows,
+            in_columns=depth,
+            out_columns=columns,
         )
         if by_group:
             arguments.x_group_scales = arguments.weight_group_scales = 16  # which planning never reads

@@ -17,6 +17,7 @@ UNTOUCHED = 99  # fills the gaps between rows of integers
 NORMS = (Preparation.LAYER_NORM, Preparation.RMS_NORM)
 SMALLEST_INT4, LARGEST_INT4 = -8, 7
 GROUP = 64  # columns that share a scale
+LARGEST_FLOAT = 448  # of e4m3
 SHARES = (1.0, 0.85, 0.7)  # of the scale that clips nothing, in 4 bits
 ULP = 2.0**-24
 FAINT = 2.0**-115  # smaller numbers may become zero in float32
@@ -41,6 +42,7 @@ class Problem:
     bits: int = 8
     by_group: bool = False  # a scale for each 64 columns of a row
     smooth: bool = False  # with scales by group
+    floats: bool = False  # of 8 bits
     turing: bool = False
     seed: int = 0
 
@@ -129,6 +131,7 @@ class Operands:
             bits=problem.bits,
             scale_columns=GROUP if problem.by_group else 0,
             scales_stride=self.scales.stride(0) if problem.by_group else 0,
+            floats=problem.floats,
             **{name: tensor.data_ptr() for name, tensor in given.items()},
         )
 
@@ -193,6 +196,8 @@ def judge(operands: Operands, error: str = "") -> Verdict:
     rows = prepare(operands.x if operands.smooth is None else operands.x.double() * operands.smooth, operands.changes())
     if problem.bits == 4:
         return _judge_int4(operands, _by_group(rows) if problem.by_group else rows, error)
+    if problem.floats:
+        return _judge_floats(operands, rows, error)
     numbers = rows.values.float() if problem.exact else rows.values
     scales = scales_of(numbers)
     # A product with the rounded inverse of the scale differs from a quotient only at ties.
@@ -252,6 +257,36 @@ def _by_group(rows: Rows) -> Rows:
     return Rows(values=rows.values.reshape(-1, GROUP), size=rows.size.reshape(-1, GROUP))
 
 
+def _judge_floats(operands: Operands, rows: Rows, error: str) -> Verdict:
+    """Compare floats of 8 bits and scales.
+
+    A float may differ by half the distance to its neighbours plus the errors of the values and the scale; if nothing is
+    rounded beforehand, it must be the one that torch rounds to.
+    """
+    problem = operands.problem
+    numbers = rows.values.float() if problem.exact else rows.values
+    scales = scales_of(numbers, LARGEST_FLOAT)
+    floats = operands.values.view(torch.float8_e4m3fn).double()
+    quotients = numbers * (1 / scales) if problem.exact else numbers / scales
+    wanted = quotients.float().clamp(-LARGEST_FLOAT, LARGEST_FLOAT).to(torch.float8_e4m3fn).double()
+    differing = (floats != wanted) & ~(floats.isnan() & wanted.isnan())
+    sizes = rows.size.amax(dim=1, keepdim=True) if problem.columns else torch.zeros(problem.rows, 1)
+    relative = (ALLOWED * sizes.double() / scales / LARGEST_FLOAT).clamp(min=4 * ULP)
+    half = (quotients.double().abs() / 16).clamp(min=2.0**-10)
+    faint = torch.zeros(1, 1, dtype=torch.bool) if problem.exact else faint_rows(operands, numbers, sizes)
+    off_values = ((floats - quotients.double()).abs() - half) / (2 * LARGEST_FLOAT * relative)
+    off_scales = (operands.scales.double() - scales).abs() / scales
+    values = worst(at_all(differing) if problem.exact else off_values.masked_fill(faint, 0))
+    return Verdict(
+        scales=worst(at_all(off_scales != 0) if problem.exact else (off_scales / relative).masked_fill(faint, 0)),
+        values=values if gaps_are_untouched(operands) else float("inf"),
+        ties=int(differing.sum()),
+        numbers=differing.numel(),
+        error=error,
+        operands=operands,
+    )
+
+
 def square_error(numbers: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
     """Return the sum of square errors `(m, 1)` of rows rounded to 4 bits with these scales."""
     rounded = (numbers / scales).round().clamp(SMALLEST_INT4, LARGEST_INT4) * scales
@@ -275,7 +310,8 @@ def faint_rows(operands: Operands, numbers: torch.Tensor, sizes: torch.Tensor) -
         return torch.zeros(1, 1, dtype=torch.bool)
     least = (ALLOWED * sizes).clamp(min=FAINT)
     largest = numbers.abs().amax(dim=1, keepdim=True)
-    seen = (operands.values.double() * operands.scales.double()).abs().amax(dim=1, keepdim=True)
+    values = operands.values.view(torch.float8_e4m3fn) if operands.problem.floats else operands.values
+    seen = (values.double() * operands.scales.double()).abs().amax(dim=1, keepdim=True)
     return (largest > 0) & (largest < least) & (seen < 2 * least)
 
 

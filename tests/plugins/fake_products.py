@@ -10,6 +10,7 @@ from emulator_build import LEFT_OUT, Conditions, build
 
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.quantization.codebook4 import unpack_levels
+from mezzotint.quantization.fp8 import quantize_fp8_rows
 from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, pack, to_int8, unpack
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends
@@ -18,6 +19,7 @@ from mezzotint.quantization.svdquant.groups import quantize_input_groups, scaled
 from mezzotint_kernels.abi import LinearArgs, PartFlags, Preparation, QuantizeArgs
 from mezzotint_kernels.block_scaled_abi import BlockScaledLinearArgs, BlockScaledQuantizeArgs
 
+FLOATS = torch.float8_e4m3fn
 _DTYPES = {0: torch.float16, 1: torch.bfloat16}
 
 
@@ -30,7 +32,8 @@ class FakeProducts:
 
     device_type = "cpu"
 
-    def __init__(self, fault=None, after=0, depths=None):
+    def __init__(self, fault=None, after=0, depths=None, floats=True):
+        self.floats = floats  # of 8 bits, which not all cards multiply
         self.fault, self.after, self.depths = fault, after, depths
         self.quantized, self.multiplied = [], []
 
@@ -54,6 +57,8 @@ class FakeProducts:
 
     def quantize(self, arguments, device, stream):
         assert arguments.size == ctypes.sizeof(arguments)
+        if arguments.floats and not self.floats:
+            raise Unsupported("architecture 80 does not multiply floats of 8 bits")
         self.quantized.append(arguments)
         self._quantize(arguments)
 
@@ -97,8 +102,14 @@ class FakeProducts:
         if a.scale_columns:
             self._quantize_groups(a, x)
             return
-        rotated = rotate(x, a.group)
-        if a.bits == 4:
+        self._round(a, rotate(x, a.group))
+
+    @staticmethod
+    def _round(a, rotated):
+        if a.floats:
+            values, scales = quantize_fp8_rows(rotated)
+            _matrix(a.values, a.rows, a.columns, a.values_stride, FLOATS).copy_(values)
+        elif a.bits == 4:
             codes, scales = clipped_rows(rotated, INPUT_SHARES)
             _matrix(a.values, a.rows, a.columns // 2, a.values_stride, torch.uint8).copy_(pack(codes))
         else:
@@ -126,9 +137,9 @@ class FakeProducts:
                 for pointer, count, stride, dtype, codes in (given, fixed)
             )
             return left @ right.T
+        shared = 1 if a.shares_weight_scale else a.out_columns
         scales = [
-            _matrix(each, size, 1, 1, torch.float32)
-            for each, size in ((a.x_scales, a.rows), (a.weight_scales, a.out_columns))
+            _matrix(each, size, 1, 1, torch.float32) for each, size in ((a.x_scales, a.rows), (a.weight_scales, shared))
         ]
         return (x.double() @ weight.double().T).float() * scales[0] * scales[1].T
 
@@ -137,7 +148,10 @@ class FakeProducts:
         if a.part_count:
             _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(self._joined(a))
             return
-        if a.x_bits == 4:
+        if a.floats:
+            x = _matrix(a.x, a.rows, depth, a.x_stride, FLOATS)
+            weight = _matrix(a.weight, n, depth, a.weight_stride, FLOATS)
+        elif a.x_bits == 4:
             assert a.weight_bits == 4 and not a.group_scales
             x = unpack(_matrix(a.x, a.rows, depth // 2, a.x_stride, torch.uint8))
             weight = unpack(_matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8))
@@ -200,7 +214,7 @@ class EmulatedProducts(FakeProducts):
 
     def _multiply(self, a):
         plan, report = _Plan(), Report()
-        self._library.emulator_linear_plan(ctypes.byref(a), 80, 108, 163 * 1024, ctypes.byref(plan))
+        self._library.emulator_linear_plan(ctypes.byref(a), 89 if a.floats else 80, 108, 99 * 1024, ctypes.byref(plan))
         assert plan.supported, plan.text
         self._library.emulator_linear(
             ctypes.byref(a), plan.kernel, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report)

@@ -39,6 +39,8 @@ SOME = (
         "gemm/float16_svdquant",
         "gemm/bfloat16_int8",
     ),
+    *("backward/backward_bfloat16_512", "gemm/float16_int4", "gemm/float16_w4a4", "gemm/bfloat16_int8"),
+    "gemm/bfloat16_fp8",
 )
 
 

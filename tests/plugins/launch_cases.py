@@ -76,6 +76,7 @@ _grouped_rows: dict[str, Any] = {
     "norm_bias": None,
 }
 _int4 = {"weight_bits": 4, "x_bits": 4, "dtype": Dtype.FLOAT16}
+_floats = {"floats": 1, "dtype": Dtype.BFLOAT16, "weight_bits": 8}
 _large = {"rows": 4096, "in_columns": 3072, "out_columns": 12288}
 _strides = {"x_stride": 3104, "branch_x_stride": 40, "branch_up_stride": 48, "gate_stride": 12400}
 _more_strides = {"residual_stride": 12416, "out_stride": 12432, "weight_stride": 3088, "group_scales_stride": 53}
@@ -90,6 +91,8 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "8 bits, large": partial(linear_args, **_whole, **_large, **_strides, **_more_strides),
     "queries, keys and values": partial(joined_args, dtype=Dtype.BFLOAT16),
     "queries, keys and values of many rows": partial(joined_args, dtype=Dtype.BFLOAT16, rows=4096, weight_stride=160),
+    "floats of 8 bits": partial(linear_args, **_floats, shares_weight_scale=1),
+    "floats of 8 bits, large": partial(linear_args, **_floats, **_large, **_strides, **_more_strides),
     "one row": partial(linear_args, **_half, rows=1, rows_per_batch=2**40),
     "nothing but the product": partial(
         linear_args, **_half, rank=0, **dict.fromkeys(("bias", "branch_x", "branch_up", "gate", "residual"))
@@ -106,6 +109,7 @@ QUANTIZE: dict[str, tuple[Callable[[], QuantizeArgs], int, int]] = {
     "no columns": (partial(quantize_args, columns=0), 1, 16),
     "in 4 bits": (partial(quantize_args, bits=4, values_stride=64), 1, 16),
     "in 4 bits by group": (partial(quantize_args, **_grouped_rows), 1, 16),
+    "as floats": (partial(quantize_args, floats=1), 1, 16),
     "one row": (partial(quantize_args, rows=1, rows_per_batch=2**40), 1, 16),
     "bfloat16": (partial(quantize_args, dtype=Dtype.BFLOAT16), 1, 16),
     "rows without number": (partial(quantize_args, rows=10**9, rows_per_batch=10**9), 1, 16),

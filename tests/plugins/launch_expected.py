@@ -210,6 +210,7 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         **_same(args, "part_count"),
         **(dict.fromkeys(("head_dim", "epsilon"), 0) | {"rotations": None, "rotation_rows": 0}),
         **(_same(args, "head_dim rotations rotation_rows epsilon") if args.part_count else {}),
+        "shares_weight_scale": args.shares_weight_scale,
     }
 
 
@@ -235,7 +236,7 @@ def _kernel_of_rows(args: QuantizeArgs) -> str:
     if args.scale_columns:
         words, kernel = _ELEMENTS[args.dtype], "int4_quantize_groups"
         return f"void {space}(anonymous namespace)::{kernel}<{words}>({space}QuantizeParams)"
-    kernel = "int4_quantize_rows" if args.bits == 4 else "quantize_rows"
+    kernel = "int4_quantize_rows" if args.bits == 4 else "fp8_quantize_rows" if args.floats else "quantize_rows"
     return f"void {space}(anonymous namespace)::{kernel}<{words}>({space}QuantizeParams)"
 
 

@@ -36,6 +36,8 @@ def linear_args(**changes: int | None) -> LinearArgs:
         "out": 0xB0000,
         "out_stride": columns,
         "x_bits": 8,
+        "floats": 0,
+        "shares_weight_scale": 0,
     }
     return LinearArgs(**values | changes)
 

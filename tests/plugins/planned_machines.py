@@ -17,6 +17,7 @@ SHARES: dict[Scheme, float] = {
     "int4-rot": 0.26,
     "int4-codebook": 0.29,
     "svdquant": 0.31,
+    "fp8": 0.51,
     "int4": 0.27,
 }
 

@@ -25,5 +25,6 @@ def quantize_args(**changes: float | None) -> QuantizeArgs:
         "values_stride": columns,
         "scales": 0x70000,
         "bits": 8,
+        "floats": 0,
     }
     return QuantizeArgs(**values | changes)

@@ -50,7 +50,7 @@ def _vae(*, sigma: bool) -> Any:
     )
 
 
-def _transformer(told_sizes: bool, heads: int) -> Any:
+def _transformer(told_sizes: bool, heads: int = 3) -> Any:
     from diffusers import PixArtTransformer2DModel
 
     return PixArtTransformer2DModel(

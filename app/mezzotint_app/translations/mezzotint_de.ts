@@ -1241,6 +1241,10 @@
         <translation>8 Bit, nur Gewichte</translation>
     </message>
     <message>
+        <source>8-bit floats</source>
+        <translation>8-Bit-Gleitkomma</translation>
+    </message>
+    <message>
         <source>Accumulate in float16</source>
         <translation>In float16 akkumulieren</translation>
     </message>
@@ -4635,6 +4639,10 @@ und {n} weitere</translation>
         <translation>8 Bit, nur Gewichte (int8-weight)</translation>
     </message>
     <message>
+        <source>8-bit floats (fp8)</source>
+        <translation>8-Bit-Gleitkomma (fp8)</translation>
+    </message>
+    <message>
         <source>A quarter of the size, meant for speed on RTX 20 to 40; visibly different images.</source>
         <translation>Ein Viertel der Größe, für Tempo auf RTX 20 bis 40 gedacht; sichtbar andere Bilder.</translation>
     </message>
@@ -4661,6 +4669,10 @@ und {n} weitere</translation>
     <message>
         <source>Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication.</source>
         <translation>Halbe Größe, in 16 Bit berechnet: für Karten ohne schnelle 8-Bit-Matrixmultiplikation.</translation>
+    </message>
+    <message>
+        <source>Half the size, multiplied as such on RTX 40 and 50; int8 is closer to the original.</source>
+        <translation>Halb so groß, auf RTX 40 und 50 so multipliziert; int8 ist näher am Original.</translation>
     </message>
     <message>
         <source>Memory of the card</source>

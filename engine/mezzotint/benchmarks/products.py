@@ -21,6 +21,7 @@ from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
 from mezzotint.dispatch.library import LaunchFailed, Preparation, Unavailable, Unsupported, open_installed
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches, linear
@@ -29,12 +30,12 @@ from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group, rotate
 from mezzotint.quantization.svdquant.format import SvdQuant
 
-_KINDS = ("int8", "int8, 3 LoRAs", "int4-lowrank", "int4-rot", "svdquant")
+_KINDS = ("int8", "int8, 3 LoRAs", "int4-lowrank", "int4-rot", "svdquant", "fp8")
 OURS = tuple(f"mezzotint {kind}" for kind in _KINDS)
 REFERENCE = tuple(f"torch {kind}" for kind in _KINDS)
 COPY = "copy"
 # Bits of weights and inputs, in the same order, and the columns that share a scale if not all do.
-_BITS = ((8, 8), (8, 8), (4, 8), (4, 4), (4, 4, GROUP))
+_BITS = ((8, 8), (8, 8), (4, 8), (4, 4), (4, 4, GROUP), (8, 8))
 _LORAS, _RANK = 3, 16
 _CHECKED = 64  # number of rows whose results are checked
 _MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
@@ -71,6 +72,7 @@ class _Operands:
     four: QuantizedWeight
     both: QuantizedWeight  # in 4 bits, as its input will be
     grouped: QuantizedWeight  # the same, with scales by group and a branch
+    floats: QuantizedWeight  # of 8 bits, as its input
     loras: Branch
     weight: Tensor  # `eight` dequantized to x's dtype
 
@@ -171,6 +173,7 @@ def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list
         [call(each, each.four, None) for each in operands],
         [call(each, each.both, None) for each in operands],
         [call(each, each.grouped, None) for each in operands],
+        [call(each, each.floats, None) for each in operands],
     ]
 
 
@@ -238,7 +241,9 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
         return torch.randn(size, generator=generator, device=device)
 
     def one() -> _Operands:
-        eight, four, both, grouped = (random_quantized_weight(each, size, generator) for each in _formats(group))
+        eight, four, both, grouped, floats = (
+            random_quantized_weight(each, size, generator) for each in _formats(group)
+        )
         loras = [
             Branch(down=draw(_RANK, shape.columns) / shape.columns**0.5, up=draw(shape.outputs, _RANK) / 10, scale=0.5)
             for _ in range(_LORAS)
@@ -251,6 +256,7 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
             four=four,
             both=both,
             grouped=grouped,
+            floats=floats,
             loras=Branch(down=one_branch.down.to(dtype), up=one_branch.up.to(dtype)),
             weight=eight.dequantized(dtype),
         )
@@ -258,8 +264,10 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
     return [one() for _ in range(_count(shape.numbers, device))]
 
 
-def _formats(group: int) -> tuple[Format, Format, Format, Format]:
-    return Int8(dynamic=True, group=group), LowRank4(group=group), Int4(group=group), SvdQuant(group=group)
+def _formats(group: int) -> tuple[Format, ...]:
+    floats = Fp8(by_rows=True, inputs="quantized")
+    integers = (Int8(dynamic=True, group=group), LowRank4(group=group), Int4(group=group), SvdQuant(group=group))
+    return (*integers, floats)
 
 
 def _measured(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 READABLE = {  # by other programs
     "diffusers": ("int4",),
-    "comfyui": ("int8", "int8-weight", "int4-rot", "int4-codebook"),
+    "comfyui": ("int8", "int8-weight", "int4-rot", "int4-codebook", "fp8"),
 }
 RANK = 32
 _EXAMPLES = """\
@@ -46,6 +46,7 @@ int4-lowrank   weights in 4 bits, plus a low-rank 16-bit branch for their error:
 int4-rot       weights and activations in 4 bits, rotated: a quarter of the size, meant for speed on RTX 20 to 40
 int4-codebook  weights in 4 bits with a fitted codebook (W4A8), activations in 8: a little larger than int4, closer
 svdquant       int4-rot with finer scales, smoothing and a low-rank branch: nearly as small, and closer to the original
+fp8            weights and activations in 8-bit floats: half the size, multiplied as such on RTX 40 and 50
 auto           a scheme for each layer, so that the denoiser stays whole on a card with --target-vram; the model makes a
                few images to measure what each layer loses
 

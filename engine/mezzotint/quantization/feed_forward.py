@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.fusion.layers import Fusion
 from mezzotint.quantization.layers import QuantizedLinear
 
-_FUSED = (Int8, Mxfp8, Nvfp4)
+_FUSED = (Int8, Fp8, Mxfp8, Nvfp4)
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which have no type annotations
 
 

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
-from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.convolution import convolved, input_gradient
 from mezzotint.quantization.dora import Dora
-from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
+from mezzotint.quantization.formats import Format
+from mezzotint.quantization.fp8 import quantizes_inputs
 from mezzotint.quantization.linear import (
     Branch,
     Kernels,
@@ -24,7 +24,6 @@ from mezzotint.quantization.linear import (
 )
 from mezzotint.quantization.lycoris import Kronecker
 from mezzotint.quantization.policy import LayerShape
-from mezzotint.quantization.svdquant.format import SvdQuant
 from mezzotint.quantization.transform import Transform
 
 Beside: TypeAlias = Branch | Kronecker | Dora | Transform  # of DoRAs, those with Kronecker products
@@ -71,7 +70,7 @@ class QuantizedLinear(QuantizedLayer):
     @property
     def has_integer_products(self) -> bool:
         """Whether x is quantized too."""
-        return isinstance(self.format, Int8 | Int4 | Codebook4 | LowRank4 | SvdQuant) and self.format.dynamic
+        return quantizes_inputs(self.format)
 
     @property
     def has_block_scaled_products(self) -> bool:

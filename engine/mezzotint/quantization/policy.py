@@ -14,6 +14,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.protocol import Scheme
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.rotation import best_group
 from mezzotint.quantization.svdquant.format import SvdQuant
 
@@ -87,6 +88,11 @@ def _kept(class_name: str) -> str | None:
     return _KEPT.get(class_name, _OUTSIDE_BLOCKS if class_name.endswith(_TRANSFORMER) else None)
 
 
+def keeps_inputs(class_name: str, layer: str) -> bool:
+    """Whether this layer's inputs are to stay in 16 bits: few of them decide much, and they cost little time."""
+    return _is_encoder(class_name) or _PLAIN_INPUTS.fullmatch(layer) is not None
+
+
 def formats_for(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> Mapping[str, Format]:
     """Format of each layer to quantize, by name; raises ModelRefused if the scheme fits none."""
     if not can_quantize(class_name):
@@ -146,6 +152,8 @@ def _candidates(layer: LayerShape, choice: Choice, *, plain_input: bool) -> Iter
         yield Int4(dynamic=dynamic, group=group)
     if choice.scheme == "int4-codebook":
         yield Codebook4(dynamic=dynamic, group=group)
+    if choice.scheme == "fp8":
+        yield Fp8(by_rows=True, inputs="quantized" if dynamic else "kept")
     yield Int8(dynamic=dynamic, group=group)
 
 
@@ -175,6 +183,8 @@ def _native_format(layer: LayerShape, choice: Choice) -> Format:
         return Int4(dynamic=True, group=group)
     if choice.scheme == "int4-codebook":
         return Codebook4(group=group)
+    if choice.scheme == "fp8":
+        return Fp8(inputs="either")
     return Int8(dynamic=choice.scheme == "int8", group=group)
 
 

@@ -16,6 +16,8 @@ def random_quantized_weight(format_: Format, shape: tuple[int, int], generator: 
 
 def _random(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int, generator: torch.Generator) -> Tensor:
     where = generator.device
+    if dtype == torch.float8_e4m3fn:
+        return (torch.randn(shape, generator=generator, device=where) * 70).clamp(-448, 448).to(dtype)
     if dtype.is_floating_point:
         numbers = torch.randn(shape, generator=generator, device=where) / columns**0.5
         if name == "weight_codebook":

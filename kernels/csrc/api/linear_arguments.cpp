@@ -88,6 +88,17 @@ MztStatus check_kinds(const MztLinearArgs& a) {
         return fail(MZT_INVALID_ARGUMENT, "scales by group are given, and x_bits is %u and weight_bits %u: give 4 and 4",
                     a.x_bits, a.weight_bits);
     }
+    if (a.floats > 1 || a.shares_weight_scale > 1) {
+        return fail(MZT_INVALID_ARGUMENT, "%s is %u: give 0 or 1", a.floats > 1 ? "floats" : "shares_weight_scale",
+                    a.floats > 1 ? a.floats : a.shares_weight_scale);
+    }
+    if (a.floats && (a.x_bits != 8 || a.weight_bits != 8)) {
+        return fail(MZT_INVALID_ARGUMENT, "floats is 1, x_bits %u and weight_bits %u: give both 8 bits", a.x_bits,
+                    a.weight_bits);
+    }
+    if (a.shares_weight_scale && !a.floats) {
+        return fail(MZT_INVALID_ARGUMENT, "shares_weight_scale is 1 and floats 0: give a scale for each row of the weight");
+    }
     if (a.x_bits >= a.weight_bits) return MZT_OK;
     return fail(MZT_INVALID_ARGUMENT, "x_bits is %u and weight_bits %u: give x of at least as many bits as the weight",
                 a.x_bits, a.weight_bits);

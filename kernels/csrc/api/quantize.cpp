@@ -2,6 +2,7 @@
 #include "../quantize/quantize.h"
 
 #include "../api.h"
+#include "../gemm/gemm.h"
 #include "attention_arguments.h"
 #include "devices.h"
 #include "last_error.h"
@@ -12,10 +13,14 @@ namespace {
 using namespace mezzotint;
 
 // Check that this library has code for the device.
-MztStatus check_device(int32_t device) {
+MztStatus check_device(const MztQuantizeArgs& args, int32_t device) {
     cuda::Attributes attributes;
     if (const MztStatus status = find_device(device, attributes)) return status;
-    if (facts_of(attributes).architecture) return MZT_OK;
+    const int architecture = facts_of(attributes).architecture;
+    if (architecture && args.floats && !multiplies_fp8(architecture)) {
+        return fail(MZT_UNSUPPORTED, "architecture %d does not multiply floats of 8 bits: RTX 40 and 50 do", architecture);
+    }
+    if (architecture) return MZT_OK;
     return fail(MZT_UNSUPPORTED, "device %d has compute capability %d.%d: this library has only %s", device,
                 attributes.major, attributes.minor, mzt_architectures());
 }
@@ -25,7 +30,7 @@ MztStatus check_device(int32_t device) {
 MztStatus mzt_quantize(const MztQuantizeArgs* args, int32_t device, void* stream) {
     if (const MztStatus status = check_version(args, sizeof *args, "args")) return status;
     if (const MztStatus status = find_mistake(*args)) return status;
-    if (const MztStatus status = check_device(device)) return status;
+    if (const MztStatus status = check_device(*args, device)) return status;
     if (const MztStatus status = find_unsupported(*args)) return status;
     if (args->rows == 0) return succeed();
     if (const MztStatus status = require_current(device)) return status;

@@ -80,6 +80,8 @@ MztStatus check_kinds(const MztQuantizeArgs& a) {
     }
     if (a.bits != 8 && a.bits != 4) return fail(MZT_INVALID_ARGUMENT, "bits is %u: give 8 or 4", a.bits);
     if (const MztStatus status = check_groups(a)) return status;
+    if (a.floats > 1) return fail(MZT_INVALID_ARGUMENT, "floats is %u: give 0 or 1", a.floats);
+    if (a.floats && a.bits != 8) return fail(MZT_INVALID_ARGUMENT, "floats is 1 and bits %u: give 8 bits", a.bits);
     constexpr uint32_t kGroups[] = {0, 4, 16, 64, 256};
     for (const uint32_t group : kGroups) {
         if (a.group == group) return MZT_OK;

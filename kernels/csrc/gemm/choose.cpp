@@ -18,10 +18,14 @@ constexpr double kBytesOfAnOutput = 4;      // the output itself, and what is ad
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Floats of 8 bits have half the rate of integers, with sums of 32 bits; of the cards that multiply them, none has more.
+constexpr double kFp8ProductsPerCycle = 512;
+
 // Products per multiprocessor and cycle. On Hopper, `mma.sync` reaches less than two thirds of the peak. Those of 4 bits
 // are twice as many; from Hopper on they are of 8 bits, beside which registers are unpacked.
 double products_per_cycle(const Instance& instance, int architecture) {
     if (instance.products_per_cycle) return instance.products_per_cycle;
+    if (instance.floats) return kFp8ProductsPerCycle;
     const bool is_int4 = instance.x_bits == 4;
     if (architecture >= 90) return (architecture == 90 ? 2600 : 1024) * (is_int4 ? 0.8 : 1.0);
     return (architecture == 80 ? 2048 : 1024) * (is_int4 ? 2 : 1);
@@ -63,7 +67,7 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
            static_cast<uint32_t>(instance.x_bits) == args.x_bits &&
            static_cast<uint32_t>(instance.dtype) == args.dtype &&
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
-           instance.has_codebook == (args.codebook != nullptr) &&
+           instance.has_codebook == (args.codebook != nullptr) && instance.floats == (args.floats != 0) &&
            (!args.part_count || !args.head_dim || instance.tile_n % static_cast<int>(args.head_dim) == 0);
 }
 
@@ -122,6 +126,7 @@ int shared_bytes_on(const Instance& instance, int architecture) {
 
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (shared_bytes_on(instance, device.architecture) > device.shared_bytes) return false;
+    if (instance.floats) return multiplies_fp8(device.architecture);
     return device.architecture >= 80 || instance.dtype == MZT_FLOAT16;
 }
 
@@ -178,6 +183,7 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.x_group_scales_stride = args.x_group_scales_stride * 4;
     params.weight_group_scales_stride = args.weight_group_scales_stride * 2;
     if (args.part_count) add_parts(params, args);
+    params.shares_weight_scale = args.shares_weight_scale != 0;
     return params;
 }
 
@@ -190,13 +196,16 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        std::snprintf(plan.text, sizeof plan.text, "linear w%da%d%s %s %dx%d", bits, best->x_bits,
-                      best->is_grouped ? " by group" : best->has_codebook ? " codebook" : "", name_of(static_cast<MztDtype>(args.dtype)), best->tile_m,
-                      best->tile_n);
+        const char* kind = best->is_grouped ? " by group" : best->has_codebook ? " codebook" : "";
+        std::snprintf(plan.text, sizeof plan.text, "linear %sw%da%d%s %s %dx%d", best->floats ? "fp8 " : "", bits,
+                      best->x_bits, kind, name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "%lld rows of %lld columns are more than a card's grid of blocks takes",
                       static_cast<long long>(args.rows), static_cast<long long>(args.out_columns));
+    } else if (args.floats && !multiplies_fp8(device.architecture)) {
+        std::snprintf(plan.text, sizeof plan.text,
+                      "architecture %d does not multiply floats of 8 bits: RTX 40 and 50 do", device.architecture);
     } else {
         std::snprintf(plan.text, sizeof plan.text,
                       "no product of %d-bit weights and %d-bit x in %s on architecture %d with %d bytes of shared memory",

@@ -11,6 +11,8 @@ using Shape256x128 = Shape<4, 2, 4, 8, 4>;
 using Shape128x128 = Shape<2, 2, 4, 8, 3>;
 using Shape128x64 = Shape<2, 2, 4, 4, 3>;
 using Shape64x64 = Shape<2, 2, 2, 4, 4>;
+// Floats of 8 bits need registers for the sums of a tile, too.
+using Fp8Shape128x128 = Shape<2, 4, 4, 4, 3>;
 
 template <typename Element>
 constexpr MztDtype kDtypeOf = MZT_FLOAT16;
@@ -113,6 +115,49 @@ Instance codebook_instance() {
     made.entry = made.turing_entry = made.hopper_entry =
         reinterpret_cast<Entry>(&codebook_linear_product<Element, Shape>);
 #endif
+    return made;
+}
+
+// The kernel of floats of 8 bits, which is compiled to nothing for architectures that do not multiply them.
+#ifdef MEZZOTINT_EMULATOR
+
+template <class T>
+void run_fp8_linear(const void* params, void* shared) {
+    if constexpr (kEmulated) linear_block<T>(*static_cast<const LinearParams*>(params), shared);
+}
+
+#else
+
+template <typename Element, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) fp8_linear_product(const __grid_constant__ LinearParams params) {
+    using T = Fp8Traits<Fp8Architecture, Element, Shape>;
+    if constexpr (T::Architecture::has_fp8_products) {
+        extern __shared__ __align__(128) char shared[];
+        linear_block<T>(params, shared);
+    }
+}
+
+#endif
+
+template <typename Element, class Shape>
+Instance fp8_instance() {
+    using T = Fp8Traits<Ada, Element, Shape>;
+    Instance made{};
+    made.weight_bits = made.x_bits = 8;
+    made.floats = true;
+    made.dtype = kDtypeOf<Element>;
+    made.tile_m = Shape::tile_m;
+    made.tile_n = Shape::tile_n;
+    made.rows_per_warp = 16 * Shape::m_tiles;
+    made.columns_per_warp = 8 * Shape::n_tiles;
+    made.threads = Shape::threads;
+    made.shared_bytes = made.turing_shared_bytes = T::shared_bytes;
+#ifdef MEZZOTINT_EMULATOR
+    made.entry = &run_fp8_linear<T>;
+#else
+    made.entry = reinterpret_cast<Entry>(&fp8_linear_product<Element, Shape>);
+#endif
+    made.turing_entry = made.hopper_entry = made.entry;
     return made;
 }
 

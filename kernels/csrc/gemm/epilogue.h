@@ -1,4 +1,4 @@
-// From integer sums to the output: scales and bias where the fragments are; then, in rows of 8 columns to a lane, gate,
+// From sums to the output: scales and bias where the fragments are; then, in rows of 8 columns to a lane, gate,
 // residual, one rounding, and stores of 16 bytes.
 #pragma once
 
@@ -19,9 +19,28 @@ MZT_DEVICE int fragment_column(const Place& place) {
     return place.first_column + warp_column<T>() + thread_index() % 4 * 2;
 }
 
+// That of the output's column; floats may have one for all.
+template <class T>
+MZT_DEVICE float weight_scale(const LinearParams& params, const Layer& layer, int column) {
+    if constexpr (T::is_fp8) {
+        return layer.weight_scales[params.shares_weight_scale ? 0 : column];
+    } else {
+        return layer.weight_scales[column];
+    }
+}
+
+template <class T>
+MZT_DEVICE float float_sum(typename T::Sum sum) {
+    if constexpr (T::is_fp8) {
+        return sum;
+    } else {
+        return static_cast<float>(sum >> T::sum_shift);
+    }
+}
+
 // values = sums * x_scales * weight_scales + bias; of rows and columns beyond the end, zeros.
 template <class T>
-MZT_DEVICE void scale_sums(Values<T>& values, const int32_t (&sums)[T::Shape::m_tiles][T::Shape::n_tiles][4],
+MZT_DEVICE void scale_sums(Values<T>& values, const typename T::Sum (&sums)[T::Shape::m_tiles][T::Shape::n_tiles][4],
                            const LinearParams& params, const Layer& layer, const Place& place) {
     using Element = typename T::Element;
     float x_scales[T::Shape::m_tiles][2];
@@ -38,8 +57,8 @@ MZT_DEVICE void scale_sums(Values<T>& values, const int32_t (&sums)[T::Shape::m_
         const int column = fragment_column<T>(place) + n * 8;
         float scales[2] = {}, bias[2] = {};
         if (column < params.out_columns) {
-            scales[0] = layer.weight_scales[column];
-            scales[1] = layer.weight_scales[column + 1];
+            scales[0] = weight_scale<T>(params, layer, column);
+            scales[1] = weight_scale<T>(params, layer, column + 1);
             if (layer.bias) {
                 bias[0] = to_float(static_cast<const Element*>(layer.bias)[column]);
                 bias[1] = to_float(static_cast<const Element*>(layer.bias)[column + 1]);
@@ -49,7 +68,7 @@ MZT_DEVICE void scale_sums(Values<T>& values, const int32_t (&sums)[T::Shape::m_
         for (int m = 0; m < T::Shape::m_tiles; ++m) {
 #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const float sum = static_cast<float>(sums[m][n][each] >> T::sum_shift);
+                const float sum = float_sum<T>(sums[m][n][each]);
                 values[m][n][each] = sum * x_scales[m][each / 2] * scales[each % 2] + bias[each % 2];
             }
         }

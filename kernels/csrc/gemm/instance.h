@@ -26,6 +26,7 @@ struct Instance {
     bool is_grouped;  // both sides have scales by group
     bool has_codebook;
     int products_per_cycle;  // on a multiprocessor; 0: as the numbers of bits tell
+    bool floats;  // of 8 bits, not integers
 };
 
 // The instances of one file.

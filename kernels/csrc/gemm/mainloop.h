@@ -1,4 +1,5 @@
-// One block's work: x weight' in exact integers, a tile of 64 bytes of x's columns at a time.
+// One block's work: x weight' in exact integers, or in floats of 32 bits for those of 8, a tile of 64 bytes of x's
+// columns at a time.
 //
 //     barrier: tile j is there for all, and all are done with j-1 | begin j+stages-1 | multiply j | end j+1
 //
@@ -7,9 +8,9 @@
 
 #include <type_traits>
 
+#include "fp8_products.h"
 #include "packed_tiles.h"
 #include "params.h"
-#include "products.h"
 
 namespace mezzotint::gemm {
 
@@ -55,7 +56,7 @@ class Mainloop {
                                            RowTiles<Architecture, Shape::tile_n, Shape::threads, T::stages>>;
 
 public:
-    int32_t sums[Shape::m_tiles][Shape::n_tiles][4] = {};
+    typename T::Sum sums[Shape::m_tiles][Shape::n_tiles][4] = {};
 
     MZT_DEVICE Mainloop(const LinearParams& params, const Layer& layer, const Place& place, uint32_t shared)
         : x_(static_cast<const char*>(params.x) + place.first_row * params.x_stride, params.x_stride,
@@ -73,7 +74,11 @@ public:
             barrier();  // this tile is there for all, and all are done with the one before
             begin(tile + T::stages - 1);
             weight_.read_scales(tile + 1);
-            multiply_tile<T>(sums, x_.at(tile), weight_.at(tile));
+            if constexpr (T::is_fp8) {
+                add_fp8_tile<T>(sums, x_.at(tile), weight_.at(tile));
+            } else {
+                multiply_tile<T>(sums, x_.at(tile), weight_.at(tile));
+            }
             end(tile + 1);
         }
     }

@@ -43,6 +43,7 @@ struct LinearParams {
     const float* rotations;           // cosine and sine of each pair of columns of a head
     int32_t part_count, head_dim, rotation_rows;
     float epsilon;
+    int32_t shares_weight_scale;      // 1: weight_scales is one number for all columns
 };
 
 }  // namespace mezzotint::gemm

@@ -30,6 +30,8 @@ struct Traits {
     using Shape = Shape_;
     static constexpr int weight_bits = weight_bits_;
     static constexpr int x_bits = x_bits_;
+    using Sum = int32_t;  // of the main loop
+    static constexpr bool is_fp8 = false;
     static constexpr bool is_widened = weight_bits < x_bits;  // the weight, in shared memory
     static constexpr bool has_codebook = has_codebook_;  // of weights of 4 bits for x of 8 (codebook.h)
     static constexpr bool has_group_scales = false;  // of both sides (grouped.h)
@@ -48,6 +50,13 @@ struct Traits {
     static_assert(weight_bits == 8 || weight_bits == 4, "as the C ABI has them");
     static_assert(x_bits == 8 || (x_bits == 4 && weight_bits == 4), "as the C ABI has them");
     static_assert(stages >= 2, "one tile is multiplied while the next arrives");
+};
+
+// Both sides are floats of 8 bits (e4m3).
+template <class Architecture, typename Element, class Shape>
+struct Fp8Traits : Traits<Architecture, Element, 8, Shape> {
+    using Sum = float;
+    static constexpr bool is_fp8 = true;
 };
 
 }  // namespace mezzotint::gemm

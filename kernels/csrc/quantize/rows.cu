@@ -9,9 +9,10 @@ namespace {
 
 #ifdef MEZZOTINT_EMULATOR
 
-template <typename Element, int preparation, int bits>
+template <typename Element, int preparation, int bits, bool floats = false>
 void run_rows(const void* params, void* shared) {
-    quantize_block<Element, preparation, bits>(*static_cast<const QuantizeParams*>(params), static_cast<float*>(shared));
+    quantize_block<Element, preparation, bits, floats>(*static_cast<const QuantizeParams*>(params),
+                                                       static_cast<float*>(shared));
 }
 
 template <typename Element>
@@ -25,7 +26,8 @@ Entry groups_entry() {
 }
 
 template <typename Element, int preparation>
-Entry entry(uint32_t bits) {
+Entry entry(uint32_t bits, bool floats) {
+    if (floats) return &run_rows<Element, preparation, 8, true>;
     return bits == 4 ? &run_rows<Element, preparation, 4> : &run_rows<Element, preparation, 8>;
 }
 
@@ -54,8 +56,18 @@ Entry groups_entry() {
     return reinterpret_cast<Entry>(&int4_quantize_groups<Element>);
 }
 
+// Compiled to nothing where there are no products of such numbers.
 template <typename Element, int preparation>
-Entry entry(uint32_t bits) {
+__global__ void __maxnreg__(80) fp8_quantize_rows(const __grid_constant__ QuantizeParams params) {
+    if constexpr (Fp8Architecture::has_fp8_products) {
+        extern __shared__ float boards[];
+        quantize_block<Element, preparation, 8, true>(params, boards);
+    }
+}
+
+template <typename Element, int preparation>
+Entry entry(uint32_t bits, bool floats) {
+    if (floats) return reinterpret_cast<Entry>(&fp8_quantize_rows<Element, preparation>);
     return bits == 4 ? reinterpret_cast<Entry>(&int4_quantize_rows<Element, preparation>)
                      : reinterpret_cast<Entry>(&quantize_rows<Element, preparation>);
 }
@@ -63,15 +75,15 @@ Entry entry(uint32_t bits) {
 #endif
 
 template <typename Element>
-Entry entry_of_format(uint32_t preparation, uint32_t bits) {
+Entry entry_of_format(uint32_t preparation, uint32_t bits, bool floats) {
     switch (preparation) {
-        case MZT_LAYER_NORM: return entry<Element, MZT_LAYER_NORM>(bits);
-        case MZT_RMS_NORM: return entry<Element, MZT_RMS_NORM>(bits);
-        case MZT_SILU: return entry<Element, MZT_SILU>(bits);
-        case MZT_GELU_TANH: return entry<Element, MZT_GELU_TANH>(bits);
-        case MZT_GEGLU: return entry<Element, MZT_GEGLU>(bits);
+        case MZT_LAYER_NORM: return entry<Element, MZT_LAYER_NORM>(bits, floats);
+        case MZT_RMS_NORM: return entry<Element, MZT_RMS_NORM>(bits, floats);
+        case MZT_SILU: return entry<Element, MZT_SILU>(bits, floats);
+        case MZT_GELU_TANH: return entry<Element, MZT_GELU_TANH>(bits, floats);
+        case MZT_GEGLU: return entry<Element, MZT_GEGLU>(bits, floats);
     }
-    return entry<Element, MZT_AS_IT_IS>(bits);
+    return entry<Element, MZT_AS_IT_IS>(bits, floats);
 }
 
 }  // namespace
@@ -79,8 +91,8 @@ Entry entry_of_format(uint32_t preparation, uint32_t bits) {
 Entry entry_of(const MztQuantizeArgs& args) {
     const bool is_half = args.dtype == MZT_FLOAT16;
     if (args.scale_columns) return is_half ? groups_entry<float16>() : groups_entry<bfloat16>();
-    return is_half ? entry_of_format<float16>(args.preparation, args.bits)
-                   : entry_of_format<bfloat16>(args.preparation, args.bits);
+    return is_half ? entry_of_format<float16>(args.preparation, args.bits, args.floats != 0)
+                   : entry_of_format<bfloat16>(args.preparation, args.bits, args.floats != 0);
 }
 
 }  // namespace mezzotint::quantize

@@ -1,4 +1,4 @@
-// The compiled kernels: one for each number format, preparation and number of bits.
+// The compiled kernels: one for each number format, preparation, and kind of the result.
 #pragma once
 
 #include "../api.h"

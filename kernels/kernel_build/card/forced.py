@@ -27,14 +27,17 @@ class Instance:
     tile_n: int
     threads: int
     is_grouped: bool = False  # products with scales by group
+    has_codebook: bool = False
+    floats: bool = False  # of 8 bits, not integers
 
     @property
     def name(self) -> str:
         """Name from the library's plans plus the thread count, which distinguishes instances of equal names."""
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
-            scales = " by group" if self.is_grouped else ""
-            return f"linear w{self.weight_bits}a{self.x_bits}{scales} {self.dtype} {tile}, {self.threads} threads"
+            kind = "linear fp8" if self.floats else "linear"
+            scales = " by group" if self.is_grouped else " codebook" if self.has_codebook else ""
+            return f"{kind} w{self.weight_bits}a{self.x_bits}{scales} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
 
@@ -58,7 +61,8 @@ class Instances(Protocol):
 class _Struct(ctypes.Structure):
     _fields_: ClassVar[abi.Fields] = [
         *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits", "x_bits")),
-        *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes", "is_grouped")),
+        *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
+        *((name, ctypes.c_int32) for name in ("is_grouped", "has_codebook", "floats")),
     ]
 
 
@@ -109,4 +113,6 @@ def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # 
         tile_n=struct.tile_n,
         threads=getattr(struct, "threads", 0),
         is_grouped=bool(getattr(struct, "is_grouped", 0)),
+        has_codebook=bool(getattr(struct, "has_codebook", 0)),
+        floats=bool(getattr(struct, "floats", 0)),
     )

@@ -61,10 +61,9 @@ def test_an_instance_for_other_arguments_is_refused(cuda, instances):
 
 def test_every_instance_of_products_is_launched_by_its_number(cuda, instances):
     found = instances.linear()
-    assert {(each.weight_bits, each.x_bits) for each in found} == {(8, 8), (4, 8), (4, 4)} and len(
-        {each.name for each in found}
-    ) == len(found)
-    for instance in found:
+    assert {(each.weight_bits, each.x_bits) for each in found if not each.floats} == {(8, 8), (4, 8), (4, 4)}
+    assert len({each.name for each in found}) == len(found)
+    for instance in (each for each in found if not each.floats):  # which Hopper does not multiply
         cuda.forget()
         bits = {"weight_bits": instance.weight_bits, "x_bits": instance.x_bits}
         if instance.is_grouped:

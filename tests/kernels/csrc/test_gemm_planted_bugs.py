@@ -23,8 +23,12 @@ GROUPED = tuple(
 GROUPED_HOPPER = Problem(depth=448, rows=65, bits=4, x_bits=4, by_group=True, hopper=True)
 RAGGED = Problem(rows=70, columns=72, depth=80, gap=1)
 BRANCH = tuple(Problem(rank=rank, depth=64, late_copies=late) for rank in (48, 160) for late in (False, True))
+FLOATS = Problem(depth=448, rows=65, floats=True)
+FLOATS_DEEP = Problem(depth=3200, rows=20, columns=40, floats=True, pattern="positive")
+FLOATS_SHARED = Problem(depth=64, floats=True, shared_scale=True)
 ENDS = Problem(bias=True, gate=9, residual="given")
 
+FLOAT_PRODUCTS = "gemm/fp8_products.h"
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
 CODES = "gemm/codebook.h"
 GROUPS, SCALES = "gemm/grouped.h", "gemm/scale_tiles.h"
@@ -178,6 +182,37 @@ BUGS = {
         becomes="multiply_int4_k32(d[2], d[3], a[0], b0);",
         problems=(INT4_TURING,),
     ),
+    "sums of floats that products alone add up": Bug(
+        file=FLOAT_PRODUCTS,
+        text="    float of_tile[2][4] = {};\n",
+        becomes="    float (&of_tile)[2][4] = sums;\n",
+        problems=(FLOATS_DEEP,),
+    ),
+    "half of the columns of floats": Bug(
+        file=FLOAT_PRODUCTS,
+        text="step < ByteTile::chunks / 2; ++step",
+        becomes="step < ByteTile::chunks / 4; ++step",
+        problems=(FLOATS,),
+    ),
+    "the weight's other half": Bug(
+        file=FLOAT_PRODUCTS, text="a[step][m], b[step][0][2]", becomes="a[step][m], b[step][0][0]", problems=(FLOATS,)
+    ),
+    "floats of x of the tile before": Bug(
+        file=MAINLOOP,
+        text="add_fp8_tile<T>(sums, x_.at(tile), weight_.at(tile))",
+        becomes="add_fp8_tile<T>(sums, x_.at(tile ? tile - 1 : 0), weight_.at(tile))",
+        problems=(FLOATS,),
+    ),
+    "a scale for each column where they share one": Bug(
+        file=EPILOGUE,
+        text="params.shares_weight_scale ? 0 : column",
+        becomes="column",
+        problems=(FLOATS_SHARED,),
+        error="memory outside of the tensors",
+    ),
+    "one scale for all columns": Bug(
+        file=EPILOGUE, text="params.shares_weight_scale ? 0 : column", becomes="0 * column", problems=(FLOATS,)
+    ),
     "weights of another warp": Bug(
         file=PRODUCTS,
         text="thread_index() / 32 % T::Shape::warps_n",
@@ -253,6 +288,8 @@ def kind_of(problem):
         return "codebook"
     if problem.by_group:
         return "svdquant"
+    if problem.floats:
+        return "fp8"
     return f"int{problem.bits}" if problem.x_bits == 8 else "w4a4"
 
 

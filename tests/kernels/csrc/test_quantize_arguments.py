@@ -59,6 +59,8 @@ def test_what_is_well_is_queued_once_on_the_stream(queue, stand_in, changes):
         (GROUPED | {"preparation": 3}, "scale_columns is 64 with bits 4 and preparation 3"),
         (GROUPED | {"scale_columns": 0}, "smooth is 0x90000, and scale_columns 0: give null, or 64 columns"),
         (GROUPED | {"scales_stride": 99}, "scales_stride is 99 and rows 100: groups overlap"),
+        ({"floats": 2}, "floats is 2: give 0 or 1"),
+        ({"floats": 1, "bits": 4}, "floats is 1 and bits 4: give 8 bits"),
         ({"group": 32}, "group is 32: give 0 (no rotation), 4, 16, 64 or 256"),
         ({"group": 1024}, "group is 1024: give 0"),
         ({"group": 256}, "group is 256 and columns 128, which is no multiple of it: give a group that divides columns"),

@@ -17,6 +17,8 @@ SQUARES = Problem(rows=9, columns=1152, preparation=Preparation.RMS_NORM, weight
 MODULATED = Problem(rows=20, columns=128, preparation=Preparation.LAYER_NORM, rows_per_batch=6)
 WEIGHED = Problem(rows=20, columns=128, preparation=Preparation.RMS_NORM, rows_per_batch=6, weights="b")
 GATED = Problem(rows=5, columns=640, preparation=Preparation.GEGLU)
+FLOATS = Problem(rows=20, columns=272, floats=True)
+FLOAT_ZEROS = Problem(floats=True, pattern="zeros")
 INT4 = Problem(rows=20, columns=1152, bits=4)
 INT4_OUTLIERS = Problem(rows=20, columns=1152, bits=4, pattern="outliers")
 BY_GROUP = Problem(rows=20, columns=1152, bits=4, by_group=True, smooth=True, group=64)
@@ -29,6 +31,7 @@ TEAMS, PREPARE, ROTATE, ROUND, KERNEL = (
     f"quantize/{name}.h" for name in ("teams", "prepare", "rotate", "round", "kernel")
 )
 INT4_ROUND, GROUPS = "quantize/round_int4.h", "quantize/groups.h"
+FLOAT_ROUND = "quantize/round_fp8.h"
 
 
 BUGS = {
@@ -154,6 +157,29 @@ BUGS = {
         problems=(BY_GROUP,),
     ),
     "factors of other columns": Bug(file=GROUPS, text="factors[each / 4]", becomes="factors[0]", problems=(BY_GROUP,)),
+    # ---- floats
+    "a scale by 512": Bug(file=FLOAT_ROUND, text="largest / 448;", becomes="largest / 512;", problems=(FLOATS,)),
+    "a division by the largest": Bug(
+        file=FLOAT_ROUND,
+        text="const float inverse = 1 / scale;",
+        becomes="const float inverse = 1 / scale / 2;",
+        problems=(FLOATS,),
+    ),
+    "floats in another order": Bug(
+        file=FLOAT_ROUND,
+        text="pack_e4m3(four[0] * inverse, four[1]",
+        becomes="pack_e4m3(four[1] * inverse, four[0]",
+        problems=(FLOATS,),
+    ),
+    "the first four twice": Bug(
+        file=FLOAT_ROUND, text="x[chunk] + 4 * word", becomes="x[chunk] + 0 * word", problems=(FLOATS,)
+    ),
+    "a row of zeros is not of zeros": Bug(
+        file=FLOAT_ROUND,
+        text="largest == 0 ? 1 : scale < kLeast ? kLeast : scale",
+        becomes="scale < -kLeast ? 1 : scale",
+        problems=(FLOAT_ZEROS,),
+    ),
     # ---- rows and columns
     "a block begins at another's row": Bug(
         file=TEAMS,

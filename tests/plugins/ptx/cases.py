@@ -67,6 +67,8 @@ TURING_INT4_PRODUCT = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, architecture="
 GROUPED = LinearKernel(bits=4, x_bits=4, dtype=BRAIN, by_group=True)
 HOPPER_GROUPED = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, by_group=True, architecture="sm_90")
 CODEBOOK = LinearKernel(bits=4, dtype=BRAIN, codebook=True)
+FLOATS = LinearKernel(bits=8, dtype=FLOAT, floats=True, architecture="sm_89")
+BLACKWELL_FLOATS = LinearKernel(bits=8, dtype=BRAIN, floats=True, architecture="sm_120")
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 
@@ -86,6 +88,11 @@ LINEAR = {
         Product(bits=4, x_bits=4, by_group=True, depth=320, bias=True, hopper=True),
     ),
     "codebook": (CODEBOOK, Product(bits=4, codebook=True, dtype=BRAIN, depth=320, bias=True)),
+    "floats of 8 bits": (FLOATS, Product(floats=True, depth=448, rows=65, gap=1, bias=True)),
+    "floats of 8 bits on Blackwell": (
+        BLACKWELL_FLOATS,
+        Product(floats=True, shared_scale=True, dtype=BRAIN, depth=80, rank=48),
+    ),
     "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
     "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),
 }
@@ -96,6 +103,10 @@ QUANTIZE = {
     "4 bits": Rows(bits=4, columns=320, rows=7, gap=1, group=64),
     "by group": Rows(bits=4, by_group=True, smooth=True, columns=320, rows=7, gap=1, group=64),
     "4 bits, GELU": Rows(bits=4, columns=512, dtype=BRAIN, preparation=Preparation.GELU_TANH),
+    "floats of 8 bits": Rows(floats=True, columns=272, rows=7, gap=1),
+    "floats of 8 bits, LayerNorm": Rows(
+        floats=True, columns=320, dtype=BRAIN, group=64, preparation=Preparation.LAYER_NORM, rows_per_batch=2
+    ),
     "rotated": Rows(columns=512, rows=7, gap=1, group=256, pattern="integers"),
     "LayerNorm": Rows(preparation=Preparation.LAYER_NORM, columns=320, weights="wb", group=64),
     "RMSNorm, modulated": Rows(preparation=Preparation.RMS_NORM, dtype=BRAIN, weights="w", rows_per_batch=2),

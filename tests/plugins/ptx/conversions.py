@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from ptx.program import Instruction, PtxError
 from ptx.registers import dtype_of
 
@@ -24,6 +25,18 @@ def to_bfloat16(values: np.ndarray) -> np.ndarray:
     bits = values.astype(np.float32).view(np.uint32)
     rounded = bits + 0x7FFF + (bits >> 16 & 1)
     return np.where(np.isnan(values), 0x7FFF, rounded >> 16).astype(np.uint16)
+
+
+def from_e4m3(bits: np.ndarray) -> np.ndarray:
+    """Convert floats of 8 bits to float32, as torch does."""
+    return torch.from_numpy(np.ascontiguousarray(bits)).view(torch.float8_e4m3fn).float().numpy()
+
+
+def to_e4m3(values: np.ndarray) -> np.ndarray:
+    """Convert to floats of 8 bits, rounding to nearest even and saturating."""
+    limited = torch.from_numpy(np.ascontiguousarray(values)).clamp(-448, 448)
+    bits = limited.to(torch.float8_e4m3fn).view(torch.uint8).numpy()
+    return np.where(np.isnan(values), 0x7F, bits).astype(np.uint8)
 
 
 def _plain(machine: "Machine", instruction: Instruction) -> None:
@@ -58,6 +71,15 @@ def _to_nearest_or_pair(machine: "Machine", instruction: Instruction) -> None:
     (_pair if instruction.types[0].endswith("x2") else _to_nearest)(machine, instruction)
 
 
+def _pair_of_floats(machine: "Machine", instruction: Instruction) -> None:
+    """Pack two floats of 8 bits; the last becomes the low byte."""
+    result, *values = instruction.operands
+    if instruction.types != ("e4m3x2", "f32"):
+        raise PtxError("a conversion that saturates is of pairs of e4m3")
+    high, low = (to_e4m3(machine.read(value, "f32")).astype(np.uint16) for value in values)
+    machine.write(result, low | high << 8)
+
+
 def _nearest(number: np.ndarray, kind: str) -> np.ndarray:
     return to_bfloat16(number) if kind == "bf16" else number.astype(dtype_of(kind))
 
@@ -88,6 +110,7 @@ def _moved(by: int) -> Step:
 STEPS: dict[str, Step] = {
     "cvt": _plain,
     "cvt.rn": _to_nearest_or_pair,
+    "cvt.rn.satfinite": _pair_of_floats,
     "cvt.rni": _to_integer(np.rint),
     "cvt.rzi": _to_integer(np.trunc),
     "cvta.to.global": _moved(0),

@@ -44,6 +44,7 @@ class LinearParams(ctypes.Structure):
         ("rotations", ctypes.c_void_p),
         *((name, ctypes.c_int32) for name in ("part_count", "head_dim", "rotation_rows")),
         ("epsilon", ctypes.c_float),
+        ("shares_weight_scale", ctypes.c_int32),
     )
 
 
@@ -54,6 +55,7 @@ class LinearKernel:
     bits: int
     dtype: torch.dtype
     x_bits: int = 8
+    floats: bool = False
     architecture: str = "sm_80"
     by_group: bool = False
     codebook: bool = False
@@ -63,23 +65,24 @@ class LinearKernel:
     @property
     def source(self) -> str:
         """Its instance file."""
-        kind = "w4a4" if self.x_bits == 4 else f"int{self.bits}"
+        kind = "fp8" if self.floats else "w4a4" if self.x_bits == 4 else f"int{self.bits}"
         kind = "svdquant" if self.by_group else "codebook" if self.codebook else kind
         return f"gemm/instances/{FORMATS[self.dtype]}_{kind}.cu"
 
     @property
     def instance(self) -> str:
         """The instance as written there."""
-        if self.by_group or self.codebook:
-            return f"{'grouped' if self.by_group else 'codebook'}_instance<{FORMATS[self.dtype]}, Shape64x64>"
+        if self.by_group or self.codebook or self.floats:
+            kind = "grouped" if self.by_group else "codebook" if self.codebook else "fp8"
+            return f"{kind}_instance<{FORMATS[self.dtype]}, Shape64x64>"
         rest = ", 4" if self.x_bits == 4 else ""
         return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64{rest}>"
 
     @property
     def name(self) -> str:
         """Prefix of its name in PTX."""
-        if self.by_group or self.codebook or self.x_bits == 4:
-            kind = "grouped" if self.by_group else "codebook" if self.codebook else "int4"
+        if self.by_group or self.codebook or self.floats or self.x_bits == 4:
+            kind = "grouped" if self.by_group else "codebook" if self.codebook else "fp8" if self.floats else "int4"
             return f"gemm.{kind}_linear_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
 
@@ -132,7 +135,7 @@ def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
     problem, args = operands.problem, operands.arguments()
     same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "out_columns")
     more = ("bias", "branch_x", "branch_up", "rank", "rows_per_batch", "gate", "residual", "out")
-    more = (*more, "x_group_scales", "weight_group_scales", "codebook")
+    more = (*more, "x_group_scales", "weight_group_scales", "codebook", "shares_weight_scale")
     bytes_ = ("x_stride", "weight_stride", "group_scales_stride")
     halves = ("branch_x_stride", "branch_up_stride", "gate_stride", "residual_stride", "out_stride")
     return LinearParams(

@@ -41,7 +41,7 @@ def name_of(problem: Problem) -> str:
     """Return the prefix of the kernel's name in PTX."""
     if problem.by_group:
         return f"quantize.int4_quantize_groups.{NAMES[problem.dtype]}."
-    kernel = "int4_quantize_rows" if problem.bits == 4 else "quantize_rows"
+    kernel = "int4_quantize_rows" if problem.bits == 4 else "fp8_quantize_rows" if problem.floats else "quantize_rows"
     return f"quantize.{kernel}.{NAMES[problem.dtype]}.{int(problem.preparation)}."
 
 

@@ -110,6 +110,11 @@ class QuantizeDialog(QDialog):
                 self.tr("Under a third of the size, meant for speed on RTX 30 and 40; closer to the original."),
             ),
             (
+                "fp8",
+                self.tr("8-bit floats (fp8)"),
+                self.tr("Half the size, multiplied as such on RTX 40 and 50; int8 is closer to the original."),
+            ),
+            (
                 "int8-weight",
                 self.tr("8 bits, weights only (int8-weight)"),
                 self.tr("Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication."),

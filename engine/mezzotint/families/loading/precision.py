@@ -16,7 +16,7 @@ from mezzotint.protocol import SCHEMES, ModelPart
 _DENOISERS = ("unet", "transformer")
 _MARKS = {
     ".weight_smooth": "svdquant",
-    ".mezzotint_quant": "int4-lowrank",
+    ".weight_group_scale": "int4-lowrank",
     ".bitsandbytes__nf4": "int4",
     ".bitsandbytes__fp4": "fp4",
     ".SCB": "int8-weight",

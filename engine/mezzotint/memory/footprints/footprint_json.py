@@ -13,7 +13,8 @@ from mezzotint.memory.footprints.footprint import (
 )
 from mezzotint.protocol import GuidancePasses
 
-_SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+# Floats of 8 bits take what integers do.
+_SCHEMES: tuple[Scheme, ...] = tuple(scheme for scheme in get_args(Scheme) if scheme != "fp8")
 _LAW = (
     "constant",
     "per_item",
@@ -87,7 +88,8 @@ def _row(sizes: Mapping[Scheme, int]) -> list[int | None]:
 def _sizes(row: Sequence[object]) -> dict[Scheme, int]:
     if len(row) != len(_SCHEMES) or row[0] is None:
         raise ValueError(f"invalid footprint: {row}")
-    return {scheme: _is(size, int) for scheme, size in zip(_SCHEMES, row, strict=True) if size is not None}
+    sizes = {scheme: _is(size, int) for scheme, size in zip(_SCHEMES, row, strict=True) if size is not None}
+    return sizes | ({"fp8": sizes["int8"]} if "int8" in sizes else {})
 
 
 def law_to_json(law: ScalingLaw) -> list[float]:

@@ -16,6 +16,7 @@ from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
 from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -31,6 +32,7 @@ _OWN: Mapping[str, Format] = {
     "int4-rot": Int4(),
     "int4-codebook": Codebook4(),
     "svdquant": SvdQuant(rank=RANK),
+    "fp8": Fp8(by_rows=True, inputs="quantized"),
 }
 
 

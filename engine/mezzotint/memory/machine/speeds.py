@@ -86,13 +86,15 @@ PROCESSOR_INT8 = 0.6  # there is no 8-bit product, so weights are dequantized fi
 
 # 4-bit products are expected to be at least as fast, not timed.
 _INTEGERS: tuple[Scheme, ...] = ("int8", "int4-rot", "svdquant")
-# Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture.
+# Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture. That of fp8 is for
+# cards without such products: those of RTX 40 and 50 are not timed.
 _SCHEMES: dict[Scheme, float] = {
     "none": 1.0,
     "int8-weight": 0.95,
     "int4": 0.85,
     "int4-lowrank": 0.8,
     "int4-codebook": 0.8,
+    "fp8": 0.9,
 }
 
 

@@ -21,6 +21,7 @@ _SHARES: dict[Scheme, float] = {
     "int4-rot": 0.26,
     "int4-codebook": 0.29,
     "svdquant": 0.31,
+    "fp8": 0.51,
 }
 
 

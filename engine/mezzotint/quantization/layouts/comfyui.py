@@ -23,7 +23,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled_size, untiled
 from mezzotint.quantization.codebook4 import CODES, GROUP, Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8
-from mezzotint.quantization.fp8 import Fp8, decoded
+from mezzotint.quantization.fp8 import Fp8, Inputs, decoded
 from mezzotint.quantization.layouts.layout import Parsed, Specs, flag, invalid_description, spec_of, to_byte_tensor
 from mezzotint.quantization.rotation import GROUPS
 
@@ -54,7 +54,8 @@ class ComfyUiLayout:
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Parse a layer's description; raises ModelRefused if it is invalid."""
         if description.get("format") == FP8_FORMAT:
-            return fp8_layer(layer, f"{layer}.weight_scale", tensors)
+            kept = flag(layer, description, "full_precision_matrix_mult")
+            return fp8_layer(layer, f"{layer}.weight_scale", tensors, inputs="kept" if kept else "either")
         if isinstance(name := description.get("format"), str) and name in _BLOCK_FORMATS:
             return _block_layer(layer, _BLOCK_FORMATS[name], description, tensors)
         if name == INT4_FORMAT:
@@ -112,8 +113,11 @@ class ComfyUiLayout:
         return {**encoded, layer + self.suffix: to_byte_tensor(json.dumps(description_of(format_)))}
 
 
-def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
-    """Parse a layer of 8-bit floats; `scale` names its scale tensor, if any. Raises ModelRefused if it is invalid."""
+def fp8_layer(layer: str, scale: str | None, tensors: Specs, inputs: Inputs = "either") -> Parsed:
+    """Parse a layer of 8-bit floats; `scale` names its scale tensor, if any. Raises ModelRefused if it is invalid.
+
+    A scale that the file has for inputs is not used: kernels give each row of them its own.
+    """
     weight = spec_of(layer, f"{layer}.weight", tensors)
     if weight.dtype != "F8_E4M3" or len(weight.shape) != 2:
         raise invalid_description(layer, "weight", f"{weight.dtype} {weight.shape}", "F8_E4M3 of 2 dimensions")
@@ -122,7 +126,7 @@ def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
         if (found := spec_of(layer, scale, tensors)).shape not in {(), (1,), (1, 1)}:
             raise invalid_description(layer, "scale shape", found.shape, "a single number")
         names["weight_scale"] = scale
-    return Parsed(format=Fp8(), shape=weight.shape, names=names)
+    return Parsed(format=Fp8(inputs=inputs), shape=weight.shape, names=names)
 
 
 def _int4_layer(layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
@@ -232,7 +236,7 @@ def _decoded_codebook(parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def description_of(format_: Format) -> dict[str, object]:
     """Return a layer's description as stored in files."""
     if isinstance(format_, Fp8):
-        return {"format": FP8_FORMAT}
+        return {"format": FP8_FORMAT, **({"full_precision_matrix_mult": True} if format_.inputs == "kept" else {})}
     if isinstance(format_, Int4):
         return {"format": INT4_FORMAT, "convrot_groupsize": format_.group, **_plain(format_)}
     if isinstance(format_, Codebook4):

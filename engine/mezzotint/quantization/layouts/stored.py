@@ -13,8 +13,8 @@ from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.codebook4 import Codebook4
-from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Format, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, RowsOf8Bits, diffusers_config
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
 from mezzotint.quantization.layouts.layout import DESCRIPTION, Decoder, Layout, Parsed
@@ -74,7 +74,7 @@ def _floats(tensors: Mapping[str, TensorSpec], known: Collection[str]) -> Iterat
         layer = name.removesuffix(".weight")
         if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name:
             continue
-        if layer in known or f"{layer}{_COMFYUI.suffix}" in tensors:
+        if layer in known or any(f"{layer}{each.suffix}" in tensors for each in (_COMFYUI, _OWN)):
             continue
         scales = (f"{layer}.scale_weight", f"{layer}.weight_scale")
         scale = next((each for each in scales if each in tensors), None)
@@ -138,7 +138,7 @@ def encode_layer(
 
 def file_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
     """Return the file metadata that describes the layers."""
-    return to_metadata({name: each for name, each in layers.items() if isinstance(each, Int4 | Int8 | Codebook4)})
+    return to_metadata({name: each for name, each in layers.items() if _layout_of(each) is _COMFYUI})
 
 
 def diffusers_quantization_config(layers: Mapping[str, Format], kept: Sequence[str]) -> dict[str, object]:
@@ -149,4 +149,5 @@ def diffusers_quantization_config(layers: Mapping[str, Format], kept: Sequence[s
 def _layout_of(format_: Format) -> Layout:
     if isinstance(format_, Nf4):
         return _BITSANDBYTES
-    return _OWN if isinstance(format_, LowRank4 | SvdQuant) else _COMFYUI
+    own = isinstance(format_, LowRank4 | SvdQuant) or (isinstance(format_, Fp8) and format_.by_rows)
+    return _OWN if own else _COMFYUI

@@ -10,7 +10,8 @@ from torch.nn import functional
 from mezzotint.dispatch.launching import launch
 from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
 from mezzotint.quantization.codebook4 import Codebook4
-from mezzotint.quantization.formats import Int4, Int8, LowRank4
+from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
+from mezzotint.quantization.fp8 import Fp8, quantizes_inputs
 from mezzotint.quantization.fusion.around import Around, Ending, Norm
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
@@ -34,11 +35,12 @@ _Kind: TypeAlias = tuple[object, ...]
 class QuantizedRows:
     """x quantized row by row, the input of the product."""
 
-    values: Tensor  # (m, k), int8; in 4 bits (m, k / 2), two to a byte
+    values: Tensor  # (m, k), int8, or bytes of floats; in 4 bits (m, k / 2), two to a byte
     scales: Tensor  # (m), float32; by group (k / 64, m), in rows of a multiple of 4
     dtype: torch.dtype  # of x
     bits: int = 8
     by_group: bool = False  # each 64 columns of a row have a scale
+    floats: bool = False  # e4m3, not integers
 
 
 class CompiledLinear:
@@ -100,8 +102,9 @@ class CompiledLinear:
             return shared_quantize(x, key, lambda: self.quantize_groups(rows, format_.group, smooth))
         group = format_.group if isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4) else 0
         bits = 4 if isinstance(format_, Int4) else 8
-        key = (k, group, preparation, norm, bits)
-        return shared_quantize(x, key, lambda: self.quantize(rows, k, group, preparation, bits, norm))
+        floats = isinstance(format_, Fp8)
+        key = (k, group, preparation, norm, bits, floats)
+        return shared_quantize(x, key, lambda: self.quantize(rows, k, group, preparation, bits, norm, floats=floats))
 
     def quantize_groups(self, rows: Tensor, group: int, smooth: Tensor) -> QuantizedRows:
         """Multiply rows `(m, k)` by `smooth` `(k)`, rotate them in groups, and quantize them with scales by group."""
@@ -133,19 +136,24 @@ class CompiledLinear:
         preparation: Preparation,
         bits: int = 8,
         norm: Norm | None = None,
+        *,
+        floats: bool = False,
     ) -> QuantizedRows:
-        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize them."""
+        """Prepare rows `(m, columns)` (for GEGLU `(m, 2 columns)`), rotate them in groups and quantize them.
+
+        They become integers, or `floats` of 8 bits.
+        """
         count = rows.shape[0]
         values = torch.empty((count, columns * bits // 8), dtype=torch.int8, device=rows.device)
         scales = torch.empty(count, dtype=torch.float32, device=rows.device)
         if count:
             arguments = self._quantize_arguments(rows, values, scales)
             arguments.preparation, arguments.group = preparation, group
-            arguments.columns, arguments.bits = columns, bits
+            arguments.columns, arguments.bits, arguments.floats = columns, bits, int(floats)
             held = None if norm is None else _point_to_norm(arguments, norm)
             launch(self._library.quantize, arguments, rows.device)
             del held  # until now, its memory must not be given to others
-        return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits)
+        return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits, floats=floats)
 
     def multiply(
         self,
@@ -172,6 +180,7 @@ class CompiledLinear:
             arguments.x_group_scales, arguments.x_group_scales_stride = x.scales.data_ptr(), x.scales.stride(0)
         else:
             arguments.x_scales = x.scales.data_ptr()
+        arguments.floats = int(x.floats)
         _point_to_weight(arguments, weight)
         if bias is not None:
             arguments.bias = bias.data_ptr()
@@ -227,9 +236,9 @@ def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> No
         raise Unsupported("gradients are required, but the kernels have no backward pass")
 
 
-def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
+def unsupported(format_: Format, shape: tuple[int, ...]) -> str | None:
     """Return why there is no kernel for a weight of this format and shape, or None if there is one."""
-    if not isinstance(format_, Int8 | Int4 | Codebook4 | LowRank4 | SvdQuant) or not format_.dynamic:
+    if not quantizes_inputs(format_):
         return f"{format_} has no integer products"
     step = {Int4: _PACKED_STEP, LowRank4: GROUP, Codebook4: GROUP, SvdQuant: GROUP}.get(type(format_), _COLUMN_STEP)
     for name, size, multiple in (("columns", shape[1], step), ("rows", shape[0], _OUT_STEP)):
@@ -324,7 +333,8 @@ def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
         arguments.weight_group_scales, arguments.weight_group_scales_stride = scales.data_ptr(), scales.stride(0)
         return
     arguments.weight_scales = scales.data_ptr()
-    arguments.weight_bits = 8 if isinstance(weight.format, Int8) else 4
+    arguments.weight_bits = 8 if isinstance(weight.format, Int8 | Fp8) else 4
+    arguments.shares_weight_scale = int(isinstance(weight.format, Fp8) and not weight.format.by_rows)
     if isinstance(weight.format, Codebook4):
         arguments.codebook = weight.tensors["weight_codebook"].data_ptr()
     if isinstance(weight.format, LowRank4 | Codebook4):

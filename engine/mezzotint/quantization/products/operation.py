@@ -17,7 +17,7 @@ from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp4 import Fp4
-from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.fp8 import INPUTS, Fp8
 from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.gguf_blocks import KINDS, GgufBlocks
 from mezzotint.quantization.linear import Branch, QuantizedWeight, with_branch
@@ -32,7 +32,7 @@ _KINDS: Mapping[str, Callable[..., Format]] = {
     "int4": lambda dynamic, group: Int4(dynamic=bool(dynamic), group=group),
     "codebook4": lambda dynamic, group: Codebook4(dynamic=bool(dynamic), group=group),
     "nf4": lambda double: Nf4(double=bool(double)),
-    "fp8": Fp8,
+    "fp8": lambda by_rows, inputs: Fp8(by_rows=bool(by_rows), inputs=INPUTS[inputs]),
     "mxfp8": lambda dynamic: Mxfp8(dynamic=bool(dynamic)),
     "nvfp4": lambda dynamic: Nvfp4(dynamic=bool(dynamic)),
     "gguf": lambda kind: GgufBlocks(kind=KINDS[kind]),
@@ -52,7 +52,6 @@ _SETTINGS: Mapping[type, tuple[str, ...]] = {
     SvdQuant: ("svdquant", "rank", "group", "dynamic"),
     Nf4: ("nf4", "double"),
     Fp4: ("fp4", "double"),
-    Fp8: ("fp8",),
     Mxfp8: ("mxfp8", "dynamic"),
     Nvfp4: ("nvfp4", "dynamic"),
 }
@@ -111,6 +110,8 @@ def compiled_product(
 def _encode_format(format_: Format) -> tuple[str, list[int]]:
     if isinstance(format_, GgufBlocks):
         return "gguf", [KINDS.index(format_.kind)]
+    if isinstance(format_, Fp8):
+        return "fp8", [int(format_.by_rows), INPUTS.index(format_.inputs)]
     if type(format_) not in _SETTINGS:
         raise TypeError(f"compiled code does not support the format {format_}")
     kind, *names = _SETTINGS[type(format_)]

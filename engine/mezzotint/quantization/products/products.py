@@ -12,9 +12,11 @@ from mezzotint.dispatch.library import Preparation
 from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Format, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
+from mezzotint.quantization.policy import keeps_inputs
 from mezzotint.quantization.products.operation import compiled_product, use_in_compiled_code
 from mezzotint.quantization.shared_quantization import share_quantized_inputs
 
@@ -150,8 +152,21 @@ class ProductSession:
 
 
 def integer_layers(network: object) -> Iterator[QuantizedLinear]:
-    """Layers of a network with integer products."""
-    return (layer for layer in _quantized(network) if layer.has_integer_products)
+    """Layers of a network that quantize their inputs, too.
+
+    Those that may keep them do where few inputs decide much: in text encoders, and in layers of text and modulation.
+    """
+    modules = network.named_modules() if isinstance(network, nn.Module) else ()
+    for name, layer in modules:
+        if not isinstance(layer, QuantizedLinear) or not layer.has_integer_products:
+            continue
+        if not (may_keep_inputs(layer) and keeps_inputs(type(network).__name__, name)):
+            yield layer
+
+
+def may_keep_inputs(layer: QuantizedLinear) -> bool:
+    """Whether the layer is multiplied in 16 bits where there are no kernels for it."""
+    return isinstance(layer.format, Fp8) and layer.format.inputs == "either"
 
 
 def block_scaled_layers(network: object) -> Iterator[QuantizedLinear]:

@@ -66,11 +66,14 @@ class ProductBackends:
             ProductSession,
             block_scaled_layers,
             integer_layers,
+            may_keep_inputs,
             nf4_layers,
         )
 
         log, networks = FallbackLog("products_fell_back", tell), list(networks)
         integers = [layer for network in networks for layer in integer_layers(network)]
+        if any(map(may_keep_inputs, integers)) and not self._multiplies_floats(device, dtype):
+            integers = [layer for layer in integers if not may_keep_inputs(layer)]
         nf4 = [layer for network in networks for layer in nf4_layers(network)]
         return ProductSession(
             _products("kernels", self.integers, device, dtype, integers, log),
@@ -87,6 +90,14 @@ class ProductBackends:
         if not layers or self.block_scaled.usable(device, dtype)[0] is None:
             return None
         return _products("kernels", self.block_scaled, device, dtype, layers, log)
+
+    def _multiplies_floats(self, device: str, dtype: str) -> bool:
+        """Whether our kernels multiply floats of 8 bits on this device."""
+        from mezzotint.quantization.products.self_test import FLOATS
+
+        if self.integers.missing(device, dtype) is not None:
+            return False
+        return FLOATS not in self.integers.self_test(device, dtype).unsupported
 
 
 def _products(

@@ -11,6 +11,7 @@ from mezzotint.protocol import Products
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, rounded_rows
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear, with_branch
 from mezzotint.quantization.products.products import Multiply
 from mezzotint.quantization.random_weights import random_quantized_weight
@@ -36,6 +37,7 @@ class Case:
         return f"{self.format.scheme}: {self.what}"
 
 
+FLOATS = "fp8: a layer"  # which not all cards multiply
 _INTEGERS = (
     Case(what="a layer", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
     Case(what="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
@@ -44,6 +46,7 @@ _INTEGERS = (
     Case(what="a layer", format=Codebook4(group=64), rows=200, columns=640, outputs=328),
     Case(what="a layer", format=Int4(group=64), rows=300, columns=640, outputs=640),
     Case(what="a layer", format=SvdQuant(group=64), rows=200, columns=704, outputs=328, rank=16),
+    Case(what="a layer", format=Fp8(by_rows=True, inputs="quantized"), rows=300, columns=640, outputs=640),
 )
 _NF4 = (
     Case(what="a layer", format=Nf4(), rows=300, columns=640, outputs=640),

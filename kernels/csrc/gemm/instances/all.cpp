@@ -12,8 +12,10 @@ InstanceList list_float16_svdquant();
 InstanceList list_bfloat16_svdquant();
 InstanceList list_float16_codebook();
 InstanceList list_bfloat16_codebook();
+InstanceList list_float16_fp8();
+InstanceList list_bfloat16_fp8();
 
-int instance_lists() { return 10; }
+int instance_lists() { return 12; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -27,6 +29,8 @@ InstanceList instance_list(int number) {
         case 7: return list_bfloat16_svdquant();
         case 8: return list_float16_codebook();
         case 9: return list_bfloat16_codebook();
+        case 10: return list_float16_fp8();
+        case 11: return list_bfloat16_fp8();
     }
     return {nullptr, 0};
 }

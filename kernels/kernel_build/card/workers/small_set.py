@@ -20,6 +20,7 @@ from mezzotint.benchmarks.attention import kernels_for as attention_for
 from mezzotint.benchmarks.products import kernels_for as products_for
 from mezzotint.dispatch.library import Preparation, open_installed
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -144,7 +145,7 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(100, 320, generator=generator, device=device).bfloat16()
 
-    def call(kind: Int8 | Int4 | LowRank4 | SvdQuant) -> tuple[Tensor, Tensor]:
+    def call(kind: Int8 | Int4 | LowRank4 | SvdQuant | Fp8) -> tuple[Tensor, Tensor]:
         weight = random_quantized_weight(kind, (136, 320), generator)
         exact = kind.product(x.float(), weight.tensors, weight.shape)  # rounds x as the kernels do
         return kernels(x, weight), exact
@@ -153,12 +154,22 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
     yield "product, 4 bits", lambda: call(LowRank4(group=64))
     yield "product, 4 bits of both", lambda: call(Int4(group=64))
     yield "product, 4 bits of both by group", lambda: call(SvdQuant(group=64))
+    if _multiplies_floats(device):
+        yield "product, floats of 8 bits", lambda: call(Fp8(by_rows=True, inputs="quantized"))
     for preparation in (Preparation.AS_IT_IS, Preparation.GELU_TANH, Preparation.GEGLU):
         columns = 160 if preparation is Preparation.GEGLU else 320
         yield (
             f"rows, {preparation.name.lower().replace('_', ' ')}",
             lambda preparation=preparation, columns=columns: _rows(kernels, x, columns, preparation),  # type: ignore[misc]
         )
+
+
+def _multiplies_floats(device: torch.device) -> bool:
+    """Whether the card has products of floats of 8 bits; the stub does."""
+    if device.type != "cuda":
+        return True
+    major, minor = torch.cuda.get_device_capability(device)
+    return (major, minor) == (8, 9) or major >= 12
 
 
 def _rows(kernels: CompiledLinear, x: Tensor, columns: int, preparation: Preparation) -> tuple[Tensor, Tensor]:

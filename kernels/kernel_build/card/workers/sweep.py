@@ -128,7 +128,7 @@ def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool
             CompiledLinear(OneProduct(library, instances, each.number)),
         )
         for each in instances.linear()
-        if each.dtype == named
+        if each.dtype == named and not each.floats
     }
     for shape in shapes:
         if isinstance(shape, LinearShape):

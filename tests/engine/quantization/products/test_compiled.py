@@ -8,6 +8,7 @@ from quantized_weights import relative, seeded
 from mezzotint.dispatch.library import LaunchFailed, Preparation, Unsupported
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8, quantize_fp8_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear, readable_rows, unsupported
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -16,6 +17,8 @@ BF16 = torch.bfloat16
 FORMATS = [
     Int4(),
     Int4(group=64),
+    Fp8(inputs="either"),
+    Fp8(by_rows=True, inputs="quantized"),
     Int8(dynamic=True),
     Int8(dynamic=True, group=64),
     LowRank4(rank=16, group=64),
@@ -49,7 +52,12 @@ def branch(rank, n=24, k=128, dtype=torch.float16):
 
 
 def exact(x, weight, bias=None, added=None):
-    """By the format's own product, in 32 bits."""
+    """By the format's own product, in 32 bits, with x rounded as kernels do where torch would keep it."""
+    if weight.format == Fp8(inputs="either"):
+        rows, scales = quantize_fp8_rows(x.float())
+        kept = linear(rows.float() * scales, weight, None if bias is None else bias.float(), [])
+        branch_ = 0 if added is None else x.float() @ added.down.float().T @ added.up.float().T
+        return kept + branch_
     return linear(x.float(), weight, None if bias is None else bias.float(), [] if added is None else [added])
 
 

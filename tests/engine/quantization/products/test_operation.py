@@ -8,12 +8,18 @@ from quantized_weights import relative, seeded
 from torch import nn
 
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.self_test import CASES
 
 SELF_TEST = len(CASES["kernels"])  # products
-FORMATS = [Int4(group=64), Int8(dynamic=True, group=64), LowRank4(rank=16, group=64)]
+FORMATS = [
+    Fp8(by_rows=True, inputs="quantized"),
+    Int4(group=64),
+    Int8(dynamic=True, group=64),
+    LowRank4(rank=16, group=64),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from torch import nn
 from mezzotint.dispatch.library import Unavailable
 from mezzotint.protocol import KernelFallback
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import QuantizedLinear, quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.selection import ProductBackends
@@ -151,3 +152,34 @@ def test_in_training_torch_computes_activations(notices):
         (found,) = torch.autograd.grad(model(inputs).float().sum(), inputs)
     assert relative(found, plain) < 0.01
     assert (len(library.multiplied), session.fallbacks, notices) == (SELF_TEST + 2, (), [])
+
+
+def test_files_of_floats_are_multiplied_as_such_where_the_card_does(notices):
+    """And nothing is told where it does not: then weights are dequantized as ever."""
+    model, library = network(Fp8(inputs="either"), Fp8()), FakeProducts()
+    session = session_of(fake_product_backends(library), notices, model)
+    assert session.integers.layers == (model[0],)
+    plain = model(x())
+    with session.multiplying():
+        assert 1e-3 < relative(model(x()), plain) < 5e-2
+    assert [asked.shares_weight_scale for asked in library.multiplied[SELF_TEST:]] == [1]
+    other = session_of(fake_product_backends(FakeProducts(floats=False)), notices, model)
+    with other.multiplying():
+        assert torch.equal(model(x()), plain)
+    assert (other.integers.layers, other.integers.used, notices) == ((), None, [])
+
+
+def test_layers_whose_inputs_decide_much_keep_them(notices):
+    model = nn.ModuleDict({"attn2": nn.ModuleDict({name: layer(Fp8(inputs="either")) for name in ("to_q", "to_k")})})
+    wanted = session_of(fake_product_backends(FakeProducts()), notices, nn.ModuleDict({"block": model}))
+    assert wanted.integers.layers == (model["attn2"]["to_q"],)
+
+
+def test_the_scheme_fp8_says_where_there_is_no_kernel(notices):
+    model = network(Fp8(by_rows=True, inputs="quantized"))
+    session = session_of(fake_product_backends(FakeProducts(floats=False)), notices, model)
+    plain = model(x())
+    with session.multiplying():
+        assert torch.equal(model(x()), plain)
+    assert [each.calls for each in session.fallbacks] == [1]
+    assert "does not multiply floats of 8 bits" in notices[0][1]
