@@ -138,7 +138,7 @@ class BlockScaledLibrary(Protocol):
 
 
 class ProductLibrary(Protocol):
-    """The library's functions for products with integers; tests pass a fake."""
+    """The library's functions for products with quantized weights; tests pass a fake."""
 
     @property
     def device_type(self) -> str:
@@ -157,8 +157,8 @@ class ProductLibrary(Protocol):
         """Queue the kernel on a stream of the current device; raises Unsupported before that if there is none."""
 
 
-class QuantizedLibrary(ProductLibrary, BlockScaledLibrary, Protocol):
-    """The library's functions for products with quantized weights of any kind."""
+class AllProductsLibrary(ProductLibrary, BlockScaledLibrary, Protocol):
+    """The library's functions for all products."""
 
 
 class InstalledKernels:

@@ -62,10 +62,13 @@ BUGS = {
         problems=(FOUR, EIGHT),
     ),
     "scales of the other tile of rows": Bug(
-        file=PRODUCTS, text="a_lane = m % 2, b_lane = n % 2", becomes="a_lane = 0, b_lane = n % 2", problems=(FOUR,)
+        file=PRODUCTS, text="a_lane = m % 2, b_lane = n % 2", becomes="a_lane = 0 * m, b_lane = n % 2", problems=(FOUR,)
     ),
     "scales of the other tile of columns": Bug(
-        file=PRODUCTS, text="a_lane = m % 2, b_lane = n % 2", becomes="a_lane = m % 2, b_lane = 0", problems=(EIGHT,)
+        file=PRODUCTS,
+        text="a_lane = m % 2, b_lane = n % 2",
+        becomes="a_lane = m % 2, b_lane = 0 * n",
+        problems=(EIGHT,),
     ),
     "the first block's scale for both of a tile": Bug(
         file=PRODUCTS, text="static_cast<uint16_t>(step)", becomes="static_cast<uint16_t>(0)", problems=(EIGHT,)

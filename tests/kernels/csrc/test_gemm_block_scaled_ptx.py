@@ -46,7 +46,6 @@ PLANTED = {
     "bytes and threads exchanged": (Edit(SELECTORS, r"\1\3, \2\4\5, \6\7"), EIGHT),
     "scales exchanged": (Edit(r"(block_scale.*)\{(%r\d+)\}, (\{[^}]*\}), \{(%r\d+)\}", r"\1{\4}, \3, {\2}"), FOUR),
     "tiles are not waited for": (waits(1, 2), FOUR),
-    "scales copied half": (replaced("cp.async.ca.shared.global", "cp.async.cg.shared.global"), FOUR),
 }
 PLANTED_ROWS = {
     "pairs the other way round": Edit(r"(cvt\.rn\.satfinite\.e2m1x2\.f32 pair), (%f\d+), (%f\d+)", r"\1, \3, \2"),

@@ -157,6 +157,22 @@ def test_products_of_4_bits_need_those_instructions_where_they_are(architecture,
         assert [word for word in found if word.endswith("S4")] == ([needed] if needed else [])
 
 
+@pytest.mark.parametrize(("format_", "needed"), [(1, "QMMA.SF.16832"), (2, "OMMA.SF.16864")])
+def test_block_scaled_products_apply_their_scales_themselves(format_, needed):
+    name = f"_ZN9mezzotint12block_scaled27block_scaled_linear_productI6__halfLi{format_}EEEvNS0_17BlockScaledParamsE"
+    made = kernel(name, "sm_120f", loops=["LDSM.16.M88.4", "HMMA.16816.F32", f"{needed}.F32", "LDGSTS.E"])
+    assert judged(made) == []
+    (line,) = judged(replace(made, instructions=kernel(loops=["LDSM.16", "HMMA.16816", "LDGSTS.E"]).instructions))
+    assert f"has no {needed} in a loop" in line
+
+
+def test_block_scaled_rows_are_rounded_by_conversions():
+    rows = ["LDG.E.128", "STG.E.64", "STG.E.U8", "SHFL.BFLY", "F2FP.SATFINITE.E4M3.F32"]
+    assert judged(kernel("block_scaled_quantize_rows", "sm_120f", loops=(), everywhere=rows)) == []
+    (line,) = judged(kernel("block_scaled_quantize_rows", "sm_120f", loops=(), everywhere=rows[:-1]))
+    assert "has no F2FP.SATFINITE" in line
+
+
 def test_what_turing_cannot_run_is_empty_there_and_nowhere_else():
     assert judged(kernel(architecture="sm_75", loops=(), size=10)) == []
     assert len(judged(kernel(architecture="sm_80", loops=(), size=10))) == 4

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kernel_build.sources import ARCHITECTURES, closure, digest, kernel_sources
+from kernel_build.sources import ARCHITECTURES, FAMILY, architectures_of, closure, digest, kernel_sources
 
 
 @pytest.fixture
@@ -43,6 +43,17 @@ def test_cmake_compiles_for_the_same_architectures(root):
     words = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES (.*)\)", text)[1].split()
     assert [f"sm_{word.removesuffix('-real')}" for word in words if word.endswith("-real")] == list(ARCHITECTURES)
     assert [word for word in words if word.endswith("-virtual")] == ["120-virtual"]
+
+
+def test_block_scaled_sources_are_compiled_for_their_family_alone(root):
+    product, plain = (root / "kernels/csrc/gemm" / name for name in ("block_scaled/launch.cu", "launch.cu"))
+    assert product in kernel_sources()
+    assert architectures_of(product) == (FAMILY,)
+    assert architectures_of(plain) == ARCHITECTURES
+    assert architectures_of(product, ["sm_80"]) == ()
+    assert architectures_of(plain, ["sm_80", "sm_120"]) == ("sm_80", "sm_120")
+    text = (root / "kernels/CMakeLists.txt").read_text("utf-8")
+    assert f"PROPERTIES CUDA_ARCHITECTURES {FAMILY.removeprefix('sm_')}-real)" in text
 
 
 def test_every_source_that_nvcc_compiles_is_found(root):

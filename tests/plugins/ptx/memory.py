@@ -90,7 +90,7 @@ class SharedMemory:
         return sum(len(copies.lanes) for copies in self._pending)
 
     def begin_copies(self, lanes: np.ndarray, addresses: np.ndarray, values: np.ndarray) -> None:
-        """Start copies of rows that arrive when their group is waited for; until then the target has poison."""
+        """Start copies of rows of bytes that arrive when their group is waited for; until then there is poison."""
         places = self._find(lanes, addresses, values.shape[1])
         self._put(places, np.full(values.shape[1] // 2, POISON, np.uint16).view(np.uint8))
         self._pending.append(_Copies(lanes, places, values, self._committed[lanes]))

@@ -93,7 +93,7 @@ _COPIED = {"cp.async.cg.shared.global": (ALIGNMENT,), "cp.async.ca.shared.global
 
 
 def _begin_copy(machine: "Machine", instruction: Instruction) -> None:
-    """cp.async: copy 16 bytes, with .ca 4 or 8; a last operand gives how many come from memory, the rest are zeros."""
+    """cp.async: copy 16 bytes, with .ca 4 or 8; an optional last operand says how many come from memory: all, or 0."""
     to, source, size, *wanted = instruction.operands
     if not isinstance(size, Number) or size.bits not in _COPIED[instruction.name]:
         raise PtxError("a copy of another size")

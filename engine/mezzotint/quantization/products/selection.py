@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mezzotint.dispatch.library import QuantizedLibrary, open_installed
+from mezzotint.dispatch.library import AllProductsLibrary, open_installed
 from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Products
@@ -25,7 +25,7 @@ class ProductBackends:
 
     def __init__(
         self,
-        open_library: Callable[[], QuantizedLibrary] = open_installed,
+        open_library: Callable[[], AllProductsLibrary] = open_installed,
         device_type: str = "cuda",
         open_nf4: "Callable[[], Multiply] | None" = None,
     ) -> None:
