@@ -1,11 +1,10 @@
 """Performance targets on a GPU, as text and as bounds of measured values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-H200 = "H200"
-RTX_4090 = "RTX 4090"
+H200, RTX_4090, RTX_5090 = "H200", "RTX 4090", "RTX 5090"
 _MEGABYTE = 2**20
 
 
@@ -53,9 +52,11 @@ _TWICE_OURS = (
     "{ampere} and {ada} TFLOP/s"
 )
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_LINEAR_CODEBOOK = "at least 1.2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_LINEAR_GROUPED = "at least 2 times as fast as torch linear in bfloat16 on RTX 30 and 40, rounding x counted"
 _BESIDE_LINEAR_INT4 = "at least 2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_LINEAR_FP8 = "at least 1.6 times as fast as torch linear in bfloat16 on an RTX 4090, rounding x counted"
+_BESIDE_LINEAR_NVFP4 = "at least 2.5 times as fast as torch linear in bfloat16 on an RTX 5090, rounding x counted"
 _BESIDE_COPY = "at least 80 % of a copy of as many bytes"
 _LORAS = "at most 1.10 times the time without LoRAs"
 _LAYERS = (  # layers of models, computed as integer products
@@ -122,6 +123,15 @@ ATTENTION_TARGETS = (
     # The output takes 16 MB; the matrix of scores would take 512.
     _beside_torch("autoencoder, 1024x1024", 2, ", in O(N) memory", Bound(of="peak_bytes", most=64 * _MEGABYTE)),
 )
+
+
+def _beside_linear(
+    scheme: str, words: str, least: float, layers: tuple[str, ...] = _LAYERS[-4:], on: str = ""
+) -> Iterator[Target]:
+    for layer in layers:
+        yield Target(what=f"{layer}: mezzotint {scheme}", target=words, bounds=(Bound(of="ratio", least=least),), on=on)
+
+
 # For the backward pass alone, the same bits each time; without a target of their own, SDPA's rows are for comparison.
 BACKWARD_TARGETS = (
     _speed("SDXL, 64x64, gradients", 190),
@@ -130,27 +140,12 @@ BACKWARD_TARGETS = (
 )
 # For shapes and implementations of `mezzotint bench linear`.
 LINEAR_TARGETS = (
-    *(
-        Target(what=f"{layer}: mezzotint int8", target=_BESIDE_LINEAR, bounds=(Bound(of="ratio", least=1),))
-        for layer in _LAYERS
-    ),
-    *(
-        Target(what=f"{layer}: mezzotint int4-rot", target=_BESIDE_LINEAR_INT4, bounds=(Bound(of="ratio", least=2),))
-        for layer in _LAYERS[-4:]
-    ),
-    *(
-        Target(what=f"{layer}: mezzotint svdquant", target=_BESIDE_LINEAR_GROUPED, bounds=(Bound(of="ratio", least=2),))
-        for layer in _LAYERS[-4:]
-    ),
-    *(
-        Target(
-            what=f"{layer}: mezzotint fp8",
-            target=_BESIDE_LINEAR_FP8,
-            bounds=(Bound(of="ratio", least=1.6),),
-            on=RTX_4090,
-        )
-        for layer in _LAYERS[-4:]
-    ),
+    *_beside_linear("int8", _BESIDE_LINEAR, 1, _LAYERS),
+    *_beside_linear("int4-codebook", _BESIDE_LINEAR_CODEBOOK, 1.2),
+    *_beside_linear("int4-rot", _BESIDE_LINEAR_INT4, 2),
+    *_beside_linear("svdquant", _BESIDE_LINEAR_GROUPED, 2),
+    *_beside_linear("fp8", _BESIDE_LINEAR_FP8, 1.6, on=RTX_4090),
+    *_beside_linear("nvfp4", _BESIDE_LINEAR_NVFP4, 2.5, on=RTX_5090),
     *(
         Target(what=f"{layer}: mezzotint int8, 3 LoRAs", target=_LORAS, bounds=(Bound(of="with_loras", most=1.1),))
         for layer in _LAYERS

@@ -19,23 +19,32 @@ from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.benchmarks.attention import Filter
 from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
-from mezzotint.dispatch.library import LaunchFailed, Preparation, Unavailable, Unsupported, open_installed
+from mezzotint.dispatch.library import (
+    BlockScaledLibrary,
+    LaunchFailed,
+    Preparation,
+    Unavailable,
+    Unsupported,
+    open_installed,
+)
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
 from mezzotint.quantization.fp8 import Fp8
-from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches, linear
+from mezzotint.quantization.products.block_scaled import BlockScaledLinear
 from mezzotint.quantization.products.compiled import CompiledLinear
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group, rotate
 from mezzotint.quantization.svdquant.format import SvdQuant
 
-_KINDS = ("int8", "int8, 3 LoRAs", "int4-lowrank", "int4-rot", "svdquant", "fp8")
+_INT8, _WITH_LORAS = "int8", "int8, 3 LoRAs"
+_KINDS = (_INT8, _WITH_LORAS, "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8")
 OURS = tuple(f"mezzotint {kind}" for kind in _KINDS)
 REFERENCE = tuple(f"torch {kind}" for kind in _KINDS)
+BLOCK_SCALED: Mapping[str, Format] = {"mezzotint mxfp8": Mxfp8(), "mezzotint nvfp4": Nvfp4()}
 COPY = "copy"
-# Bits of weights and inputs, in the same order, and the columns that share a scale if not all do.
-_BITS = ((8, 8), (8, 8), (4, 8), (4, 4), (4, 4, GROUP), (8, 8))
 _LORAS, _RANK = 3, 16
 _CHECKED = 64  # number of rows whose results are checked
 _MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
@@ -68,13 +77,9 @@ class _Operands:
     """A layer's weights and its input."""
 
     x: Tensor
-    eight: QuantizedWeight
-    four: QuantizedWeight
-    both: QuantizedWeight  # in 4 bits, as its input will be
-    grouped: QuantizedWeight  # the same, with scales by group and a branch
-    floats: QuantizedWeight  # of 8 bits, as its input
+    weights: Mapping[str, QuantizedWeight]  # by scheme
     loras: Branch
-    weight: Tensor  # `eight` dequantized to x's dtype
+    weight: Tensor  # that of int8, dequantized to x's dtype
 
 
 def measure(
@@ -100,17 +105,17 @@ def _everything(shape: str, name: str) -> bool:
 
 def measure_products(
     shape: LinearShape,
-    found: Mapping[str, tuple[tuple[int, ...], CompiledLinear]],
+    found: Mapping[str, tuple[str, CompiledLinear]],
     device: torch.device,
     dtype: torch.dtype,
     wanted: Filter,
 ) -> Iterator[ProductRow]:
-    """Yield a row for each wanted kernel; `found` maps names to bits of weights and inputs, and kernels."""
+    """Yield a row for each wanted kernel; `found` maps names to schemes and kernels."""
     operands: list[_Operands] = []
-    for name, (bits, kernels) in found.items():
+    for name, (scheme, kernels) in found.items():
         if wanted(shape.name, name):
             operands = operands or _operands(shape, device, dtype)
-            runs = _ours(operands, kernels)[_BITS.index(bits)]
+            runs = _ours(operands, kernels, scheme)
             yield _measured(shape, name, device, dtype, partial(list, runs), None)
 
 
@@ -130,15 +135,19 @@ def _of_linear(
             yield row
     without: float | None = None
     names = OURS if kernels is not None else REFERENCE
-    for index, name in enumerate(names):
+    for kind, name in zip(_KINDS, names, strict=True):
         if not wanted(name):
             continue
-        row = _measured(shape, name, device, dtype, partial(list, _ours(operands(), kernels)[index]), plain)
-        if name == names[0]:
+        row = _measured(shape, name, device, dtype, partial(_ours, operands(), kernels, kind), plain)
+        if kind == _INT8:
             without = row.milliseconds
-        if name == names[1] and row.milliseconds is not None and without is not None:
+        if kind == _WITH_LORAS and row.milliseconds is not None and without is not None:
             row = dataclasses.replace(row, with_loras=row.milliseconds / without)
         yield row
+    for name, format_ in BLOCK_SCALED.items():
+        runs = _block_scaled(operands(), format_, kernels) if kernels is not None and wanted(name) else []
+        if runs:
+            yield _measured(shape, name, device, dtype, partial(list, runs), plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +160,13 @@ class _Checked:
 
 def _by_peer(prepare: Callable[[Tensor, Tensor], Run], operands: Sequence[_Operands]) -> list[_Checked]:
     try:
-        return [_Checked(prepare(each.x, each.weight), partial(_exact, each, each.eight)) for each in operands]
+        return [_Checked(prepare(each.x, each.weight), partial(_exact, each, each.weights[_INT8])) for each in operands]
     except (ImportError, AttributeError, TypeError) as error:  # incompatible version
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
-def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list[list[_Checked]]:
-    """Calls in the order of OURS, by the kernels or else by torch."""
+def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None, kind: str) -> list[_Checked]:
+    """Calls of that kind by the kernels, or else by torch."""
 
     def call(given: _Operands, weight: QuantizedWeight, loras: Branch | None) -> _Checked:
         def run() -> Tensor:
@@ -167,14 +176,24 @@ def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list
 
         return _Checked(run, partial(_exact, given, weight, loras))
 
-    return [
-        [call(each, each.eight, None) for each in operands],
-        [call(each, each.eight, each.loras) for each in operands],
-        [call(each, each.four, None) for each in operands],
-        [call(each, each.both, None) for each in operands],
-        [call(each, each.grouped, None) for each in operands],
-        [call(each, each.floats, None) for each in operands],
-    ]
+    if kind == _WITH_LORAS:
+        return [call(each, each.weights[_INT8], each.loras) for each in operands]
+    return [call(each, each.weights[kind], None) for each in operands]
+
+
+def _block_scaled(operands: Sequence[_Operands], format_: Format, kernels: CompiledLinear) -> list[_Checked]:
+    """Calls with weights of a block-scaled format; none where the device does not multiply such numbers."""
+    library, first = kernels.library, operands[0]
+    if not isinstance(library, BlockScaledLibrary):
+        return []
+    multiply, size = BlockScaledLinear(library), (first.weight.shape[0], first.weight.shape[1])
+    generator = torch.Generator(first.x.device).manual_seed(0)
+    weights = [random_quantized_weight(format_, size, generator) for _ in operands]
+    with contextlib.suppress(Unsupported):
+        multiply(first.x[:1], weights[0])
+        pairs = zip(operands, weights, strict=True)
+        return [_Checked(partial(multiply, each.x, weight), partial(_exact, each, weight)) for each, weight in pairs]
+    return []
 
 
 def _exact(given: _Operands, weight: QuantizedWeight, loras: Branch | None = None) -> Tensor:
@@ -241,9 +260,7 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
         return torch.randn(size, generator=generator, device=device)
 
     def one() -> _Operands:
-        eight, four, both, grouped, floats = (
-            random_quantized_weight(each, size, generator) for each in _formats(group)
-        )
+        weights = {each.scheme: random_quantized_weight(each, size, generator) for each in _formats(group)}
         loras = [
             Branch(down=draw(_RANK, shape.columns) / shape.columns**0.5, up=draw(shape.outputs, _RANK) / 10, scale=0.5)
             for _ in range(_LORAS)
@@ -252,22 +269,23 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
         assert one_branch is not None  # noqa: S101  there are three
         return _Operands(
             x=draw(shape.rows, shape.columns).to(dtype),
-            eight=eight,
-            four=four,
-            both=both,
-            grouped=grouped,
-            floats=floats,
+            weights=weights,
             loras=Branch(down=one_branch.down.to(dtype), up=one_branch.up.to(dtype)),
-            weight=eight.dequantized(dtype),
+            weight=weights[_INT8].dequantized(dtype),
         )
 
     return [one() for _ in range(_count(shape.numbers, device))]
 
 
 def _formats(group: int) -> tuple[Format, ...]:
-    floats = Fp8(by_rows=True, inputs="quantized")
-    integers = (Int8(dynamic=True, group=group), LowRank4(group=group), Int4(group=group), SvdQuant(group=group))
-    return (*integers, floats)
+    return (
+        Int8(dynamic=True, group=group),
+        LowRank4(group=group),
+        Codebook4(group=group),
+        Int4(group=group),
+        SvdQuant(group=group),
+        Fp8(by_rows=True, inputs="quantized"),
+    )
 
 
 def _measured(

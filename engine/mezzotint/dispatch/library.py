@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 Arguments: TypeAlias = Any  # a ctypes structure that mirrors one of kernels/csrc/api.h: MztAttentionArgs, ...
 Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls for torch tensors
@@ -117,6 +117,7 @@ class LinearAttentionLibrary(Protocol):
         """Queue the kernels on a stream of the current device."""
 
 
+@runtime_checkable
 class BlockScaledLibrary(Protocol):
     """The library's functions for products of block-scaled numbers; tests pass a fake."""
 

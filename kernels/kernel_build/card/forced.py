@@ -31,13 +31,20 @@ class Instance:
     floats: bool = False  # of 8 bits, not integers
 
     @property
+    def scheme(self) -> str:
+        """The quantization scheme whose products it computes."""
+        if self.floats:
+            return "fp8"
+        by_bits = {(8, 8): "int8", (4, 8): "int4-lowrank", (4, 4): "int4-rot"}[self.weight_bits, self.x_bits]
+        return "svdquant" if self.is_grouped else "int4-codebook" if self.has_codebook else by_bits
+
+    @property
     def name(self) -> str:
         """Name from the library's plans plus the thread count, which distinguishes instances of equal names."""
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
-            kind = "linear fp8" if self.floats else "linear"
-            scales = " by group" if self.is_grouped else " codebook" if self.has_codebook else ""
-            return f"{kind} w{self.weight_bits}a{self.x_bits}{scales} {self.dtype} {tile}, {self.threads} threads"
+            bits = f"w{self.weight_bits}a{self.x_bits}"
+            return f"linear {self.scheme} {bits} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
 

@@ -37,14 +37,13 @@ def best_instances(record: Record, part: str) -> Iterator[dict[str, Any]]:
             yield _problem(part, shape, kind, instances, chosen)
 
 
+_SCHEMES = ("int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8")
+
+
 def kind_of(name: str, part: str) -> str:
     """Return which of a shape's problems an implementation solves."""
-    if part == "sweep-linear" and "by group" in name:
-        return "4 bits of both by group"
-    if part == "sweep-linear" and ("4 bits of both" in name or "w4a4" in name):
-        return "4 bits of both"
     if part == "sweep-linear":
-        return "4 bits" if "4 bits" in name or "w4a8" in name else "8 bits"
+        return next(scheme for scheme in (*_SCHEMES, "int8") if scheme in name or scheme == "int8")
     return next((kind for kind in ("int8-all", "int8", "flash-fp16") if kind in name), "16 bits") + (
         ", masked" if "masked" in name else ""
     )

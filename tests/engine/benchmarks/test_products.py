@@ -5,14 +5,14 @@ import sys
 
 import pytest
 import torch
-from fake_products import FakeProducts
+from fake_products import EmulatedBlackwell, FakeProducts
 
 from mezzotint import codec
 from mezzotint.benchmarks import product_peers
 from mezzotint.benchmarks import products as benchmark
 from mezzotint.benchmarks.attention import quiet
 from mezzotint.benchmarks.product_shapes import GROUPS, SHAPES, LinearShape, RowsShape
-from mezzotint.benchmarks.products import OURS, REFERENCE, ProductRow, choose, kernels_for, measure
+from mezzotint.benchmarks.products import BLOCK_SCALED, OURS, REFERENCE, ProductRow, choose, kernels_for, measure
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.products.compiled import CompiledLinear
 
@@ -65,6 +65,13 @@ def test_ours_beside_torch_s():
     assert {asked.rank for asked in library.multiplied} == {0, 48, 32}
     bits = {(asked.weight_bits, asked.x_bits) for asked in library.multiplied}
     assert bits == {(8, 8), (4, 8), (4, 4)}
+
+
+def test_block_scaled_products_where_there_are_kernels():
+    rows = rows_of(library=EmulatedBlackwell())
+    assert list(rows) == [*PEERS, *OURS, *BLOCK_SCALED]
+    assert 0.02 < rows["mezzotint mxfp8"].error < 0.04 and 0.08 < rows["mezzotint nvfp4"].error < 0.11
+    assert all(rows[name].ratio is not None and rows[name].problem is None for name in BLOCK_SCALED)
 
 
 @pytest.mark.parametrize("preparation", [each for each in Preparation if each not in (2, 3)], ids=str)

@@ -6,7 +6,7 @@ from kernel_build.linear_rows import row_of
 from kernel_build.results import Place
 from kernel_build.targets import LINEAR_TARGETS
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape
-from mezzotint.benchmarks.products import OURS
+from mezzotint.benchmarks.products import BLOCK_SCALED, OURS
 
 PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check")
 
@@ -65,4 +65,4 @@ def test_what_does_not_run_says_why():
 def test_every_target_is_measured_by_the_bench(target):
     shape, _, implementation = target.what.rpartition(": ")
     kind = {each.name: isinstance(each, LinearShape) for each in SHAPES}
-    assert implementation in (OURS if kind[shape] else ("mezzotint rows",))
+    assert implementation in ((*OURS, *BLOCK_SCALED) if kind[shape] else ("mezzotint rows",))

@@ -48,7 +48,7 @@ class CompiledLinear:
 
     def __init__(self, library: ProductLibrary) -> None:
         self.device_type = library.device_type
-        self._library = library
+        self.library = library
         self._refused: dict[_Kind, str] = {}
 
     def __call__(
@@ -117,11 +117,11 @@ class CompiledLinear:
             arguments.columns, arguments.group, arguments.bits = columns, group, 4
             arguments.scale_columns, arguments.scales_stride = GROUP, scales.stride(0)
             arguments.smooth = smooth.data_ptr()
-            launch(self._library.quantize, arguments, rows.device)
+            launch(self.library.quantize, arguments, rows.device)
         return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=4, by_group=True)
 
     def _quantize_arguments(self, rows: Tensor, values: Tensor, scales: Tensor) -> Arguments:
-        arguments = self._library.new_quantize_arguments()
+        arguments = self.library.new_quantize_arguments()
         arguments.dtype, arguments.rows, arguments.epsilon = _DTYPES[rows.dtype], rows.shape[0], _EPSILON
         arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
         arguments.values, arguments.values_stride = values.data_ptr(), values.stride(0)
@@ -151,7 +151,7 @@ class CompiledLinear:
             arguments.preparation, arguments.group = preparation, group
             arguments.columns, arguments.bits, arguments.floats = columns, bits, int(floats)
             held = None if norm is None else _point_to_norm(arguments, norm)
-            launch(self._library.quantize, arguments, rows.device)
+            launch(self.library.quantize, arguments, rows.device)
             del held  # until now, its memory must not be given to others
         return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits, floats=floats)
 
@@ -172,7 +172,7 @@ class CompiledLinear:
         out = torch.empty((x.values.shape[0], n), dtype=x.dtype, device=x.values.device)
         if not out.numel():
             return out
-        arguments = self._library.new_linear_arguments()
+        arguments = self.library.new_linear_arguments()
         arguments.dtype, arguments.rows, arguments.out_columns = _DTYPES[x.dtype], out.shape[0], n
         arguments.in_columns = k
         arguments.x, arguments.x_stride, arguments.x_bits = x.values.data_ptr(), x.values.stride(0), x.bits
@@ -190,7 +190,7 @@ class CompiledLinear:
             arguments.rank = branch_up.shape[1]
         arguments.out, arguments.out_stride = out.data_ptr(), n
         held = None if ending is None else _point_to_ending(arguments, ending)
-        launch(self._library.multiply, arguments, out.device)
+        launch(self.library.multiply, arguments, out.device)
         del held
         return out
 

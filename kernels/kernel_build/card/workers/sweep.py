@@ -112,23 +112,17 @@ def instance_name(instance: Instance) -> str:
     return f"mezzotint {instance.name} #{instance.number}"
 
 
-# Bits of weights and inputs, and the columns that share a scale if not all do.
-_KINDS = {"8 bits": (8, 8), "4 bits": (4, 8), "4 bits of both": (4, 4), "4 bits of both by group": (4, 4, 64)}
-
-
 def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
     library, instances = stubs.emulated_products() if stub else _installed_products()
     shapes = stubs.smallest_products() if stub else linear_benchmark.choose((), device)
     named = str(dtype).removeprefix("torch.")
-    found: Mapping[str, tuple[tuple[int, ...], CompiledLinear]] = {
-        f"{CHOSEN}, {name}": (bits, CompiledLinear(library)) for name, bits in _KINDS.items()
+    compiled = [each for each in instances.linear() if each.dtype == named]
+    found: Mapping[str, tuple[str, CompiledLinear]] = {
+        f"{CHOSEN}, {scheme}": (scheme, CompiledLinear(library))
+        for scheme in dict.fromkeys(each.scheme for each in compiled)
     } | {
-        instance_name(each): (
-            (each.weight_bits, each.x_bits, *((64,) if each.is_grouped else ())),
-            CompiledLinear(OneProduct(library, instances, each.number)),
-        )
-        for each in instances.linear()
-        if each.dtype == named and not each.floats
+        instance_name(each): (each.scheme, CompiledLinear(OneProduct(library, instances, each.number)))
+        for each in compiled
     }
     for shape in shapes:
         if isinstance(shape, LinearShape):

@@ -41,18 +41,18 @@ def test_the_best_of_each_problem_and_what_was_chosen(record):
 
 def test_products_of_8_and_of_4_bits_are_problems_of_their_own(record):
     for name, time in (
-        ("chooses, 8 bits", 2.0),
-        ("chooses, 4 bits", 3.0),
-        ("linear w8a8 x #1", 1.0),
-        ("linear w4a8 x #2", 3.0),
-        ("chooses, 4 bits of both", 1.5),
-        ("linear w4a4 x #3", 0.5),
+        ("chooses, int8", 2.0),
+        ("chooses, int4-lowrank", 3.0),
+        ("linear int8 w8a8 x #1", 1.0),
+        ("linear int4-lowrank w4a8 x #2", 3.0),
+        ("chooses, int4-rot", 1.5),
+        ("linear int4-rot w4a4 x #3", 0.5),
     ):
         swept(record, f"mezzotint {name}", time, "sweep-linear")
     assert [(each["kind"], each["chosen_by_best"]) for each in write_instances(record)] == [
-        ("8 bits", 2.0),
-        ("4 bits", 1.0),
-        ("4 bits of both", 3.0),
+        ("int8", 2.0),
+        ("int4-lowrank", 1.0),
+        ("int4-rot", 3.0),
     ]
 
 
