@@ -32,8 +32,8 @@ class BlockScaledQuantizeArgs(Versioned):
         ("block_scales_stride", ctypes.c_int64),
     )
 
-    def __init__(self, **fields: object) -> None:
-        super().__init__(**{"rows": QuantizeArgs(), **fields})
+    def __init__(self, *values: object, **fields: object) -> None:
+        super().__init__(*values, **{"rows": QuantizeArgs(), **fields})
 
 
 class BlockScaledLinearArgs(Versioned):
@@ -60,5 +60,5 @@ class BlockScaledLinearArgs(Versioned):
         ("weight_scale", ctypes.c_void_p),
     )
 
-    def __init__(self, **fields: object) -> None:
-        super().__init__(**{"linear": LinearArgs(), **fields})
+    def __init__(self, *values: object, **fields: object) -> None:
+        super().__init__(*values, **{"linear": LinearArgs(), **fields})

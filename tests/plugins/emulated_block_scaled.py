@@ -93,6 +93,8 @@ class Product(emulated_linear.Problem):
 class ProductOperands(emulated_linear.Operands):
     """A product's matrices: `x` and `codes` are the numbers that the bytes and block scales stand for."""
 
+    problem: Product
+
     def __post_init__(self) -> None:
         super().__post_init__()
         problem = self.problem
@@ -167,6 +169,8 @@ class Rounding(emulated_quantize.Problem):
 
 class RoundingOperands(emulated_quantize.Operands):
     """A quantization's tensors."""
+
+    problem: Rounding
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -62,8 +62,8 @@ def multiply(kernel: BlockScaledKernel, program: Program, problem: Product) -> P
     """Run a kernel on a problem."""
     operands = ProductOperands(problem)
     params = _linear_params(operands)
-    told = {getattr(params, name) for name, kind in params._fields_ if kind is ctypes.c_void_p}
-    told |= {getattr(params.linear, name) for name, kind in LinearParams._fields_ if kind is ctypes.c_void_p}
+    told = {getattr(params, name) for name, kind, *_ in params._fields_ if kind is ctypes.c_void_p}
+    told |= {getattr(params.linear, name) for name, kind, *_ in LinearParams._fields_ if kind is ctypes.c_void_p}
     tensors = [each for name, each in vars(operands).items() if isinstance(each, torch.Tensor) and name != "out"]
     memory = GlobalMemory([each for each in tensors if each.data_ptr() in told], [operands.out])
     launch(
