@@ -6,7 +6,7 @@ import pytest
 from card_kernels import CardNf4
 from fake_kernels import FakeKernels, fake_backends
 from fake_linear_attention import FakeLinearAttention, fake_linear_backend
-from fake_products import FakeProducts, fake_product_backends
+from fake_products import EmulatedBlackwell, FakeProducts, fake_product_backends
 
 from mezzotint import machine
 from mezzotint.cli.doctor.kernels import kernel_report
@@ -88,6 +88,25 @@ def test_products_that_are_wrong():
     assert found.failed == ("cpu products bfloat16",) and found.usable[0] == "flash"
     assert found.products_problem == found.self_tests["cpu products bfloat16"]
     assert "contains NaN" in found.products_problem
+
+
+def test_block_scaled_products_of_devices_that_have_none_are_no_failure():
+    found = products_report(FakeProducts())
+    said = "no kernel for this device: block-scaled numbers need 12.x"
+    assert found.self_tests["cpu block-scaled products bfloat16"] == said
+    assert found.failed == ()
+
+
+@pytest.mark.requires_command("g++", "sudo apt-get install g++")
+def test_block_scaled_products_are_tested_where_they_are():
+    class Wrong(EmulatedBlackwell):
+        def multiply_block_scaled(self, arguments, device, stream):
+            arguments.weight_scale = None
+            super().multiply_block_scaled(arguments, device, stream)
+
+    name = "cpu block-scaled products bfloat16"
+    assert products_report(EmulatedBlackwell()).self_tests[name] == "passed 4 cases"
+    assert products_report(Wrong()).failed == (name,)
 
 
 @pytest.mark.parametrize(("fault", "told"), [(None, "passed 6 cases"), ("nan", "contains NaN")])
