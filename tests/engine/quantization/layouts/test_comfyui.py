@@ -138,6 +138,38 @@ def test_floats_of_blocks_are_what_its_library_says(kind, at_once, tmp_path):
     assert layer.format.dequantize(decode_layer(layer, tensors), torch.Size(SHAPE), torch.float32).equal(theirs)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("kind", ["mxfp8", "nvfp4"])
+def test_inputs_of_blocks_are_kept_where_a_file_says_so(kind, kept, tmp_path):
+    from safetensors.torch import save_file
+
+    parts, _ = KINDS[kind](seeded(*SHAPE))
+    said = json.dumps({"format": kind, "full_precision_matrix_mult": kept})
+    parts["comfy_quant"] = torch.tensor(list(said.encode()), dtype=torch.uint8)
+    save_file({f"{LAYER}.{name}": part for name, part in parts.items()}, tmp_path / "a.safetensors")
+    assert from_file(tmp_path / "a.safetensors")[0].format.dynamic is not kept
+
+
+@pytest.mark.requires_command("g++", "sudo apt-get install g++")
+@pytest.mark.parametrize("kind", ["mxfp8", "nvfp4"])
+def test_kernels_multiply_what_is_in_the_file(kind, tmp_path):
+    """As it is: neither numbers nor scales are rearranged for them."""
+    from fake_products import EmulatedBlackwell
+    from safetensors.torch import save_file
+
+    from mezzotint.quantization.block_floats import rounded_rows
+    from mezzotint.quantization.linear import QuantizedWeight
+    from mezzotint.quantization.products.block_scaled import BlockScaledLinear
+
+    parts, theirs = KINDS[kind](seeded(160, 384))
+    save_file({f"{LAYER}.{name}": part for name, part in parts.items()}, tmp_path / "a.safetensors")
+    layer, tensors = from_file(tmp_path / "a.safetensors")
+    weight = QuantizedWeight(format=layer.format, tensors=decode_layer(layer, tensors), shape=torch.Size(layer.shape))
+    x = seeded(20, 384, seed=1).half()
+    wanted = rounded_rows(layer.format, x.float()) @ theirs.float().T
+    assert relative(BlockScaledLinear(EmulatedBlackwell())(x, weight).float(), wanted) < 1e-3
+
+
 def test_exponents_may_be_bytes(tmp_path):
     from safetensors.torch import save_file
 
