@@ -104,6 +104,7 @@ class LinearParams(ctypes.Structure):
         rotations=_POINTER,
         part_count__head_dim__rotation_rows=_INT,
         epsilon=ctypes.c_float,
+        shares_weight_scale=_INT,
     )
 
 
@@ -142,6 +143,8 @@ class QuantizeParams(ctypes.Structure):
         scales=_POINTER,
         scales_stride=_LONG,
         smooth=_POINTER,
+        block_scales=_POINTER,
+        block_scales_stride=_LONG,
     )
 
 

@@ -91,6 +91,7 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "8 bits, large": partial(linear_args, **_whole, **_large, **_strides, **_more_strides),
     "queries, keys and values": partial(joined_args, dtype=Dtype.BFLOAT16),
     "queries, keys and values of many rows": partial(joined_args, dtype=Dtype.BFLOAT16, rows=4096, weight_stride=160),
+    "4 bits with a codebook": partial(linear_args, **_half, codebook=0xE0000, group_scales_stride=18),
     "floats of 8 bits": partial(linear_args, **_floats, shares_weight_scale=1),
     "floats of 8 bits, large": partial(linear_args, **_floats, **_large, **_strides, **_more_strides),
     "one row": partial(linear_args, **_half, rows=1, rows_per_batch=2**40),

@@ -201,7 +201,7 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         "in_bytes": args.in_columns * args.x_bits // 8,
         "rows_per_batch": min(args.rows_per_batch, 2**31 - 1),
         **_doubled(args, "branch_x_stride branch_up_stride gate_stride residual_stride out_stride"),
-        **_same(args, "x_group_scales weight_group_scales"),
+        **_same(args, "x_group_scales weight_group_scales codebook"),
         **_doubled(args, "weight_group_scales_stride"),
         "x_group_scales_stride": 4 * args.x_group_scales_stride,
         "row_tiles": divide_up(args.rows, plan.tile_m),
@@ -244,6 +244,8 @@ def _quantize_params(args: QuantizeArgs, teams: int, rows: int) -> ModelRequest:
     return {
         **_same(args, "x rows columns norm_weight norm_bias shift gain epsilon group values values_stride"),
         **_same(args, "scales scales_stride smooth"),
+        "block_scales": None,
+        "block_scales_stride": 0,
         **_doubled(args, "x_stride modulation_stride"),
         "teams_per_row": teams,
         "rows_per_block": rows,

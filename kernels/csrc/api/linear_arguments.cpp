@@ -200,9 +200,9 @@ MztStatus check_parts(const MztLinearArgs& a) {
     if (a.part_count == 1 || a.part_count > 3) {
         return fail(MZT_INVALID_ARGUMENT, "part_count is %u: give 0, 2 or 3", a.part_count);
     }
-    if (a.weight_bits != 8 || has_branch(a)) {
-        return fail(MZT_INVALID_ARGUMENT, "part_count is %u with weights of %u bits and rank %" PRId64
-                    ": parts have 8 bits and no branch", a.part_count, a.weight_bits, a.rank);
+    if (a.weight_bits != 8 || a.floats || has_branch(a)) {
+        return fail(MZT_INVALID_ARGUMENT, "part_count is %u with weights of %u bits, floats %u and rank %" PRId64
+                    ": parts have integers of 8 bits and no branch", a.part_count, a.weight_bits, a.floats, a.rank);
     }
     // Written so that NaN is rejected.
     if (!(a.epsilon >= 0 && a.epsilon <= 3.4e38f)) {

@@ -26,7 +26,12 @@ PARTS = (
     Part(name="sanitizer-memcheck", kind="small_set", limits=Limits(item=60, part=120), sanitizer="memcheck"),
     Part(name="sanitizer-racecheck", kind="small_set", limits=Limits(item=60, part=120), sanitizer="racecheck"),
     Part(name="tests-quantize", kind="tests", words=(f"{_KERNELS}/test_quantize_gpu.py",), limits=_TESTS),
-    Part(name="tests-linear", kind="tests", words=(f"{_KERNELS}/test_gemm_gpu.py",), limits=_TESTS),
+    Part(
+        name="tests-linear",
+        kind="tests",
+        words=(f"{_KERNELS}/test_gemm_gpu.py", f"{_KERNELS}/test_gemm_block_scaled_gpu.py"),
+        limits=_TESTS,
+    ),
     Part(name="tests-attention", kind="tests", words=(f"{_KERNELS}/test_attention_gpu.py",), limits=_TESTS),
     Part(name="tests-backward", kind="tests", words=(f"{_KERNELS}/test_attention_backward_gpu.py",), limits=_TESTS),
     Part(name="tests-kernelized", kind="tests", words=(f"{_KERNELS}/test_linear_attention_gpu.py",), limits=_TESTS),

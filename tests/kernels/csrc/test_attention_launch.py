@@ -32,14 +32,17 @@ NAMES = {
 @pytest.mark.parametrize("card", AMPERE)
 @pytest.mark.parametrize("case", ATTENTION)
 def test_what_is_planned_is_launched(cuda, case, card):
-    assert queue_attention(cuda, case, CARDS[card]) == []
+    full_rate = case == "sums in 16 bits" and card in (80, 90)  # where it would not be faster
+    wrong = queue_attention(cuda, case, CARDS[card])
+    assert any("no flash-fp16 kernel" in line for line in wrong) if full_rate else wrong == []
 
 
 def test_the_cases_are_of_every_kind(cuda):
     """Or else the test above would prove little."""
     launched = {case: (queue_attention(cuda, case), cuda.launches[-1])[1] for case in ATTENTION}
     kernels = {re.search(r"::(\w+)<", launch.kernel)[1] for launch in launched.values()}
-    assert kernels == {"attention_forward", "attention_short_keys", "attention_int8", "attention_int8_all"}
+    kinds = ("forward", "short_keys", "int8", "int8_all", "half_sums")
+    assert kernels == {f"attention_{kind}" for kind in kinds}
     assert launched["a wide head in slices"].shared_bytes > 48 * 1024
     assert launched["a wide head in slices"].told["slices"] == 2
     several = [launched[case].told["tiles_per_block"] for case in ATTENTION if "tiles" in case]

@@ -243,7 +243,7 @@ def test_several_layers_are_well(queue, stand_in):
         ({}, {"part_count": 1}, "part_count is 1: give 0, 2 or 3"),
         ({}, {"part_count": 4}, "part_count is 4"),
         ({}, {"weight_bits": 4}, "part_count is 3 with weights of 4 bits"),
-        ({}, {"rank": 16, "branch_x": 0x70000, "branch_up": 0x80000}, "parts have 8 bits and no branch"),
+        ({}, {"rank": 16, "branch_x": 0x70000, "branch_up": 0x80000}, "parts have integers of 8 bits and no branch"),
         ({}, {"epsilon": -1.0}, "epsilon is -1"),
         ({}, {"epsilon": float("nan")}, "epsilon is nan"),
         ({}, {"part_count": 2}, "out_columns is 512 and the parts have 384: give their sum"),

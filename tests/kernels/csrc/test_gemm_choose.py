@@ -52,12 +52,16 @@ def test_turing_needs_less_shared_memory_for_the_same_kernel(emulator):
 
 @pytest.mark.parametrize("bits", [8, 4])
 def test_two_blocks_of_the_usual_size_fit_beside_each_other_on_every_card(emulator, bits):
-    """Of the memory of a multiprocessor, which is 1 kB more than a block may have, each block takes 1 kB for itself."""
-    usual = [each for each in emulator.instances if each.tile == (128, 128) and each.weight_bits == bits]
-    assert len(usual) == (2 if bits == 8 else 4)  # of each dtype, and for x of 8 and 4 bits
+    """Of the memory of a multiprocessor, which is 1 kB more than a block may have, each block takes 1 kB for itself.
+
+    Scales by group need more.
+    """
+    found = [each for each in emulator.instances if each.tile == (128, 128) and each.weight_bits == bits]
+    usual = [each for each in found if not each.is_grouped]
+    assert len(usual) >= 2 * (1 if bits == 8 else 2)  # of each dtype, and for x of 8 and 4 bits
     for each in usual:
         assert 2 * (each.shared_bytes + 1024) <= CARDS["RTX 3060"].shared_bytes + 1024
-        assert 2 * each.turing_shared_bytes <= TURING.shared_bytes
+        assert 2 * each.turing_shared_bytes <= TURING.shared_bytes or each.floats  # which Turing does not multiply
 
 
 def test_large_tiles_where_they_fill_the_card(emulator):

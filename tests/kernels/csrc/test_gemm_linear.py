@@ -84,7 +84,8 @@ def test_fuzzed_problem(emulator, choice, problem):
 
 def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     assert len(FUZZED) >= 120
-    assert set(choice.values()) == {number for number, each in enumerate(emulator.instances) if each.x_bits == 8}
+    wanted = [each.x_bits == 8 and not (each.has_codebook or each.floats) for each in emulator.instances]
+    assert set(choice.values()) == {number for number, each in enumerate(wanted) if each}
     for what in ("turing", "late_copies", "stubborn", "bias"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
     for bits, turing in itertools.product((8, 4), (False, True)):
