@@ -17,16 +17,18 @@ class Tensor:
     f16: int  # 16-bit numbers, 32-bit sums
     f16_sums: int  # 16-bit numbers and sums
     int8: int
+    int4: int  # from Hopper on by products of 8-bit numbers
+    fp8: int = 0  # 8-bit floats, 32-bit sums; 0: not by these kernels
 
 
 # GeForce cards have half the rate with 32-bit sums. Hopper's is twice as high by wgmma, which these kernels do not use.
 _TENSOR = {
-    "sm_75": Tensor(f16=512, f16_sums=1024, int8=2048),
-    "sm_80": Tensor(f16=2048, f16_sums=2048, int8=4096),
-    "sm_86": Tensor(f16=512, f16_sums=1024, int8=2048),
-    "sm_89": Tensor(f16=512, f16_sums=1024, int8=2048),
-    "sm_90": Tensor(f16=2048, f16_sums=2048, int8=4096),
-    "sm_120": Tensor(f16=512, f16_sums=1024, int8=2048),
+    "sm_75": Tensor(f16=512, f16_sums=1024, int8=2048, int4=4096),
+    "sm_80": Tensor(f16=2048, f16_sums=2048, int8=4096, int4=8192),
+    "sm_86": Tensor(f16=512, f16_sums=1024, int8=2048, int4=4096),
+    "sm_89": Tensor(f16=512, f16_sums=1024, int8=2048, int4=4096, fp8=1024),
+    "sm_90": Tensor(f16=2048, f16_sums=2048, int8=4096, int4=4096),
+    "sm_120": Tensor(f16=512, f16_sums=1024, int8=2048, int4=2048, fp8=1024),
 }
 _FULL = {"sm_90": 4096}  # 16-bit operations per clock that the planner's figure is of
 
@@ -39,6 +41,8 @@ class CardRates:
     f16: float
     f16_sums: float
     int8: float
+    int4: float
+    fp8: float  # 0: not by these kernels
     exponentials: float
     instructions: float  # of warps
     bandwidth: float  # bytes
@@ -56,6 +60,8 @@ def rates_of(name: str) -> CardRates:
         f16=tensor.f16 * clock,
         f16_sums=tensor.f16_sums * clock,
         int8=tensor.int8 * clock,
+        int4=tensor.int4 * clock,
+        fp8=tensor.fp8 * clock,
         exponentials=EXPONENTIALS * clock,
         instructions=SCHEDULERS * clock,
         bandwidth=figures.bandwidth * card.processors,

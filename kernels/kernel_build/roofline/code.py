@@ -25,7 +25,7 @@ class StepCode:
 
     all: int
     hmma: int  # products of 16-bit numbers
-    imma: int  # products of 8-bit numbers
+    imma: int  # products of 8-bit numbers, and of fewer bits
     ex2: int  # exponentials
     ldsm: int  # loads of fragments from shared memory
     ldgsts: int  # asynchronous copies to shared memory
@@ -37,12 +37,12 @@ _NAMES = tuple(field.name for field in fields(StepCode))
 def code_of(kernel: Kernel) -> StepCode:
     """Count a kernel's instructions."""
     loops = kernel.instructions.usual
-    where = loops if count(loops, "HMMA") + count(loops, "IMMA") else kernel.instructions.everywhere
-    named = {name: count(where, word) for name, word in zip(_NAMES[1:], _WORDS, strict=True)}
+    where = loops if sum(count(loops, word) for word in ("HMMA", "IMMA", "QMMA")) else kernel.instructions.everywhere
+    named = {name: sum(count(where, word) for word in words) for name, words in zip(_NAMES[1:], _WORDS, strict=True)}
     return StepCode(all=where.total(), **named)
 
 
-_WORDS = ("HMMA", "IMMA", "MUFU.EX2", "LDSM", "LDGSTS")
+_WORDS = (("HMMA",), ("IMMA", "QMMA"), ("MUFU.EX2",), ("LDSM",), ("LDGSTS",))  # QMMA: of floats
 
 
 def measured_code(labels: Iterable[str], toolchain: Toolchain) -> dict[str, StepCode]:

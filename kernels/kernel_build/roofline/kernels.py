@@ -26,17 +26,19 @@ class Work:
     f16: float = 0.0  # operations on 16-bit numbers with 32-bit sums
     f16_sums: float = 0.0  # with 16-bit sums
     int8: float = 0.0
+    int4: float = 0.0
+    fp8: float = 0.0  # 8-bit floats with 32-bit sums
     result: str = ""  # the row of RESULTS.md
 
     @property
     def operations(self) -> float:
         """All operations."""
-        return self.f16 + self.f16_sums + self.int8
+        return self.f16 + self.f16_sums + self.int8 + self.int4 + self.fp8
 
 
 def every() -> tuple[Work, ...]:
     """All kernels."""
-    return (*_attention(), *_linear_attention(), _rows(), _product(8), _product(4))
+    return (*_attention(), *_linear_attention(), _rows(), *_products())
 
 
 def _attention() -> tuple[Work, ...]:
@@ -162,17 +164,41 @@ def _rows() -> Work:
     )
 
 
-def _product(bits: int) -> Work:
+def _products() -> tuple[Work, ...]:
+    """Products of each scheme; NVFP4's and MXFP8's are compiled for another architecture than is counted here."""
+    halves = 1 / 2
+    return (
+        _product("int8", "int8:gemm.linear_product.__half.8", 1.0),
+        _product("int4-lowrank", "int4:gemm.linear_product.__half.4", halves + 1 / 64),
+        _product("int4-codebook", "codebook:gemm.codebook_linear_product.__half", halves + 1 / 16, "4.2.4.8.4"),
+        _product("int4-rot", "w4a4:gemm.int4_linear_product.__half", halves, x_bytes=halves),
+        _product(
+            "svdquant", "svdquant:gemm.grouped_linear_product.__half", halves + 2 / 64, "2.4.4.4.3", halves + 4 / 64
+        ),
+        _product("fp8", "fp8:gemm.fp8_linear_product.__half", 1.0, "2.4.4.4.3"),
+    )
+
+
+_OPERATIONS = {"int4-rot": "int4", "svdquant": "int4", "fp8": "fp8"}
+
+
+def _product(
+    scheme: str, instance: str, weight_bytes: float, shape_words: str = "2.2.4.8.3", x_bytes: float = 1.0
+) -> Work:
+    """One layer; bytes are those of a number with its share of scales."""
     shape = next(each for each in PRODUCTS if each.name == "FLUX.1, 4608x3072 to 12288")
     assert isinstance(shape, LinearShape)  # noqa: S101  for mypy
-    weight = shape.columns * shape.outputs * (bits / 8 + (1 / 64 if bits == 4 else 0))
+    _, _, m_tiles, n_tiles, _ = map(int, shape_words.split("."))
+    rows, outputs = 16 * m_tiles, 8 * n_tiles
+    columns = 2 * _WARP_TILE if _OPERATIONS.get(scheme) == "int4" else _WARP_TILE  # as many bytes
     return Work(
-        name=f"int{bits} product",
+        name=f"{scheme} product",
         shape=shape.name,
-        label=f"float16_int{bits}:gemm.linear_product.__half.{bits}.Shape.2.2.4.8.3.LinearParams",
-        step="64 rows, 64 outputs, 64 columns; and 16 of the branch",
-        steps=(shape.rows / _WARP_TILE) * (shape.outputs / _WARP_TILE) * (shape.columns / _WARP_TILE),
-        bytes=weight + shape.rows * (shape.columns + 2.0 * shape.outputs),
-        int8=float(shape.operations),
-        result=f"{shape.name}: mezzotint int8" if bits == 8 else "",
+        label=f"float16_{instance}.Shape.{shape_words}.LinearParams",
+        step=f"{rows} rows, {outputs} outputs, {columns} columns; and 16 of the branch",
+        steps=(shape.rows / rows) * (shape.outputs / outputs) * (shape.columns / columns),
+        bytes=weight_bytes * shape.columns * shape.outputs
+        + shape.rows * (x_bytes * shape.columns + 2.0 * shape.outputs),
+        result=f"{shape.name}: mezzotint {scheme}",
+        **{_OPERATIONS.get(scheme, "int8"): float(shape.operations)},
     )

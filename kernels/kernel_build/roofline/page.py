@@ -18,11 +18,21 @@ BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 def bounds(work: Work, code: StepCode, card: CardRates) -> dict[str, float]:
     """Seconds that each resource needs at least."""
     return {
-        "products": work.f16 / card.f16 + work.f16_sums / card.f16_sums + work.int8 / card.int8,
+        "products": sum(work_of / card_rate for work_of, card_rate in _operations(work, card) if work_of),
         "exponentials": work.steps * code.ex2 * 32 / card.exponentials,
         "instructions": work.steps * code.all / card.instructions,
         "memory": work.bytes / card.bandwidth,
     }
+
+
+def _operations(work: Work, card: CardRates) -> Iterator[tuple[float, float]]:
+    for name in ("f16", "f16_sums", "int8", "int4", "fp8"):
+        yield getattr(work, name), getattr(card, name)
+
+
+def runs_on(work: Work, card: CardRates) -> bool:
+    """Whether the GPU has the kernel's products."""
+    return all(rate for operations, rate in _operations(work, card) if operations)
 
 
 def expected(work: Work, code: StepCode, card: CardRates) -> tuple[float, str]:
@@ -59,11 +69,12 @@ def write_page(text: str, path: Path = PAGE) -> None:
 
 def _rates() -> str:
     rows = [
-        (card.name, *(f"{rate / 1e12:.0f}" for rate in (card.f16, card.f16_sums, card.int8)),
+        (card.name, *(_rate(rate) for rate in (card.f16, card.f16_sums, card.int8, card.int4, card.fp8)),
          f"{card.exponentials / 1e12:.1f}", f"{card.bandwidth / 1e9:.0f}")
         for card in map(rates_of, NAMES)
     ]  # fmt: skip
-    header = ("GPU", "16 bits, 32-bit sums", "16-bit sums", "8 bits", "exponentials, 10^12/s", "memory, GB/s")
+    numbers = ("16 bits, 32-bit sums", "16-bit sums", "8 bits", "4 bits", "8-bit floats")
+    header = ("GPU", *numbers, "exponentials, 10^12/s", "memory, GB/s")
     return f"## Peaks\n\n{_table(header, rows)}"
 
 
@@ -80,6 +91,9 @@ def _steps(works: Sequence[Work], code: Mapping[str, StepCode], registers: Regis
 def _cards(work: Work, code: StepCode, measured: Sequence[Row]) -> str:
     rows = []
     for card in map(rates_of, NAMES):
+        if not runs_on(work, card):
+            rows.append((card.name, *["-"] * 3, "no such products", "-"))
+            continue
         seconds, limit = expected(work, code, card)
         rate = f"{work.operations / seconds / 1e12:.0f}" if work.operations else "-"
         moved = f"{work.bytes / seconds / 1e9:.0f}"
@@ -88,6 +102,10 @@ def _cards(work: Work, code: StepCode, measured: Sequence[Row]) -> str:
     about = f"{work.shape}: {flops:.1f} x 10^9 operations, {size:.1f} MB."
     header = ("GPU", "µs at least", "10^12 operations/s", "GB/s", "limit", "measured")
     return f"## {work.name[0].upper()}{work.name[1:]}\n\n{about}\n\n{_table(header, rows)}"
+
+
+def _rate(rate: float) -> str:
+    return f"{rate / 1e12:.0f}" if rate else "-"
 
 
 def _figure(work: Work, card: str, measured: Sequence[Row]) -> str:
