@@ -9,7 +9,7 @@ _SECTION = re.compile(r"^\s*\.section\s+\.text\.(\S+?),")
 _LABEL = re.compile(r"^(\.L_\w+):")
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?\w+\s+)?([A-Z][\w.]*)(.*)$")
 _TARGET = re.compile(r"\((\.L_\w+)\)")
-_WORK = ("HMMA", "IMMA", "LDSM", "LDGSTS")  # products, and the loads that they wait for
+_WORK = ("HMMA", "IMMA", "QMMA", "OMMA", "LDSM", "LDGSTS")  # products, and the loads that they wait for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Instructions:
 
     everywhere: Counter[str]
     in_loops: Counter[str]
-    usual: Counter[str]  # in loops, without what a branch forward skips and what is neither product nor load of them
+    usual: Counter[str]  # in loops of products and their loads, without what a branch forward skips that has neither
 
 
 @dataclass(slots=True)
@@ -33,7 +33,8 @@ class _Kernel:
         ends = ((first, self.labels[label]) for first, label in self.skips if inside[first] and label in self.labels)
         rare = self._covered((first + 1, last - 1) for first, last in ends if not self._works(first, last))
         looping = [name for name, is_inside in zip(self.names, inside, strict=True) if is_inside]
-        usual = (name for name, *where in zip(self.names, inside, rare, strict=True) if where == [True, False])
+        working = self._covered(loop for loop in self.loops if self._works(*loop))
+        usual = (name for name, *where in zip(self.names, working, rare, strict=True) if where == [True, False])
         return Instructions(everywhere=Counter(self.names), in_loops=Counter(looping), usual=Counter(usual))
 
     def _covered(self, ranges: Iterable[tuple[int, int]]) -> list[bool]:
