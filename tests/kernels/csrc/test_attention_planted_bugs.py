@@ -119,7 +119,7 @@ BUGS = {
         file=SOFTMAX, text="return fmaxf(most, shuffle_xor(most, 2));", becomes="return most;", problems=PLAIN
     ),
     "infinity less infinity": Bug(
-        file=SOFTMAX, text="{-FLT_MAX, -FLT_MAX}", becomes="{-INFINITY, -INFINITY}", problems=(MASKED, LENGTHS)
+        file=SOFTMAX, text="{-FLT_MAX, -FLT_MAX}", becomes="{-INFINITY, -INFINITY}", problems=(MASKED, ALL_LENGTHS)
     ),
     "a row that sees nothing is divided by 0": Bug(
         file=KERNEL, text="sum == 0 ? 0 : 1 / sum", becomes="1 / sum", problems=(MASKED, LENGTHS)
@@ -230,12 +230,6 @@ BUGS = {
         text="numbers[each + 1] / largest[column + each + 1]",
         becomes="numbers[each + 1] / largest[column + each]",
         problems=(HALF,),
-    ),
-    "sums in float16: the second eight columns are left out": Bug(
-        file=PRODUCTS,
-        text="if constexpr (both) multiply_half<typename T::Architecture>(sums[m][1], p[m][k], b[2], b[3]);",
-        becomes="",
-        problems=(HALF, INT8),
     ),
     "int8: columns keep their scale": Bug(
         file=INT8_KERNEL,
@@ -412,18 +406,6 @@ BUGS = {
         text="tile.share[half] = exp2_approximate(tile.most[half] - row.m[half]);",
         becomes="tile.share[half] = 1;",
         problems=(ALL_INT8, ALL_CREEPING),
-    ),
-    "all int8: the output is not scaled down": Bug(
-        file=SOFTMAX, text="        out[o][2 * half] *= kept;\n", becomes="", problems=(ALL_CREEPING,)
-    ),
-    "all int8: the sum is not scaled down": Bug(
-        file=SOFTMAX, text="    state.l[half] *= kept;\n", becomes="", problems=(ALL_CREEPING,)
-    ),
-    "all int8: infinity less infinity": Bug(
-        file=SOFTMAX,
-        text="{-FLT_MAX, -FLT_MAX}",
-        becomes="{-INFINITY, -INFINITY}",
-        problems=(ALL_LENGTHS, replace(ALL_INT8, nq=100, nk=40, causal=True)),
     ),
     "all int8: the largest weight becomes 0": Bug(
         file=ALL_SOFTMAX, text=" - fabsf(base) * 0x1p-22f;", becomes=" + fabsf(base) * 0x1p-22f;", problems=(ALL_FAR,)
