@@ -16,13 +16,13 @@ def random_quantized_weight(format_: Format, shape: tuple[int, int], generator: 
 
 def _random(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int, generator: torch.Generator) -> Tensor:
     where = generator.device
-    if dtype == torch.float8_e4m3fn:
+    if dtype == torch.float8_e4m3fn and name == "weight":
         return (torch.randn(shape, generator=generator, device=where) * 70).clamp(-448, 448).to(dtype)
     if dtype.is_floating_point:
         numbers = torch.randn(shape, generator=generator, device=where) / columns**0.5
         if name == "weight_codebook":
             return torch.linspace(-1, 1, *shape, device=where)
-        if dtype is torch.float8_e4m3fn:
+        if name == "weight_group_scale":  # of a codebook's levels
             return (torch.rand(shape, generator=generator, device=where) * 80 + 40).to(dtype)
         if name == "weight_smooth":
             factors: Tensor = (numbers * columns**0.5 / 3).exp()

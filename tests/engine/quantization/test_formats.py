@@ -140,7 +140,7 @@ def test_rows_do_not_see_each_other(format_):
     tensors = format_.quantize(weight)
     together = format_.product(x, tensors, weight.shape)
     alone = torch.cat([format_.product(row, tensors, weight.shape) for row in x.split(1)])
-    torch.testing.assert_close(alone, together, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(alone, together, rtol=1e-5, atol=3e-5)  # of a branch in float32
 
 
 @EACH

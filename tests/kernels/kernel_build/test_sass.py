@@ -45,12 +45,18 @@ def test_what_is_skipped_without_a_product_is_not_usual():
 .L_x_5:
 """
     begin = "        /*0140*/"
-    rare = POWERS.replace(begin, "        /*0130*/" + skipped.format("SHFL.BFLY PT, R5, R6, 0x1, 0x1f") + begin)
+    products = POWERS.replace("MUFU.EX2", "HMMA.1688")
+    rare = products.replace(begin, "        /*0130*/" + skipped.format("SHFL.BFLY PT, R5, R6, 0x1, 0x1f") + begin)
     code = parse_sass(rare)["powers"]
-    assert code.usual == Counter({"STS": 1, "LDS": 1, "MUFU.EX2": 1, "BRA": 2 + 1})
-    assert code.in_loops == code.usual + Counter({"SHFL.BFLY": 1, "FMUL": 1})
+    assert code.usual == Counter({"STS": 1, "LDS": 1, "HMMA.1688": 1, "BRA": 1 + 1})
+    assert code.in_loops == code.usual + Counter({"SHFL.BFLY": 1, "FMUL": 1, "BRA": 1})  # the endless one at the end
     work = POWERS.replace(begin, "        /*0130*/" + skipped.format("LDGSTS.E [R5], [R2.64]") + begin)
-    assert parse_sass(work)["powers"].usual == parse_sass(work)["powers"].in_loops
+    assert parse_sass(work)["powers"].usual == parse_sass(work)["powers"].in_loops - Counter({"BRA": 1})
+
+
+def test_a_loop_without_products_is_not_usual():
+    code = parse_sass(POWERS)["powers"]
+    assert code.in_loops and not code.usual
 
 
 def test_every_kernel_is_apart():

@@ -24,7 +24,7 @@ def test_steps_times_products_of_a_step_are_all_operations(name):
     assert work.steps * (code.hmma * _HMMA + code.imma * _IMMA) == pytest.approx(work.operations)
 
 
-@pytest.mark.parametrize("name", ["int8 product", "int4 product"])
+@pytest.mark.parametrize("name", ["int8 product", "int4-lowrank product"])
 def test_steps_of_a_product(name):
     work, code = WORKS[name], read_code()[WORKS[name].label]
     assert work.steps * code.imma * _IMMA == pytest.approx(work.operations)
@@ -36,4 +36,4 @@ def test_the_backward_pass_needs_five_products_where_the_forward_pass_needs_two(
 
 
 def test_4_bits_read_fewer_bytes():
-    assert WORKS["int4 product"].bytes < WORKS["int8 product"].bytes
+    assert WORKS["int4-lowrank product"].bytes < WORKS["int8 product"].bytes
