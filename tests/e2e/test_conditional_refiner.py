@@ -111,7 +111,7 @@ def test_images_made_together_are_those_made_alone(engine, job, kind, tmp_path):
     check_as_alone(engine, requests, made, tmp_path)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_to_run_it_gives_the_same_image(engine, job, kind, monkeypatch):
     """With ample memory and the least, streamed, and with one guidance pass after the other.

@@ -131,7 +131,7 @@ def test_sdxl_with_text_encoders_and_convolutions(engine, sdxl, tiny_sdxl_folder
     assert_same(theirs, ours(engine, tiny_sdxl_folder, tmp_path, LoraRef(path=str(path), weight=0.4)), plain)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("naming", ["kohya", "diffusers"])
 def test_stable_diffusion_1_with_its_text_encoder(engine, sd15, sd15_folder, tmp_path, naming):
     added = random_lora(networks_of(sd15), SDXL_LAYERS, alpha=3.0)

@@ -33,6 +33,7 @@ def made(request):
     return Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
 
 
+@pytest.mark.slow
 def test_it_is_recorded_and_repeated(folder, tmp_path):
     words = ["generate", "a red house", "-m", str(folder), "--size", f"{SIDE}x{SIDE}", "--steps", "2"]
     words += ["--seed", "7", "--attention", "sdpa", "--attention", "sparse:tiles:0.25"]

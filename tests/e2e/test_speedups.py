@@ -72,7 +72,7 @@ def test_streamed_blocks_give_the_same_image(kind, tmp_path):
     assert streamed.images[0].sha256 == plain.images[0].sha256
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_compiled_blocks_give_the_same_image(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(CompiledBlocks.__init__, "__defaults__", ("eager",))
     torch.compiler.reset()

@@ -32,7 +32,12 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module", params=MODELS)
+SLOW = ("qwen-image", "sana")  # whose blocks have tests of their own
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in MODELS]
+)
 def model(request, tmp_path_factory):
     write, blocks, of_the_decoder = MODELS[request.param]
     return write(tmp_path_factory.mktemp("models") / request.param), blocks, of_the_decoder

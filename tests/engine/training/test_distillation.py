@@ -149,6 +149,7 @@ def test_the_target_is_of_the_average_if_there_is_one(tiny):
     assert not torch.allclose(before, after)
 
 
+@pytest.mark.slow
 def test_it_learns_and_goes_on_to_the_bit(tiny, tmp_path):
     whole = consistent(tiny, steps=8, ema=0.5, peak=3e-3)
     before = loss_of(tiny, whole)

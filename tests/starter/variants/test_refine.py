@@ -68,7 +68,7 @@ def test_the_condition_has_as_much_noise_as_the_network_is_told():
     torch.testing.assert_close(found["low_resolution"], torch.stack([small[0], 0.75 * small[1] + 0.25 * noise[1]]))
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["refine-2x-cross", "refine-2x"])
 def test_it_is_made_resumed_and_used(plan, tmp_path, name):
     for model in ("dit", TRUNK):

@@ -24,6 +24,7 @@ def activations(tiny_pixart_folder, tmp_path):
     return planned
 
 
+@pytest.mark.slow
 def test_what_was_traced_is_remembered(activations, monkeypatch):
     found = [activations(), activations(batch=2)]
     assert len(set(found)) == 2
