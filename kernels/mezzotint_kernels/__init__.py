@@ -23,6 +23,8 @@ from mezzotint_kernels.attention import (
 from mezzotint_kernels.block_scaled import block_scaled_forward, block_scaled_quantize
 from mezzotint_kernels.block_scaled_abi import BlockFormat, BlockScaledLinearArgs, BlockScaledQuantizeArgs
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
+from mezzotint_kernels.group_norm import group_norm_forward, group_norm_workspace
+from mezzotint_kernels.group_norm_abi import GroupNormArgs
 from mezzotint_kernels.information import DeviceInfo, KernelsInfo, info
 from mezzotint_kernels.linear import linear_forward
 from mezzotint_kernels.linear_attention import linear_attention_forward, linear_attention_plan
@@ -43,6 +45,7 @@ __all__ = [
     "DeviceInfo",
     "Dtype",
     "FeatureMap",
+    "GroupNormArgs",
     "InvalidArgument",
     "KernelsError",
     "KernelsInfo",
@@ -60,6 +63,8 @@ __all__ = [
     "attention_plan",
     "block_scaled_forward",
     "block_scaled_quantize",
+    "group_norm_forward",
+    "group_norm_workspace",
     "info",
     "linear_attention_forward",
     "linear_attention_plan",

@@ -19,6 +19,7 @@ from mezzotint_kernels.abi import (
 )
 from mezzotint_kernels.block_scaled_abi import BlockScaledLinearArgs, BlockScaledQuantizeArgs
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
+from mezzotint_kernels.group_norm_abi import GroupNormArgs
 from mezzotint_kernels.linear_attention_abi import LinearAttentionArgs
 
 VARIABLE = "MEZZOTINT_KERNELS_LIBRARY"
@@ -59,6 +60,7 @@ class Library:
         number, status = ctypes.POINTER(ctypes.c_int32), ctypes.c_int
         args, backward = ctypes.POINTER(AttentionArgs), ctypes.POINTER(AttentionBackwardArgs)
         plan, summed = ctypes.POINTER(AttentionPlanStruct), ctypes.POINTER(LinearAttentionArgs)
+        normed = ctypes.POINTER(GroupNormArgs)
         for name in ("mzt_version", "mzt_architectures", "mzt_last_error"):
             getattr(handle, name).restype = ctypes.c_char_p
         for name, result, arguments in (
@@ -70,6 +72,8 @@ class Library:
             ("mzt_attention_backward", status, (backward, ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_linear_attention_plan", status, (summed, ctypes.c_int32, plan)),
             ("mzt_linear_attention", status, (summed, ctypes.c_int32, ctypes.c_void_p)),
+            ("mzt_group_norm_workspace", status, (normed, ctypes.POINTER(ctypes.c_int64))),
+            ("mzt_group_norm", status, (normed, ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_quantize", status, (ctypes.POINTER(QuantizeArgs), ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_linear", status, (ctypes.POINTER(LinearArgs), ctypes.c_int32, ctypes.c_void_p)),
             (
@@ -92,6 +96,7 @@ class Library:
             handle.mzt_linear_attention_plan,
             handle.mzt_linear_attention,
         )
+        self.group_norm_workspace, self.group_norm = handle.mzt_group_norm_workspace, handle.mzt_group_norm
         self.quantize, self.linear = handle.mzt_quantize, handle.mzt_linear
         self.block_scaled_quantize = handle.mzt_block_scaled_quantize
         self.block_scaled_linear = handle.mzt_block_scaled_linear

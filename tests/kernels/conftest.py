@@ -31,7 +31,8 @@ class StandIn(ctypes.Structure):
 
 def build_stand_in(folder: Path) -> Path:
     path = folder / "libstand_in.so"
-    sources = [CSRC / "api.cpp", *sorted((CSRC / "api").glob("*.cpp")), STAND_IN]
+    entries = sorted([*(CSRC / "api").glob("*.cpp"), *CSRC.glob("*/api/*.cpp")])
+    sources = [CSRC / "api.cpp", *entries, CSRC / "group_norm" / "plan.cpp", STAND_IN]
     flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", f"-I{CSRC}"]
     flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]  # an overflow in the checks ends the test run
     flags += ['-DMZT_VERSION="0.1.0"', f'-DMZT_ARCHITECTURES="{ARCHITECTURES}"', "-DMZT_BUILDING"]

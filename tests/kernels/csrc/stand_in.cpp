@@ -7,6 +7,7 @@
 #include "attention/backward/backward.h"
 #include "gemm/block_scaled/block_scaled.h"
 #include "gemm/gemm.h"
+#include "group_norm/group_norm.h"
 #include "linear_attention/linear_attention.h"
 #include "quantize/block_scaled/rows.h"
 #include "quantize/quantize.h"
@@ -112,6 +113,13 @@ int launch_linear_attention(const MztLinearAttentionArgs& args, const MztAttenti
     ++state.launches;
     state.kernel = plan.kernel;
     state.nq = args.nq;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+int launch_group_norm(const MztGroupNormArgs& args, void* stream) {
+    ++state.launches;
+    state.nq = args.pixels;
     state.stream = stream;
     return state.launch_error;
 }

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from mezzotint_kernels import abi, block_scaled_abi, linear_attention_abi
+from mezzotint_kernels import abi, block_scaled_abi, group_norm_abi, linear_attention_abi
 
 pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 
@@ -19,12 +19,13 @@ STRUCTS = {
     "MztQuantizeArgs": abi.QuantizeArgs,
     "MztLinearPart": abi.LinearPart,
     "MztLinearArgs": abi.LinearArgs,
+    "MztGroupNormArgs": group_norm_abi.GroupNormArgs,
     "MztLinearAttentionArgs": linear_attention_abi.LinearAttentionArgs,
     "MztBlockScaledQuantizeArgs": block_scaled_abi.BlockScaledQuantizeArgs,
     "MztBlockScaledLinearArgs": block_scaled_abi.BlockScaledLinearArgs,
     "MztDevice": abi.DeviceStruct,
 }
-HEADERS = ("api.h", "backward_api.h", "linear_attention_api.h", "block_scaled_api.h")
+HEADERS = ("api.h", "backward_api.h", "group_norm_api.h", "linear_attention_api.h", "block_scaled_api.h")
 ENUMS = {
     "MztStatus": abi.Status,
     "MztDtype": abi.Dtype,
