@@ -6,6 +6,7 @@ from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.memory.machine.probe import machine_facts
+from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
@@ -50,10 +51,12 @@ class Engine:
         attention: AttentionBackends | None = None,
         products: ProductBackends | None = None,
         facts: "Facts | None" = None,
+        group_norm: GroupNormBackend | None = None,
     ) -> None:
         """By default uses the models that `mezzotint models list` shows."""
         self._catalog = catalog or Catalog.standard()
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
+        self._group_norm = group_norm or GroupNormBackend()
         self._model_cache: ModelCache | None = None
         self._facts = facts or machine_facts
         self._reported_devices: set[str] = set()
@@ -111,6 +114,7 @@ class Engine:
             model_cache=self._loaded_models(),
             attention=self._attention,
             products=self._products,
+            group_norm=self._group_norm,
             facts=self._facts,
             reported_devices=self._reported_devices,
         )

@@ -187,6 +187,8 @@ class GenerateResult:
     nf4_products: Products | None = None  # like `products`, for NF4 weights
     nf4_calls: int = 0  # calls of bitsandbytes kernels
     product_fallbacks: tuple[KernelFallback, ...] = ()
+    group_norm_calls: int = 0  # done by our kernels, with the SiLU after it
+    group_norm_fallbacks: tuple[KernelFallback, ...] = ()
     quantization: Quantization = "none"  # applied while loading; excludes files quantized already
     text_quantization: Quantization = "none"
     plan: Plan | None = None  # None: no plan needed, as everything fits

@@ -6,11 +6,13 @@ of 16 bytes; the stream must be the current one, and reads must be ordered after
 
 import torch
 from fake_card.state import card
+from fake_group_norm import FakeGroupNorm
 from fake_kernels import FakeKernels
 from fake_products import FakeProducts, no_bitsandbytes
 
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.dispatch.library import Preparation
+from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.quantization.nf4 import Nested, dequantize_nf4, unnest
 from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
 from mezzotint.quantization.products.selection import ProductBackends
@@ -119,6 +121,23 @@ def _touch_parts(launch, a, item):
         launch.touch(a.rotations, (a.rotation_rows * a.head_dim,), (4,), 4)
 
 
+class CardGroupNorm(FakeGroupNorm):
+    """GroupNorm and SiLU."""
+
+    device_type = "cuda"
+
+    def launch_group_norm(self, arguments, device, stream):
+        a, launch, item = arguments, Launch("group_norm", device, stream), _ITEM[arguments.dtype]
+        for name in ("x", "out"):
+            strides = [stride * item for stride in getattr(a, f"{name}_stride")]
+            launch.rows(getattr(a, name), (a.batch, a.pixels), strides, a.channels * item, writes=name == "out")
+        for factors in (a.weight, a.bias):
+            if factors:
+                launch.touch(factors, (a.channels,), (item,), item)
+        launch.rows(a.workspace, (1,), (0,), a.workspace_bytes, writes=True)
+        launched(super().launch_group_norm, arguments, device, stream)
+
+
 class CardNf4:
     """bitsandbytes' gemm_4bit, requiring all inputs on one device; computes by the reference path."""
 
@@ -181,13 +200,14 @@ class Launch:
         raise AssertionError(f"{self._name}: {reach} bytes at {pointer:#x} are no memory of a card")
 
 
-def card_backends(kernels=None, products=None, nf4=None):
+def card_backends(kernels=None, products=None, nf4=None, group_norm=None):
     """Return backends for an Engine that select among the stand-ins."""
     kernels = kernels or CardKernels()
-    products = products or CardProducts()
+    products, group_norm = products or CardProducts(), group_norm or CardGroupNorm()
     return {
         "attention": AttentionBackends(lambda: kernels, "cuda"),
         "products": ProductBackends(
             lambda: products, "cuda", (lambda: BitsAndBytesLinear(nf4)) if nf4 else no_bitsandbytes
         ),
+        "group_norm": GroupNormBackend(lambda: group_norm, "cuda"),
     }

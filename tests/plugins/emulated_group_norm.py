@@ -111,3 +111,26 @@ class GroupNormEmulator:
         conditions = Conditions(late_copies=True, seed=order)
         self._library.emulator_group_norm(ctypes.byref(arguments), ctypes.byref(conditions), ctypes.byref(report))
         return report.error.decode(), operands
+
+
+class EmulatedGroupNormLibrary:
+    """The library's functions for GroupNorm on the CPU, by the emulator."""
+
+    device_type = "cpu"
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        self._library.emulator_group_norm_workspace_bytes.restype = ctypes.c_int64
+        self.launches = 0
+
+    def new_group_norm_arguments(self):
+        return GroupNormArgs()
+
+    def group_norm_workspace(self, arguments):
+        return int(self._library.emulator_group_norm_workspace_bytes(ctypes.byref(arguments)))
+
+    def launch_group_norm(self, arguments, device, stream):
+        self.launches += 1
+        report, conditions = Report(), Conditions(late_copies=True)
+        self._library.emulator_group_norm(ctypes.byref(arguments), ctypes.byref(conditions), ctypes.byref(report))
+        assert not report.error, report.error.decode()

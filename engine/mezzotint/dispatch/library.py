@@ -117,6 +117,23 @@ class LinearAttentionLibrary(Protocol):
         """Queue the kernels on a stream of the current device."""
 
 
+class GroupNormLibrary(Protocol):
+    """The library's functions for GroupNorm and SiLU; tests pass a fake."""
+
+    @property
+    def device_type(self) -> str:
+        """Torch's name for the type of devices that it runs on."""
+
+    def new_group_norm_arguments(self) -> Arguments:
+        """A zeroed argument structure with its size and version filled in."""
+
+    def group_norm_workspace(self, arguments: Arguments) -> int:
+        """Bytes of workspace for these arguments; raises Unsupported if there is no kernel."""
+
+    def launch_group_norm(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue the kernels on a stream of the current device."""
+
+
 @runtime_checkable
 class BlockScaledLibrary(Protocol):
     """The library's functions for products of block-scaled numbers; tests pass a fake."""
@@ -178,6 +195,9 @@ class InstalledKernels:
         self.new_linear_attention_arguments = package.LinearAttentionArgs
         self.launch_linear_attention = self._translated(package.linear_attention_forward)
         self._plan_linear_attention = self._translated(package.linear_attention_plan)
+        self.new_group_norm_arguments = package.GroupNormArgs
+        self.group_norm_workspace = self._translated(package.group_norm_workspace)
+        self.launch_group_norm = self._translated(package.group_norm_forward)
         self.quantize, self.multiply = map(self._translated, (package.quantize_rows, package.linear_forward))
         self.new_block_scaled_quantize_arguments = package.BlockScaledQuantizeArgs
         self.new_block_scaled_linear_arguments = package.BlockScaledLinearArgs

@@ -16,6 +16,7 @@ from mezzotint.families.text.clip_prompt import has_weights
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
 from mezzotint.libraries import import_networks
+from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.protocol import (
     PLANNING,
     Attention,
@@ -67,6 +68,7 @@ class EngineResources:
     model_cache: "ModelCache"
     attention: AttentionBackends
     products: ProductBackends
+    group_norm: GroupNormBackend
     facts: "Facts"
     reported_devices: set[str]  # devices whose missing features were reported: once per engine
 
@@ -129,13 +131,16 @@ class Job:
             with self._clock.phase("load"):
                 pipeline = self._load(job, loras)
             products = self._resources.products.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
+            norms = self._resources.group_norm.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
             if pipeline.acceleration.captures is not None:
                 kinds = (products.integers, products.nf4, products.block_scaled)
-                counts = tuple((each, "calls") for each in (session, *kinds))
+                counts = tuple((each, "calls") for each in (session, norms, *kinds))
                 pipeline.acceleration.captures.counts = (*counts, *((each, "fused_calls") for each in kinds))
             try:
-                with pipeline.attending(session), products.multiplying():
-                    yield LoadedJob(job=job, pipeline=pipeline, session=session, products=products, memory=memory)
+                with pipeline.attending(session), products.multiplying(), norms.normalizing():
+                    yield LoadedJob(
+                        job=job, pipeline=pipeline, session=session, products=products, norms=norms, memory=memory
+                    )
             finally:
                 self._model_cache.drop(pipeline.lowered_models())
 

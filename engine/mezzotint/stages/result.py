@@ -21,6 +21,7 @@ from mezzotint.stages.setup import CascadeSetup
 
 if TYPE_CHECKING:
     from mezzotint.attention.session import AttentionSession
+    from mezzotint.normalization.session import GroupNormSession
     from mezzotint.stages.job_plan import JobPlan
     from mezzotint.stages.pipeline import Pipeline
 
@@ -45,6 +46,7 @@ class LoadedJob:
     pipeline: "Pipeline"
     session: "AttentionSession"
     products: ProductSession
+    norms: "GroupNormSession"
     memory: PeakMemory
 
 
@@ -91,6 +93,8 @@ def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> Gener
         nf4_products=products.nf4.ran,
         nf4_calls=products.nf4.calls,
         product_fallbacks=products.fallbacks,
+        group_norm_calls=work.norms.calls,
+        group_norm_fallbacks=work.norms.fallbacks,
         quantization=job.schemes.denoiser,
         text_quantization=job.schemes.text,
         plan=None if job.job_plan is None else job.job_plan.plan,

@@ -32,6 +32,7 @@ def package(info=SOUND, error=None, supported=True):
 
     functions = ("attention_plan", "attention_forward", "attention_backward_plan", "attention_backward")
     functions += ("quantize_rows", "linear_forward", "linear_attention_plan", "linear_attention_forward")
+    functions += ("group_norm_workspace", "group_norm_forward")
     names = {name: getattr(mezzotint_kernels, name) for name in mezzotint_kernels.__all__}
     return SimpleNamespace(**(names | dict.fromkeys(functions, call) | {"info": lambda: info}), calls=calls)
 
@@ -70,6 +71,18 @@ def test_a_plan_and_a_launch_of_linear_attention():
     assert given.calls == [(arguments, 0), (arguments, 1, 7)]
     with pytest.raises(Unsupported, match="flash_d64"):
         InstalledKernels(package(supported=False)).plan_linear_attention("arguments", 0)
+
+
+def test_group_norms_reach_the_package():
+    given = package()
+    library = open_installed(lambda: given)
+    arguments = library.new_group_norm_arguments()
+    assert isinstance(arguments, mezzotint_kernels.GroupNormArgs)
+    library.group_norm_workspace(arguments)
+    library.launch_group_norm(arguments, 1, 7)
+    assert given.calls == [(arguments,), (arguments, 1, 7)]
+    with pytest.raises(Unsupported, match="24 channels"):
+        InstalledKernels(package(error=mezzotint_kernels.Unsupported("24 channels"))).group_norm_workspace("arguments")
 
 
 def test_products_reach_the_package():

@@ -8,10 +8,12 @@ from mezzotint import machine
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
 from mezzotint.dispatch.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.dispatch.registry import KernelBackend
+from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.protocol import Attention, DeviceInfo
 from mezzotint.quantization.products.selection import ProductBackends
 
-PRODUCTS, BLOCK_SCALED, NF4, LINEAR_ATTENTION = "products", "block-scaled products", "NF4 products", "linear attention"
+PRODUCTS, BLOCK_SCALED, NF4 = "products", "block-scaled products", "NF4 products"
+LINEAR_ATTENTION, GROUP_NORM = "linear attention", "GroupNorm"
 _NO_DEVICE = "no device here can run the kernels"
 
 
@@ -43,6 +45,7 @@ def kernel_report(
     backends: AttentionBackends | None = None,
     products: ProductBackends | None = None,
     linear: KernelBackend[Any] | None = None,
+    group_norm: GroupNormBackend | None = None,
 ) -> KernelReport:
     """Run the self-tests on every supported device; failures are reported, never raised."""
     library = library or library_facts()
@@ -54,6 +57,7 @@ def kernel_report(
             PRODUCTS: products.integers,
             BLOCK_SCALED: products.block_scaled,
             LINEAR_ATTENTION: linear or _linear_attention(),
+            GROUP_NORM: (group_norm or GroupNormBackend()).kernels,
         }
     tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _self_tests(device, each)]
     passed = {test.implementation for test in tests if test.passed}

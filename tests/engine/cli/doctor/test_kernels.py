@@ -4,6 +4,7 @@ import re
 
 import pytest
 from card_kernels import CardNf4
+from fake_group_norm import FakeGroupNorm, fake_group_norm_backend
 from fake_kernels import FakeKernels, fake_backends
 from fake_linear_attention import FakeLinearAttention, fake_linear_backend
 from fake_products import EmulatedBlackwell, FakeProducts, fake_product_backends
@@ -116,6 +117,14 @@ def test_linear_attention(fault, told):
     assert told in found.self_tests["cpu linear attention bfloat16"]
     assert found.failed == (("cpu linear attention bfloat16",) if fault else ())
     assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "sdpa", "reference")
+
+
+@pytest.mark.parametrize(("fault", "told"), [(None, "passed 5 cases"), ("nan", "contains NaN")])
+def test_group_norm(fault, told):
+    backend = fake_group_norm_backend(FakeGroupNorm(fault))
+    found = kernel_report((CPU, OTHER), SOUND, fake_backends(FakeKernels()), group_norm=backend)
+    assert told in found.self_tests["cpu GroupNorm bfloat16"]
+    assert found.failed == (("cpu GroupNorm bfloat16",) if fault else ())
 
 
 def test_weights_in_nf4():

@@ -1,0 +1,1 @@
+"""GroupNorm and the SiLU after it, by one kernel."""

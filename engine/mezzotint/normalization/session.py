@@ -1,0 +1,71 @@
+"""GroupNorm and SiLU of one job: by our kernels, with torch as the fallback."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from mezzotint.dispatch.dispatcher import Dispatcher, FallbackLog, Tell
+from mezzotint.normalization.compiled import CompiledGroupNorm
+from mezzotint.protocol import KernelFallback
+
+Norms: TypeAlias = Literal["kernels", "torch"]
+
+
+class GroupNormSession(Dispatcher[Norms, int, Tensor | None, Tensor | None, float]):
+    """Dispatches GroupNorms that SiLU follows, counts fallbacks and reports the first."""
+
+    def __init__(self, kernels: CompiledGroupNorm | None, tell: Tell, networks: Iterable[object] = ()) -> None:
+        self._networks = tuple(networks)
+        super().__init__(
+            name="kernels",
+            plain="torch",
+            kernels=None if kernels is None else partial(kernels, silu=True),
+            device_type=None if kernels is None else kernels.device_type,
+            log=FallbackLog("group_norm_fell_back", tell),
+            given_up="the kernels of GroupNorm failed; using torch instead",
+            incomplete="the kernels do not support all GroupNorms here; torch handles the rest",
+            silent_dtype=torch.float32,  # needed by some autoencoders
+        )
+
+    @property
+    def fallbacks(self) -> tuple[KernelFallback, ...]:
+        """Reasons for fallbacks, with their counts."""
+        return self._log.fallbacks
+
+    def norm_silu(self, norm: nn.GroupNorm, activation: nn.Module, x: Tensor) -> Tensor:
+        """activation(norm(x)) `(b, c, ...)` for an activation that is SiLU."""
+        made = None
+        if not torch.compiler.is_compiling():
+            made = self.run(x, norm.num_groups, norm.weight, norm.bias, norm.eps)
+        if made is not None:
+            return made
+        plain: Tensor = activation(nn.GroupNorm.forward(norm, x))
+        return plain
+
+    def in_layout(self, x: Tensor) -> Tensor:
+        """Return images `(b, c, h, w)` in channels_last, which convolutions keep, if the kernels may take them."""
+        wanted = self.kernels is not None and x.ndim == 4 and x.dtype != torch.float32
+        if not wanted or x.device.type != self._device_type or torch.compiler.is_compiling():
+            return x
+        return x.contiguous(memory_format=torch.channels_last)
+
+    @contextmanager
+    def normalizing(self) -> Iterator[None]:
+        """Use the session in blocks of its networks inside the context."""
+        if self.kernels is None:
+            yield
+            return
+        from mezzotint.normalization.networks import normalizing
+
+        with normalizing(self, self._networks):
+            yield
+
+
+def has_norms(networks: Iterable[object]) -> bool:
+    """Whether one of the networks has a GroupNorm."""
+    modules = (each for network in networks if isinstance(network, nn.Module) for each in network.modules())
+    return any(isinstance(each, nn.GroupNorm) for each in modules)
