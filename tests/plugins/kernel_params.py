@@ -126,6 +126,19 @@ class LinearAttentionParams(ctypes.Structure):
     )
 
 
+class GroupNormParams(ctypes.Structure):
+    """group_norm/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        x__out=_POINTER,
+        x_batch__x_pixel__out_batch__out_pixel=_LONG,
+        weight__bias=_POINTER,
+        epsilon=ctypes.c_float,
+        pixels__channels__groups__group_channels__segments__segment_pixels__tiles=_INT,
+        partial__affine=_POINTER,
+    )
+
+
 class QuantizeParams(ctypes.Structure):
     """quantize/params.h."""
 
@@ -153,6 +166,7 @@ _OF_KERNEL: dict[str, type[ctypes.Structure]] = {
     "BackwardParams": BackwardParams,
     "ForwardParams": ForwardParams,
     "Int8Params": Int8Params,
+    "GroupNormParams": GroupNormParams,
     "LinearAttentionParams": LinearAttentionParams,
     "LinearParams": LinearParams,
     "QuantizeParams": QuantizeParams,

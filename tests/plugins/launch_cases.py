@@ -11,6 +11,7 @@ from typing import Any
 
 import launch_expected
 from attention_arguments import packed_attention_args, table_args
+from group_norm_arguments import group_norm_args
 from linear_arguments import joined_args, linear_args
 from quantize_arguments import quantize_args
 from stub_cuda import CARDS, Card, StubCuda, differences
@@ -224,6 +225,9 @@ OPERATIONS = {
     ),
     "rows": Operation(
         queue=lambda cuda, *where: cuda.quantize(quantize_args(), *where), launches=1, text="quantize_rows"
+    ),
+    "GroupNorm": Operation(
+        queue=lambda cuda, *where: cuda.group_norm(group_norm_args(), *where), launches=3, text="group_norm"
     ),
 }
 

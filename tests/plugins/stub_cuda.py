@@ -18,6 +18,7 @@ from mezzotint_kernels.abi import (
     QuantizeArgs,
     Status,
 )
+from mezzotint_kernels.group_norm_abi import GroupNormArgs
 from mezzotint_kernels.library import Library
 from mezzotint_kernels.linear_attention_abi import LinearAttentionArgs
 
@@ -234,6 +235,10 @@ class StubCuda:
         plan = AttentionPlanStruct()
         self.library.check(self.library.linear_attention_plan(ctypes.byref(args), device, ctypes.byref(plan)))
         return plan
+
+    def group_norm(self, args: GroupNormArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
+        """Launch GroupNorm."""
+        return self._said(self.library.group_norm(ctypes.byref(args), device, stream))
 
     def linear(self, args: LinearArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
         """Launch a linear layer."""

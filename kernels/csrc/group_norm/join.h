@@ -24,8 +24,8 @@ MZT_DEVICE Moments moments_of_group(const GroupNormParams& params, int batch, in
     for (int apart = 1; apart < 32; apart *= 2) moments = combine_lanes(moments, apart);
     if (thread_index() % 32 == 0) board[thread_index() / 32] = moments;
     barrier();
-    Moments all = board[0];
-    for (int warp = 1; warp < kJoinThreads / 32; ++warp) all = combine(all, board[warp]);
+    Moments all = {0, 0, 0};
+    for (int warp = 0; warp < kJoinThreads / 32; ++warp) all = combine(all, board[warp]);
     return all;
 }
 

@@ -11,12 +11,13 @@ constexpr int kMeasureBytes = kWarps * kTileChannels * 3 * static_cast<int>(size
 // cancels is at most as many times the result as there are pixels of a thread (64).
 template <typename Element>
 MZT_DEVICE void measure_thread(Moments (&moments)[kEight], const GroupNormParams& params, const Place& place) {
-    float origin[kEight], sums[kEight] = {}, squares[kEight] = {};
+    float origin[kEight] = {}, sums[kEight] = {}, squares[kEight] = {};
     const Element* from = static_cast<const Element*>(params.x) + place.batch * params.x_batch + place.channel;
     int count = 0;
     for (int pixel = place.first; place.is_there && pixel < place.end; pixel += kDown, ++count) {
         float numbers[kEight];
-        unpack<Element>(numbers, *reinterpret_cast<const Chunk*>(from + pixel * params.x_pixel));
+        const Chunk read = *reinterpret_cast<const Chunk*>(from + pixel * params.x_pixel);
+        unpack<Element>(numbers, read);
 #pragma unroll
         for (int each = 0; each < kEight; ++each) {
             if (count == 0) origin[each] = numbers[each];

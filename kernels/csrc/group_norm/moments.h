@@ -15,7 +15,7 @@ MZT_DEVICE Moments combine(const Moments& a, const Moments& b) {
     const float count = a.count + b.count;
     if (count == 0) return {0, 0, 0};
     const float share = b.count / count, apart = b.mean - a.mean;
-    return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
+    return {count, a.mean + apart * share, a.squares + b.squares + a.count * share * apart * apart};
 }
 
 // Both lanes get the same bits: the lower lane's part comes first.

@@ -23,7 +23,8 @@ MZT_DEVICE void normalize_block(const GroupNormParams& params) {
     Element* to = static_cast<Element*>(params.out) + place.batch * params.out_batch + place.channel;
     for (int pixel = place.first; pixel < place.end; pixel += kDown) {
         float numbers[kEight];
-        unpack<Element>(numbers, *reinterpret_cast<const Chunk*>(from + pixel * params.x_pixel));
+        const Chunk read = *reinterpret_cast<const Chunk*>(from + pixel * params.x_pixel);
+        unpack<Element>(numbers, read);
 #pragma unroll
         for (int each = 0; each < kEight; ++each) {
             numbers[each] = numbers[each] * factors[each] + terms[each];

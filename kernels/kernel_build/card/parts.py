@@ -34,7 +34,12 @@ PARTS = (
     ),
     Part(name="tests-attention", kind="tests", words=(f"{_KERNELS}/test_attention_gpu.py",), limits=_TESTS),
     Part(name="tests-backward", kind="tests", words=(f"{_KERNELS}/test_attention_backward_gpu.py",), limits=_TESTS),
-    Part(name="tests-kernelized", kind="tests", words=(f"{_KERNELS}/test_linear_attention_gpu.py",), limits=_TESTS),
+    Part(
+        name="tests-kernelized",
+        kind="tests",
+        words=(f"{_KERNELS}/test_linear_attention_gpu.py", f"{_KERNELS}/test_group_norm_gpu.py"),
+        limits=_TESTS,
+    ),
     Part(
         name="tests-engine",
         kind="tests",

@@ -28,6 +28,7 @@ HARD = {
     "an outlier first": Problem(outlier=30000.0, pixels=500, dtype=torch.float16, silu=False),
     "squares beyond float16": Problem(deviation=10000.0, mean=0.0, pixels=200, dtype=torch.float16),
     "all the same": Problem(deviation=0.0, mean=3.0),
+    "squares beyond bfloat16": Problem(deviation=0.0, mean=1e30),
 }
 
 

@@ -1,20 +1,11 @@
 """group_norm_forward and group_norm_workspace, with a stand-in for CUDA."""
 
 import pytest
+from group_norm_arguments import group_norm_args
 
-from mezzotint_kernels import GroupNormArgs, InvalidArgument, Unsupported, group_norm_forward, group_norm_workspace
+from mezzotint_kernels import InvalidArgument, Unsupported, group_norm_forward, group_norm_workspace
 
 pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.usefixtures("in_use")]
-
-
-def group_norm_args(**changes):
-    """Valid arguments, except for `changes`."""
-    values = {"dtype": 1, "batch": 2, "pixels": 100, "channels": 320, "groups": 32, "epsilon": 1e-5}
-    values |= {"x": 0x1000, "out": 0x2000, "workspace": 0x3000, "workspace_bytes": 1 << 20} | changes
-    strides = {name: values.pop(name, (32000, 320)) for name in ("x_stride", "out_stride")}
-    made = GroupNormArgs(**values)
-    made.x_stride[:], made.out_stride[:] = strides["x_stride"], strides["out_stride"]
-    return made
 
 
 def test_the_kernels_are_queued_on_the_stream(in_use):
