@@ -1,5 +1,7 @@
 """Images of U-Nets by the kernels of GroupNorm and SiLU, through the engine's one door."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from card_jobs import pixels, request_of
@@ -62,3 +64,14 @@ def test_wrong_kernels_are_not_used(job, stand_in):
     assert (result.group_norm_calls, len(library.launches)) == (0, 1)
     assert "the self-test failed" in result.group_norm_fallbacks[0].reason
     assert pixels(result) == pixels(run(None, job))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("every_device", ["cuda:0"], indirect=True)
+def test_streamed_blocks_call_them_as_often(job, stand_in):
+    library = stand_in()
+    resident = run(library, replace(job, vram_limit_bytes=2**30))
+    result = run(library, replace(job, vram_limit_bytes=resident.plan.smallest_vram_bytes))
+    assert result.group_norm_calls == resident.group_norm_calls > 0
+    assert result.group_norm_fallbacks == ()
+    assert pixels(result) == pixels(resident)
