@@ -42,14 +42,16 @@ class QuantizeDialog(QDialog):
             button.setChecked(scheme == "int8")
             self._schemes.addButton(button)
             column.addWidget(button)
-            explained = plain_label(words, role="muted", wrap=True)
-            explained.setContentsMargins(24, 0, 0, 4)
-            column.addWidget(explained)
+        self._explained = plain_label(max((words for _, _, words in self._choices()), key=len), role="muted", wrap=True)
+        column.addWidget(self._explained)
         self._vram = self._vram_field(vram_bytes)
         column.addWidget(self._vram)
         column.addStretch()
         column.addWidget(self._buttons())
         self.resize(520, self.sizeHint().height())
+        self._explained.setMinimumHeight(self._explained.heightForWidth(520 - 2 * 24))  # of the longest
+        self._explain()
+        self._schemes.buttonToggled.connect(self._explain)
 
     def scheme(self) -> Quantization:
         """The selected scheme."""
@@ -59,6 +61,10 @@ class QuantizeDialog(QDialog):
     def target_vram(self) -> int | None:
         """Bytes of the card to fit; None for schemes that fit none in particular."""
         return self._vram.value() * _GB if self.scheme() == "auto" else None
+
+    def _explain(self) -> None:
+        chosen = self._schemes.checkedButton()
+        self._explained.setText("" if chosen is None else chosen.accessibleDescription())
 
     def _vram_field(self, vram_bytes: int | None) -> QSpinBox:
         field = QSpinBox()

@@ -2,7 +2,7 @@
 
 import pytest
 from fake_engine import model_info
-from PySide6.QtWidgets import QDialogButtonBox, QRadioButton, QSpinBox
+from PySide6.QtWidgets import QDialogButtonBox, QLabel, QRadioButton, QSpinBox
 
 from mezzotint.protocol import SCHEMES
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
@@ -27,7 +27,11 @@ def test_each_scheme_can_be_chosen_and_is_explained(dialog, scheme):
     (button,) = (one for one in dialog.findChildren(QRadioButton) if one.property("scheme") == scheme)
     button.click()
     assert dialog.scheme() == scheme
-    assert button.accessibleDescription()
+    assert button.accessibleDescription() in [label.text() for label in dialog.findChildren(QLabel)]
+
+
+def test_it_fits_a_small_screen(dialog):
+    assert dialog.sizeHint().height() < 600
 
 
 def test_a_card_is_named_for_auto_alone(dialog):
