@@ -17,7 +17,8 @@ from mezzotint_kernels.errors import KernelsError
 
 T = TypeVar("T")
 
-COMPILED = {"bfloat16_64", "bfloat16_int8", "bfloat16_int4", "bfloat16_w4a4", "bfloat16_svdquant"}
+PRODUCTS = ("int8", "int4", "codebook", "w4a4", "svdquant", "fp8")
+COMPILED = {"bfloat16_64", *(f"bfloat16_{kind}" for kind in PRODUCTS)}
 CARD = (80, 108, 163 * 1024)  # the device that is planned for
 
 

@@ -292,7 +292,7 @@ class InstanceInfo(ctypes.Structure):
     )
 
     @property
-    def kind(self) -> tuple[int | bool, ...]:
+    def multiplies(self) -> tuple[int | bool, ...]:
         """What it multiplies."""
         kinds = (bool(self.is_grouped), bool(self.has_codebook), bool(self.floats))
         return self.weight_bits, self.x_bits, self.dtype, *kinds
@@ -363,7 +363,7 @@ class LinearEmulator:
         wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
         wanted = (*wanted, problem.by_group, problem.codebook, problem.floats)
         found = enumerate(self.instances)
-        return [number for number, each in found if each.kind == wanted]
+        return [number for number, each in found if each.multiplies == wanted]
 
     def run(
         self,

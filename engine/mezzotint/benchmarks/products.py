@@ -145,9 +145,9 @@ def _of_linear(
             row = dataclasses.replace(row, with_loras=row.milliseconds / without)
         yield row
     for name, format_ in BLOCK_SCALED.items():
-        runs = _block_scaled(operands(), format_, kernels) if kernels is not None and wanted(name) else []
-        if runs:
-            yield _measured(shape, name, device, dtype, partial(list, runs), plain)
+        blocks = None if kernels is None else _block_scaled_kernels(kernels, format_, device, dtype)
+        if blocks is not None and wanted(name):
+            yield _measured(shape, name, device, dtype, partial(_block_scaled, operands(), format_, blocks), plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +181,28 @@ def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None, kind: s
     return [call(each, each.weights[kind], None) for each in operands]
 
 
-def _block_scaled(operands: Sequence[_Operands], format_: Format, kernels: CompiledLinear) -> list[_Checked]:
-    """Calls with weights of a block-scaled format; none where the device does not multiply such numbers."""
-    library, first = kernels.library, operands[0]
-    if not isinstance(library, BlockScaledLibrary):
-        return []
-    multiply, size = BlockScaledLinear(library), (first.weight.shape[0], first.weight.shape[1])
-    generator = torch.Generator(first.x.device).manual_seed(0)
+def _block_scaled_kernels(
+    kernels: CompiledLinear, format_: Format, device: torch.device, dtype: torch.dtype
+) -> BlockScaledLinear | None:
+    """The kernels of a block-scaled format; None where the device does not multiply such numbers."""
+    if not isinstance(kernels.library, BlockScaledLibrary):
+        return None
+    multiply = BlockScaledLinear(kernels.library)
+    weight = random_quantized_weight(format_, (8, 128), torch.Generator(device).manual_seed(0))
+    try:
+        multiply(torch.zeros(1, 128, device=device, dtype=dtype), weight)
+    except Unsupported:
+        return None
+    return multiply
+
+
+def _block_scaled(operands: Sequence[_Operands], format_: Format, multiply: BlockScaledLinear) -> list[_Checked]:
+    """Calls with weights of a block-scaled format."""
+    size, device = (operands[0].weight.shape[0], operands[0].weight.shape[1]), operands[0].x.device
+    generator = torch.Generator(device).manual_seed(0)
     weights = [random_quantized_weight(format_, size, generator) for _ in operands]
-    with contextlib.suppress(Unsupported):
-        multiply(first.x[:1], weights[0])
-        pairs = zip(operands, weights, strict=True)
-        return [_Checked(partial(multiply, each.x, weight), partial(_exact, each, weight)) for each, weight in pairs]
-    return []
+    pairs = zip(operands, weights, strict=True)
+    return [_Checked(partial(multiply, each.x, weight), partial(_exact, each, weight)) for each, weight in pairs]
 
 
 def _exact(given: _Operands, weight: QuantizedWeight, loras: Branch | None = None) -> Tensor:
