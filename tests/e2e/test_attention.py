@@ -103,6 +103,7 @@ def test_the_words_of_pixart_are_passed_by_their_number(request_for, stand_in, t
     assert all(launch.key_lengths and not launch.bias and not launch.key_mask for launch in to_words)
 
 
+@pytest.mark.slow
 def test_a_job_leaves_the_networks_as_they_were(request_for, stand_in, tiny_sdxl_folder):
     engine = engine_with(stand_in())
     plain = request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16")

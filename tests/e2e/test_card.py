@@ -85,7 +85,7 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
     assert (counts[0][1] > 0) == bool(fields)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("streamed", [True, False])
 def test_queries_keys_and_values_share_their_rounding(tiny_sdxl_folder, tmp_path, monkeypatch, streamed):
     """Wherever weights rest, the image is the one of separate roundings; there are as many products."""

@@ -101,7 +101,7 @@ def test_the_noise_of_the_condition_is_recorded_and_replayed(engine, job):
     assert [(stage.sampling.steps, stage.sampling.condition_noise) for stage in changed] == [(4, None), (2, 0.2)]
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_made_together_are_those_made_alone(engine, job, kind, tmp_path):
     prompts = ("a red house", "two green hills under a dark blue sky", "a boat")
@@ -173,7 +173,7 @@ def test_after_a_base_and_its_refiner(engine, job, tiny_pixart_folder):
     assert [transition.refines for transition in changed.transitions] == [False, True]
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_beyond_its_own_size_it_works_in_tiles_which_is_told_recorded_and_repeated(engine, job, kind):
     request, events = job(kind, size=(128, 96)), []
@@ -217,7 +217,7 @@ def test_an_inpainted_image_is_refined_with_its_kept_parts(engine, job, image, m
     assert made.stages[1].width == 128
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_existing_image_is_enlarged(engine, job, refiners, image, kind):
     one, other = image("one.png", size=(96, 64), seed=1), image("other.png", size=(96, 64), seed=2)

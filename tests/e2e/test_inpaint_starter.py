@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("every_device")
 __all__ = ["engine", "request_for"]  # fixtures
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_another_house_in_the_same_place(engine, request_for, tmp_path, model):
     """What is painted over with other words is what they say, and all around it stays."""

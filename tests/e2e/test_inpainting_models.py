@@ -123,6 +123,7 @@ def test_a_replay_is_the_same_image(engine, folders, request_for, image, mask, f
     assert again(engine, result, asked) == result.images[0].sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_the_mask_of_latents_is_that_of_their_first_pixels(engine, every_device, folders, request_for, image, tmp_path):
     init, hole = image(), save_mask(tmp_path, (15, 9, 47, 41), name="odd.png")
@@ -145,7 +146,7 @@ def test_a_second_pass_sees_the_image_too(engine, folders, tiny_sdxl_folder, req
     assert run(engine, asked).images[0].sha256 == result.images[0].sha256
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [True, False])
 @FAMILIES
 def test_together_they_are_what_each_is_alone(engine, folders, request_for, image, mask, family, masked):

@@ -56,6 +56,7 @@ def test_a_streamed_image_is_the_resident_one(tiny_pixart_folder, tmp_path, lora
     assert pixels(run(replace(job, loras=()))) != pixels(plain)
 
 
+@pytest.mark.slow
 def test_on_a_card_jobs_change_them_in_place_and_leave_none(tiny_pixart_folder, tmp_path, loras, monkeypatch):
     job, entered = request_of(tiny_pixart_folder, tmp_path=tmp_path), []
     chosen = [(loras["ink"],), (loras["ink"], replace(loras["fog"], weight=-0.4)), (loras["fog"],), ()]
@@ -87,7 +88,7 @@ def test_beside_quantized_weights_they_are_not_merged(tiny_pixart_folder, tmp_pa
     assert run(quantized).merged_layers == 1  # adaln_single.linear, which is never quantized
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["int8", "int4"])
 def test_doras_and_ofts_beside_quantized_weights_on_a_card(tiny_pixart_folder, tmp_path, loras, scheme):
     job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization=scheme)

@@ -47,6 +47,7 @@ def test_without_guidance(theirs, folder, tmp_path):
     same(made, ours(folder, tmp_path, steps=STEPS, guidance_scale=1.0))
 
 
+@pytest.mark.slow
 def test_of_an_image(folder, tmp_path, every_device):
     Image.linear_gradient("L").resize((SIDE, SIDE)).convert("RGB").save(tmp_path / "init.png")
     made = pipeline("StableDiffusionImg2ImgPipeline", folder)(
@@ -92,6 +93,7 @@ def test_learned_words(folder, tmp_path):
     assert not np.array_equal(mine, ours(folder, tmp_path, steps=2, prompt=words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_a_network_that_was_distilled_from_guidance(tmp_path):
     from diffusers import LCMScheduler, StableDiffusionPipeline

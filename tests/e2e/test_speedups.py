@@ -64,6 +64,7 @@ def test_all_are_recorded_and_repeated(kind, tmp_path):
     assert np.array_equal(Image.open(tmp_path / "a.png"), Image.open(tmp_path / "b.png"))
 
 
+@pytest.mark.slow
 def test_streamed_blocks_give_the_same_image(kind, tmp_path):
     folder, options = kind
     plain = made(request_for(folder, tmp_path, **options))

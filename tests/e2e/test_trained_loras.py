@@ -113,7 +113,7 @@ def check(model, tmp_path, adapter_of=lambda tiny: tiny.adapter()):
     assert np.abs(made - (image * 255).round()).max() <= 1
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_diffusers_computes_the_same_with_the_file(model, tmp_path):
     check(model, tmp_path)
 

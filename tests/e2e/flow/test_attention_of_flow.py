@@ -32,7 +32,7 @@ MODELS = {
 }
 
 
-SLOW = ("qwen-image", "sana")  # whose blocks have tests of their own
+SLOW = ("qwen-image", "sana", "flux2-klein")  # whose blocks have tests of their own
 
 
 @pytest.fixture(

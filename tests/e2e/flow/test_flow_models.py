@@ -38,7 +38,12 @@ MODELS = {
 PROMPTS = ("a red house by the sea at dusk", "snow")
 
 
-@pytest.fixture(scope="module", params=MODELS)
+LONG = ("qwen-image-edit", "chroma")
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(each, marks=[pytest.mark.slow] * (each in LONG)) for each in MODELS]
+)
 def folder(request, tmp_path_factory):
     return MODELS[request.param](tmp_path_factory.mktemp("models") / request.param)
 

@@ -50,6 +50,7 @@ def test_captions_on_the_cpu_of_a_machine_with_a_card_are_the_same(make):
         assert torch.equal(found[name], tensor) and torch.equal(on_card[name], tensor)
 
 
+@pytest.mark.slow
 def test_images_are_encoded_in_tiles(make):
     pixels, seen = torch.rand(3, 256, 256, generator=torch.Generator().manual_seed(0)) * 2 - 1, []
     made = {}

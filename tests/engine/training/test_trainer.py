@@ -30,6 +30,7 @@ def test_it_learns(tiny):
     assert trainer.validation_loss(lambda: tiny.images) < 0.95 * before
 
 
+@pytest.mark.slow
 def test_a_unet_learns_too(tiny_sdxl_folder):
     tiny = TinyTraining(tiny_sdxl_folder, images=2)
     trainer = tiny.trainer(steps=10)

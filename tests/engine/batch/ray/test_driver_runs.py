@@ -100,6 +100,7 @@ def test_who_stops_gets_what_is_under_way_and_the_cluster_of_others_stays(cluste
     assert workers_on(cluster)[0].make(task(7, tmp_path, "after").request, lambda _: None).images
 
 
+@pytest.mark.slow
 def test_a_process_that_is_ended_between_images_is_no_fault_of_the_next(cluster, tmp_path):
     worker = workers_on(cluster)[0]
     worker.make(task(1, tmp_path).request, lambda _: None)

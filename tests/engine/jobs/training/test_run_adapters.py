@@ -60,7 +60,7 @@ def run(request, *, stop_after=None, resume=False):
     return events
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_a_resumed_training_writes_the_same_file_which_changes_images(request_of, tmp_path, tiny_sdxl_folder):
     whole, halves = request_of("whole"), request_of("halves")
     events = run(whole)

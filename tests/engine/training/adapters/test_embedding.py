@@ -53,6 +53,7 @@ def same(a, b):
     return all(torch.equal(a[name], b[name]) for name in a)
 
 
+@pytest.mark.slow
 def test_it_begins_as_another_word_and_learns_vectors_alone(tiny, adapter):
     before = {key: each.detach().clone() for key, each in adapter.named().items()}
     weights = {name: each.clone() for name, each in tiny.model.networks["text_encoder"].state_dict().items()}
