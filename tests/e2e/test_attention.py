@@ -139,7 +139,7 @@ def test_after_a_failed_self_test_the_image_is_torch_s_own(request_for, stand_in
     assert read_metadata(Path(result.images[0].path)).request.attention == "sdpa"
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [2, 1])
 def test_latents_that_come_out_as_not_a_number_are_made_again(request_for, stand_in, tiny_sdxl_folder, step):
     counted = stand_in()

@@ -80,6 +80,7 @@ def test_steps_outside_are_asked_for_the_prompt_alone(tiny_sdxl_folder, tmp_path
     assert {each.tensors["text"].shape[0] for each in seen if not each.guided} <= {1}
 
 
+@pytest.mark.slow
 def test_no_step_inside_is_no_guidance_at_all(tiny_sdxl_folder, tmp_path):
     whole = made(tiny_sdxl_folder, tmp_path)
     outside = made(tiny_sdxl_folder, tmp_path, cfg_interval=(0.2, 0.3))

@@ -35,7 +35,7 @@ def run(request):
     return Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_the_image_is_the_same_and_says_so(request_for):
     plain, compiled = run(request_for), run(replace(request_for, compile=True))
     assert (plain.compiled, compiled.compiled) == (False, True)

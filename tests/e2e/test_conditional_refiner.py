@@ -89,6 +89,7 @@ def test_what_is_refined_matters_to_all_of_its_steps(engine, job, kind, tiny_pix
     assert sha(run(engine, job(kind))) != sha(run(engine, job(kind, model=str(other))))
 
 
+@pytest.mark.slow
 def test_the_noise_of_the_condition_is_recorded_and_replayed(engine, job):
     noisy = run(engine, job(condition_noise=0.4))
     assert [stage.condition_noise for stage in noisy.stages] == [None, 0.4]

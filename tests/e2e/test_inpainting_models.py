@@ -79,7 +79,7 @@ def test_a_part_is_made_anew(engine, every_device, folders, request_for, image, 
     np.testing.assert_array_equal(result[kept], pixels(init.path)[kept])
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 @FAMILIES
 def test_of_words_alone_all_is_hidden(engine, every_device, folders, request_for, family):

@@ -61,6 +61,7 @@ def generate(tmp_path, capsys):
     return call
 
 
+@pytest.mark.slow
 def test_the_image_is_that_of_a_model_whose_own_it_is(generate, tmp_path, folder, halved, own):
     file = write_single_file(folder, tmp_path / "tiny.safetensors")
     wanted, plain = generate("-m", own), generate("-m", folder)

@@ -63,8 +63,8 @@ def test_of_an_image(folder, tmp_path, every_device):
     same(made.images[0], mine, apart=every_device != "cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
-@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("clip_skip", [1, 2])
 def test_clip_skip(theirs, folder, tmp_path, clip_skip):
     """Theirs looks for the norm where transformers has none today, and skips nothing of the negative prompt."""
@@ -80,6 +80,7 @@ def test_clip_skip(theirs, folder, tmp_path, clip_skip):
     same(made.images[0], mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_learned_words(folder, tmp_path):
     path = tmp_path / "glowcat.safetensors"

@@ -166,6 +166,7 @@ def test_quantized(engine, watch, tmp_path, tiny_sdxl_folder, tiny_pixart_folder
     compare(engine, watch, tmp_path, request_of(stage(folder), quantization=scheme))
 
 
+@pytest.mark.slow
 def test_a_sampler_that_asks_twice_in_a_step(engine, watch, tmp_path, tiny_sdxl_folder):
     compare(engine, watch, tmp_path, request_of(stage(tiny_sdxl_folder, sampler="heun")))
 

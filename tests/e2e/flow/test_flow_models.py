@@ -65,7 +65,7 @@ def test_images_of_prompts_of_unlike_lengths_are_made_together_as_alone(folder, 
         assert np.abs(pixels(outcome.result) - pixels(alone)).max() <= 2
 
 
-@pytest.mark.slow_after(5)
+@pytest.mark.slow
 def test_it_is_planned_without_weights(folder):
     plan = Engine(Catalog.standard()).plan(PlanRequest(models=(str(folder),), vram_bytes=8 * 2**30))
     assert {part.name for part in plan.components} >= {"text_encoder", "transformer", "vae"}

@@ -67,6 +67,7 @@ def test_the_variant_of_a_file_is_told_by_shapes_and_its_name(name, shapes, vari
     assert (found.defaults.steps, found.defaults.guidance_scale) == DEFAULTS[variant]
 
 
+@pytest.mark.slow
 def test_fill_sees_each_pixel_of_a_mask(tmp_path):
     sources = sources_of(write_tiny_flux(tmp_path / "fill", variant="fill"))
     assert (sources.detected.variant, sources.takes_mask, sources.mask_channels) == ("fill", True, 64)

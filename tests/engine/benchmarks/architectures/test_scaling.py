@@ -12,6 +12,7 @@ def _stopwatch(monkeypatch):
     monkeypatch.setattr(scaling, "milliseconds", lambda calls, device: 2.0)
 
 
+@pytest.mark.slow
 def test_slopes_of_operations():
     rows = list(measure_scaling((64, 1024, 4096)))
     assert {row.kind for row in rows} == set(kinds())

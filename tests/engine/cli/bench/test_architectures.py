@@ -37,6 +37,7 @@ def test_scaling_is_printed_and_plotted(bench, tmp_path):
     assert "performer" in plot.read_text("utf-8") and "4096 tokens" not in done.err
 
 
+@pytest.mark.slow
 def test_models_beside_the_first(bench):
     """Sparse kinds are counted as they run, not as they are traced for plans."""
     words = ("-m", "starter-trunk", "-m", "starter-local", "--size", "128x128")

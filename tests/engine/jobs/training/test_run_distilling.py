@@ -28,7 +28,7 @@ def model(request):
     return request.getfixturevalue("flow" if request.param == "flow" else "tiny_pixart_folder")
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_a_lora_comes_out_and_the_same_after_a_pause(train, request_of, prompts, model, tmp_path):
     request = request_of(model, dataset=prompts, prompts=("a house",), **USUAL)
     seen = []
