@@ -134,7 +134,7 @@ BUGS = {
         problems=TURING[:1],
     ),
     "scales of the group before": Bug(
-        file=TILES, text="scales_ + tile;", becomes="scales_ + (tile > 0 ? tile - 1 : 0);", problems=PACKED
+        file=TILES, text="scales_ + tile * (", becomes="scales_ + (tile > 0 ? tile - 1 : 0) * (", problems=PACKED
     ),
     "even and odd numbers change places": Bug(file=TILES, text="0x5140", becomes="0x1504", problems=PACKED),
     "a scale that leaves its byte": Bug(
@@ -206,12 +206,15 @@ BUGS = {
     "a scale for each column where they share one": Bug(
         file=EPILOGUE,
         text="params.shares_weight_scale ? 0 : column",
-        becomes="column",
+        becomes="params.shares_weight_scale ? column : column",
         problems=(FLOATS_SHARED,),
         error="memory outside of the tensors",
     ),
     "one scale for all columns": Bug(
-        file=EPILOGUE, text="params.shares_weight_scale ? 0 : column", becomes="0 * column", problems=(FLOATS,)
+        file=EPILOGUE,
+        text="params.shares_weight_scale ? 0 : column",
+        becomes="params.shares_weight_scale ? 0 : 0 * column",
+        problems=(FLOATS,),
     ),
     "weights of another warp": Bug(
         file=PRODUCTS,
