@@ -1,8 +1,9 @@
 """Attention of one job: the chosen implementation, with a fallback to torch's where it cannot run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -36,9 +37,17 @@ class Attend(Protocol):
 
 
 Reduction: TypeAlias = Callable[[Attend, Tensor, Tensor, Tensor, Masks, float | None], Tensor]
-_AS_FLASH = "attention 'flash-fp16' does not support all calls here; 'flash' handles the rest"
-_LESS = "attention 'int8-all' does not support all calls here; 'int8' or 'flash' handles the rest"
 _FEW_KEYS = 128  # up to this many keys, as in cross-attention, take one launch in 16 bits but three in 8 bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Special:
+    """Kernels that do not take every call."""
+
+    options: Mapping[str, Any]  # of CompiledAttention
+    otherwise: Callable[..., Tensor]
+    no_table: str
+    incomplete: str
 
 
 class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float | None, BlockTable | None]):
@@ -49,9 +58,9 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
     ) -> None:
         log = FallbackLog("attention_fell_back", tell)
         ways: dict[str, Callable[..., Tensor]] = {
-            "flash-fp16": partial(_with_half_sums, log),
+            "flash-fp16": partial(_special, _HALF_SUMS, log),
             "int8": _in_8_bits,
-            "int8-all": partial(_all_in_8_bits, log),
+            "int8-all": partial(_special, _ALL_INT8, log),
         }
         attend = ways.get(chosen, _in_16_bits)
         self.asked = asked
@@ -139,29 +148,6 @@ def _in_16_bits(
     return kernels(q, k, v, masks, scale)[0]
 
 
-def _with_half_sums(
-    log: FallbackLog,
-    kernels: CompiledAttention,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    masks: Masks,
-    scale: float | None,
-    table: BlockTable | None,
-) -> Tensor:
-    """Sums in 16 bits where there are such kernels; what others do instead is recorded."""
-    if wants_gradients(q, k, v, masks.bias) or k.shape[2] <= _FEW_KEYS < q.shape[2]:
-        return _in_16_bits(kernels, q, k, v, masks, scale, table)
-    try:
-        if table is not None:
-            raise Unsupported("block tables take the kernels of 'flash'")
-        return kernels(q, k, v, masks, scale, half_sums=True)[0]
-    except Unsupported as error:
-        out = _in_16_bits(kernels, q, k, v, masks, scale, table)
-        log.unsupported(_AS_FLASH, str(error), tell=True)
-        return out
-
-
 def _in_8_bits(
     kernels: CompiledAttention,
     q: Tensor,
@@ -184,7 +170,8 @@ def _in_8_bits(
     return kernels(q, k, v, masks, scale)[0]
 
 
-def _all_in_8_bits(
+def _special(
+    way: _Special,
     log: FallbackLog,
     kernels: CompiledAttention,
     q: Tensor,
@@ -194,16 +181,16 @@ def _all_in_8_bits(
     scale: float | None,
     table: BlockTable | None,
 ) -> Tensor:
-    """Both products in 8 bits where there are such kernels; what others do instead is recorded."""
+    """By that way's kernels where there are such; what others do instead is recorded."""
     if wants_gradients(q, k, v, masks.bias) or k.shape[2] <= _FEW_KEYS < q.shape[2]:
-        return _in_8_bits(kernels, q, k, v, masks, scale, table)
+        return way.otherwise(kernels, q, k, v, masks, scale, table)
     try:
         if table is not None:
-            raise Unsupported("no int8-all kernel follows block tables")
-        return kernels(q, k, v, masks, scale, int8=True, int8_values=True)[0]
+            raise Unsupported(way.no_table)
+        return kernels(q, k, v, masks, scale, **way.options)[0]
     except Unsupported as error:
-        out = _in_8_bits(kernels, q, k, v, masks, scale, table)
-        log.unsupported(_LESS, str(error), tell=True)
+        out = way.otherwise(kernels, q, k, v, masks, scale, table)
+        log.unsupported(way.incomplete, str(error), tell=True)
         return out
 
 
@@ -237,3 +224,17 @@ def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -
 
 def _finite(made: object) -> bool:
     return not isinstance(made, Tensor) or bool(torch.isfinite(made).all())
+
+
+_HALF_SUMS = _Special(
+    options={"half_sums": True},
+    otherwise=_in_16_bits,
+    no_table="block tables take the kernels of 'flash'",
+    incomplete="attention 'flash-fp16' does not support all calls here; 'flash' handles the rest",
+)
+_ALL_INT8 = _Special(
+    options={"int8": True, "int8_values": True},
+    otherwise=_in_8_bits,
+    no_table="no int8-all kernel follows block tables",
+    incomplete="attention 'int8-all' does not support all calls here; 'int8' or 'flash' handles the rest",
+)

@@ -1,24 +1,20 @@
-"""The product of 4-bit x and weights on the emulator: by 4-bit products, and by 8-bit ones from Hopper on."""
+"""The product of 4-bit x and weights on the emulator, with scales by row or by group.
 
-import random
+By 4-bit products, and by 8-bit ones from Hopper on.
+"""
+
+from functools import partial
 
 import pytest
 import torch
 from emulated_instances import in_turn
 from emulated_linear import LinearEmulator, Operands, Problem
+from fuzzed_products import DTYPES, ENDS, check, fuzzed, name_of
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
-DTYPES = (torch.float16, torch.bfloat16)
-ENDS = (
-    {},
-    {"bias": True},
-    {"rank": 16},
-    {"gate": 7, "residual": "given"},
-    {"bias": True, "gate": 50, "residual": "out"},
-    {"bias": True, "rank": 80},
-)
 KINDS = ("ampere", "hopper", "turing")
+SCALES = pytest.mark.parametrize("by_group", [False, True], ids=["by row", "by group"])
 
 
 def w4a4(kind="ampere", **changes):
@@ -31,25 +27,19 @@ def emulator(emulated):
     return LinearEmulator(emulated)
 
 
-def fuzzed(dtype, number, end):
-    """A problem with that end; the same in every run."""
-    lots = random.Random(f"{dtype} {number}")
-    kinds = KINDS if dtype is torch.float16 else KINDS[:2]  # Turing multiplies no bfloat16
-    return w4a4(
-        kinds[number % len(kinds)],
-        dtype=dtype,
-        rows=lots.choice((1, 2, 17, 64, 65, 129)),
-        columns=lots.choice((8, 24, 72, 128, 136)),
-        depth=lots.choice((32, 96, 128, 160, 256, 640)),
-        gap=lots.choice((0, 0, 1, 3)),
-        late_copies=lots.random() < 0.7,
-        stubborn=number % 4 == 0,
-        seed=number,
-        **end,
-    )
+def problems():
+    for by_group, depths, ends in (
+        (False, (32, 96, 128, 160, 256, 640), ENDS * 2),
+        (True, (64, 128, 192, 320, 640), ENDS),
+    ):
+        for dtype in DTYPES:
+            kinds = KINDS if dtype is torch.float16 else KINDS[:2]  # Turing multiplies no bfloat16
+            for number, end in enumerate(ends):
+                make = partial(w4a4, kinds[number % len(kinds)])
+                yield fuzzed(make, depths, number, dtype=dtype, by_group=by_group, **end)
 
 
-FUZZED = [fuzzed(dtype, number, end) for dtype in DTYPES for number, end in enumerate(ENDS * 2)]
+FUZZED = list(problems())
 
 
 @pytest.fixture(scope="module")
@@ -59,30 +49,23 @@ def choice(quick_library):
     return in_turn({problem: emulator.numbers(problem) for problem in FUZZED})
 
 
-def check(emulator, problem, number):
-    verdict = emulator.run(problem, number)
-    assert verdict.error == ""
-    assert verdict.output <= 1
-    assert verdict.bank_conflicts == 0
-    return verdict
-
-
-@pytest.mark.parametrize("problem", FUZZED, ids=lambda each: f"{each.rows}x{each.depth}x{each.columns} {each.seed}")
+@pytest.mark.parametrize("problem", FUZZED, ids=name_of)
 def test_fuzzed_problem(emulator, choice, problem):
     check(emulator, problem, choice[problem])
 
 
 def test_fuzzed_problems_leave_nothing_out(emulator, choice):
-    by_row = [number for number, each in enumerate(emulator.instances) if each.x_bits == 4 and not each.is_grouped]
-    assert set(choice.values()) == set(by_row)
-    assert {(problem.turing, problem.hopper) for problem in FUZZED} == {(False, False), (True, False), (False, True)}
+    assert set(choice.values()) == {number for number, each in enumerate(emulator.instances) if each.x_bits == 4}
+    told = {(problem.by_group, problem.turing, problem.hopper) for problem in FUZZED}
+    assert told == {(by, *kind) for by in (False, True) for kind in ((False, False), (True, False), (False, True))}
 
 
+@SCALES
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_number_comes_out_exactly(emulator, kind):
+def test_every_number_comes_out_exactly(emulator, kind, by_group):
     """The identity on one side lets the integers of the other come out, unrounded and each in its place."""
-    left = w4a4(kind, rows=128, depth=128, columns=136, pattern="x")
-    right = w4a4(kind, rows=136, depth=128, columns=128, pattern="weight")
+    left = w4a4(kind, rows=128, depth=128, columns=136, pattern="x", by_group=by_group)
+    right = w4a4(kind, rows=136, depth=128, columns=128, pattern="weight", by_group=by_group)
     assert {int(each) for each in Operands(left).codes.unique()} == set(range(-8, 8))
     for number in emulator.numbers(left):
         verdict = check(emulator, left, number)
@@ -101,18 +84,26 @@ HARD = {
 }
 
 
+HARD_BY_GROUP = HARD | {
+    "one row, eight columns": {"rows": 1, "columns": 8, "depth": 64},
+    "the largest sums": {"depth": 640, "rows": 2, "columns": 8, "pattern": "largest"},
+}
+
+
+@SCALES
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("changes", HARD.values(), ids=HARD.keys())
-def test_hard_problem(emulator, kind, changes):
-    problem = w4a4(kind, **changes)
+@pytest.mark.parametrize("name", HARD)
+def test_hard_problem(emulator, kind, name, by_group):
+    problem = w4a4(kind, by_group=by_group, **(HARD_BY_GROUP if by_group else HARD)[name])
     for number in emulator.numbers(problem)[-1:]:
         check(emulator, problem, number)
 
 
+@SCALES
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_multiplied_twice(emulator, kind):
+def test_nothing_is_multiplied_twice(emulator, kind, by_group):
     """Products of 16 x 8 x 64, on Turing of 8 x 8 x 32, from Hopper on two of 16 x 8 x 32 in 8 bits."""
-    problem = w4a4(kind, rows=256, columns=128, depth=256)
+    problem = w4a4(kind, rows=256, columns=128, depth=256, by_group=by_group)
     each = {"ampere": 8192, "turing": 2048, "hopper": 4096}[kind]
     for number in emulator.numbers(problem):
         assert check(emulator, problem, number).products == 256 * 128 * 256 // each

@@ -51,6 +51,13 @@ def flux(
     )
 
 
+def _of_chroma(image_rotary_emb: Any, attention_mask: Tensor | None) -> dict[str, Any]:  # noqa: ANN401
+    """Options of Chroma's attention: its mask is that of pairs of tokens which are both kept."""
+    if attention_mask is not None:
+        attention_mask = attention_mask[:, None, None, :] * attention_mask[:, None, :, None]
+    return {"image_rotary_emb": image_rotary_emb, "attention_mask": attention_mask}
+
+
 def chroma(
     fusion: Fusion,
     block: Module,
@@ -64,10 +71,8 @@ def chroma(
     """Chroma's double-stream block; modulation `temb` `(b, 12, c)`."""
     if joint_attention_kwargs:
         return NotImplemented
-    if attention_mask is not None:
-        attention_mask = attention_mask[:, None, None, :] * attention_mask[:, None, :, None]
     image, text = modulations(block.norm1, temb[:, :6], 6), modulations(block.norm1_context, temb[:, 6:], 6)
-    options = {"image_rotary_emb": image_rotary_emb, "attention_mask": attention_mask}
+    options = _of_chroma(image_rotary_emb, attention_mask)
     return _adaptive(fusion, block, hidden_states, encoder_hidden_states, image, text, **options)
 
 
@@ -197,9 +202,7 @@ def chroma_single(
     """Chroma's single-stream block."""
     if joint_attention_kwargs:
         return NotImplemented
-    if attention_mask is not None:
-        attention_mask = attention_mask[:, None, None, :] * attention_mask[:, None, :, None]
-    options = {"image_rotary_emb": image_rotary_emb, "attention_mask": attention_mask}
+    options = _of_chroma(image_rotary_emb, attention_mask)
     return _parallel(fusion, block, hidden_states, temb, **options)
 
 

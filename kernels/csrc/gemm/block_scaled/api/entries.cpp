@@ -1,13 +1,13 @@
 // The C ABI of block-scaled quantization and products: validates the arguments, queries the device, calls the kernels.
 #include <cstring>
 
-#include "../gemm/block_scaled/block_scaled.h"
-#include "../quantize/block_scaled/rows.h"
-#include "attention_arguments.h"
-#include "block_scaled_arguments.h"
-#include "devices.h"
-#include "last_error.h"
-#include "linear_arguments.h"
+#include "../block_scaled.h"
+#include "../../../quantize/block_scaled/rows.h"
+#include "../../../api/attention_arguments.h"
+#include "arguments.h"
+#include "../../../api/devices.h"
+#include "../../../api/last_error.h"
+#include "../../../api/linear_arguments.h"
 
 namespace {
 

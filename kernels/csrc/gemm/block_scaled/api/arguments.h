@@ -1,7 +1,7 @@
 // Validation of the arguments of block-scaled quantization and products.
 #pragma once
 
-#include "../block_scaled_api.h"
+#include "../../../block_scaled_api.h"
 
 namespace mezzotint {
 

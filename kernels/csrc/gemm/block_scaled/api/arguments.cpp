@@ -1,11 +1,11 @@
-#include "block_scaled_arguments.h"
+#include "arguments.h"
 
 #include <cinttypes>
 
-#include "attention_arguments.h"
-#include "last_error.h"
-#include "linear_arguments.h"
-#include "quantize_arguments.h"
+#include "../../../api/attention_arguments.h"
+#include "../../../api/last_error.h"
+#include "../../../api/linear_arguments.h"
+#include "../../../api/quantize_arguments.h"
 
 namespace mezzotint {
 
