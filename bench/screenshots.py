@@ -1,4 +1,4 @@
-"""Take screenshots of the window, light and dark: the real program, engine and bundled models, without a display.
+"""Take screenshots of the real window with bundled models, without a display: by default those of the manual.
 
 python bench/screenshots.py [--only NAME]... [--output DIR] [--scale 2] [--longer] [--size 1024x680] [--folder DIR]
                             [--language de]
@@ -22,6 +22,7 @@ SCREEN = {
     "logicalBaseDpi": 96,
     "dpr": 1,
 }
+THEMES = ("light", "dark")
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
@@ -60,17 +61,20 @@ def take(options: argparse.Namespace, folder: Path) -> int:
         import longer_words
 
         longer_words.install(application)
-    names = options.only or [name for name, scene in SCENES.items() if scene.kept or options.all]
+    every = options.only or (SCENES if options.all else ())
+    themes = dict.fromkeys(every, THEMES) or {name: (scene.kept,) for name, scene in SCENES.items() if scene.kept}
     width, height = (int(number) for number in options.size.split("x"))
-    for path in take(names, folder, options.output, (width, height), application):
+    for path in take(themes, folder, options.output, (width, height), application):
         print(f"{path} {path.stat().st_size / 1024:.0f} KiB", flush=True)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this one (may be repeated)")
-    parser.add_argument("--all", action="store_true", help="also those that are not kept")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="only this one, in both themes (may be repeated)"
+    )
+    parser.add_argument("--all", action="store_true", help="every one, in both themes, not only those of the manual")
     parser.add_argument("--output", type=Path, default=ROOT / "assets" / "screenshots", help="where they are written")
     parser.add_argument("--scale", type=float, default=1, help="scale of the display")
     parser.add_argument("--size", default="1280x840", help="size of the window")

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,16 +73,16 @@ class Scene:
     """Brings the window to a state, and returns the widget to capture."""
 
     bring: Callable[[Stage], QWidget]
-    kept: bool = True  # part of assets/screenshots
+    kept: str = ""  # theme in which it is part of assets/screenshots
     empty: bool = False  # before anything was generated
 
 
 def take(
-    names: Sequence[str], folder: Path, output: Path, size: tuple[int, int], application: QApplication
+    themes: Mapping[str, Sequence[str]], folder: Path, output: Path, size: tuple[int, int], application: QApplication
 ) -> Iterator[Path]:
     """Capture the named scenes and yield the paths as they are written."""
     for empty in (True, False):
-        wanted = [name for name, scene in SCENES.items() if name in names and scene.empty == empty]
+        wanted = [name for name, scene in SCENES.items() if name in themes and scene.empty == empty]
         if not wanted:
             continue
         place = folder / ("empty" if empty else "full")
@@ -92,7 +92,7 @@ def take(
         stage = Stage(application, place, size, first_run=empty)
         try:
             for name in wanted:
-                yield from stage.photograph(SCENES[name].bring(stage), name, output)
+                yield from stage.photograph(SCENES[name].bring(stage), name, themes[name], output)
                 stage.close_others()
         finally:
             stage.end()
@@ -425,32 +425,30 @@ def _dialog(kind: type[QWidget], open_it: Callable[[Stage], object]) -> Callable
 
 SCENES = {
     "first-run": Scene(bring=_first_run, empty=True),
-    "create-empty": Scene(bring=_empty_page(CREATE), kept=False, empty=True),
-    "queue-empty": Scene(bring=_empty_page(QUEUE), kept=False, empty=True),
-    "gallery-empty": Scene(bring=_empty_page(GALLERY), kept=False, empty=True),
-    "create": Scene(bring=_create),
+    "create-empty": Scene(bring=_empty_page(CREATE), empty=True),
+    "queue-empty": Scene(bring=_empty_page(QUEUE), empty=True),
+    "gallery-empty": Scene(bring=_empty_page(GALLERY), empty=True),
+    "create": Scene(bring=_create, kept="dark"),
     "create-settings": Scene(bring=_create_settings),
-    "create-speed": Scene(bring=_create_speed, kept=False),
-    "edit": Scene(bring=_edit, kept=False),
-    "gallery": Scene(bring=_gallery),
-    "models": Scene(bring=_models),
+    "create-speed": Scene(bring=_create_speed),
+    "edit": Scene(bring=_edit),
+    "gallery": Scene(bring=_gallery, kept="light"),
+    "models": Scene(bring=_models, kept="light"),
     "batch-look": Scene(bring=_batch_look, empty=True),
-    "batch": Scene(bring=_batch, empty=True),
-    "train-images": Scene(bring=_train_images, kept=False, empty=True),
-    "train": Scene(bring=_train, empty=True),
+    "batch": Scene(bring=_batch, kept="light", empty=True),
+    "train-images": Scene(bring=_train_images, empty=True),
+    "train": Scene(bring=_train, kept="light", empty=True),
     "settings": Scene(bring=_settings),
-    "settings-machine": Scene(bring=_settings_machine, kept=False),
-    "mask": Scene(bring=_mask),
+    "settings-machine": Scene(bring=_settings_machine),
+    "mask": Scene(bring=_mask, kept="dark"),
     "differences": Scene(bring=_differences),
-    "viewer": Scene(bring=_viewer, kept=False),
-    "get": Scene(bring=_get, kept=False),
-    "quantize": Scene(
-        bring=_dialog(QuantizeDialog, lambda stage: stage.window.dialogs.quantize("starter-xl")), kept=False
-    ),
-    "places": Scene(bring=_dialog(ModelFoldersDialog, lambda stage: stage.window.dialogs.places()), kept=False),
-    "keys": Scene(bring=_dialog(ShortcutsDialog, lambda stage: stage.window.dialogs.keys()), kept=False),
-    "log": Scene(bring=_dialog(LogDialog, lambda stage: stage.window.dialogs.log()), kept=False),
-    "queue": Scene(bring=_queue),
-    "create-working": Scene(bring=_working),
-    "leaving": Scene(bring=_dialog(QuitDialog, lambda stage: stage.window.dialogs.leave(lambda: None)), kept=False),
+    "viewer": Scene(bring=_viewer),
+    "get": Scene(bring=_get),
+    "quantize": Scene(bring=_dialog(QuantizeDialog, lambda stage: stage.window.dialogs.quantize("starter-xl"))),
+    "places": Scene(bring=_dialog(ModelFoldersDialog, lambda stage: stage.window.dialogs.places())),
+    "keys": Scene(bring=_dialog(ShortcutsDialog, lambda stage: stage.window.dialogs.keys())),
+    "log": Scene(bring=_dialog(LogDialog, lambda stage: stage.window.dialogs.log())),
+    "queue": Scene(bring=_queue, kept="dark"),
+    "create-working": Scene(bring=_working, kept="dark"),
+    "leaving": Scene(bring=_dialog(QuitDialog, lambda stage: stage.window.dialogs.leave(lambda: None))),
 }

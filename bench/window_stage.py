@@ -3,7 +3,7 @@
 import io
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -104,11 +104,11 @@ class Stage:
         """Wait until this many images have been saved since the start and nothing runs."""
         self.wait(f"{number} images", lambda: self.saved >= number and self.program.runner.task() is None)
 
-    def photograph(self, widget: QWidget, name: str, folder: Path) -> list[Path]:
-        """Capture a widget in light and dark themes."""
+    def photograph(self, widget: QWidget, name: str, themes: Sequence[str], folder: Path) -> list[Path]:
+        """Capture a widget in these themes."""
         folder.mkdir(parents=True, exist_ok=True)
         written = []
-        for choice in ("light", "dark"):
+        for choice in themes:
             self.program.settings.change(theme=choice)
             QTest.qWait(SETTLING)
             path = folder / f"{name}-{choice}.webp"
