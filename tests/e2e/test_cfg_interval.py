@@ -63,6 +63,7 @@ def test_the_same_as_diffusers_whose_guidance_is_switched_off(tiny_sdxl_folder, 
     np.testing.assert_array_equal(np.array(theirs), mine)
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize(
     ("interval", "guided"),
     [(None, "......"), ((0.0, 1.0), "......"), ((0.4, 0.7), "  ..  "), ((0.2, 0.3), "      ")],

@@ -66,7 +66,7 @@ def agree(mine, expected, every_device):
     assert apart.max() <= (0 if every_device == "cpu" else 24) and apart.mean() < 1
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("strength", [1.0, 0.7])
 @FAMILIES
 def test_a_part_is_made_anew(engine, every_device, folders, request_for, image, mask, family, strength):

@@ -106,7 +106,7 @@ def test_it_can_be_used_by_everybody(qapp, windows, name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.slow_after(5)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_longer_words_have_room(longer, windows, name):
     faults = at_rest(brought_up(windows, name), check.clipped, fits)

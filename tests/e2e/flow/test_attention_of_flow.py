@@ -43,6 +43,7 @@ def model(request, tmp_path_factory):
     return write(tmp_path_factory.mktemp("models") / request.param), blocks, of_the_decoder
 
 
+@pytest.mark.slow_after(2)
 def test_every_layer_attends_by_our_kernels_in_each_of_two_jobs(model, tmp_path, every_device):
     folder, blocks, of_the_decoder = model
     kernels = (FakeKernels if every_device == "cpu" else CardKernels)()

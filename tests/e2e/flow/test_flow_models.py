@@ -48,6 +48,7 @@ def folder(request, tmp_path_factory):
     return MODELS[request.param](tmp_path_factory.mktemp("models") / request.param)
 
 
+@pytest.mark.slow_after(4)
 def test_images_of_prompts_of_unlike_lengths_are_made_together_as_alone(folder, tmp_path, every_device):
     engine = Engine(Catalog.standard())
     words = {"steps": 2, "guidance_scale": 3.0, "negative_prompt": NEGATIVE}

@@ -99,7 +99,7 @@ def kohya(layer, down, up):
     return {f"{name}.lora_down.weight": down, f"{name}.lora_up.weight": up, f"{name}.alpha": torch.tensor(ALPHA)}
 
 
-@pytest.mark.slow_after(6)
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize("spelt", [comfyui, kohya])
 def test_as_if_it_were_merged(model, tmp_path, spelt):
     _, files, layers = model
@@ -142,6 +142,7 @@ def test_in_the_names_of_diffusers(model, tmp_path):
     assert np.abs(mine - ours(merged, tmp_path, steps=2)).max() <= 1
 
 
+@pytest.mark.slow_after(3)
 def test_one_for_another_model_is_refused(files, tmp_path):
     down, up = torch.ones(RANK, 9), torch.ones(7, RANK)
     lora = write(tmp_path / "lora.safetensors", comfyui("double_blocks.0.img_attn.qkv", down, up))

@@ -75,13 +75,14 @@ def small_vocabulary(monkeypatch):
     monkeypatch.setattr(tokenizers, "t5_tokenizer", t5_tokenizer)
 
 
+@pytest.mark.slow_after(5)
 def test_split_files_make_the_very_image_of_the_folder(model, tmp_path):
     folder, files = model
     transformer = write_split(tmp_path / "models", files)
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(transformer, tmp_path, steps=2))
 
 
-@pytest.mark.slow_after(5)
+@pytest.mark.slow_after(2)
 def test_one_file_makes_it_too(model, tmp_path):
     folder, files = model
     whole = {}
@@ -94,7 +95,7 @@ def test_one_file_makes_it_too(model, tmp_path):
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(file, tmp_path, steps=2))
 
 
-@pytest.mark.slow_after(6)
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize("kind", ["bare", "scaled", "told"])
 def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
     _, files = model
@@ -108,6 +109,7 @@ def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
     np.testing.assert_allclose(*(image.astype(int) for image in images), rtol=0, atol=apart)
 
 
+@pytest.mark.slow_after(3)
 @pytest.mark.requires_package("comfy_kitchen")
 @pytest.mark.requires_package("bitsandbytes")
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,7 +140,7 @@ def test_layers_for_kernels_of_another_program_are_refused_by_its_name(tmp_path)
         Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "others", files))))
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(2)
 def test_packed_in_gguf_files(model, tmp_path):
     _, files = model
     names = list(files)
@@ -262,7 +264,7 @@ def test_by_its_file_name_alone(model, tmp_path, monkeypatch):
     assert found.info.path == str(transformer) and found.info.problem is None
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(1)
 def test_what_is_missing_is_named_as_its_file_is_usually_called(model, tmp_path):
     _, files = model
     for missing in [name for name in list(files)[1:] if not ("sd3" in str(files) and "t5" in name)]:

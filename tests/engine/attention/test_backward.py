@@ -181,6 +181,7 @@ def test_what_is_right_passes(dtype):
     assert any(asked.flags == 1 and asked.heads > asked.kv_heads for asked in library.launches)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("fault", "message"), [("wrong", "error against"), ("nan", "contains NaN"), ("launch", "the launch failed")]
 )

@@ -93,7 +93,7 @@ def test_errors_fall_with_the_density_and_means_are_better_than_nothing(session)
     assert all(one < other for one, other in zip(pooled, dropped, strict=True))
 
 
-@pytest.mark.slow_after(3)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("chosen", ["flash", "int8"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kernels_run_it(kind, chosen, session):

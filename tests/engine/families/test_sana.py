@@ -73,7 +73,7 @@ def assert_same(ours, theirs):
         assert torch.equal(ours[name].reshape(tensor.shape), tensor), name
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("size", SIZES)
 def test_the_configuration_of_published_transformers_is_seen_in_their_shapes(size):
     config = SIZES[size]

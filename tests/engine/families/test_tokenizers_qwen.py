@@ -18,6 +18,7 @@ def test_ids_are_those_that_were_published():
     assert [vocabulary[word] for word in ("Hello", "Ġworld", "assistant", "Ġhelpful")] == [9707, 1879, 77091, 10950]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("text", TEXTS)
 def test_counted_as_the_engine_counts_it(text):
     whole = qwen_tokenizer()

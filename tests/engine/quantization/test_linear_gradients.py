@@ -233,6 +233,7 @@ def test_weights_made_in_inference_mode_have_gradients_too():
     assert found.equal(seeded(5, N, seed=9) @ weight.dequantized(torch.float32))
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("format_", [Nf4(double=False), Int8(dynamic=False, group=64), *DYNAMIC], ids=str)
 def test_in_compiled_code(format_):
     weight, x, bias = quantized(format_), seeded(5, K).requires_grad_(), seeded(N)

@@ -40,7 +40,7 @@ def test_a_unet_learns_too(tiny_sdxl_folder):
     assert trainer.validation_loss(lambda: tiny.images) < before
 
 
-@pytest.mark.slow_after(5)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("ema", [0.0, 0.9])
 def test_a_resumed_training_is_the_same_to_the_bit(tiny, tmp_path, optimizer, ema):

@@ -159,6 +159,7 @@ def check(emulator, problem, number):
     return verdict
 
 
+@pytest.mark.slow_after(110)
 @pytest.mark.parametrize(
     "problem",
     [pytest.param(each, id=name_of(each), marks=() if quick(each) else pytest.mark.slow) for each in FUZZED],

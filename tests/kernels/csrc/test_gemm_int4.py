@@ -90,6 +90,7 @@ HARD_BY_GROUP = HARD | {
 }
 
 
+@pytest.mark.slow_after(12)
 @SCALES
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", HARD)

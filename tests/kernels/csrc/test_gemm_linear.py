@@ -77,6 +77,7 @@ def check(emulator, problem, number):
     return verdict
 
 
+@pytest.mark.slow_after(40)
 @pytest.mark.parametrize("problem", FUZZED, ids=name_of)
 def test_fuzzed_problem(emulator, choice, problem):
     check(emulator, problem, choice[problem])
@@ -152,6 +153,7 @@ def test_hard_problem(emulator, problem):
         check(emulator, problem, number)
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("late_copies", [True, False], ids=["late", "early"])
 def test_order_of_warps_does_not_matter(emulator, bits, late_copies):

@@ -53,7 +53,7 @@ def test_tiles_are_blocks_of_the_kernels():
     assert (table.q_order[0, 0, :64] == (torch.arange(8)[:, None] * 64 + torch.arange(8)).flatten()).all()
 
 
-@pytest.mark.slow_after(6)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize(("window", "shift"), [(4, 0), (4, 2), (5, 3), (8, 4)])
 @pytest.mark.parametrize("name", GRIDS)
 def test_shifted_windows_are_swins(name, window, shift):

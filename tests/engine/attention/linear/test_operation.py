@@ -131,6 +131,7 @@ def test_zeros_have_features(features):
     assert linear_attention(q * 0, k * 0, v, features).isfinite().all()
 
 
+@pytest.mark.slow_after(3)
 @every_kind
 def test_gradients(features):
     q, k, v = (each.requires_grad_() for each in tensors(nq=3, nk=5, batch=1))

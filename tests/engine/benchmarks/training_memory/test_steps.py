@@ -15,13 +15,14 @@ def bench(request):
     return StepBench(Catalog.standard().find(ModelRef(id=request.param)))
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("levers", LEVERS, ids=str)
 def test_a_step_needs_what_was_predicted(bench, levers):
     measured = bench.measure(levers)
     assert abs(measured.error) < 0.1, (measured.predicted_bytes, measured.measured_bytes)
 
 
+@pytest.mark.slow_after(1)
 def test_encoding_needs_what_was_predicted(bench):
     for name, (predicted, measured) in bench.encoding().items():
         assert predicted == pytest.approx(measured, rel=0.1), name

@@ -99,6 +99,7 @@ def test_block_scaled_products_of_devices_that_have_none_are_no_failure():
 
 
 @pytest.mark.requires_command("g++", "sudo apt-get install g++")
+@pytest.mark.slow
 def test_block_scaled_products_are_tested_where_they_are():
     class Wrong(EmulatedBlackwell):
         def multiply_block_scaled(self, arguments, device, stream):

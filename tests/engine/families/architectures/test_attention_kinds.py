@@ -125,6 +125,7 @@ def test_a_jobs_session_leaves_it_alone(kind):
         torch.testing.assert_close(predicted(network), expected)  # its cross-attention is the session's
 
 
+@pytest.mark.slow_after(4)
 @every_kind
 def test_footprints_are_traced_without_values(kind):
     with torch.device("meta"):

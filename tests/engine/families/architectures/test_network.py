@@ -76,6 +76,7 @@ def test_a_sequential_trunk_is_pixart_to_the_bit(captions):
     assert torch.equal(ours(**inputs, return_dict=False)[0], expected)
 
 
+@pytest.mark.slow_after(8)
 @pytest.mark.parametrize(("field", "kind"), KINDS)
 def test_each_kind_learns_and_is_read_as_it_was_saved(tmp_path, field, kind):
     network = variant_network(**{field: kind})

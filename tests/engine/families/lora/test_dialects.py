@@ -123,6 +123,7 @@ def _of(name):
     return name if match is None else match[1]
 
 
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("family", PIPELINES)
 def test_diffusers_own_loaders_find_the_same_in_the_same_layers(family, tmp_path):
     networks = small_networks(family, tmp_path / "model")

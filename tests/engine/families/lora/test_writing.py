@@ -66,6 +66,7 @@ def test_our_reader_finds_the_same_factors_in_the_same_layers(family, tmp_path):
             assert torch.equal(up, each.up) and torch.equal(down, each.down), name
 
 
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize("family", ["sd15", "flux", "flux2-klein"])
 @pytest.mark.parametrize("alpha", [1.0, 6.0, 0.0, -2.0])
 def test_every_alpha_adds_the_same(family, alpha, tmp_path):

@@ -79,6 +79,7 @@ def test_paused_and_resumed_it_is_the_same_file(train, request_of, tmp_path, fam
     assert len(paused.epochs) == len(whole.epochs) == 2 and paused.loss == whole.loss
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("step", [1, 3, 4, 6])
 def test_killed_at_a_step_it_is_the_same_file(train, request_of, tmp_path, step, whole):
     with pytest.raises(Killed):

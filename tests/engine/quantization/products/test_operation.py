@@ -52,6 +52,7 @@ def whole(network, backend="aot_eager"):
     return torch.compile(network, backend=backend, fullgraph=True)
 
 
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("format_", FORMATS, ids=str)
 @torch.inference_mode()

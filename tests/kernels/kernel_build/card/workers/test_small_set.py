@@ -17,7 +17,7 @@ from mezzotint.attention.linear.compiled import CompiledLinearAttention
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 
-@pytest.mark.slow_after(3)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("attention", "backward", "linear", "products", "wrong"),
     [
