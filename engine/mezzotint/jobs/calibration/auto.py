@@ -24,9 +24,10 @@ from mezzotint.jobs.calibration.calibration import STEPS, CalibrationRun
 from mezzotint.jobs.lease import Held, Lease
 from mezzotint.memory.footprints.footprint import Scheme
 from mezzotint.memory.machine.facts import MachineFacts
-from mezzotint.memory.machine.speeds import scheme_speed
+from mezzotint.memory.machine.speeds import dequantized_speed, scheme_speed
 from mezzotint.protocol import IsCancelled, ModelRef, Notice, OnEvent, Plan, Progress
 from mezzotint.quantization.formats import Format
+from mezzotint.quantization.fp8 import quantizes_inputs
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice
 
@@ -141,7 +142,10 @@ class AutoQuantization:
                 return {}
 
     def _speed(self, format_: Format) -> float:
-        return scheme_speed(cast(Scheme, format_.scheme), self.card.int8_speedup)
+        scheme = cast(Scheme, format_.scheme)
+        if not quantizes_inputs(format_):
+            return dequantized_speed(scheme)
+        return scheme_speed(scheme, self.card.int8_speedup, self.card.architecture)
 
     def _most_saved(self) -> dict[str, int]:
         """The most bytes that each layer can take less than in 16 bits."""

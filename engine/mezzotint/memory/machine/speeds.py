@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from mezzotint.memory.footprints.footprint import Scheme
+from mezzotint.memory.machine.product_rates import times_16_bits, version_of
 
 _GIGA = 1e9
 # Seconds of host time per block, whose kernels torch launches one by one. The U-Net of Stable Diffusion 1.5 has 44
@@ -84,11 +85,8 @@ RAM_RATE = 8 * _GIGA  # copying in RAM, one thread
 PROCESSOR_FLOPS = 25 * _GIGA  # one core with AVX2, 32 bits, as reached in networks
 PROCESSOR_INT8 = 0.6  # there is no 8-bit product, so weights are dequantized first
 
-# 4-bit products are expected to be at least as fast, not timed.
-_INTEGERS: tuple[Scheme, ...] = ("int8", "int4-rot", "svdquant")
-# Speed of products by weight scheme, relative to 16 bits; int8 depends on the architecture. That of fp8 is for
-# cards without such products: those of RTX 40 and 50 are not timed.
-_SCHEMES: dict[Scheme, float] = {
+# Speed by scheme, relative to 16 bits, where weights are dequantized for products.
+_DEQUANTIZED: dict[Scheme, float] = {
     "none": 1.0,
     "int8-weight": 0.95,
     "int4": 0.85,
@@ -103,9 +101,9 @@ def of_architecture(name: str) -> Architecture:
     other = next((figures for begin, figures in OTHERS.items() if name.startswith(begin)), None)
     if other is not None:
         return other
-    number = _number(name)
-    known = [listed for listed in ARCHITECTURES if _number(listed) <= number]
-    return ARCHITECTURES[max(known, key=_number, default=ORDINARY)]
+    number = version_of(name)
+    known = [listed for listed in ARCHITECTURES if version_of(listed) <= number]
+    return ARCHITECTURES[max(known, key=version_of, default=ORDINARY)]
 
 
 def speed_of(architecture: Architecture, processors: int | None = None) -> float:
@@ -123,11 +121,19 @@ def computing_of(architecture: Architecture, processors: int | None = None) -> C
     )
 
 
-def scheme_speed(scheme: Scheme, int8_speedup: float) -> float:
-    """Speed of a denoiser with weights in this scheme, relative to 16 bits."""
-    return int8_speedup if scheme in _INTEGERS else _SCHEMES[scheme]
+def scheme_speed(scheme: Scheme, int8_speedup: float, architecture: str) -> float:
+    """Speed of a denoiser with weights in this scheme, relative to 16 bits.
+
+    The share of its time that products take follows from int8's speedup; other products are as much faster than int8's
+    as their rates are. Without such products weights are dequantized.
+    """
+    times, of_int8 = times_16_bits(scheme, architecture), times_16_bits("int8", architecture)
+    if times is None or of_int8 is None or int8_speedup <= 1:
+        return _DEQUANTIZED.get(scheme, int8_speedup)
+    share = min(1.0, (1 - 1 / int8_speedup) / (1 - 1 / of_int8))
+    return 1 / (1 - share + share / times)
 
 
-def _number(name: str) -> int:
-    digits = name.removeprefix("sm_").rstrip("abcdef")
-    return int(digits) if digits.isdigit() else 0
+def dequantized_speed(scheme: Scheme) -> float:
+    """Speed of products with dequantized weights in this scheme, relative to 16 bits."""
+    return _DEQUANTIZED.get(scheme, _DEQUANTIZED["int8-weight"])

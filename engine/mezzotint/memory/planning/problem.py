@@ -142,7 +142,8 @@ class Problem:
     def computing(self, part: NetworkUse, scheme: Scheme, work: Work) -> float:
         """Seconds of one pass with all weights resident, bound by products, reading weights or launching kernels."""
         machine = self.machine
-        speedup = scheme_speed(scheme, machine.int8_speedup) if part.component.role == "denoiser" else 1.0
+        denoiser = part.component.role == "denoiser"
+        speedup = scheme_speed(scheme, machine.int8_speedup, machine.architecture) if denoiser else 1.0
         products = work.operations / (machine.speed * speedup)
         starting = len(part.component.blocks) * machine.launch_seconds
         factor = self.calibration.time_factor(part.model.family, part.component.role, scheme)

@@ -26,7 +26,6 @@ from mezzotint.memory.machine.speeds import (
     ORDINARY,
     Link,
     of_architecture,
-    scheme_speed,
     speed_of,
 )
 
@@ -185,12 +184,6 @@ def test_numbers_are_those_that_a_device_is_good_at():
 )
 def test_architectures_that_are_not_listed_are_like_the_one_before(name, known):
     assert of_architecture(name) == ARCHITECTURES[known]
-
-
-def test_schemes_have_speeds():
-    assert scheme_speed("none", 1.5) == 1.0
-    assert scheme_speed("int8", 1.5) == 1.5
-    assert scheme_speed("int4-lowrank", 1.5) < scheme_speed("int4", 1.5) < 1
 
 
 def test_the_largest_file_is_the_sample(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from kernel_build.registers import read_table
 from kernel_build.roofline.code import ARCHITECTURE, read_code
 from kernel_build.roofline.kernels import every
+from mezzotint.memory.machine.product_rates import OF_AN_INSTRUCTION
 
 WORKS = {work.name: work for work in every()}
 _HMMA, _IMMA = 2 * 16 * 8 * 16, 2 * 16 * 8 * 32  # operations of one instruction of a warp
@@ -37,3 +38,10 @@ def test_the_backward_pass_needs_five_products_where_the_forward_pass_needs_two(
 
 def test_4_bits_read_fewer_bytes():
     assert WORKS["int4-lowrank product"].bytes < WORKS["int8 product"].bytes
+
+
+@pytest.mark.parametrize("scheme", OF_AN_INSTRUCTION)
+def test_the_planner_knows_the_instructions_of_products(scheme):
+    work = WORKS[f"{scheme} product"]
+    counted = work.operations / work.steps / read_code()[work.label].all
+    assert OF_AN_INSTRUCTION[scheme] == pytest.approx(counted, rel=0.01)
