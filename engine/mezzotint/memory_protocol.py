@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from mezzotint.values.speed import DeepShrink, SparseAttention, TokenReduction
 
-Scheme = Literal["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot", "int4-codebook", "svdquant", "fp8"]
+Scheme = Literal["int8", "int8-weight", "int4", "int4-lowrank", "int4-rot", "int4-codebook", "svdquant", "fp8", "nvfp4"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 Quantization = Literal["auto", "none", Scheme]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]

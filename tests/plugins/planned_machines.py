@@ -18,6 +18,7 @@ SHARES: dict[Scheme, float] = {
     "int4-codebook": 0.29,
     "svdquant": 0.31,
     "fp8": 0.51,
+    "nvfp4": 0.29,
     "int4": 0.27,
 }
 

@@ -1233,6 +1233,10 @@
         <translation>4 Bit, auch die Eingaben, mit Low-Rank-Korrektur</translation>
     </message>
     <message>
+        <source>4-bit floats</source>
+        <translation>4-Bit-Gleitkomma</translation>
+    </message>
+    <message>
         <source>8 bits</source>
         <translation>8 Bit</translation>
     </message>
@@ -4631,6 +4635,10 @@ und {n} weitere</translation>
         <translation>4 Bit, auch die Eingaben, mit Low-Rank-Korrektur (svdquant)</translation>
     </message>
     <message>
+        <source>4-bit floats (nvfp4)</source>
+        <translation>4-Bit-Gleitkomma (nvfp4)</translation>
+    </message>
+    <message>
         <source>8 bits (int8)</source>
         <translation>8 Bit (int8)</translation>
     </message>
@@ -4713,6 +4721,10 @@ und {n} weitere</translation>
     <message>
         <source>Under a third of the size, meant for speed on RTX 30 and 40; closer to the original.</source>
         <translation>Unter einem Drittel der Größe, für Tempo auf RTX 30 und 40 gedacht; näher am Original.</translation>
+    </message>
+    <message>
+        <source>Under a third of the size, meant for speed on RTX 50; ComfyUI reads it too.</source>
+        <translation>Unter einem Drittel der Größe, für Tempo auf RTX 50 gedacht; auch ComfyUI liest es.</translation>
     </message>
 </context>
 <context>

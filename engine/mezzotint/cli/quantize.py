@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 READABLE = {  # by other programs
     "diffusers": ("int4",),
-    "comfyui": ("int8", "int8-weight", "int4-rot", "int4-codebook", "fp8"),
+    "comfyui": ("int8", "int8-weight", "int4-rot", "int4-codebook", "fp8", "nvfp4"),
 }
 RANK = 32
 _EXAMPLES = """\
@@ -47,6 +47,8 @@ int4-rot       weights and activations in 4 bits, rotated: a quarter of the size
 int4-codebook  weights in 4 bits with a fitted codebook (W4A8), activations in 8: a little larger than int4, closer
 svdquant       int4-rot with finer scales, smoothing and a low-rank branch: nearly as small, and closer to the original
 fp8            weights and activations in 8-bit floats: half the size, multiplied as such on RTX 40 and 50
+nvfp4          weights in 4-bit floats, with a scale for 16: under a third of the size; RTX 50 multiplies them as such,
+               with activations rounded alike, others turn them back to 16 bits
 auto           a scheme for each layer, so that the denoiser stays whole on a card with --target-vram; the model makes a
                few images to measure what each layer loses
 

@@ -150,6 +150,15 @@ def untiled(scales: Tensor, rows: int, columns: int) -> Tensor:
     return whole[:rows, :columns].contiguous()
 
 
+def tiled(scales: Tensor) -> Tensor:
+    """Return block scales `(rows, columns)` in that layout, filled up with zeros to whole tiles."""
+    down, across = math.ceil(scales.shape[0] / TILE_ROWS), math.ceil(scales.shape[1] / TILE_COLUMNS)
+    whole = scales.new_zeros(down * TILE_ROWS, across * TILE_COLUMNS)
+    whole[: scales.shape[0], : scales.shape[1]] = scales
+    tiles = whole.view(down, TILE_ROWS // _PART, _PART, across, TILE_COLUMNS).permute(0, 3, 2, 1, 4)
+    return tiles.reshape(whole.shape)
+
+
 def _block_shape_problem(shape: tuple[int, ...], block: int) -> str | None:
     why = linear_shape_problem(shape, group=0)
     if why is None and shape[1] % block:

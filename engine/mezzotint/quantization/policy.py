@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mezzotint.errors import ModelRefused
 from mezzotint.protocol import Scheme
+from mezzotint.quantization.block_floats import Nvfp4
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp8 import Fp8
@@ -152,6 +153,8 @@ def _candidates(layer: LayerShape, choice: Choice, *, plain_input: bool) -> Iter
         yield Int4(dynamic=dynamic, group=group)
     if choice.scheme == "int4-codebook":
         yield Codebook4(dynamic=dynamic, group=group)
+    if choice.scheme == "nvfp4":
+        yield Nvfp4(dynamic=dynamic)
     if choice.scheme == "fp8":
         yield Fp8(by_rows=True, inputs="quantized" if dynamic else "kept")
     yield Int8(dynamic=dynamic, group=group)
@@ -185,6 +188,8 @@ def _native_format(layer: LayerShape, choice: Choice) -> Format:
         return Codebook4(group=group)
     if choice.scheme == "fp8":
         return Fp8(inputs="either")
+    if choice.scheme == "nvfp4":
+        return Nvfp4()
     return Int8(dynamic=choice.scheme == "int8", group=group)
 
 

@@ -9,7 +9,7 @@ from skip_rules import skip_module_without
 from mezzotint.errors import ModelRefused
 from mezzotint.families.loading.original_names import THIRDS
 from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
-from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, tiled_size, untiled
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, tiled, tiled_size, untiled
 
 skip_module_without("comfy_kitchen")
 
@@ -70,6 +70,7 @@ def test_tiles_are_laid_side_by_side_again(rows, columns):
     tiles = to_blocked(scales)
     assert tiles.numel() == tiled_size(rows, columns)
     assert untiled(tiles, rows, columns).equal(scales)
+    assert tiled(scales).flatten().equal(tiles.flatten())
 
 
 def test_numbers_that_cannot_be_are_refused():

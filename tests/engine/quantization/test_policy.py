@@ -4,6 +4,7 @@ import pytest
 
 from mezzotint.errors import ModelRefused
 from mezzotint.protocol import SCHEMES
+from mezzotint.quantization.block_floats import Nvfp4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.policy import Choice, LayerShape, can_quantize, formats_for
@@ -48,6 +49,7 @@ def test_ends_embedders_and_modulation_of_a_unet_stay_as_they_are(scheme):
         ("int4-rot", Int4(group=64)),
         ("svdquant", SvdQuant(rank=32, group=64)),
         ("fp8", Fp8(by_rows=True, inputs="quantized")),
+        ("nvfp4", Nvfp4()),
     ],
 )
 def test_linear_layers_are_of_the_scheme_with_the_largest_rotation_that_fits(scheme, wanted):

@@ -105,6 +105,7 @@ class CreateMemory(QWidget):
             "int4-codebook": self.tr("4 bits, codebook"),
             "svdquant": self.tr("4 bits, inputs too, with low-rank correction"),
             "fp8": self.tr("8-bit floats"),
+            "nvfp4": self.tr("4-bit floats"),
         }
         own = Choice(value=None, name=self.tr("Automatic: original where it fits"))
         return [own, *(Choice(value=one, name=names[one]) for one in get_args(Quantization) if one != "auto")]

@@ -121,6 +121,11 @@ class QuantizeDialog(QDialog):
                 self.tr("Half the size, multiplied as such on RTX 40 and 50; int8 is closer to the original."),
             ),
             (
+                "nvfp4",
+                self.tr("4-bit floats (nvfp4)"),
+                self.tr("Under a third of the size, meant for speed on RTX 50; ComfyUI reads it too."),
+            ),
+            (
                 "int8-weight",
                 self.tr("8 bits, weights only (int8-weight)"),
                 self.tr("Half the size, computed in 16 bits: for cards without fast 8-bit matrix multiplication."),

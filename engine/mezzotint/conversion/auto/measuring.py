@@ -20,6 +20,7 @@ from mezzotint.conversion.model import component_targets
 from mezzotint.conversion.weights import check
 from mezzotint.errors import Cancelled, ModelRefused
 from mezzotint.families.family import ModelSources
+from mezzotint.quantization.block_floats import Nvfp4, rounded_rows
 from mezzotint.quantization.formats import Format
 
 Formats = Mapping[str, tuple[Format, ...]]
@@ -93,6 +94,8 @@ def format_error(format_: Format, weight: Tensor, samples: Tensor | None) -> flo
         return _relative(format_.dequantize(tensors, weight.shape, torch.float32), weight)
     x = samples.to(weight.device).float()
     exact = x @ weight.flatten(1).t()
+    if isinstance(format_, Nvfp4) and format_.dynamic:  # whose inputs kernels round, but not torch
+        x = rounded_rows(format_, x)
     if weight.dim() == 2:
         return _relative(format_.product(x, tensors, weight.shape), exact)
     return _relative(x @ format_.dequantize(tensors, weight.shape, torch.float32).flatten(1).t(), exact)

@@ -26,6 +26,7 @@ from mezzotint.memory.footprints.footprint import Scheme
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.machine.speeds import dequantized_speed, scheme_speed
 from mezzotint.protocol import IsCancelled, ModelRef, Notice, OnEvent, Plan, Progress
+from mezzotint.quantization.block_floats import Nvfp4
 from mezzotint.quantization.formats import Format
 from mezzotint.quantization.fp8 import quantizes_inputs
 from mezzotint.quantization.layers import layers_of
@@ -143,7 +144,7 @@ class AutoQuantization:
 
     def _speed(self, format_: Format) -> float:
         scheme = cast(Scheme, format_.scheme)
-        if not quantizes_inputs(format_):
+        if not quantizes_inputs(format_) and not (isinstance(format_, Nvfp4) and format_.dynamic):
             return dequantized_speed(scheme)
         return scheme_speed(scheme, self.card.int8_speedup, self.card.architecture)
 

@@ -8,6 +8,8 @@ from mezzotint import memory_protocol
 from mezzotint.protocol import GuidancePasses
 
 Scheme: TypeAlias = Literal["none", memory_protocol.Scheme]
+# Schemes that take what another does: nvfp4 less than a percent less, because its rows have no scales.
+ALIKE: Mapping[Scheme, Scheme] = {"fp8": "int8", "nvfp4": "int4-codebook"}
 Role: TypeAlias = Literal["text", "denoiser", "vae"]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from mezzotint.memory.footprints.footprint import (
+    ALIKE,
     BlockFootprint,
     ComponentFootprint,
     ModelFootprint,
@@ -13,8 +14,7 @@ from mezzotint.memory.footprints.footprint import (
 )
 from mezzotint.protocol import GuidancePasses
 
-# Floats of 8 bits take what integers do.
-_SCHEMES: tuple[Scheme, ...] = tuple(scheme for scheme in get_args(Scheme) if scheme != "fp8")
+_SCHEMES: tuple[Scheme, ...] = tuple(scheme for scheme in get_args(Scheme) if scheme not in ALIKE)
 _LAW = (
     "constant",
     "per_item",
@@ -89,7 +89,7 @@ def _sizes(row: Sequence[object]) -> dict[Scheme, int]:
     if len(row) != len(_SCHEMES) or row[0] is None:
         raise ValueError(f"invalid footprint: {row}")
     sizes = {scheme: _is(size, int) for scheme, size in zip(_SCHEMES, row, strict=True) if size is not None}
-    return sizes | ({"fp8": sizes["int8"]} if "int8" in sizes else {})
+    return sizes | {scheme: sizes[other] for scheme, other in ALIKE.items() if other in sizes}
 
 
 def law_to_json(law: ScalingLaw) -> list[float]:

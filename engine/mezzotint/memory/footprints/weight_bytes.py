@@ -12,11 +12,10 @@ from typing import get_args
 from torch import Tensor, nn
 
 from mezzotint.errors import ModelRefused
-from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
+from mezzotint.memory.footprints.footprint import ALIKE, BlockFootprint, Scheme
 from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
-from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -32,7 +31,6 @@ _OWN: Mapping[str, Format] = {
     "int4-rot": Int4(),
     "int4-codebook": Codebook4(),
     "svdquant": SvdQuant(rank=RANK),
-    "fp8": Fp8(by_rows=True, inputs="quantized"),
 }
 
 
@@ -51,7 +49,7 @@ def weight_bytes(network: nn.Module, class_name: str, blocks: Sequence[str]) -> 
     inside: dict[str, dict[Scheme, int]] = {name: {} for name in blocks}
     outside: dict[Scheme, int] = {}
     for scheme in SCHEMES:
-        changed = _quantized(layers, class_name, scheme, blocks)
+        changed = _quantized(layers, class_name, ALIKE.get(scheme, scheme), blocks)
         if changed is None:
             continue
         for name in blocks:

@@ -42,6 +42,7 @@ _NUMBERS: Mapping[Scheme, str] = {
     "int4-rot": "int4",
     "svdquant": "int4",
     "fp8": "fp8",
+    "nvfp4": "nvfp4",
 }
 # Operations of the kernels' main loops by instruction of a warp, as counted for docs/kernels.md, where unpacking or
 # scaling may take longer than the products.

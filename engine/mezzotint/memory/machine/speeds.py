@@ -93,6 +93,7 @@ _DEQUANTIZED: dict[Scheme, float] = {
     "int4-lowrank": 0.8,
     "int4-codebook": 0.8,
     "fp8": 0.9,
+    "nvfp4": 0.85,
 }
 
 

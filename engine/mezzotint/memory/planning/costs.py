@@ -22,6 +22,7 @@ _SHARES: dict[Scheme, float] = {
     "int4-codebook": 0.29,
     "svdquant": 0.31,
     "fp8": 0.51,
+    "nvfp4": 0.29,
 }
 
 

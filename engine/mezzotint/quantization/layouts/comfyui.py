@@ -20,7 +20,7 @@ from torch import Tensor
 
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
-from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled_size, untiled
+from mezzotint.quantization.block_floats import MX_BLOCK, NV_BLOCK, Mxfp8, Nvfp4, tiled, tiled_size, untiled
 from mezzotint.quantization.codebook4 import CODES, GROUP, Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8
 from mezzotint.quantization.fp8 import Fp8, Inputs, decoded
@@ -40,6 +40,7 @@ _CODEBOOK_NAMES = {
     "weight_group_scale": "weight_s_rel",
     "weight_codebook": "weight_codebook",
 }
+_SCALE_DTYPE = torch.float8_e4m3fn  # of blocks of nvfp4
 _VERSION = "1.0"
 _USUAL_GROUP = 256
 _PACKED = ("I8", "U8")  # dtypes of pairs of 4-bit numbers
@@ -110,6 +111,9 @@ class ComfyUiLayout:
             encoded = {f"{layer}.{_CODEBOOK_NAMES[name]}": tensor for name, tensor in tensors.items()}
             encoded[f"{layer}.weight"] = tensors["weight"].view(torch.int8)
             encoded[f"{layer}.weight_s_channel"] = tensors["weight_scale"].flatten()
+        if isinstance(format_, Nvfp4):
+            encoded[f"{layer}.weight_scale"] = tiled(tensors["weight_scale"].view(torch.uint8)).view(_SCALE_DTYPE)
+            encoded[f"{layer}.weight_scale_2"] = tensors["weight_scale_2"].reshape(())
         return {**encoded, layer + self.suffix: to_byte_tensor(json.dumps(description_of(format_)))}
 
 
@@ -241,6 +245,8 @@ def description_of(format_: Format) -> dict[str, object]:
         return {"format": INT4_FORMAT, "convrot_groupsize": format_.group, **_plain(format_)}
     if isinstance(format_, Codebook4):
         return {"format": CODEBOOK_FORMAT, "group_size": GROUP, **_rotation(format_.group), **_plain(format_)}
+    if isinstance(format_, Nvfp4):
+        return {"format": format_.scheme, **_plain(format_)}
     if not isinstance(format_, Int8):
         raise TypeError(f"ComfyUI has no format for {format_}")
     return {"format": FORMAT, **(_rotation(format_.group) if format_.group else {}), **_plain(format_)}
@@ -250,7 +256,7 @@ def _rotation(group: int) -> dict[str, object]:
     return {"convrot": bool(group), "convrot_groupsize": group or _USUAL_GROUP}
 
 
-def _plain(format_: Int8 | Int4 | Codebook4) -> dict[str, object]:
+def _plain(format_: Int8 | Int4 | Codebook4 | Nvfp4) -> dict[str, object]:
     return {} if format_.dynamic else {"full_precision_matrix_mult": True}
 
 

@@ -24,6 +24,7 @@ _SCHEMES: dict[Scheme, str] = {
     "int4-codebook": "4 bits with a codebook",
     "svdquant": "4 bits, inputs too, with a low-rank part",
     "fp8": "8-bit floats",
+    "nvfp4": "4-bit floats",
 }
 _PHASES = {
     "text": "while captions are encoded",

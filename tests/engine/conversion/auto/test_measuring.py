@@ -16,6 +16,7 @@ from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.networks import empty_network
 from mezzotint.protocol import SCHEMES
+from mezzotint.quantization.block_floats import Nvfp4
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice
@@ -41,6 +42,12 @@ def test_rounded_inputs_count_too():
     x[:, 0] *= 1000  # all other inputs of a row round to nothing
     weight[:, 0] = 0
     assert format_error(Int8(dynamic=True), weight, x) > 5 * format_error(Int8(dynamic=False), weight, x)
+
+
+def test_inputs_count_as_kernels_round_them_to_4_bit_floats():
+    weight, x = random(64, 128), random(20, 128)
+    alone = format_error(Nvfp4(dynamic=False), weight, x)
+    assert 1.2 * alone < format_error(Nvfp4(), weight, x) < 2 * alone
 
 
 def test_without_inputs_the_weight_alone():

@@ -16,9 +16,12 @@ from mezzotint.jobs.calibration import auto as module
 from mezzotint.jobs.calibration import calibration
 from mezzotint.jobs.calibration.auto import AutoQuantization
 from mezzotint.jobs.lease import Lease
+from mezzotint.memory.machine.cards import known_card
 from mezzotint.memory.machine.probe import ordinary_machine
 from mezzotint.memory.planning.planner import with_headroom
 from mezzotint.protocol import SCHEMES, ModelRef, Notice
+from mezzotint.quantization.block_floats import Nvfp4
+from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.policy import Choice
 
 GB = 2**30
@@ -54,8 +57,8 @@ def engine():
 
 def auto_for(folder, vram=8 * GB, **changes):
     found = Catalog.standard().find(ModelRef(id=str(folder)))
-    card = ordinary_machine(vram, 16 * GB)
-    return AutoQuantization(found=found, choice=Choice(scheme="int8"), schemes=SCHEMES, card=card, **changes)
+    changes.setdefault("card", ordinary_machine(vram, 16 * GB))
+    return AutoQuantization(found=found, choice=Choice(scheme="int8"), schemes=SCHEMES, **changes)
 
 
 def tight(folder, share, **changes):
@@ -103,6 +106,14 @@ def test_a_larger_card_has_a_smaller_error(engine, small_pixart):
         times.append(chosen.mix.seconds)
     assert errors == sorted(errors) and errors[0] < errors[-1]
     assert all(0.5 < each < 1.3 for each in times)
+
+
+def test_4_bit_floats_are_fast_where_they_are_multiplied_and_not_chosen_elsewhere(engine, small_pixart):
+    new, old = (auto_for(small_pixart, card=ordinary_machine(GB, GB, known_card(f"RTX {n}"))) for n in (5090, 4090))
+    assert new._speed(Nvfp4()) > new._speed(Int8(dynamic=True)) > 1 > new._speed(Nvfp4(dynamic=False))
+    assert old._speed(Nvfp4()) == old._speed(Nvfp4(dynamic=False)) < 1
+    chosen = tight(small_pixart, 0.8, card=ordinary_machine(GB, 16 * GB, known_card("RTX 4090")))
+    assert "nvfp4" not in {each.scheme for each in chosen.choose(engine, lambda _: None, never).formats.values()}
 
 
 def test_a_card_with_room_needs_nothing_and_measures_nothing(engine, small_pixart):

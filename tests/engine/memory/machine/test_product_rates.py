@@ -41,6 +41,11 @@ def test_8_bit_floats_are_multiplied_on_rtx_40_and_50():
     assert 1 < speed("fp8", "sm_89") < speed("int8", "sm_89")
 
 
+def test_4_bit_floats_are_multiplied_on_rtx_50_alone():
+    assert speed("nvfp4", "sm_120") > speed("int8", "sm_120") > speed("fp8", "sm_120")
+    assert all(speed("nvfp4", each) == dequantized_speed("nvfp4") < 1 for each in ARCHITECTURES if each != "sm_120")
+
+
 def test_a_share_of_the_time_never_becomes_more_than_all():
     assert scheme_speed("int8", 100.0, "sm_86") == pytest.approx(4)
     assert scheme_speed("int8", 0.6, "sm_86") == scheme_speed("svdquant", 0.6, "sm_86") == 0.6

@@ -11,6 +11,7 @@ from skip_rules import skip_module_without
 
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.read import read_tensors
+from mezzotint.quantization.block_floats import Nvfp4, rounded_rows
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layouts.stored import decode_layer, encode_layer, file_metadata, find_stored_layers
@@ -138,6 +139,20 @@ def test_floats_of_blocks_are_what_its_library_says(kind, at_once, tmp_path):
     assert layer.format.dequantize(decode_layer(layer, tensors), torch.Size(SHAPE), torch.float32).equal(theirs)
 
 
+def test_we_write_floats_of_blocks_as_its_library_does():
+    parts, _ = KINDS["nvfp4"](seeded(*SHAPE))
+    tensors = {name: part for name, part in parts.items() if name != "comfy_quant"}
+    ours = encode_layer(LAYER, Nvfp4(), SHAPE, Nvfp4().quantize(seeded(*SHAPE)), torch.bfloat16)
+    said = json.loads(ours.pop(f"{LAYER}.comfy_quant").numpy().tobytes())
+    assert said == {"format": "nvfp4"}
+    assert {name: (part.shape, part.dtype) for name, part in ours.items()} == {
+        f"{LAYER}.{name}": (part.shape, part.dtype) for name, part in tensors.items()
+    }
+    for name, part in tensors.items():
+        off = ours[f"{LAYER}.{name}"].reshape(-1).view(torch.uint8) != part.reshape(-1).view(torch.uint8)
+        assert off.float().mean() < 1e-3, name  # numbers half way between two
+
+
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("kind", ["mxfp8", "nvfp4"])
 def test_inputs_of_blocks_are_kept_where_a_file_says_so(kind, kept, tmp_path):
@@ -157,7 +172,6 @@ def test_kernels_multiply_what_is_in_the_file(kind, tmp_path):
     from fake_products import EmulatedBlackwell
     from safetensors.torch import save_file
 
-    from mezzotint.quantization.block_floats import rounded_rows
     from mezzotint.quantization.linear import QuantizedWeight
     from mezzotint.quantization.products.block_scaled import BlockScaledLinear
 

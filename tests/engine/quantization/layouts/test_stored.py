@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
+from mezzotint.quantization.block_floats import Nvfp4
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp8 import Fp8
@@ -29,6 +30,7 @@ INT8 = [Int8(dynamic=dynamic, group=group) for dynamic in (True, False) for grou
 FORMATS = [*INT8, Nf4(double=False), Nf4(double=True), LowRank4(rank=4), LowRank4(rank=32, group=64, dynamic=False)]
 FORMATS += [SvdQuant(rank=4, group=16), SvdQuant(rank=16, dynamic=False)]
 FORMATS += [Int4(group=64), Int4(dynamic=False), Codebook4(group=64), Codebook4(dynamic=False)]
+FORMATS += [Nvfp4(), Nvfp4(dynamic=False)]
 FORMATS += [Fp8(by_rows=True, inputs="quantized"), Fp8(by_rows=True), Fp8(inputs="either"), Fp8()]
 EACH = pytest.mark.parametrize("format_", FORMATS, ids=str)
 TYPES = {torch.int8: "I8", torch.uint8: "U8", torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
