@@ -21,6 +21,8 @@ class CardRates:
     int8: float
     int4: float
     fp8: float  # 0: not by these kernels
+    mxfp8: float
+    nvfp4: float
     exponentials: float
     instructions: float  # of warps
     bandwidth: float  # bytes
@@ -40,6 +42,8 @@ def rates_of(name: str) -> CardRates:
         int8=rates.int8 * clock,
         int4=rates.int4 * clock,
         fp8=rates.fp8 * clock,
+        mxfp8=rates.mxfp8 * clock,
+        nvfp4=rates.nvfp4 * clock,
         exponentials=EXPONENTIALS * clock,
         instructions=SCHEDULERS * clock,
         bandwidth=figures.bandwidth * card.processors,

@@ -7,14 +7,15 @@ from pathlib import Path
 from kernel_build.errors import BuildError
 from kernel_build.machine_code import Kernel, Unit, read_machine_code
 from kernel_build.sass import count
-from kernel_build.sources import kernel_sources
+from kernel_build.sources import FAMILY, architectures_of, kernel_sources
 from kernel_build.toolchain import Toolchain
 
 TABLE = Path(__file__).with_name("instructions.txt")
-ARCHITECTURE = "sm_89"
+ARCHITECTURE = "sm_89"  # that of block-scaled products is FAMILY
 WRITE = "python -m kernel_build roofline"
 _HEAD = (
     f"# Usual instructions in the loops of {ARCHITECTURE} machine code; everywhere if no loop has products.\n"
+    f"# Block-scaled products: of {FAMILY} machine code.\n"
     f"# Written by: {WRITE}\n"
 )
 
@@ -25,7 +26,7 @@ class StepCode:
 
     all: int
     hmma: int  # products of 16-bit numbers
-    imma: int  # products of 8-bit numbers, and of fewer bits
+    imma: int  # products of 8-bit numbers, and of fewer bits; also of floats
     ex2: int  # exponentials
     ldsm: int  # loads of fragments from shared memory
     ldgsts: int  # asynchronous copies to shared memory
@@ -37,19 +38,22 @@ _NAMES = tuple(field.name for field in fields(StepCode))
 def code_of(kernel: Kernel) -> StepCode:
     """Count a kernel's instructions."""
     loops = kernel.instructions.usual
-    where = loops if sum(count(loops, word) for word in ("HMMA", "IMMA", "QMMA")) else kernel.instructions.everywhere
+    where = loops if sum(count(loops, word) for word in _PRODUCTS) else kernel.instructions.everywhere
     named = {name: sum(count(where, word) for word in words) for name, words in zip(_NAMES[1:], _WORDS, strict=True)}
     return StepCode(all=where.total(), **named)
 
 
-_WORDS = (("HMMA",), ("IMMA", "QMMA"), ("MUFU.EX2",), ("LDSM",), ("LDGSTS",))  # QMMA: of floats
+_NARROW = ("IMMA", "QMMA", "OMMA")  # the latter of floats
+_PRODUCTS = ("HMMA", *_NARROW)
+_WORDS = (("HMMA",), _NARROW, ("MUFU.EX2",), ("LDSM",), ("LDGSTS",))
 
 
 def measured_code(labels: Iterable[str], toolchain: Toolchain) -> dict[str, StepCode]:
     """Compile the sources of these kernels, unless that is cached, and count. Raises BuildError if one is missing."""
     wanted = set(labels)
     stems = {label.partition(":")[0] for label in wanted}
-    units = [Unit(source=path, architecture=ARCHITECTURE) for path in kernel_sources() if path.stem in stems]
+    sources = [path for path in kernel_sources() if path.stem in stems]
+    units = [Unit(source=path, architecture=(*architectures_of(path, (ARCHITECTURE,)), FAMILY)[0]) for path in sources]
     found = {kernel.label: code_of(kernel) for kernel in read_machine_code(units, toolchain)}
     if missing := wanted - found.keys():
         raise BuildError(f"no such kernel: {', '.join(sorted(missing))}; roofline/kernels.py names those to count")

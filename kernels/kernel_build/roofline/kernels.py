@@ -28,12 +28,14 @@ class Work:
     int8: float = 0.0
     int4: float = 0.0
     fp8: float = 0.0  # 8-bit floats with 32-bit sums
+    mxfp8: float = 0.0  # with block scales
+    nvfp4: float = 0.0
     result: str = ""  # the row of RESULTS.md
 
     @property
     def operations(self) -> float:
         """All operations."""
-        return self.f16 + self.f16_sums + self.int8 + self.int4 + self.fp8
+        return self.f16 + self.f16_sums + self.int8 + self.int4 + self.fp8 + self.mxfp8 + self.nvfp4
 
 
 def every() -> tuple[Work, ...]:
@@ -165,7 +167,7 @@ def _rows() -> Work:
 
 
 def _products() -> tuple[Work, ...]:
-    """Products of each scheme; NVFP4's and MXFP8's are compiled for another architecture than is counted here."""
+    """Products of each scheme."""
     halves = 1 / 2
     return (
         _product("int8", "int8:gemm.linear_product.__half.8", 1.0),
@@ -176,10 +178,12 @@ def _products() -> tuple[Work, ...]:
             "svdquant", "svdquant:gemm.grouped_linear_product.__half", halves + 2 / 64, "2.4.4.4.3", halves + 4 / 64
         ),
         _product("fp8", "fp8:gemm.fp8_linear_product.__half", 1.0, "2.4.4.4.3"),
+        _block_scaled("mxfp8", 1, 1 + 1 / 32),
+        _block_scaled("nvfp4", 2, halves + 1 / 16),
     )
 
 
-_OPERATIONS = {"int4-rot": "int4", "svdquant": "int4", "fp8": "fp8"}
+_OPERATIONS = {"int4-rot": "int4", "svdquant": "int4", "fp8": "fp8", "mxfp8": "mxfp8", "nvfp4": "nvfp4"}
 
 
 def _product(
@@ -190,7 +194,7 @@ def _product(
     assert isinstance(shape, LinearShape)  # noqa: S101  for mypy
     _, _, m_tiles, n_tiles, _ = map(int, shape_words.split("."))
     rows, outputs = 16 * m_tiles, 8 * n_tiles
-    columns = 2 * _WARP_TILE if _OPERATIONS.get(scheme) == "int4" else _WARP_TILE  # as many bytes
+    columns = _WARP_TILE * (2 if _OPERATIONS.get(scheme) in ("int4", "nvfp4") else 1)  # as many bytes
     return Work(
         name=f"{scheme} product",
         shape=shape.name,
@@ -202,3 +206,9 @@ def _product(
         result=f"{shape.name}: mezzotint {scheme}",
         **{_OPERATIONS.get(scheme, "int8"): float(shape.operations)},
     )
+
+
+def _block_scaled(scheme: str, format_: int, number_bytes: float) -> Work:
+    """The same layer, both sides of which have block scales."""
+    label = f"float16:block_scaled.block_scaled_linear_product.__half.{format_}.gemm.Shape.4.2.4.8.3.BlockScaledParams"
+    return replace(_product(scheme, "", number_bytes, x_bytes=number_bytes), label=label)

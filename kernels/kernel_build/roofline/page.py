@@ -9,10 +9,20 @@ from kernel_build.results import PENDING, Row
 from kernel_build.roofline.cards import NAMES, CardRates, rates_of
 from kernel_build.roofline.code import ARCHITECTURE, StepCode
 from kernel_build.roofline.kernels import Work
-from kernel_build.sources import OUTPUT
+from kernel_build.sources import FAMILY, OUTPUT
 
 PAGE = OUTPUT.parent / "docs" / "kernels.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+
+_NUMBERS = {  # what is multiplied, by field of works and cards
+    "f16": "16 bits, 32-bit sums",
+    "f16_sums": "16-bit sums",
+    "int8": "8 bits",
+    "int4": "4 bits",
+    "fp8": "8-bit floats",
+    "mxfp8": "8-bit floats, block scales",
+    "nvfp4": "4-bit floats, block scales",
+}
 
 
 def bounds(work: Work, code: StepCode, card: CardRates) -> dict[str, float]:
@@ -26,7 +36,7 @@ def bounds(work: Work, code: StepCode, card: CardRates) -> dict[str, float]:
 
 
 def _operations(work: Work, card: CardRates) -> Iterator[tuple[float, float]]:
-    for name in ("f16", "f16_sums", "int8", "int4", "fp8"):
+    for name in _NUMBERS:
         yield getattr(work, name), getattr(card, name)
 
 
@@ -45,7 +55,7 @@ def expected(work: Work, code: StepCode, card: CardRates) -> tuple[float, str]:
 def tables(works: Sequence[Work], code: Mapping[str, StepCode], registers: RegisterTable, rows: Iterable[Row]) -> str:
     """All tables. Raises BuildError if a kernel is in neither of the tables of instructions and registers."""
     missing = [work.label for work in works if work.label not in code]
-    missing += [work.label for work in works if (work.label, ARCHITECTURE) not in registers.registers]
+    missing += [work.label for work in works if _registers(work, registers) is None]
     if missing:
         raise BuildError(f"{missing[0]} has not been counted: python -m kernel_build roofline")
     measured = list(rows)
@@ -69,12 +79,11 @@ def write_page(text: str, path: Path = PAGE) -> None:
 
 def _rates() -> str:
     rows = [
-        (card.name, *(_rate(rate) for rate in (card.f16, card.f16_sums, card.int8, card.int4, card.fp8)),
+        (card.name, *(_rate(getattr(card, name)) for name in _NUMBERS),
          f"{card.exponentials / 1e12:.1f}", f"{card.bandwidth / 1e9:.0f}")
         for card in map(rates_of, NAMES)
     ]  # fmt: skip
-    numbers = ("16 bits, 32-bit sums", "16-bit sums", "8 bits", "4 bits", "8-bit floats")
-    header = ("GPU", *numbers, "exponentials, 10^12/s", "memory, GB/s")
+    header = ("GPU", *_NUMBERS.values(), "exponentials, 10^12/s", "memory, GB/s")
     return f"## Peaks\n\n{_table(header, rows)}"
 
 
@@ -83,9 +92,14 @@ def _steps(works: Sequence[Work], code: Mapping[str, StepCode], registers: Regis
     for work in works:
         each = code[work.label]
         counts = (each.all, each.hmma, each.imma, each.ex2, each.ldsm, each.ldgsts)
-        rows.append((work.name, work.step, *map(str, counts), str(registers.registers[work.label, ARCHITECTURE])))
+        rows.append((work.name, work.step, *map(str, counts), str(_registers(work, registers))))
     header = ("kernel", "a warp's step", "instructions", "HMMA", "IMMA", "EX2", "LDSM", "LDGSTS", "registers")
     return f"## Instructions of one step\n\n{_table(header, rows)}"
+
+
+def _registers(work: Work, registers: RegisterTable) -> int | None:
+    found = (registers.registers.get((work.label, each)) for each in (ARCHITECTURE, FAMILY))
+    return next((number for number in found if number is not None), None)
 
 
 def _cards(work: Work, code: StepCode, measured: Sequence[Row]) -> str:

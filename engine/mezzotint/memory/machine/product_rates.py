@@ -52,13 +52,17 @@ OF_AN_INSTRUCTION: Mapping[Scheme, float] = {"int4-lowrank": 1263, "int4-codeboo
 def product_rates(architecture: str) -> ProductRates | None:
     """Return the rates of an architecture such as sm_86; None if there are no kernels for it.
 
-    An unlisted one has those of the closest older one, without block scales, which are compiled for one alone.
+    An unlisted one has those of the closest older one, without block scales unless it is of the same family.
     """
     exact = PRODUCT_RATES.get(architecture)
     if exact is not None:
         return exact
     older = [name for name in PRODUCT_RATES if version_of(name) <= version_of(architecture)]
-    return replace(PRODUCT_RATES[max(older, key=version_of)], mxfp8=0, nvfp4=0) if older else None
+    if not older:
+        return None
+    closest = max(older, key=version_of)
+    is_family = version_of(closest) // 10 == version_of(architecture) // 10
+    return PRODUCT_RATES[closest] if is_family else replace(PRODUCT_RATES[closest], mxfp8=0, nvfp4=0)
 
 
 def times_16_bits(scheme: Scheme, architecture: str) -> float | None:

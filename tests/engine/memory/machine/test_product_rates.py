@@ -54,5 +54,5 @@ def test_a_share_of_the_time_never_becomes_more_than_all():
 def test_rates_of_architectures_that_are_not_listed():
     assert product_rates("sm_87") == PRODUCT_RATES["sm_86"]
     assert product_rates("sm_61") is product_rates("gfx1100") is product_rates("") is None
-    assert product_rates("sm_121").nvfp4 == 0 < product_rates("sm_120").nvfp4
+    assert product_rates("sm_130").nvfp4 == 0 < product_rates("sm_121").nvfp4 == product_rates("sm_120").nvfp4
     assert times_16_bits("none", "sm_89") is None

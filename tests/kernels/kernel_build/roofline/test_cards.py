@@ -20,6 +20,11 @@ def test_half_of_hoppers_peak_by_mma_sync():
     assert rates_of("H200").f16 / 1e12 == pytest.approx(989 / 2, rel=0.02)
 
 
+def test_block_scales_on_rtx_50_alone():
+    assert rates_of("RTX 5090").nvfp4 / 1e12 == pytest.approx(1676, rel=0.02)
+    assert {name for name in NAMES if rates_of(name).mxfp8} == {"RTX 5090"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_clocks_are_plausible(name):
     rates = rates_of(name)

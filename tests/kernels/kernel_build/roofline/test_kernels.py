@@ -5,15 +5,20 @@ import pytest
 from kernel_build.registers import read_table
 from kernel_build.roofline.code import ARCHITECTURE, read_code
 from kernel_build.roofline.kernels import every
+from kernel_build.sources import FAMILY
 from mezzotint.memory.machine.product_rates import OF_AN_INSTRUCTION
 
 WORKS = {work.name: work for work in every()}
 _HMMA, _IMMA = 2 * 16 * 8 * 16, 2 * 16 * 8 * 32  # operations of one instruction of a warp
 
 
+def _architecture(work):
+    return FAMILY if "block_scaled" in work.label else ARCHITECTURE
+
+
 def test_each_is_a_kernel_that_the_gates_know():
     known = read_table().registers
-    assert all((work.label, ARCHITECTURE) in known for work in WORKS.values())
+    assert all((work.label, _architecture(work)) in known for work in WORKS.values())
     assert len(WORKS) == len(every())
 
 
@@ -25,10 +30,11 @@ def test_steps_times_products_of_a_step_are_all_operations(name):
     assert work.steps * (code.hmma * _HMMA + code.imma * _IMMA) == pytest.approx(work.operations)
 
 
-@pytest.mark.parametrize("name", ["int8 product", "int4-lowrank product"])
-def test_steps_of_a_product(name):
-    work, code = WORKS[name], read_code()[WORKS[name].label]
-    assert work.steps * code.imma * _IMMA == pytest.approx(work.operations)
+@pytest.mark.parametrize("scheme", ["int8", "int4-lowrank", "mxfp8", "nvfp4"])
+def test_steps_of_a_product(scheme):
+    work, code = WORKS[f"{scheme} product"], read_code()[WORKS[f"{scheme} product"].label]
+    operations = _IMMA * (2 if scheme == "nvfp4" else 1)  # of one instruction
+    assert work.steps * code.imma * operations == pytest.approx(work.operations)
 
 
 def test_the_backward_pass_needs_five_products_where_the_forward_pass_needs_two():
