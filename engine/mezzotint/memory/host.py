@@ -43,6 +43,16 @@ class TensorLayout:
         """Size of the tensor's data."""
         return torch.Size(self.shape).numel() * self.dtype.itemsize
 
+    @property
+    def is_row_major(self) -> bool:
+        """Whether the numbers are in memory in the order of the dimensions, as in files."""
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.stride), strict=True):
+            if size != 1 and stride != step:
+                return False
+            step *= size
+        return True
+
 
 class Source(Protocol):
     """Source of one tensor for the device."""
@@ -151,7 +161,7 @@ class DiskTensor:
     @property
     def supports_partial_reads(self) -> bool:
         """Whether it is used exactly as stored."""
-        return self.convert is None and self.layout.dtype == stored_dtype(self.spec)
+        return self.convert is None and self.layout.dtype == stored_dtype(self.spec) and self.layout.is_row_major
 
     def read_part(self, target: Tensor, start: int) -> None:
         """Fill `(n,)` bytes from offset `start`; releases the GIL."""

@@ -37,6 +37,12 @@ def normalizing(session: GroupNormSession, networks: Iterable[object]) -> Iterat
             vars(changed).pop("forward", None)
 
 
+def is_normalized(network: object) -> bool:
+    """Whether `normalizing` changes something in a network."""
+    modules = network.modules() if isinstance(network, nn.Module) else ()
+    return any((type(each) is ResnetBlock2D and _is_usual(each)) or _has_usual_end(each) for each in modules)
+
+
 def _is_usual(block: Module) -> bool:
     """Whether SiLU follows both norms directly, and no one else has changed the block."""
     samples = block.upsample is not None or block.downsample is not None

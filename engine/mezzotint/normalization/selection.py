@@ -36,6 +36,11 @@ class GroupNormBackend:
             wrong_dtype=lambda dtype: None if dtype in _SHORT else f"the dtype is {dtype}",
         )
 
+    def works(self, device: str, dtype: str) -> bool:
+        """Whether a job on this device in this dtype uses the kernels."""
+        kernels, problem = self.kernels.usable(device, dtype)
+        return kernels is not None and problem is None
+
     def session(self, device: str, dtype: str, networks: Iterable[object], tell: "Tell") -> "GroupNormSession":
         """Return the session for a job on this device in this dtype; reports a problem with the kernels."""
         from mezzotint.normalization.session import GroupNormSession, has_norms

@@ -257,6 +257,7 @@ class Job:
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
         from mezzotint.stages.acceleration import Acceleration
         from mezzotint.stages.images.preview_decoders import preview_decoders
+        from mezzotint.stages.models.layout import lay_out
         from mezzotint.stages.models.loading import load_models
         from mezzotint.stages.models.model_cache import ModelRequest
         from mezzotint.stages.pipeline import Pipeline, components_needed
@@ -271,6 +272,7 @@ class Job:
         models = self._model_cache.models_for(wanted)
         needed = components_needed(job.setup, previews=previews)
         load_models(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, notify=self._notice)
+        lay_out(models, self._resources.group_norm, job.device.id, job.dtype)
         loras.fit_to(models, self._notice, self._cancelled, self._model_cache.sources)
         for model in models:
             model.vae_tile = model.vae_tile if self._request.vae_tile is None else self._request.vae_tile
