@@ -1,14 +1,16 @@
-"""Residual blocks of U-Nets and autoencoders with GroupNorm and SiLU in one call.
+"""Residual blocks of U-Nets and autoencoders with GroupNorm and SiLU in one call, and the norms before attention.
 
 Each function computes what diffusers' own `forward` does, with the same modules, and is tested against it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
+from diffusers.models.attention_processor import Attention
 from diffusers.models.resnet import ResnetBlock2D
+from diffusers.models.transformers.transformer_2d import Transformer2DModel
 from torch import Tensor, nn
 
 from mezzotint.normalization.session import GroupNormSession
@@ -19,22 +21,31 @@ Module: TypeAlias = Any  # of diffusers, which has no type annotations
 
 @contextmanager
 def normalizing(session: GroupNormSession, networks: Iterable[object]) -> Iterator[None]:
-    """Compute GroupNorms that SiLU follows by the session, inside the context."""
+    """Compute GroupNorms that SiLU or attention follows by the session, inside the context."""
     modules: list[Module] = [
         each for network in networks if isinstance(network, nn.Module) for each in network.modules()
     ]
-    blocks = [each for each in modules if type(each) is ResnetBlock2D and _is_usual(each)]
-    ends = [each for each in modules if _has_usual_end(each)]
-    for block in blocks:
-        block.forward = partial(_block, session, block)
-    for each in ends:
-        each.conv_norm_out.forward = partial(_end, session, each.conv_norm_out, nn.SiLU())
-        each.conv_act.forward = _passed_on
+    changed = list(_forwards(session, modules))
+    for module, forward in changed:
+        module.forward = forward
     try:
         yield
     finally:
-        for changed in (*blocks, *(part for each in ends for part in (each.conv_norm_out, each.conv_act))):
-            vars(changed).pop("forward", None)
+        for module, _ in changed:
+            module.__dict__.pop("forward", None)
+
+
+def _forwards(session: GroupNormSession, modules: Iterable[Module]) -> Iterator[tuple[Module, Callable[..., Tensor]]]:
+    """What is computed otherwise, and how."""
+    for each in modules:
+        norm = _attention_norm(each)
+        if norm is not None:
+            yield norm, partial(session.norm, norm)
+        if type(each) is ResnetBlock2D and _is_usual(each):
+            yield each, partial(_block, session, each)
+        if _has_usual_end(each):
+            yield each.conv_norm_out, partial(_end, session, each.conv_norm_out, nn.SiLU())
+            yield each.conv_act, _passed_on
 
 
 def is_normalized(network: object) -> bool:
@@ -56,6 +67,17 @@ def _has_usual_end(network: Module) -> bool:
     norm, activation = getattr(network, "conv_norm_out", None), getattr(network, "conv_act", None)
     usual = type(norm) is nn.GroupNorm and type(activation) is nn.SiLU
     return usual and not any("forward" in vars(each) for each in (norm, activation))
+
+
+def _attention_norm(layer: Module) -> nn.GroupNorm | None:
+    """The GroupNorm of pixels that attention follows, of an autoencoder or a U-Net."""
+    norm = layer.group_norm if type(layer) is Attention else layer.norm if _is_transformer(layer) else None
+    return norm if type(norm) is nn.GroupNorm and "forward" not in vars(norm) else None
+
+
+def _is_transformer(layer: Module) -> bool:
+    """Whether it maps images, and begins with a GroupNorm."""
+    return type(layer) is Transformer2DModel and layer.is_input_continuous
 
 
 def _block(
