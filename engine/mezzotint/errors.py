@@ -64,6 +64,10 @@ class ProcessLost(MezzotintError):
     exit_code = 87
 
 
+class ImageOverflowed(MezzotintError):
+    """What a VAE made contains NaN or infinity."""
+
+
 class StorageError(MezzotintError):
     """A file or folder that cannot be read or written."""
 

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
-from diffusers.models.attention_processor import Attention
 from diffusers.models.resnet import ResnetBlock2D
-from diffusers.models.transformers.transformer_2d import Transformer2DModel
 from torch import Tensor, nn
 
 from mezzotint.normalization.session import GroupNormSession
 
 _ADDED = {"default": True, "group": False}  # whether a block of this kind adds embeddings of the timestep
+_BEFORE_ATTENTION = {"Attention": "group_norm", "Transformer2DModel": "norm"}  # by class name: imports take long
 Module: TypeAlias = Any  # of diffusers, which has no type annotations
 
 
@@ -71,13 +70,9 @@ def _has_usual_end(network: Module) -> bool:
 
 def _attention_norm(layer: Module) -> nn.GroupNorm | None:
     """The GroupNorm of pixels that attention follows, of an autoencoder or a U-Net."""
-    norm = layer.group_norm if type(layer) is Attention else layer.norm if _is_transformer(layer) else None
+    name = _BEFORE_ATTENTION.get(type(layer).__name__)
+    norm = None if name is None else getattr(layer, name, None)
     return norm if type(norm) is nn.GroupNorm and "forward" not in vars(norm) else None
-
-
-def _is_transformer(layer: Module) -> bool:
-    """Whether it maps images, and begins with a GroupNorm."""
-    return type(layer) is Transformer2DModel and layer.is_input_continuous
 
 
 def _block(

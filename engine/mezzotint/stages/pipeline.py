@@ -1,10 +1,11 @@
 """Run all stages of a cascade in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from PIL import Image
@@ -37,6 +38,7 @@ from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.last_resort import LastResort
+from mezzotint.stages.images.overflow import within_range
 from mezzotint.stages.images.preview import LinearPreviewer, Previewer, SmallPreviewer, as_text
 from mezzotint.stages.images.references import preprocess_references
 from mezzotint.stages.images.refiner_tiles import predict_in_tiles
@@ -50,6 +52,8 @@ from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.schedule import StageSchedule, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, apply_transition
+
+T = TypeVar("T")
 
 
 def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
@@ -221,7 +225,7 @@ class Pipeline:
         model = self._models[0]
         try:
             with self._clock.phase("decode"), self._placement.phase("decode", model, ["vae"]):
-                return to_image(model, latents.to(model.device))
+                return self._in_range(model, partial(to_image, model, latents.to(model.device)))
         except Exception as error:
             if isinstance(error, OutOfMemory) or is_device_shortage(error) or is_ram_shortage(error):
                 return None
@@ -231,7 +235,12 @@ class Pipeline:
         with self._placement.phase("decode", model, ["vae"]) as working:
             working.pixels = max(latents.shape[-2:]) * model.sources.vae_factor
             working.last_resort = partial(self._last_resort.take, model)
-            return working.retry_stateless(partial(self._decoded, model, latents))
+            return working.retry_stateless(partial(self._in_range, model, partial(self._decoded, model, latents)))
+
+    def _in_range(self, model: LoadedModel, make: Callable[[], T]) -> T:
+        """Return what the VAE of a model that is placed makes, without overflow."""
+        placement = self._placement
+        return within_range(model, make, placement.notify, partial(placement.off_the_device, model, "vae"))
 
     def _decoded(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
         image = self._last_resort.image(model, latents)
@@ -248,7 +257,11 @@ class Pipeline:
                 if rng is not None and noise is not None:
                     rng.set_state(noise)
 
-            return working.retry(partial(to_latents, model, image, rng, hidden), rewind)
+            def encode() -> torch.Tensor:
+                rewind()
+                return to_latents(model, image, rng, hidden)
+
+            return working.retry(partial(self._in_range, model, encode), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that determine the images; known hashes come from the cache."""

@@ -11,6 +11,7 @@ from mezzotint.checkpoints.weight_file import is_delta_file, read_weights, weigh
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.loading.empty_weights import empty_weights
+from mezzotint.families.loading.float16_vae import can_scale, scale_activations
 from mezzotint.families.loading.on_disk import OnDisk
 from mezzotint.families.loading.one_process import tell_transformers
 from mezzotint.families.loading.original_names import Placement
@@ -80,8 +81,10 @@ class _Group:
         places = {} if cache is None else dict(self._places(cache))
         kept = {name for name, place in places.items() if self._take_kept(name, place, on_bytes, cancelled)}
         self._read(on_bytes, cancelled)
-        for filling in self._fillings.values():
-            filling.finish()
+        for name, filling in self._fillings.items():
+            network = filling.finish()
+            if _is_to_scale(self._sources[name], self._model.dtype):
+                filling.on_disk = dict(scale_activations(network, filling.on_disk))
         for name in places.keys() - kept:
             filling = self._fillings[name]
             if cache is not None and filling.entry is not None:
@@ -171,12 +174,18 @@ def _uncounted(_: int) -> None:
 
 
 def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
-    """Dtype that a component can use: some overflow in float16."""
-    if dtype == torch.float16 and (
-        source.config.get("force_upcast", source.class_name == "AutoencoderKL") or source.class_name in _OVERFLOWING
-    ):
-        return torch.float32
-    return dtype
+    """Dtype that a component can use: some overflow in float16, unless their activations are scaled down."""
+    overflows = source.class_name in _OVERFLOWING or _must_upcast(source)
+    return torch.float32 if dtype == torch.float16 and overflows and not _is_to_scale(source, dtype) else dtype
+
+
+def _must_upcast(source: ComponentSource) -> bool:
+    """Whether an autoencoder is said to overflow in float16, or nothing is said of it."""
+    return bool(source.config.get("force_upcast", source.class_name == "AutoencoderKL"))
+
+
+def _is_to_scale(source: ComponentSource, dtype: torch.dtype) -> bool:
+    return dtype == torch.float16 and _must_upcast(source) and can_scale(source.class_name, source.config)
 
 
 def empty_network(source: ComponentSource) -> Network:

@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 
 from mezzotint.attention.session import finite
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import ImageOverflowed
 from mezzotint.families.autoencoder import decode_latents, encode_pixels
 from mezzotint.families.family import LoadedModel
 
@@ -19,15 +19,18 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
 
 
 def image_of(pixels: torch.Tensor) -> Image.Image:
-    """Pixels `(1, 3, h, w)`, about -1..1, as an image; raises MezzotintError for NaN."""
-    if not bool(torch.isfinite(pixels).all()):
-        raise MezzotintError(
-            "the decoded image contains NaN: the VAE's weights are damaged, or overflow in this dtype; "
-            "try --dtype float32"
-        )
+    """Pixels `(1, 3, h, w)`, about -1..1, as an image; raises ImageOverflowed for NaN."""
+    _check(pixels, "the decoded image")
     unit = (pixels * 0.5 + 0.5).clamp(0, 1)
     array = unit.cpu().permute(0, 2, 3, 1).float().numpy()
     return Image.fromarray((array * 255).round().astype("uint8")[0])
+
+
+def _check(made: torch.Tensor, what: str) -> None:
+    if not bool(torch.isfinite(made).all()):
+        raise ImageOverflowed(
+            f"{what} contains NaN: the VAE's weights are damaged, or overflow in this dtype; try --dtype float32"
+        )
 
 
 def to_latents(
@@ -35,7 +38,7 @@ def to_latents(
 ) -> torch.Tensor:
     """Encode an image of fitting size to latents `(1, c, h, w)`; the mode of the distribution without a generator.
 
-    Pixels where `hidden`, a mask "L", is white become grey.
+    Pixels where `hidden`, a mask "L", is white become grey. Raises ImageOverflowed for NaN.
     """
     array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels-last strides, as in diffusers
@@ -48,4 +51,6 @@ def to_latents(
             generator.set_state(state)  # a retry draws the same noise
         return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
-    return finite(model.attention, encode, "the encoded image").to(model.device)
+    latents = finite(model.attention, encode, "the encoded image")
+    _check(latents, "the encoded image")
+    return latents.to(model.device)

@@ -56,6 +56,7 @@ def decode_latents_file(
     import torch
 
     from mezzotint.stages.images.decode import to_image
+    from mezzotint.stages.images.overflow import within_range
     from mezzotint.stages.models.loading import load_models
     from mezzotint.stages.models.model_cache import ModelRequest
 
@@ -78,7 +79,7 @@ def decode_latents_file(
     session = attention.session("sdpa", device.id, dtype, notify)
     on_event(Decoding(image=0, images=1))
     with torch.inference_mode(), torch_attention(session):
-        pixels = to_image(model, latents.to(model.device))
+        pixels = within_range(model, partial(to_image, model, latents.to(model.device)), notify)
     image = save_image(inputs.composite(pixels), undecoded, overwrite=request.output.overwrite)
     on_event(Saved(image=image, images=1))
     if _is_ours(path):

@@ -50,6 +50,11 @@ class Placement:
         return self._recovery.taken
 
     @property
+    def notify(self) -> Callable[[str, str], None]:
+        """Tells the user of something, by its code and in words."""
+        return self._recovery.notify
+
+    @property
     def measured(self) -> tuple[PhaseMemory, ...]:
         """The measured peak of each phase, next to the planned one."""
         if self._plan is None:
@@ -217,15 +222,16 @@ class Placement:
 
         done = None
         for name in working.components:
-            with self._off_the_device(network_key(working.model, name)), uncounted():
+            with self.off_the_device(working.model, name), uncounted():
                 scheme = lower_precision(working.model, name)
             if scheme is not None:
                 done = f"{name} is quantized to {scheme}"
         return done
 
     @contextmanager
-    def _off_the_device(self, key: str) -> Iterator[None]:
+    def off_the_device(self, model: LoadedModel, component: str) -> Iterator[None]:
         """Context manager: the network is off the device inside, then returns with as many blocks as fit."""
+        key = network_key(model, component)
         if self._residency is None or key not in self._residency:
             yield
             return
@@ -235,7 +241,14 @@ class Placement:
         try:
             yield
         finally:
-            added = self._residency.add(key, network.network, network.blocks, resident=resident, slots=slots)
+            added = self._residency.add(
+                key,
+                network.network,
+                network.blocks,
+                resident=resident,
+                slots=slots,
+                disk=model.on_disk.get(component),
+            )
             while entered and not self._prefetched(key):
                 if not added.demote(max(1, len(added.blocks) // _SHARE)):
                     break  # the next call loads it, or raises if there is no room

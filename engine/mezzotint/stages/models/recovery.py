@@ -27,7 +27,7 @@ class Recovery:
     """Runs the work of one job, and retries it with more memory after a shortage."""
 
     def __init__(self, *, strict: bool, notify: Callable[[str, str], None]) -> None:
-        self._strict, self._notify = strict, notify
+        self._strict, self.notify = strict, notify
         self._taken: list[str] = []
 
     @property
@@ -62,7 +62,7 @@ class Recovery:
             if done is not None:
                 if not rung.silent:
                     self._taken.append(done)
-                    self._notify("memory_short", f"{what} ran out of memory and was retried: {done}")
+                    self.notify("memory_short", f"{what} ran out of memory and was retried: {done}")
                 return
         advice = "allow measures that change the image (leave out --strict)" if held_back else "make a smaller image"
         raise OutOfMemory(f"{what} ran out of memory, and nothing more can be freed: {reason}; {advice}")

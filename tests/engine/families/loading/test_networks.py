@@ -66,7 +66,7 @@ def test_formats_that_overflow_are_avoided(tiny_pixart_folder):
     kinds = {name: next(network.parameters()).dtype for name, network in model.networks.items()}
     assert kinds["transformer"] == torch.float16
     assert kinds["text_encoder"] == torch.float32  # T5 overflows in float16
-    assert kinds["vae"] == torch.float32  # its configuration says force_upcast
+    assert kinds["vae"] == torch.float16  # its configuration says force_upcast, so its activations are scaled down
 
 
 def test_names_of_older_libraries(tiny_sdxl_folder, pixart, tmp_path):
@@ -162,10 +162,12 @@ def test_parts_of_different_models(pixart):
         loaded(pixart, ["vae"])
 
 
-def test_a_vae_that_says_nothing_of_upcasting_is_upcast(tiny_pixart_folder):
+def test_a_vae_that_overflows_and_cannot_be_scaled_is_upcast(tiny_pixart_folder):
     vae = loaded(tiny_pixart_folder, []).sources.components["vae"]
-    assert component_dtype(replace(vae, config={}), torch.float16) == torch.float32
-    assert component_dtype(replace(vae, config={"force_upcast": False}), torch.float16) == torch.float16
+    attending = {"up_block_types": ["AttnUpDecoderBlock2D"]}
+    assert component_dtype(replace(vae, config=attending), torch.float16) == torch.float32
+    assert component_dtype(replace(vae, config={**attending, "force_upcast": False}), torch.float16) == torch.float16
+    assert component_dtype(replace(vae, config={}), torch.float16) == torch.float16
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
