@@ -13,8 +13,8 @@ T5_WIDTH, CLIP_WIDTH = 32, 16
 _PIPELINES = {"kontext": "FluxKontextPipeline", "edit": "FluxKontextPipeline", "fill": "FluxFillPipeline"}
 
 
-def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Path:
-    """Write a diffusers folder."""
+def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0, **sides: object) -> Path:
+    """Write a diffusers folder; `sides` are settings of its transformer."""
     import diffusers
     import torch
 
@@ -30,7 +30,7 @@ def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Pat
         tokenizer=clip_tokenizer(pad_token=END),
         text_encoder_2=t5_encoder().eval(),
         tokenizer_2=t5_tokenizer(folder),
-        transformer=transformer(guidance_embeds=embeds, **channels),
+        transformer=transformer(guidance_embeds=embeds, **channels, **sides),
     )
     pipeline.save_pretrained(folder)
     return folder
@@ -42,14 +42,17 @@ def transformer(**others: object) -> Any:
 
     return lively(
         FluxTransformer2DModel(
-            num_layers=2,
-            num_single_layers=2,
-            attention_head_dim=16,
-            num_attention_heads=3,
-            joint_attention_dim=T5_WIDTH,
-            pooled_projection_dim=CLIP_WIDTH,
-            axes_dims_rope=(4, 6, 6),
-            **{"in_channels": 64} | others,
+            **{
+                "num_layers": 2,
+                "num_single_layers": 2,
+                "attention_head_dim": 16,
+                "num_attention_heads": 3,
+                "joint_attention_dim": T5_WIDTH,
+                "pooled_projection_dim": CLIP_WIDTH,
+                "axes_dims_rope": (4, 6, 6),
+                "in_channels": 64,
+            }
+            | others
         )
     )
 

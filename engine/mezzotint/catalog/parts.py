@@ -17,7 +17,7 @@ from mezzotint.families.detected import Detected
 from mezzotint.families.detection import detect
 from mezzotint.families.family import ComponentSource, Family
 from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.flow.files import fits, part_needed, part_of_file, usual_name
+from mezzotint.families.flow.files import denoiser_in, fits, part_needed, usual_name
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.known import family_of
 from mezzotint.families.preview_decoder.lookup import APPROXIMATIONS
@@ -115,9 +115,9 @@ def preview_folders_near(path: Path) -> tuple[Path, ...]:
 
 
 def _denoiser(family: Family, checkpoint: Checkpoint) -> ComponentSource | None:
-    if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
+    if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
         return None
-    return part_of_file(family.denoiser_component, family.original, checkpoint.header)
+    return denoiser_in(family, checkpoint.header)
 
 
 def _takes_only_a_vae(checkpoint: Checkpoint) -> bool:

@@ -171,7 +171,7 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
     if not layers:
         return part
     tensors = {name: spec for path in files for name, spec in weight_header(path).tensors.items()}
-    mine = _belonging(sources, part.name, tensors)
+    mine = _belonging(sources, part.name, {*tensors, *(f"{name}{_WEIGHT}" for name in layers)})
     if not any(f"{name}{_WEIGHT}" in mine for name in layers):
         return part
     blocks = _Inside([block.name for block in part.blocks])

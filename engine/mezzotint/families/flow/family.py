@@ -71,6 +71,7 @@ class FlowFamily(ABC):
     # ---- defaults
 
     original: "OriginalNetwork | None" = None  # the transformer in single files; None: folders only
+    namings: "tuple[OriginalNetwork, ...]" = ()  # other names of the transformer's tensors in single files
     needs: "tuple[PartNeeded, ...]" = ()  # the other components of a model in single files
     bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, for single files
     stored_tokenizers: Mapping[str, str] = MappingProxyType({})  # those that come with their text encoder's file
@@ -100,7 +101,8 @@ class FlowFamily(ABC):
 
     def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:  # noqa: ARG002  for families of one shape
         """Whether a file with these tensor names contains the transformer."""
-        return self.original is not None and self.original.prefix_in(names) is not None
+        networks = () if self.original is None else (self.original, *self.namings)
+        return any(network.prefix_in(names) is not None for network in networks)
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by file name, since all have the same shapes."""

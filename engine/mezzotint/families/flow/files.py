@@ -27,6 +27,7 @@ class FiledFamily(Protocol):
     spec: "FlowSpec"
     denoiser_component: str
     original: "OriginalNetwork | None"
+    namings: "tuple[OriginalNetwork, ...]"
     needs: "tuple[PartNeeded, ...]"
     bundled_tokenizers: Mapping[str, str]
     pad_tokens: Mapping[str, str]
@@ -37,7 +38,7 @@ def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Dete
     """Components of a model by its transformer's file; raises ModelRefused, naming what is missing and its source."""
     if family.original is None:
         raise ModelRefused(f"{checkpoint.path}: {family.spec.title} is read from diffusers folders, not from one file")
-    denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
+    denoiser = denoiser_in(family, checkpoint.header)
     if denoiser is None:
         raise ModelRefused(f"{plain(checkpoint.path, 300)}: no transformer of {family.spec.title}")
     components = {family.denoiser_component: denoiser}
@@ -73,6 +74,13 @@ def _tokenizer(family: FiledFamily, name: str, class_name: str, encoder: Compone
         bytes=0,
         pieces=find_pieces(weight_header(encoder.files[0])) if stored else None,
     )
+
+
+def denoiser_in(family: FiledFamily, header: Header) -> ComponentSource | None:
+    """The transformer of a family in a file, or None if absent; raises ModelRefused if its shapes are invalid."""
+    networks = () if family.original is None else (family.original, *family.namings)
+    found = (part_of_file(family.denoiser_component, network, header) for network in networks)
+    return next((part for part in found if part is not None), None)
 
 
 def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> ComponentSource | None:

@@ -16,7 +16,7 @@ from mezzotint.families.flow.packing import packed, unpacked
 from mezzotint.families.flow.parts import AE
 from mezzotint.families.flow.references import closest, cropped, resized, scaled, with_tokens
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
-from mezzotint.families.flux1.names import GUIDANCE, TRANSFORMER
+from mezzotint.families.flux1.names import GUIDANCE, IMAGE_IN, NUNCHAKU, TRANSFORMER
 from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.families.tokenizers import END
 from mezzotint.protocol import ModelDefaults
@@ -44,7 +44,7 @@ class Flux1(FlowFamily):
     guidance embedder, and their noise is shifted by the size of the image, as dev's.
     """
 
-    original = TRANSFORMER
+    original, namings = TRANSFORMER, (NUNCHAKU,)
     needs = (CLIP_L, SECOND_T5_XXL, AE)
     bundled_tokenizers = MappingProxyType({"tokenizer": "CLIPTokenizer", "tokenizer_2": "T5Tokenizer"})
     pad_tokens = MappingProxyType({"tokenizer": END})
@@ -92,7 +92,7 @@ class Flux1(FlowFamily):
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by guidance layers, Kontext by file name; raises ModelRefused for other numbers of channels."""
         tensors = logical_header(file.header).tensors
-        channels = next(spec.shape[-1] for name, spec in tensors.items() if name.endswith("img_in.weight"))
+        channels = next(spec.shape[-1] for name, spec in tensors.items() if name.endswith(IMAGE_IN))
         if channels == _FILL_CHANNELS:
             return "fill"
         if channels != _CHANNELS:

@@ -1,8 +1,8 @@
-"""Tensor names of FLUX.1's transformer in its original release and ComfyUI's files, partly shared with Chroma."""
+"""Tensor names of FLUX.1's transformer: its original release's, partly shared with Chroma, and Nunchaku's."""
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, thirds
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, renamed, thirds
 from mezzotint.families.loading.original_names import Rows
 
 BLOCK_RENAMES = (
@@ -47,7 +47,9 @@ JOINED = {
         (".proj_mlp.", Rows(3, 4, 7)),
     ),
 }
-GUIDANCE = "guidance_in.in_layer.weight"  # absent in schnell
+# Ends of names in the original release and of diffusers; the embedder of guidance is absent in schnell.
+GUIDANCE = ("guidance_in.in_layer.weight", "guidance_embedder.linear_1.weight")
+IMAGE_IN = ("img_in.weight", "x_embedder.weight")
 
 
 def block_config(shapes: Shapes) -> Mapping[str, object]:
@@ -75,7 +77,7 @@ def _config(shapes: Shapes) -> Mapping[str, object]:
         "_class_name": "FluxTransformer2DModel",
         **block_config(shapes),
         "pooled_projection_dim": shapes["vector_in.in_layer.weight"][1],
-        "guidance_embeds": GUIDANCE in shapes,
+        "guidance_embeds": GUIDANCE[0] in shapes,
     }
 
 
@@ -89,4 +91,43 @@ TRANSFORMER = OriginalNetwork(
     renames=_RENAMES,
     joined=JOINED,
     forms={r"^norm_out\.linear\.": "swapped"},  # with shift and scale in the other order
+)
+
+_ORIGINAL = (  # what shapes tell, of diffusers' names, which Nunchaku's files have outside of blocks
+    (r"^x_embedder\.", "img_in."),
+    (r"^context_embedder\.", "txt_in."),
+    (r"^proj_out\.", "final_layer.linear."),
+    (r"^time_text_embed\.text_embedder\.linear_1\.", "vector_in.in_layer."),
+    (r"^time_text_embed\.guidance_embedder\.linear_1\.", "guidance_in.in_layer."),
+    (r"^single_transformer_blocks\.", "single_blocks."),
+    (r"^transformer_blocks\.", "double_blocks."),
+    (r"\.norm_q\.", ".img_attn.norm.query_norm."),
+)
+
+
+def _nunchaku_config(shapes: Shapes) -> Mapping[str, object]:
+    return _config({renamed(name, _ORIGINAL)[0][0]: shape for name, shape in shapes.items()})
+
+
+NUNCHAKU = OriginalNetwork(
+    name="FLUX.1's transformer in Nunchaku's layout",
+    library="diffusers",
+    class_name="FluxTransformer2DModel",
+    marks=(r"single_transformer_blocks\.0\.qkv_proj\.weight$", r"time_text_embed\.text_embedder\.", r"x_embedder\."),
+    prefixes=DENOISER_PREFIXES,
+    config=_nunchaku_config,
+    renames=(
+        (r"\.(norm_(?:added_)?[qk])\.", r".attn.\1."),
+        (r"\.out_proj\.", ".attn.to_out.0."),
+        (r"\.out_proj_context\.", ".attn.to_add_out."),
+        (r"^(single_.*)\.mlp_fc1\.", r"\1.proj_mlp."),
+        (r"\.mlp_fc1\.", ".ff.net.0.proj."),
+        (r"\.mlp_fc2\.", ".ff.net.2."),
+        (r"\.mlp_context_fc1\.", ".ff_context.net.0.proj."),
+        (r"\.mlp_context_fc2\.", ".ff_context.net.2."),
+    ),
+    joined={
+        ".qkv_proj.": thirds(".attn.to_q.", ".attn.to_k.", ".attn.to_v."),
+        ".qkv_proj_context.": thirds(".attn.add_q_proj.", ".attn.add_k_proj.", ".attn.add_v_proj."),
+    },
 )

@@ -70,6 +70,7 @@ class _Group:
         self._sizes = {name: spec.bytes for each in specs.values() for name, spec in each.items()}
         self._homes = {name: path for path, each in specs.items() for name in each}
         self._stored = StoredLayers(files)
+        self._sizes = self._stored.bytes_by_weight(self._sizes) | self._sizes  # those that are tensors count as such
 
     def load(
         self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None

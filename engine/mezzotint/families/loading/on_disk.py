@@ -1,6 +1,6 @@
 """Weights that stay in their files: checked by their headers, and read whenever they are needed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,12 +53,15 @@ class OnDisk:
 
         Raises ModelRefused for what `decode_layer` refuses, except numbers of the weights, which are not read here.
         """
-        ready = [
-            (self._formed(layer, placed.form), placed.name)
-            for layer in self._layers.values()
-            for placed in wanted.get(layer.name + _WEIGHT, ())
-            if placed.component == filling.source.name and _is_of_rows(placed.form)
-        ]
+        ready = []
+        for layer in self._layers.values():
+            placements = [
+                placed
+                for placed in wanted.get(layer.name + _WEIGHT, ())
+                if placed.component == filling.source.name and _is_of_rows(placed.form)
+            ]
+            forms = self._formed(layer, [placed.form for placed in placements]) if placements else []
+            ready += [(formed, placed.name) for formed, placed in zip(forms, placements, strict=True)]
         return {name for formed, name in ready if self._put(filling, formed, name)}
 
     def place_entry(
@@ -108,16 +111,24 @@ class OnDisk:
         spec, convert = _narrowed(spec, placed.form), None if _is_range(spec, placed.form) else placed.take
         return disk_tensor(self._file(path), spec, shape=shape, dtype=wanted, convert=convert)
 
-    def _formed(self, layer: StoredLayer, form: Form) -> "_Formed":
-        """A layer in that form, without the data of its weight."""
+    def _formed(self, layer: StoredLayer, forms: Sequence[Form]) -> "list[_Formed]":
+        """A layer in these forms, without the data of its weight; what they have in common is there once."""
         weight = layer.names["weight"]
+        empty = _without_data(self._specs[weight][1])
         parts = {name: self._whole(name) for name in set(layer.names.values()) - {weight}}
-        parts[weight] = _without_data(self._specs[weight][1])
-        decoded = whole_layer(layer, parts)
-        return _Formed(layer=layer, form=form, parts=parts, decoded=decoded.tensors, whole=in_form(decoded, form))
+        decoded = whole_layer(layer, {**parts, weight: self._whole(weight) if layer.turned else empty})
+        parts[weight] = empty
+        if layer.turned:  # it had to be read for the bias
+            bare = decoded.tensors["weight"].to("meta")
+            decoded = replace(decoded, tensors={**decoded.tensors, "weight": bare})
+        return [
+            _Formed(layer=layer, form=form, parts=parts, decoded=decoded.tensors, whole=in_form(decoded, form))
+            for form in forms
+        ]
 
     def _put(self, filling: WeightLoader, formed: "_Formed", name: str) -> bool:
         whole = formed.whole
+        filling.put_bias(name, whole, self._specs[formed.layer.names["weight"]][0])
         if filling.is_dequantized(name, whole):
             return self._put_dequantized(filling, formed, name)
         sources = {part: self._part(formed, part) for part in formed.large_parts()}
@@ -190,13 +201,14 @@ class _Formed:
     def large_parts(self) -> Iterator[str]:
         """The tensors to leave on disk: the weight, and others of the file's that are large."""
         for part, tensor in self.whole.tensors.items():
-            if part == "weight" or (part in self.layer.names and tensor.nbytes >= _LEAST):
+            kept = part in self.layer.names and not self.layer.turned
+            if part == "weight" or (kept and tensor.nbytes >= _LEAST):
                 yield part
 
     def is_as_stored(self, part: str) -> bool:
         """Whether a tensor is, in that form, a range of the file's bytes."""
         if part == "weight":
-            return self.form != "swapped"
+            return self.form != "swapped" and not self.layer.turned
         return self.form == "whole" and self.decoded[part] is self.parts[self.layer.names[part]]
 
     def conversion(self, part: str, take: Callable[[WholeLayer], Tensor]) -> Convert:

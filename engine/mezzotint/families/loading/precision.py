@@ -1,8 +1,9 @@
 """Precision of a model's weights, from its files' headers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.header import Header, TensorSpec
@@ -13,9 +14,13 @@ from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.stored_layers import find_layers
 from mezzotint.protocol import SCHEMES, ModelPart
 
+if TYPE_CHECKING:
+    from mezzotint.quantization.layouts.stored import StoredLayer
+
 _DENOISERS = ("unet", "transformer")
 _MARKS = {
     ".weight_smooth": "svdquant",
+    ".wscales": "svdquant",
     ".weight_group_scale": "int4-lowrank",
     ".bitsandbytes__nf4": "int4",
     ".bitsandbytes__fp4": "fp4",
@@ -65,8 +70,9 @@ def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
     sizes: Counter[str] = Counter()
     for files in dict.fromkeys(sources.components[name].files for name in counted):
         tensors = {name: spec for path in files for name, spec in weight_header(path).tensors.items()}
-        owner = _owners(sources, files, tensors)
-        for name, precision, size in _layers(files, tensors):
+        stored = find_layers(files)
+        owner = _owners(sources, files, {*tensors, *(f"{name}.{_WEIGHT}" for name in stored)})
+        for name, precision, size in _layers(stored, tensors):
             for component in owner.get(name, ()):
                 sizes[component] += size
                 counted[component].update([precision] if precision else [])
@@ -77,7 +83,7 @@ def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
     )
 
 
-def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str, TensorSpec]) -> dict[str, set[str]]:
+def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Collection[str]) -> dict[str, set[str]]:
     """The components that each tensor belongs to."""
     originals = {name: part.original for name, part in sources.components.items() if part.files == files}
     if any(originals.values()):
@@ -92,9 +98,8 @@ def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str
     return {name: {part.component for part in place(name, layout)} for name in tensors}
 
 
-def _layers(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> Iterator[tuple[str, str, int]]:
-    """Yield name, precision (empty unless it is a layer's weight) and bytes of each tensor in the files."""
-    stored = find_layers(files)
+def _layers(stored: Mapping[str, "StoredLayer"], tensors: Mapping[str, TensorSpec]) -> Iterator[tuple[str, str, int]]:
+    """Yield name, precision (empty unless it is a layer's weight) and bytes of each tensor, given the quantized."""
     parts = {part: layer.name for layer in stored.values() for part in layer.names.values()}
     for name, layer in stored.items():
         size = sum(tensors[part].end - tensors[part].start for part in set(layer.names.values()))

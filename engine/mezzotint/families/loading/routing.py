@@ -8,6 +8,7 @@ from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.loading.original_names import UNET, VAE, Placement, layout_of, place
+from mezzotint.families.loading.stored_layers import weight_names
 
 Names = Mapping[str, Collection[str]]  # of the parameters of each component
 
@@ -57,7 +58,7 @@ def _route_original(components: Sequence[ComponentSource], names: Names) -> dict
     routed: dict[str, tuple[Placement, ...]] = {}
     for source in components:
         found = source.original
-        for tensor in (name for path in source.files for name in weight_specs(path)):
+        for tensor in (name for path in source.files for name in weight_names(path)):
             if found is not None and tensor.startswith(found.prefix):
                 placed = found.place(tensor.removeprefix(found.prefix))
                 parts = [Placement(component=source.name, name=name, form=form) for name, form in placed]

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.checkpoints.weight_file import is_delta_file, is_gguf
+from mezzotint.checkpoints.weight_file import is_delta_file, is_gguf, weight_specs
 
 if TYPE_CHECKING:
     import torch
 
-    from mezzotint.families.loading.original_names import Form
+    from mezzotint.families.loading.original_names import Form, Placement
     from mezzotint.quantization.formats import Format, Tensors
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 _WEIGHT = ".weight"
+_PACKED, _NUNCHAKU = ".qweight", ".wscales"  # ends of the names of codes and scales for other programs' kernels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class WholeLayer:
     shape: tuple[int, ...]  # of the weight
     tensors: "Tensors"
     bytes: int  # in the file
+    bias: "torch.Tensor | None" = None  # if the file has it in another order, too
 
 
 def whole_layer(layer: "StoredLayer", parts: "Tensors") -> WholeLayer:
@@ -36,8 +38,8 @@ def whole_layer(layer: "StoredLayer", parts: "Tensors") -> WholeLayer:
     from mezzotint.quantization.layouts.stored import decode_layer
 
     size, tensors = sum(part.nbytes for part in parts.values()), decode_layer(layer, parts)
-    name = layer.name + _WEIGHT
-    return WholeLayer(weight_name=name, format=layer.format, shape=layer.shape, tensors=tensors, bytes=size)
+    name, bias = layer.name + _WEIGHT, tensors.pop("bias", None)
+    return WholeLayer(weight_name=name, format=layer.format, shape=layer.shape, tensors=tensors, bytes=size, bias=bias)
 
 
 def in_form(whole: WholeLayer, form: "Form") -> WholeLayer:
@@ -74,26 +76,36 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     from mezzotint.quantization.fp8 import Fp8
     from mezzotint.quantization.gguf_blocks import GgufBlocks
     from mezzotint.quantization.nf4 import BLOCK
+    from mezzotint.quantization.svdquant.format import SvdQuant
 
     rows = whole.shape[0]
     taken = form.share(rows) if isinstance(form, Rows) else rows
     flat = isinstance(whole.format, Nf4 | Fp4) and whole.shape[1] % BLOCK == 0
     whole = _by_rows(whole) if flat else whole
-    if not (flat or isinstance(whole.format, Int8 | Codebook4 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks)) or (
+    if not (flat or isinstance(whole.format, Int8 | Codebook4 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks | SvdQuant)) or (
         isinstance(form, Rows) and rows % form.of
     ):
         raise ModelRefused(
             f"{whole.weight_name} holds in one layer what this program has in several or in another order, quantized "
             f"as {whole.format.scheme}, which cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
         )
-    placed, shared = Placement(component="", name=whole.weight_name, form=form), "weight_codebook"
-    tensors = {
-        name: placed.take(each).contiguous() if each.ndim and each.shape[0] == rows and name != shared else each
-        for name, each in whole.tensors.items()
-    }
+    placed = Placement(component="", name=whole.weight_name, form=form)
+    tensors = {name: _rows_taken(placed, name, each, rows) for name, each in whole.tensors.items()}
+    if isinstance(whole.format, SvdQuant):
+        tensors["weight_scale"] = placed.take(whole.tensors["weight_scale"].t()).t().contiguous()
     if flat:
         tensors = {"weight": tensors["weight"].view(-1, 1), "absmax": tensors["absmax"].flatten()}
-    return replace(whole, tensors=tensors, shape=(taken, *whole.shape[1:]), bytes=whole.bytes * taken // max(1, rows))
+    size, bias = whole.bytes * taken // max(1, rows), None if whole.bias is None else placed.take(whole.bias)
+    return replace(whole, tensors=tensors, shape=(taken, *whole.shape[1:]), bytes=size, bias=bias)
+
+
+_SHARED = ("weight_codebook", "weight_smooth", "weight_down")  # what all rows have in common
+
+
+def _rows_taken(placed: "Placement", name: str, tensor: "torch.Tensor", rows: int) -> "torch.Tensor":
+    """One of a layer's tensors for its rows in a form; as it is if it does not have one row for each of the weight."""
+    of_rows = tensor.ndim and tensor.shape[0] == rows and name not in _SHARED
+    return placed.take(tensor).contiguous() if of_rows else tensor
 
 
 def _by_rows(whole: WholeLayer) -> WholeLayer:
@@ -127,6 +139,13 @@ class StoredLayers:
         """Name of the weight, as if it were not quantized, of the layer that a tensor belongs to."""
         return self._layer_of[name].name + _WEIGHT
 
+    def bytes_by_weight(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Bytes of each layer by the name of its weight, given those of all tensors."""
+        return {
+            layer.name + _WEIGHT: sum(sizes[name] for name in set(layer.names.values()))
+            for layer in self._layers.values()
+        }
+
     def take(self, name: str, tensor: "torch.Tensor") -> WholeLayer | None:
         """Store a tensor; returns its layer once that is complete."""
         layer = self._layer_of.get(name)
@@ -150,8 +169,15 @@ def logical_header(header: Header) -> Header:
     tensors = {name: spec for name, spec in header.tensors.items() if name not in parts}
     for layer in layers.values():
         weight = layer.name + _WEIGHT
-        tensors[weight] = replace(header.tensors[weight], shape=layer.shape)
+        tensors[weight] = replace(header.tensors[layer.names["weight"]], shape=layer.shape)
     return replace(header, tensors=tensors)
+
+
+def weight_names(path: Path) -> tuple[str, ...]:
+    """The names of a file's tensors, and those that weights of layers would have that are stored under other names."""
+    tensors = weight_specs(path)
+    packed = any(name.endswith(_PACKED) for name in tensors)
+    return (*tensors, *(layer + _WEIGHT for layer in (find_layers([path]) if packed else ())))
 
 
 def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
@@ -177,14 +203,21 @@ def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
 
 
 def _check_readable(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> None:
-    """Raise ModelRefused for layers in the kernel layout of another program."""
+    """Raise ModelRefused for layers in the kernel layout of another program that cannot be read."""
     from mezzotint.errors import ModelRefused
 
-    packed = next((name for name in tensors if name.endswith(".qweight")), None)
+    packed = next((name for name in tensors if name.endswith(_PACKED)), None)
     if packed is None:
         return
-    nunchaku = any(name.endswith(".wscales") for name in tensors)
-    kind = "Nunchaku (SVDQuant)" if nunchaku else "GPTQ or AWQ"
+    if any(name.endswith(_NUNCHAKU) for name in tensors):
+        from mezzotint.quantization.layouts.nunchaku import why_unreadable
+
+        why = why_unreadable(tensors)
+        if why is not None:
+            raise ModelRefused(f"{plain(files[0], 300)}: {why}")
+        return
+    awq = any(name.endswith(".scaled_zeros") for name in tensors)
+    kind = "Nunchaku's text encoder (AWQ)" if awq else "GPTQ or AWQ"
     raise ModelRefused(
         f"{plain(files[0], 300)}: 4-bit layers of {kind}, such as {plain(packed, 100)}, are laid out for kernels of "
         "their own and cannot be read; get the model in fp8, as a GGUF or in 16 bits"
@@ -193,7 +226,8 @@ def _check_readable(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) ->
 
 def _has_quantized(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str]) -> bool:
     floats = any(spec.dtype == "F8_E4M3" for spec in tensors.values())
-    return floats or "_quantization_metadata" in metadata or any(map(_says_quantized, tensors))
+    told = "_quantization_metadata" in metadata or any(name.endswith(_NUNCHAKU) for name in tensors)
+    return floats or told or any(map(_says_quantized, tensors))
 
 
 def _says_quantized(name: str) -> bool:

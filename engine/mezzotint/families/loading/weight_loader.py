@@ -104,10 +104,17 @@ class WeightLoader:
             self.put_on_disk(buffer_name(layer, name), source)
         return True
 
+    def put_bias(self, weight: str, whole: WholeLayer, file: Path) -> None:
+        """Add the bias that a layer brings, if it does; raises ModelRefused if its shape is invalid."""
+        name = weight.removesuffix(_WEIGHT) + ".bias"
+        if whole.bias is not None and name in self.shapes:
+            self.put(Placement(component=self.source.name, name=name, form="whole"), whole.bias, file)
+
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Add a layer that is quantized in its file; raises ModelRefused if the network has no such layer."""
         if placed.form == "swapped" or isinstance(placed.form, Rows):
             whole, placed = in_form(whole, placed.form), replace(placed, form="whole")
+        self.put_bias(placed.name, whole, file)
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
         other_form = isinstance(whole.format, GgufBlocks) and placed.form != "whole"

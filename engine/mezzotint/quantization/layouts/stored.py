@@ -1,10 +1,10 @@
-"""Quantized layers in safetensors files: in ComfyUI's layout, in bitsandbytes', and in our own.
+"""Quantized layers in safetensors files: in ComfyUI's layout, in bitsandbytes', in Nunchaku's, and in our own.
 
-A layer `m` has its weight in `m.weight`, and next to it a byte tensor with a description in JSON.
+A layer `m` has its weight in `m.weight`, and next to it a byte tensor with a description in JSON; not in Nunchaku's.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, RowsOf8Bits, diffusers_config
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
 from mezzotint.quantization.layouts.layout import DESCRIPTION, Decoder, Layout, Parsed
+from mezzotint.quantization.layouts.nunchaku import nunchaku_layers
 from mezzotint.quantization.layouts.own import OwnLayout
 from mezzotint.quantization.svdquant.format import SvdQuant
 
@@ -37,6 +38,7 @@ class StoredLayer:
     shape: tuple[int, ...]  # shape of the weight
     names: Mapping[str, str]  # from the layout's tensor names to those in the file
     decoder: Decoder
+    turned: bool = False  # whether no tensor is in the file as it is in memory
 
 
 def find_stored_layers(
@@ -62,6 +64,8 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
         if f"{layer}.weight" in tensors:
             yield _checked(layer, _COMFYUI.parse(layer, description, tensors), tensors, _COMFYUI)
     yield from _floats(tensors, from_file_metadata)
+    for layer, parsed, decoder in nunchaku_layers(tensors):
+        yield replace(_checked(layer, parsed, tensors, decoder), turned=True)
     for name in tensors:
         if ".quant_state." in name and not name.endswith(tuple(layout.suffix for layout in _LAYOUTS)):
             kind = plain(name.rpartition(".")[2], 40)
@@ -104,7 +108,7 @@ def _checked(
 
 
 def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the format's tensors from the file's; raises ModelRefused if they are inconsistent.
+    """Return the format's tensors from the file's, and the bias of some; raises ModelRefused if they are inconsistent.
 
     The weight may be a tensor without data, on the meta device, whose numbers are not checked then.
     """

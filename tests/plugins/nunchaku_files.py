@@ -1,0 +1,209 @@
+"""FLUX.1's layers as Nunchaku stores them, written number by number to where its table of orders says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Arrays = dict[str, Any]
+SHIFT = 11 / 64
+SIDES = {"attention_head_dim": 32, "num_attention_heads": 4, "axes_dims_rope": (4, 14, 14)}  # 128 wide
+_AFTER_GELU = ("mlp_fc2", "mlp_context_fc2")
+_DOUBLE = {
+    "qkv_proj": ("attn.to_q", "attn.to_k", "attn.to_v"),
+    "qkv_proj_context": ("attn.add_q_proj", "attn.add_k_proj", "attn.add_v_proj"),
+    "out_proj": ("attn.to_out.0",),
+    "out_proj_context": ("attn.to_add_out",),
+    "mlp_fc1": ("ff.net.0.proj",),
+    "mlp_fc2": ("ff.net.2",),
+    "mlp_context_fc1": ("ff_context.net.0.proj",),
+    "mlp_context_fc2": ("ff_context.net.2",),
+}
+_SINGLE = {"qkv_proj": _DOUBLE["qkv_proj"], "mlp_fc1": ("proj_mlp",)}
+_MODULATION = {"norm1.linear": 6, "norm1_context.linear": 6, "norm.linear": 3}
+
+
+def nunchaku_transformer(tensors: Mapping[str, Any], dtype: Any = None, rank: int = 16) -> tuple[Arrays, Arrays]:
+    """A transformer's tensors as in Nunchaku's files, and the same layers in our own layout, with diffusers' names."""
+    import torch
+
+    made, same, dtype = {}, {}, dtype or torch.float16
+    generator = torch.Generator().manual_seed(5)
+    blocks = dict.fromkeys(".".join(name.split(".")[:2]) for name in tensors if "transformer_blocks." in name)
+    left = dict(tensors)
+
+    def taken(block: str, parts: Sequence[str]) -> tuple[Any, Any]:
+        whole = [[left.pop(f"{block}.{part}.{kind}") for part in parts] for kind in ("weight", "bias")]
+        return torch.cat(whole[0]).float(), torch.cat(whole[1]).float()
+
+    for block in blocks:
+        single = block.startswith("single_")
+        for layer, parts in (_SINGLE if single else _DOUBLE).items():
+            split = split_layer(*taken(block, parts), dtype, rank, generator, after_gelu=layer in _AFTER_GELU)
+            made |= stored(f"{block}.{layer}", split)
+            for number, part in enumerate(parts):
+                same |= own_layer(f"{block}.{part}", rows_of(split, number, len(parts)))
+        if single:
+            weight, bias = taken(block, ["proj_out"])
+            width = weight.shape[0]
+            first = split_layer(weight[:, :width], torch.zeros_like(bias), dtype, rank, generator)
+            second = split_layer(weight[:, width:], bias, dtype, rank, generator, after_gelu=True)
+            made |= stored(f"{block}.out_proj", first) | stored(f"{block}.mlp_fc2", second)
+            same |= own_layer(f"{block}.proj_out", side_by_side(first, second))
+        for layer, chunks in _MODULATION.items():
+            if f"{block}.{layer}.weight" in left:
+                parts, plain = modulation(*taken(block, [layer]), chunks, dtype)
+                made |= {f"{block}.{layer}.{name}": each for name, each in parts.items()}
+                same |= {f"{block}.{layer}.{name}": each for name, each in plain.items()}
+    left = {name: each.to(dtype) for name, each in left.items()}
+    return made | {name.replace(".attn.norm_", ".norm_"): each for name, each in left.items()}, same | left
+
+
+def split_layer(weight: Any, bias: Any, dtype: Any, rank: int, generator: Any, *, after_gelu: bool = False) -> Arrays:
+    """A layer as codes and scales of its smoothed rest, and a branch, in the order of rows and columns."""
+    import torch
+
+    n, k = weight.shape
+    smooth = (0.5 + torch.rand(k, generator=generator)).to(dtype)
+    down = (torch.randn(k, rank, generator=generator) / k).to(dtype)
+    up = (torch.randn(n, rank, generator=generator) / 50).to(dtype)
+    rest = ((weight - up.float() @ down.float().t()) * smooth.float()).view(n, k // 64, 64)
+    scale = (rest.abs().amax(dim=2) / 7).to(dtype)
+    codes = (rest / scale.float()[:, :, None]).round().clamp(-8, 7)
+    plain = (codes * scale.float()[:, :, None]).view(n, k) / smooth.float()
+    shift = plain.sum(dim=1) * SHIFT if after_gelu else torch.zeros(n)
+    bias = (bias - shift).to(dtype)  # so that what is added to the inputs is taken off again
+    parts = {"codes": codes.view(n, k).int(), "scale": scale, "smooth": smooth, "down": down, "up": up, "bias": bias}
+    return {**parts, "shift": shift, "keeps": after_gelu}
+
+
+def rows_of(split: Arrays, number: int, count: int) -> Arrays:
+    """One of `count` layers that are stacked in one."""
+    size = split["codes"].shape[0] // count
+    of_rows = {name: split[name][number * size :][:size] for name in ("codes", "scale", "up", "bias", "shift")}
+    return {**split, **of_rows}
+
+
+def side_by_side(first: Arrays, second: Arrays) -> Arrays:
+    """Two layers whose outputs are added as one, whose inputs lie side by side."""
+    import torch
+
+    joined = {name: torch.cat([first[name], second[name]], dim=1) for name in ("codes", "scale", "up")}
+    joined["smooth"] = torch.cat([first["smooth"], second["smooth"]])
+    (a, rank), b = first["down"].shape, second["down"].shape[0]
+    down = torch.zeros(a + b, 2 * rank)
+    down[:a, :rank], down[a:, rank:] = first["down"], second["down"]
+    shift = first["bias"].float() + second["shift"]
+    return {**joined, "down": down, "bias": second["bias"], "shift": shift, "keeps": True}
+
+
+def own_layer(name: str, split: Arrays) -> Arrays:
+    """A layer and its bias in our own layout."""
+    import torch
+
+    from mezzotint.quantization.layouts.stored import encode_layer
+    from mezzotint.quantization.svdquant.format import SvdQuant
+
+    codes = split["codes"].numpy() & 15
+    tensors = {
+        "weight": torch.from_numpy((codes[:, 0::2] + 16 * codes[:, 1::2]).astype("uint8")),
+        "weight_scale": split["scale"].t().half().contiguous(),
+        "weight_smooth": 1 / split["smooth"].float(),
+        "weight_down": split["down"].t().half().contiguous(),
+        "weight_up": split["up"].half().contiguous(),
+    }
+    format_ = SvdQuant(rank=split["up"].shape[1], dynamic=not split["keeps"])
+    layer = encode_layer(name, format_, tuple(split["codes"].shape), tensors, torch.float16)
+    return layer | {f"{name}.bias": split["bias"].float() + split["shift"]}
+
+
+def stored(name: str, split: Arrays) -> Arrays:
+    """A layer's tensors as Nunchaku stores them."""
+    n, k = split["codes"].shape
+    parts = {
+        "qweight": words(split["codes"]),
+        "wscales": spread(split["scale"]).view(k // 64, n),
+        "smooth": spread(split["smooth"][:, None]).flatten(),
+        "smooth_orig": spread(split["smooth"][:, None]).flatten(),
+        "bias": spread(split["bias"][:, None]).flatten(),
+        "lora_down": branch(split["down"], down=True),
+        "lora_up": branch(split["up"], down=False),
+    }
+    return {f"{name}.{part}": each for part, each in parts.items()}
+
+
+def words(codes: Any) -> Any:
+    """Codes `(n, k)` of -8 to 7 as bytes `(n, k / 2)`, eight to each word of 32 bits."""
+    import numpy as np
+    import torch
+
+    n, k = codes.shape
+    row, column = np.indices((n, k))
+    at = row // 128 * (k // 64) + column // 64
+    at = at * 8 + row % 128 // 16
+    at = at * 8 + row % 8
+    at = at * 4 + column % 32 // 8
+    at = at * 2 + row % 16 // 8
+    at = at * 2 + column % 64 // 32
+    made = np.zeros(n * k // 8, dtype=np.uint32)
+    np.add.at(
+        made, at.ravel(), ((codes.numpy() & 15).astype(np.uint32) << (4 * (column % 8)).astype(np.uint32)).ravel()
+    )
+    return torch.from_numpy(made.view(np.int8).reshape(n, k // 2).copy())
+
+
+def spread(numbers: Any) -> Any:
+    """Numbers `(n, groups)` of rows, as scales lie in a tile: pairs of rows, eight apart, by lanes."""
+    import torch
+
+    n, groups = numbers.shape
+    made = torch.empty_like(numbers).flatten()
+    for row in range(n):
+        inside = row % 128
+        lane = inside // 16 * 4 + inside % 8 // 2
+        for group in range(groups):
+            at = ((row // 128 * groups + group) * 32 + lane) * 4 + inside % 16 // 8 * 2 + inside % 2
+            made[at] = numbers[row, group]
+    return made
+
+
+def branch(factor: Any, *, down: bool) -> Any:
+    """A factor `(rows, rank)` of the branch, as fragments of 16 by 16 lie in a register of each lane."""
+    import numpy as np
+    import torch
+
+    first, second = np.indices(factor.shape)
+    tile = first // 16 * (factor.shape[1] // 16) + second // 16
+    lane, pair = (second, first) if down else (first, second)
+    at = (tile * 8 + lane % 8) * 4 + pair % 8 // 2
+    at = ((at * 2 + lane % 16 // 8) * 2 + pair % 16 // 8) * 2 + pair % 2
+    made = torch.empty_like(factor).flatten()
+    made[torch.from_numpy(at.ravel())] = factor.flatten()
+    return made.view(factor.shape)
+
+
+def modulation(weight: Any, bias: Any, chunks: int, dtype: Any) -> tuple[Arrays, Arrays]:
+    """A layer of AWQ as Nunchaku stores it, and its weight and bias as they are then."""
+    import numpy as np
+    import torch
+
+    n, k = weight.shape
+    groups = weight.view(n, k // 64, 64)
+    least = groups.amin(dim=2)
+    scale = ((groups.amax(dim=2) - least) / 15).to(dtype)
+    least = least.to(dtype)
+    codes = ((groups - least.float()[:, :, None]) / scale.float()[:, :, None]).round().clamp(0, 15)
+    plain = (codes * scale.float()[:, :, None] + least.float()[:, :, None]).view(n, k)
+    codes, raised = codes.view(n, k).numpy().astype(np.int64), torch.zeros(chunks)
+    raised[1] = raised[chunks - 2] = 1
+    order = [chunk * (n // chunks) + row for row in range(n // chunks) for chunk in range(chunks)]
+    bias = (bias + raised.repeat_interleave(n // chunks)).to(dtype)
+    made = np.zeros(n * k // 4, dtype=np.uint16)
+    row, column = np.indices((n, k))
+    at = ((row // 4 * (k // 64) + column // 64) * 4 + row % 4) * 16 + column % 64 // 32 * 8 + column % 8
+    np.add.at(made, at.ravel(), (codes[order] << 4 * (column % 32 // 8)).astype(np.uint16).ravel())
+    parts = {
+        "qweight": torch.from_numpy(made.view(np.int32).reshape(n // 4, k // 2).copy()),
+        "wscales": scale[order].t().contiguous(),
+        "wzeros": least[order].t().contiguous(),
+        "bias": bias[order],
+    }
+    return parts, {"weight": plain, "bias": bias.float() - raised.repeat_interleave(n // chunks)}
