@@ -234,7 +234,8 @@ def _sizes(tensors: dict[str, TensorSpec], layers: "dict[str, StoredLayer]") -> 
     """Bytes in memory of each layer and each other tensor: as stored if quantized, else in 16 bits."""
     parts = {part for layer in layers.values() for part in layer.names.values()}
     for name, layer in layers.items():
-        yield name + _WEIGHT, sum(spec.bytes for spec in layer.format.part_specs(layer.shape).values())
+        bias = 2 * layer.shape[0] if "bias" in layer.names else 0
+        yield name + _WEIGHT, bias + sum(spec.bytes for spec in layer.format.part_specs(layer.shape).values())
     for name, spec in tensors.items():
         if name not in parts:
             floats = spec.dtype in _FLOATS  # of GGUF files also blocks, which are dequantized

@@ -48,7 +48,7 @@ def is_nunchaku(tensors: Specs) -> bool:
 
 def why_unreadable(tensors: Specs) -> str | None:
     """What of Nunchaku's cannot be read, and what to do; None if all can."""
-    fp4 = next((name for name, spec in tensors.items() if name.endswith(MARK) and spec.dtype not in _FLOATS), None)
+    fp4 = next((name for name, spec in tensors.items() if name.endswith(MARK) and spec.dtype == "F8_E4M3"), None)
     fp4 = fp4 or next((name for name in tensors if name.endswith((".wtscale", ".wcscales"))), None)
     if fp4 is not None:
         return (
@@ -96,7 +96,7 @@ def _product(layers: Mapping[str, str], tensors: Specs, *, dynamic: bool) -> Par
     sides = [_sides(layer, tensors) for layer in layers.values()]
     if len({n for n, _, _ in sides}) > 1:
         raise invalid_description(layers[""], "rows", sides[-1][0], f"{sides[0][0]}, as its neighbour has")
-    names = {}
+    names: dict[str, str] = {}
     for prefix, layer in layers.items():
         names |= {prefix + part: f"{layer}.{part}" for part in _PARTS if f"{layer}.{part}" in tensors}
         names[f"{prefix}weight"] = layer + PACKED
@@ -162,7 +162,8 @@ class Product:
             biases.append(_of_shift(pieces[-1]))
         sides = {"weight": 1, "weight_scale": 0, "weight_smooth": 0, "weight_up": 1}
         whole = {name: torch.cat([each[name] for each in pieces], dim) for name, dim in sides.items()}
-        whole["weight_down"] = torch.block_diag(*(each["weight_down"] for each in pieces))
+        downs = [each["weight_down"] for each in pieces]
+        whole["weight_down"] = torch.block_diag(*downs)  # type: ignore[no-untyped-call]
         return whole | ({BIAS: torch.stack(biases).sum(dim=0)} if biases else {})
 
 
@@ -233,5 +234,6 @@ def _blocks_of_32(packed: Tensor) -> Tensor:
 
 def _of_shift(piece: Mapping[str, Tensor]) -> Tensor:
     """What a constant `SHIFT` in all inputs adds to the outputs `(n)` of the quantized part."""
-    rows = zip(piece["weight"].split(_ROWS), piece["weight_scale"].split(_ROWS, dim=1), strict=True)
+    count = -(-len(piece["weight"]) // _ROWS)
+    rows = zip(piece["weight"].chunk(count), piece["weight_scale"].chunk(count, dim=1), strict=True)
     return torch.cat([scaled_groups(unpack(codes), scale) @ piece["weight_smooth"] for codes, scale in rows]) * SHIFT
