@@ -1,60 +1,130 @@
-"""FLUX.1's layers as Nunchaku stores them, written number by number to where its table of orders says."""
+"""Transformers' layers as Nunchaku stores them, written number by number to where its table of orders says."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 Arrays = dict[str, Any]
 SHIFT = 11 / 64
-SIDES = {"attention_head_dim": 32, "num_attention_heads": 4, "axes_dims_rope": (4, 14, 14)}  # 128 wide
-_AFTER_GELU = ("mlp_fc2", "mlp_context_fc2")
-_DOUBLE = {
-    "qkv_proj": ("attn.to_q", "attn.to_k", "attn.to_v"),
-    "qkv_proj_context": ("attn.add_q_proj", "attn.add_k_proj", "attn.add_v_proj"),
-    "out_proj": ("attn.to_out.0",),
-    "out_proj_context": ("attn.to_add_out",),
-    "mlp_fc1": ("ff.net.0.proj",),
-    "mlp_fc2": ("ff.net.2",),
-    "mlp_context_fc1": ("ff_context.net.0.proj",),
-    "mlp_context_fc2": ("ff_context.net.2",),
+FLUX = {  # 128 wide
+    "attention_head_dim": 32,
+    "num_attention_heads": 4,
+    "axes_dims_rope": (4, 14, 14),
+    "num_layers": 1,
+    "num_single_layers": 1,
 }
-_SINGLE = {"qkv_proj": _DOUBLE["qkv_proj"], "mlp_fc1": ("proj_mlp",)}
-_MODULATION = {"norm1.linear": 6, "norm1_context.linear": 6, "norm.linear": 3}
+QWEN_IMAGE = {"num_attention_heads": 4, "num_layers": 1}
+Z_IMAGE = {"dim": 384, "n_layers": 1, "n_heads": 12, "n_kv_heads": 12, "axes_dims": [8, 12, 12]}
+_QKV = ("attn.to_q", "attn.to_k", "attn.to_v")
+_ADDED_QKV = ("attn.add_q_proj", "attn.add_k_proj", "attn.add_v_proj")
+_SAME = (
+    "attn.to_out.0",
+    "attn.to_add_out",
+    "img_mlp.net.0.proj",
+    "img_mlp.net.2",
+    "txt_mlp.net.0.proj",
+    "txt_mlp.net.2",
+)
+_LAYERS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "flux": {
+        "qkv_proj": _QKV,
+        "qkv_proj_context": _ADDED_QKV,
+        "out_proj": ("attn.to_out.0",),
+        "out_proj_context": ("attn.to_add_out",),
+        "mlp_fc1": ("ff.net.0.proj",),
+        "mlp_fc2": ("ff.net.2",),
+        "mlp_context_fc1": ("ff_context.net.0.proj",),
+        "mlp_context_fc2": ("ff_context.net.2",),
+    },
+    "flux-single": {"qkv_proj": _QKV, "mlp_fc1": ("proj_mlp",)},
+    "qwen-image": {"attn.to_qkv": _QKV, "attn.add_qkv_proj": _ADDED_QKV, **{layer: (layer,) for layer in _SAME}},
+    "z-image": {
+        "attention.to_qkv": ("attention.to_q", "attention.to_k", "attention.to_v"),
+        "attention.to_out.0": ("attention.to_out.0",),
+        "feed_forward.net.0.proj": ("feed_forward.w3", "feed_forward.w1"),
+        "feed_forward.net.2": ("feed_forward.w2",),
+    },
+}
+_AFTER_GELU = ("mlp_fc2", "mlp_context_fc2", "img_mlp.net.2", "txt_mlp.net.2")
+_MODULATION = {"norm1.linear": 6, "norm1_context.linear": 6, "norm.linear": 3, "img_mod.1": 6, "txt_mod.1": 6}
+_OTHER_NAMES = {".smooth": ".smooth_factor", ".lora_down": ".proj_down", ".lora_up": ".proj_up"}
+_BLOCK = re.compile(r"((?:single_)?transformer_blocks|layers|noise_refiner|context_refiner)\.\d+")
 
 
-def nunchaku_transformer(tensors: Mapping[str, Any], dtype: Any = None, rank: int = 16) -> tuple[Arrays, Arrays]:
-    """A transformer's tensors as in Nunchaku's files, and the same layers in our own layout, with diffusers' names."""
+def nunchaku_transformer(tensors: Mapping[str, Any], family: str = "flux") -> tuple[Arrays, Arrays]:
+    """A transformer's tensors as in Nunchaku's files, and the same layers in our own layout, with diffusers' names.
+
+    Refiners of Z-Image are joined, but not quantized, as in some files.
+    """
     import torch
 
-    made, same, dtype = {}, {}, dtype or torch.float16
-    generator = torch.Generator().manual_seed(5)
-    blocks = dict.fromkeys(".".join(name.split(".")[:2]) for name in tensors if "transformer_blocks." in name)
-    left = dict(tensors)
-
-    def taken(block: str, parts: Sequence[str]) -> tuple[Any, Any]:
-        whole = [[left.pop(f"{block}.{part}.{kind}") for part in parts] for kind in ("weight", "bias")]
-        return torch.cat(whole[0]).float(), torch.cat(whole[1]).float()
-
-    for block in blocks:
+    writer = _Writer(tensors)
+    for block in dict.fromkeys(found[0] for name in tensors if (found := _BLOCK.match(name))):
         single = block.startswith("single_")
-        for layer, parts in (_SINGLE if single else _DOUBLE).items():
-            split = split_layer(*taken(block, parts), dtype, rank, generator, after_gelu=layer in _AFTER_GELU)
-            made |= stored(f"{block}.{layer}", split)
-            for number, part in enumerate(parts):
-                same |= own_layer(f"{block}.{part}", rows_of(split, number, len(parts)))
+        for layer, parts in _LAYERS["flux-single" if single else family].items():
+            (writer.join if "refiner" in block else writer.quantize)(f"{block}.{layer}", block, parts)
         if single:
-            weight, bias = taken(block, ["proj_out"])
-            width = weight.shape[0]
-            first = split_layer(weight[:, :width], torch.zeros_like(bias), dtype, rank, generator)
-            second = split_layer(weight[:, width:], bias, dtype, rank, generator, after_gelu=True)
-            made |= stored(f"{block}.out_proj", first) | stored(f"{block}.mlp_fc2", second)
-            same |= own_layer(f"{block}.proj_out", side_by_side(first, second))
+            writer.divide(block)
         for layer, chunks in _MODULATION.items():
-            if f"{block}.{layer}.weight" in left:
-                parts, plain = modulation(*taken(block, [layer]), chunks, dtype)
-                made |= {f"{block}.{layer}.{name}": each for name, each in parts.items()}
-                same |= {f"{block}.{layer}.{name}": each for name, each in plain.items()}
-    left = {name: each.to(dtype) for name, each in left.items()}
-    return made | {name.replace(".attn.norm_", ".norm_"): each for name, each in left.items()}, same | left
+            if f"{block}.{layer}.weight" in writer.left:
+                writer.modulate(f"{block}.{layer}", chunks)
+    made, left = writer.made, {name: each.to(torch.float16) for name, each in writer.left.items()}
+    if family == "flux":
+        return made | {name.replace(".attn.norm_", ".norm_"): each for name, each in left.items()}, writer.same | left
+    for ours, theirs in _OTHER_NAMES.items():
+        made = {name.replace(ours, theirs): each for name, each in made.items()}
+    return made | left, writer.same | left
+
+
+class _Writer:
+    """Writes layers into `made` and `same`, from those that are left."""
+
+    def __init__(self, tensors: Mapping[str, Any]) -> None:
+        import torch
+
+        self.made: Arrays = {}
+        self.same: Arrays = {}
+        self.left = dict(tensors)
+        self._settings = torch.float16, 16, torch.Generator().manual_seed(5)
+
+    def _taken(self, *layers: str) -> tuple[Any, Any]:
+        import torch
+
+        weight, bias = ([self.left.pop(f"{layer}.{kind}", None) for layer in layers] for kind in ("weight", "bias"))
+        return torch.cat(weight).float(), None if bias[0] is None else torch.cat(bias).float()
+
+    def quantize(self, name: str, block: str, parts: Sequence[str]) -> None:
+        """Write layers as one."""
+        whole = self._taken(*(f"{block}.{part}" for part in parts))
+        split = split_layer(*whole, *self._settings, after_gelu=name.endswith(_AFTER_GELU))
+        self.made |= stored(name, split)
+        for number, part in enumerate(parts):
+            self.same |= own_layer(f"{block}.{part}", rows_of(split, number, len(parts)))
+
+    def join(self, name: str, block: str, parts: Sequence[str]) -> None:
+        """Write layers as one that is not quantized."""
+        weight = self._taken(*(f"{block}.{part}" for part in parts))[0].half()
+        self.made[f"{name}.weight"] = weight
+        self.same |= {
+            f"{block}.{part}.weight": each for part, each in zip(parts, weight.chunk(len(parts)), strict=True)
+        }
+
+    def divide(self, block: str) -> None:
+        """Write the layer after attention and MLP as two."""
+        import torch
+
+        weight, bias = self._taken(f"{block}.proj_out")
+        width = weight.shape[0]
+        first = split_layer(weight[:, :width], torch.zeros(width), *self._settings)
+        second = split_layer(weight[:, width:], bias, *self._settings, after_gelu=True)
+        self.made |= stored(f"{block}.out_proj", first) | stored(f"{block}.mlp_fc2", second)
+        self.same |= own_layer(f"{block}.proj_out", side_by_side(first, second))
+
+    def modulate(self, name: str, chunks: int) -> None:
+        """Write a layer of modulation."""
+        parts, plain = modulation(*self._taken(name), chunks, self._settings[0])
+        self.made |= {f"{name}.{part}": each for part, each in parts.items()}
+        self.same |= {f"{name}.{part}": each for part, each in plain.items()}
 
 
 def split_layer(weight: Any, bias: Any, dtype: Any, rank: int, generator: Any, *, after_gelu: bool = False) -> Arrays:
@@ -70,7 +140,7 @@ def split_layer(weight: Any, bias: Any, dtype: Any, rank: int, generator: Any, *
     codes = (rest / scale.float()[:, :, None]).round().clamp(-8, 7)
     plain = (codes * scale.float()[:, :, None]).view(n, k) / smooth.float()
     shift = plain.sum(dim=1) * SHIFT if after_gelu else torch.zeros(n)
-    bias = (bias - shift).to(dtype)  # so that what is added to the inputs is taken off again
+    bias = None if bias is None else (bias - shift).to(dtype)  # what is added to the inputs is taken off again
     parts = {"codes": codes.view(n, k).int(), "scale": scale, "smooth": smooth, "down": down, "up": up, "bias": bias}
     return {**parts, "shift": shift, "keeps": after_gelu}
 
@@ -78,8 +148,8 @@ def split_layer(weight: Any, bias: Any, dtype: Any, rank: int, generator: Any, *
 def rows_of(split: Arrays, number: int, count: int) -> Arrays:
     """One of `count` layers that are stacked in one."""
     size = split["codes"].shape[0] // count
-    of_rows = {name: split[name][number * size :][:size] for name in ("codes", "scale", "up", "bias", "shift")}
-    return {**split, **of_rows}
+    names = [name for name in ("codes", "scale", "up", "bias", "shift") if split[name] is not None]
+    return split | {name: split[name][number * size :][:size] for name in names}
 
 
 def side_by_side(first: Arrays, second: Arrays) -> Arrays:
@@ -112,7 +182,8 @@ def own_layer(name: str, split: Arrays) -> Arrays:
     }
     format_ = SvdQuant(rank=split["up"].shape[1], dynamic=not split["keeps"])
     layer = encode_layer(name, format_, tuple(split["codes"].shape), tensors, torch.float16)
-    return layer | {f"{name}.bias": split["bias"].float() + split["shift"]}
+    bias = split["bias"]
+    return layer if bias is None else layer | {f"{name}.bias": bias.float() + split["shift"]}
 
 
 def stored(name: str, split: Arrays) -> Arrays:
@@ -123,11 +194,11 @@ def stored(name: str, split: Arrays) -> Arrays:
         "wscales": spread(split["scale"]).view(k // 64, n),
         "smooth": spread(split["smooth"][:, None]).flatten(),
         "smooth_orig": spread(split["smooth"][:, None]).flatten(),
-        "bias": spread(split["bias"][:, None]).flatten(),
+        "bias": None if split["bias"] is None else spread(split["bias"][:, None]).flatten(),
         "lora_down": branch(split["down"], down=True),
         "lora_up": branch(split["up"], down=False),
     }
-    return {f"{name}.{part}": each for part, each in parts.items()}
+    return {f"{name}.{part}": each for part, each in parts.items() if each is not None}
 
 
 def words(codes: Any) -> Any:

@@ -7,8 +7,8 @@ from original_files import joined, language_model, ldm_vae, weights
 from tiny_flow import kl_autoencoder, lively, qwen3, qwen_tokenizer
 
 
-def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0) -> Path:
-    """Write a diffusers folder."""
+def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0, **sides: object) -> Path:
+    """Write a diffusers folder; `sides` are settings of its transformer."""
     import torch
     from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline
 
@@ -18,7 +18,7 @@ def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0) -> Pa
         vae=kl_autoencoder(),
         text_encoder=qwen3(),
         tokenizer=qwen_tokenizer(),
-        transformer=transformer(),
+        transformer=transformer(**sides),
     )
     pipeline.save_pretrained(folder)
     return folder
@@ -28,19 +28,18 @@ def transformer(**others: object) -> Any:
     """Return a Z-Image transformer."""
     from diffusers import ZImageTransformer2DModel
 
-    network = ZImageTransformer2DModel(
-        in_channels=16,
-        dim=48,
-        n_layers=2,
-        n_refiner_layers=1,
-        n_heads=3,
-        n_kv_heads=3,
-        cap_feat_dim=32,
-        axes_dims=[4, 6, 6],
-        axes_lens=[512, 64, 64],
-        **others,
-    )
-    return lively(network)
+    settings: dict[str, Any] = {
+        "in_channels": 16,
+        "dim": 48,
+        "n_layers": 2,
+        "n_refiner_layers": 1,
+        "n_heads": 3,
+        "n_kv_heads": 3,
+        "cap_feat_dim": 32,
+        "axes_dims": [4, 6, 6],
+        "axes_lens": [512, 64, 64],
+    }
+    return lively(ZImageTransformer2DModel(**settings | others))
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:

@@ -131,13 +131,16 @@ def test_layers_that_other_programs_packed_are_what_they_stand_for(model, tmp_pa
 def test_layers_for_kernels_of_another_program_are_refused_by_its_name(tmp_path):
     files = tiny_qwen_image.split_files(tiny_qwen_image.write_tiny_qwen_image(tmp_path / "folder"))
     name = next(iter(files))
-    attention = "transformer_blocks.0.attn.to_qkv"
+    attention = "transformer_blocks.0.attn1.to_qkv"
     files[name] |= {f"{attention}.qweight": torch.zeros(4, 4, dtype=torch.int8), f"{attention}.wscales": torch.ones(4)}
     with pytest.raises(ModelRefused, match=r"Nunchaku \(SVDQuant\), such as .*qweight, .* get the model in fp8"):
         Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "models", files))))
     del files[name][f"{attention}.wscales"]
     with pytest.raises(ModelRefused, match="GPTQ or AWQ"):
         Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "others", files))))
+    files[name][f"{attention}.scaled_zeros"] = torch.ones(4)
+    with pytest.raises(ModelRefused, match=r"of Nunchaku's text encoder \(AWQ\), such as .*qweight, .*get the model"):
+        Catalog.standard().find(ModelRef(id=str(write_split(tmp_path / "encoders", files))))
 
 
 @pytest.mark.slow_after(2)

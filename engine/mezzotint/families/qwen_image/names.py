@@ -1,8 +1,8 @@
-"""Qwen-Image's transformer in a single file: its original tensor names are those of diffusers."""
+"""Qwen-Image's transformer in a single file: its original tensor names are those of diffusers, Nunchaku's nearly so."""
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, thirds
 
 _PATCH = 2
 INDEX_TIMESTEP_ZERO = "__index_timestep_zero__"  # a tensor that ComfyUI's files of Qwen-Image-Edit-2511 have
@@ -34,4 +34,8 @@ TRANSFORMER = OriginalNetwork(
     marks=(r"txt_norm\.weight$", r"txt_in\.weight$", r"time_text_embed\.timestep_embedder\.linear_1\.weight$"),
     prefixes=DENOISER_PREFIXES,
     config=_config,
+    joined={  # in Nunchaku's files
+        ".attn.to_qkv.": thirds(".attn.to_q.", ".attn.to_k.", ".attn.to_v."),
+        ".attn.add_qkv_proj.": thirds(".attn.add_q_proj.", ".attn.add_k_proj.", ".attn.add_v_proj."),
+    },
 )

@@ -10,7 +10,7 @@ from mezzotint.families.flow.family import FlowFamily, Words, guided_from_prompt
 from mezzotint.families.flow.parts import AE, QWEN3_4B
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.samplers import FlowSteps
-from mezzotint.families.z_image.names import TRANSFORMER
+from mezzotint.families.z_image.names import NUNCHAKU, TRANSFORMER
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _scheduler(shift: float) -> Mapping[str, object]:
 class ZImage(FlowFamily):
     """Turbo, distilled to eight steps without guidance, and Base."""
 
-    original = TRANSFORMER
+    original, namings = TRANSFORMER, (NUNCHAKU,)
     needs = (QWEN3_4B, AE)
     bundled_tokenizers = MappingProxyType({"tokenizer": "Qwen2Tokenizer"})
 

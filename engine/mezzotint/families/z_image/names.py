@@ -1,8 +1,9 @@
-"""Tensor names of Z-Image's transformer in its original release and ComfyUI's files."""
+"""Tensor names of Z-Image's transformer: those of its original release and ComfyUI's files, and Nunchaku's."""
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, thirds
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, renamed, thirds
+from mezzotint.families.loading.original_names import Rows
 
 _RENAMES = (
     (r"^x_embedder\.", "all_x_embedder.2-1."),
@@ -48,4 +49,28 @@ TRANSFORMER = OriginalNetwork(
     renames=_RENAMES,
     joined=_JOINED,
     dropped=("norm_final.",),
+)
+
+_ORIGINAL = (  # what shapes tell, of diffusers' names
+    (r"^all_x_embedder\.2-1\.", "x_embedder."),
+    (r"\.attention\.norm_q\.", ".attention.q_norm."),
+)
+
+
+def _nunchaku_config(shapes: Shapes) -> Mapping[str, object]:
+    return _config({renamed(name, _ORIGINAL)[0][0]: shape for name, shape in shapes.items()})
+
+
+NUNCHAKU = OriginalNetwork(
+    name="Z-Image's transformer in Nunchaku's layout",
+    library="diffusers",
+    class_name="ZImageTransformer2DModel",
+    marks=(r"cap_embedder\.1\.weight$", r"layers\.0\.attention\.to_qkv\.weight$", r"all_x_embedder\.2-1\.weight$"),
+    prefixes=DENOISER_PREFIXES,
+    config=_nunchaku_config,
+    renames=((r"\.feed_forward\.net\.2\.", ".feed_forward.w2."),),
+    joined={
+        ".attention.to_qkv.": thirds(".attention.to_q.", ".attention.to_k.", ".attention.to_v."),
+        ".feed_forward.net.0.proj.": ((".feed_forward.w3.", Rows(0, 1, 2)), (".feed_forward.w1.", Rows(1, 1, 2))),
+    },
 )

@@ -1,7 +1,7 @@
-"""Nunchaku's layout of FLUX.1's layers: SVDQuant's in INT4, and AWQ's of modulation; put into our order when read.
+"""Nunchaku's layout: layers of SVDQuant in INT4, and of AWQ for modulation; put into our order as they are read.
 
-A layer `m` has its weight in `m.qweight`; docs/decisions/0007-nunchaku-files.md has the orders of all tensors. Two of
-its layers are one of the network's: `out_proj` and `mlp_fc2` of a single-stream block are columns of `proj_out`.
+A layer `m` has its weight in `m.qweight`; docs/decisions/0007-nunchaku-files.md has the orders of all tensors. In
+FLUX.1's files, `out_proj` and `mlp_fc2` of a single-stream block are columns of the network's `proj_out`.
 """
 
 import re
@@ -23,27 +23,32 @@ from mezzotint.quantization.svdquant.groups import scaled_groups
 PACKED, MARK = ".qweight", ".wscales"  # ends of the names of a layer's codes and scales
 BIAS = "bias"  # key of a layer's bias among its decoded tensors
 SHIFT = 0.171875  # which Nunchaku adds to what is multiplied after a GELU, to round it to codes without a sign
-_BLOCK = re.compile(r"((?:.+\.)?(single_)?transformer_blocks\.\d+)\.(.+)\.qweight")
-_CHUNKS = {"norm1.linear": 6, "norm1_context.linear": 6, "norm.linear": 3}  # of modulation, by layer
-_AFTER_GELU = ("mlp_fc2", "mlp_context_fc2")
-_LAYERS = {
-    "single_": ("qkv_proj", "out_proj", "mlp_fc1", "mlp_fc2", "norm.linear"),
-    None: (
-        *("qkv_proj", "qkv_proj_context", "out_proj", "out_proj_context", "mlp_fc1", "mlp_context_fc1"),
-        *(*_AFTER_GELU, "norm1.linear", "norm1_context.linear"),
-    ),
+_NAMES = "|".join(
+    (
+        r"(?:single_)?transformer_blocks\.\d+\.(?:qkv_proj|out_proj|mlp_fc[12]|norm\.linear)",  # of FLUX.1
+        r"transformer_blocks\.\d+\.(?:(?:qkv|out)_proj_context|mlp_context_fc[12]|norm1(?:_context)?\.linear)",
+        r"transformer_blocks\.\d+\.attn\.(?:to_qkv|add_qkv_proj|to_out\.0|to_add_out)",  # of Qwen-Image
+        r"transformer_blocks\.\d+\.(?:img|txt)_(?:mlp\.net\.(?:0\.proj|2)|mod\.1)",
+        r"(?:layers|(?:noise|context)_refiner)\.\d+\.attention\.to_(?:qkv|out\.0)",  # of Z-Image
+        r"(?:layers|(?:noise|context)_refiner)\.\d+\.feed_forward\.net\.(?:0\.proj|2)",
+    )
+)
+_LAYER = re.compile(rf"(?:.+\.)?(?:{_NAMES})\.qweight")
+_JOINED = re.compile(r"((?:.+\.)?single_transformer_blocks\.\d+)\.(?:out_proj|mlp_fc2)")
+_AFTER_GELU = re.compile(r".+\.(?:mlp_(?:context_)?fc2|(?:img|txt)_mlp\.net\.2)")
+_MODULATION = re.compile(r".+\.(?:norm1(?:_context)?\.linear|norm\.linear|(?:img|txt)_mod\.1)")
+_PARTS = {  # and what files of Qwen-Image and Z-Image call them
+    "wscales": "wscales",
+    "smooth": "smooth_factor",
+    "lora_down": "proj_down",
+    "lora_up": "proj_up",
+    BIAS: BIAS,
 }
-_PARTS = ("wscales", "smooth", "lora_down", "lora_up", BIAS)
 _FIRST = "first_"  # before the parts of the first of two layers that are one
 _FLOATS = ("F16", "BF16")
 _TILE, _RANK_STEP, _LARGEST_RANK = 128, 16, 4096
 _ROWS = 256  # of a weight that are unpacked at a time
-_ADVICE = "get the model in fp8, as a GGUF or in 16 bits"
-
-
-def is_nunchaku(tensors: Specs) -> bool:
-    """Whether there are layers in this layout."""
-    return any(name.endswith(MARK) for name in tensors)
+_ENTRY = re.compile(r"(?:^|\.)x_embedder\.weight$")
 
 
 def why_unreadable(tensors: Specs) -> str | None:
@@ -55,13 +60,13 @@ def why_unreadable(tensors: Specs) -> str | None:
             f"layers of Nunchaku (SVDQuant) in FP4, such as {plain(fp4, 100)}, cannot be read, only those in INT4; get "
             "the model's file whose name begins with svdq-int4, or the model in fp8, as a GGUF or in 16 bits"
         )
-    for name in tensors:
-        if name.endswith(PACKED) and not _is_known(name):
-            return (
-                f"4-bit layers of Nunchaku (SVDQuant), such as {plain(name, 100)}, can be read of FLUX.1 only; "
-                f"{_ADVICE}"
-            )
-    if not any(name.endswith("x_embedder.weight") for name in tensors):
+    unknown = next((name for name in tensors if name.endswith(PACKED) and not _LAYER.fullmatch(name)), None)
+    if unknown is not None:
+        return (
+            f"4-bit layers of Nunchaku (SVDQuant), such as {plain(unknown, 100)}, can be read of FLUX.1, Qwen-Image "
+            "and Z-Image only; get the model in fp8, as a GGUF or in 16 bits"
+        )
+    if any("single_transformer_blocks." in name for name in tensors) and not any(map(_ENTRY.search, tensors)):
         return (
             "the blocks of FLUX.1 by Nunchaku (SVDQuant) without the rest of the network; get the model in one file, "
             "such as svdq-int4_r32-flux.1-dev.safetensors, or in fp8, as a GGUF or in 16 bits"
@@ -69,26 +74,21 @@ def why_unreadable(tensors: Specs) -> str | None:
     return None
 
 
-def _is_known(name: str) -> bool:
-    found = _BLOCK.fullmatch(name)
-    return found is not None and found[3] in _LAYERS[found[2]]
-
-
 def nunchaku_layers(tensors: Specs) -> Iterator[tuple[str, Parsed, Decoder]]:
-    """The layers by the names of the network's; raises ModelRefused, naming the layer, if one is invalid."""
+    """The layers, by the names that they have or make up; raises ModelRefused, naming the layer, if one is invalid."""
     for name in tensors:
-        found = _BLOCK.fullmatch(name)
-        if found is None:
+        if not _LAYER.fullmatch(name):
             continue
-        layer, (block, single, part) = name.removesuffix(PACKED), found.groups()
-        if part in _CHUNKS:
-            yield layer, _modulation(layer, _CHUNKS[part], tensors), Modulation(chunks=_CHUNKS[part])
-        elif single and part == "mlp_fc2":
-            both = {_FIRST: f"{block}.out_proj", "": layer}
-            yield f"{block}.proj_out", _product(both, tensors, dynamic=False), Product(after_gelu=True)
-        elif not (single and part == "out_proj"):
-            after_gelu = part in _AFTER_GELU
+        layer = name.removesuffix(PACKED)
+        joined, after_gelu = _JOINED.fullmatch(layer), _AFTER_GELU.fullmatch(layer) is not None
+        if _MODULATION.fullmatch(layer):
+            chunks = 3 if layer.endswith(".norm.linear") else 6
+            yield layer, _modulation(layer, chunks, tensors), Modulation(chunks=chunks)
+        elif joined is None:
             yield layer, _product({"": layer}, tensors, dynamic=not after_gelu), Product(after_gelu=after_gelu)
+        elif after_gelu:
+            both = {_FIRST: f"{joined[1]}.out_proj", "": layer}
+            yield f"{joined[1]}.proj_out", _product(both, tensors, dynamic=False), Product(after_gelu=True)
 
 
 def _product(layers: Mapping[str, str], tensors: Specs, *, dynamic: bool) -> Parsed:
@@ -98,7 +98,8 @@ def _product(layers: Mapping[str, str], tensors: Specs, *, dynamic: bool) -> Par
         raise invalid_description(layers[""], "rows", sides[-1][0], f"{sides[0][0]}, as its neighbour has")
     names: dict[str, str] = {}
     for prefix, layer in layers.items():
-        names |= {prefix + part: f"{layer}.{part}" for part in _PARTS if f"{layer}.{part}" in tensors}
+        named = {part: _named(layer, part, tensors) for part in _PARTS}
+        names |= {prefix + part: name for part, name in named.items() if name in tensors}
         names[f"{prefix}weight"] = layer + PACKED
     format_ = SvdQuant(rank=sum(rank for _, _, rank in sides), dynamic=dynamic)
     return Parsed(format=format_, shape=(sides[0][0], sum(k for _, k, _ in sides)), names=names)
@@ -106,7 +107,7 @@ def _product(layers: Mapping[str, str], tensors: Specs, *, dynamic: bool) -> Par
 
 def _sides(layer: str, tensors: Specs) -> tuple[int, int, int]:
     """Rows, columns and rank of a layer of SVDQuant; raises ModelRefused if its tensors do not fit each other."""
-    packed, down = (spec_of(layer, f"{layer}.{part}", tensors) for part in ("qweight", "lora_down"))
+    packed, down = (spec_of(layer, _named(layer, part, tensors), tensors) for part in ("qweight", "lora_down"))
     n, k = _whole_tiles(layer, packed.dtype, packed.shape)
     rank = down.shape[1] if len(down.shape) == 2 else 0
     if not 0 < rank <= _LARGEST_RANK or rank % _RANK_STEP:
@@ -114,6 +115,12 @@ def _sides(layer: str, tensors: Specs) -> tuple[int, int, int]:
     wanted = {"wscales": (k // GROUP, n), "smooth": (k,), "lora_down": (k, rank), "lora_up": (n, rank), BIAS: (n,)}
     _check_floats(layer, wanted, tensors)
     return n, k, rank
+
+
+def _named(layer: str, part: str, tensors: Specs) -> str:
+    """The name of a layer's tensor, which has one of two."""
+    other = f"{layer}.{_PARTS.get(part, part)}"
+    return other if other in tensors else f"{layer}.{part}"
 
 
 def _whole_tiles(layer: str, dtype: str, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -139,7 +146,7 @@ def _modulation(layer: str, chunks: int, tensors: Specs) -> Parsed:
 
 def _check_floats(layer: str, wanted: Mapping[str, tuple[int, ...]], tensors: Specs) -> None:
     for part, shape in wanted.items():
-        name = f"{layer}.{part}"
+        name = _named(layer, part, tensors)
         if part == BIAS and name not in tensors:
             continue
         found = spec_of(layer, name, tensors)

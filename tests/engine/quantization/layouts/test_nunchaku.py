@@ -163,8 +163,8 @@ def test_modulation_of_numbers_that_are_none_is_refused():
     [
         ({f"{LAYER}.wscales": torch.zeros(16, 128).to(torch.float8_e4m3fn)}, "in FP4, such as .*wscales.* svdq-int4"),
         ({f"{LAYER}.wtscale": torch.ones(1)}, "in FP4, such as .*wtscale"),
-        ({f"{BLOCK}.attn.to_qkv.qweight": torch.zeros(1)}, "such as .*to_qkv.qweight, can be read of FLUX.1 only"),
-        ({"layers.0.out_proj.qweight": torch.zeros(1)}, "can be read of FLUX.1 only; get the model in fp8"),
+        ({f"{BLOCK}.attn1.to_qkv.qweight": torch.zeros(1)}, "such as .*attn1.to_qkv.qweight, can be read of FLUX.1, Q"),
+        ({"layers.0.out_proj.qweight": torch.zeros(1)}, "FLUX.1, Qwen-Image and Z-Image only; get the model in fp8"),
         ({"x_embedder.weight": None}, "without the rest of the network; get the model in one file"),
         ({}, None),
     ],
