@@ -63,9 +63,9 @@ def test_every_number_is_that_of_the_same_layers_in_our_own_layout(written, fami
     network, layers = model.networks[TRANSFORMER], dict(quantized_layers(model.networks[TRANSFORMER]))
     own = find_stored_layers(read_header_of(same), {}, same.__getitem__)
     assert own.keys() <= layers.keys() and (len(own), len(layers)) == (products, products + modulations)
-    for name, layer in own.items():
-        assert layers[name].format == layer.format, name
-        for part, tensor in decode_layer(layer, same).items():
+    for name, each in own.items():
+        assert layers[name].format == each.format, name
+        for part, tensor in decode_layer(each, same).items():
             assert layers[name].get_buffer(f"quantized_{part}").equal(tensor), (name, part)
     plain = {name: each for name, each in same.items() if not name.startswith(tuple(own)) or name.endswith(".bias")}
     for name, wanted in plain.items():
