@@ -223,16 +223,15 @@ def words(codes: Any) -> Any:
 
 def spread(numbers: Any) -> Any:
     """Numbers `(n, groups)` of rows, as scales lie in a tile: pairs of rows, eight apart, by lanes."""
+    import numpy as np
     import torch
 
-    n, groups = numbers.shape
+    row, group = np.indices(numbers.shape)
+    inside, groups = row % 128, numbers.shape[1]
+    lane = inside // 16 * 4 + inside % 8 // 2
+    at = ((row // 128 * groups + group) * 32 + lane) * 4 + inside % 16 // 8 * 2 + inside % 2
     made = torch.empty_like(numbers).flatten()
-    for row in range(n):
-        inside = row % 128
-        lane = inside // 16 * 4 + inside % 8 // 2
-        for group in range(groups):
-            at = ((row // 128 * groups + group) * 32 + lane) * 4 + inside % 16 // 8 * 2 + inside % 2
-            made[at] = numbers[row, group]
+    made[torch.from_numpy(at.ravel())] = numbers.flatten()
     return made
 
 

@@ -6,9 +6,12 @@ import tiny_flux1
 import tiny_qwen_image
 import tiny_z_image
 import torch
-from flow_parity import ours
+from card_jobs import run
+from fake_card.install import fake_card
+from flow_parity import ours, request_of
 from nunchaku_files import FLUX, QWEN_IMAGE, Z_IMAGE, nunchaku_transformer
 from original_files import weights, write, write_split
+from PIL import Image
 from tiny_flow import t5_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
@@ -16,6 +19,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families import tokenizers
 from mezzotint.protocol import ModelRef
 
+GIB = 2**30
 NAME = "diffusion_models/svdq-int4_r32-{}.safetensors"
 OTHERS = {
     "qwen-image": ("qwen-image", tiny_qwen_image.write_tiny_qwen_image, QWEN_IMAGE, tiny_qwen_image.split_files),
@@ -53,6 +57,21 @@ def test_images_are_those_of_the_same_layers_in_our_own_layout(flux, tmp_path):
     mine, wanted = ours(transformer, tmp_path, steps=2), ours(folder, tmp_path, steps=2)
     assert mine.std() > 10
     np.testing.assert_allclose(mine.astype(int), wanted.astype(int), rtol=0, atol=1)
+
+
+@pytest.mark.slow
+def test_on_a_card_it_is_the_same_image_within_the_plan(flux, tmp_path):
+    folder, files = flux
+    model = write_split(tmp_path / "models", files)
+    images = []
+    with fake_card(2 * GIB) as card:
+        for each in (folder, model):
+            made = run(request_of(each, tmp_path, steps=2, device="cuda:0"))
+            images.append(np.array(Image.open(made.images[0].path)).astype(int))
+        assert card.hazards == []
+    np.testing.assert_allclose(*images, rtol=0, atol=1)
+    for phase in made.memory.phases:
+        assert phase.measured_bytes <= 1.1 * phase.predicted_bytes, phase
 
 
 @pytest.mark.parametrize("family", OTHERS)

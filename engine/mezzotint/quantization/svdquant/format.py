@@ -19,6 +19,7 @@ from mezzotint.quantization.svdquant.groups import (
 )
 
 SCHEME = "svdquant"
+_PIECE = 2**23  # numbers that are dequantized at a time, so that float32 values of a whole weight never exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +69,16 @@ class SvdQuant:
         parts = {"weight": pack(codes), "weight_scale": scale, "weight_smooth": smooth}
         return {**parts, "weight_down": down, "weight_up": up}
 
-    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:  # noqa: ARG002  protocol
-        """Return the dequantized weight."""
-        rest = rotate(scaled_groups(unpack(tensors["weight"]), tensors["weight_scale"]), self.group)
-        branch = tensors["weight_up"].float() @ tensors["weight_down"].float()
-        return (rest * tensors["weight_smooth"] + branch).to(dtype)
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """Return the dequantized weight; computed in float32, some rows at a time, and rounded once."""
+        whole = torch.empty(shape, dtype=dtype, device=tensors["weight"].device)
+        step, down = max(1, _PIECE // shape[1]), tensors["weight_down"].float()
+        for start in range(0, shape[0], step):
+            rows = slice(start, start + step)
+            codes, scale = unpack(tensors["weight"][rows]), tensors["weight_scale"][:, rows]
+            rest = rotate(scaled_groups(codes, scale), self.group) * tensors["weight_smooth"]
+            whole[rows] = rest.addmm_(tensors["weight_up"][rows].float(), down)
+        return whole
 
     def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
         """Return x `(..., k)` times the weight's transpose; x's integers are multiplied in float32."""
