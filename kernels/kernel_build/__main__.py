@@ -18,7 +18,8 @@ from kernel_build.gates import failures
 from kernel_build.library import FOLDER, build_library
 from kernel_build.machine_code import Kernel, Unit, read_machine_code, source_digest
 from kernel_build.registers import TABLE, WRITE, RegisterTable, read_table, table_of, write_table
-from kernel_build.results import read_rows
+from kernel_build.results import RESULTS as RESULTS_TABLE
+from kernel_build.results import read_rows, with_targets, write_rows
 from kernel_build.sources import ARCHITECTURES, OUTPUT, architectures_of, kernel_sources, source_name
 from kernel_build.toolchain import find_toolchain
 
@@ -76,7 +77,13 @@ def _add_gpu_check(commands: Any) -> None:  # noqa: ANN401  argparse does not ex
     gpu.add_argument("--seconds", type=float, default=SECONDS, help=f"for all of it (default: {SECONDS})")
     gpu.set_defaults(run=_gpu_check)
     record = commands.add_parser("record", help="write a card's results into the project's table of results")
-    record.add_argument("folder", type=Path, metavar="DIR", help="what gpu-check was given as --results")
+    record.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="DIR",
+        help="what gpu-check was given as --results; without: targets alone",
+    )
     record.set_defaults(run=_record)
 
 
@@ -164,6 +171,10 @@ def _gpu_check(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
+    if options.folder is None:
+        write_rows(with_targets(read_rows()))
+        say(f"kernels: wrote the targets of {RESULTS_TABLE}")
+        return 0
     say(f"kernels: {record_results(options.folder)} rows recorded")
     return 0
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mezzotint.benchmarks.product_shapes import GATED, GROUP_NORMS, JOINED, MODULATED
+
 H200, RTX_4090, RTX_5090 = "H200", "RTX 4090", "RTX 5090"
 _MEGABYTE = 2**20
 
@@ -57,7 +59,11 @@ _BESIDE_LINEAR_GROUPED = "at least 2 times as fast as torch linear in bfloat16 o
 _BESIDE_LINEAR_INT4 = "at least 2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_LINEAR_FP8 = "at least 1.6 times as fast as torch linear in bfloat16 on an RTX 4090, rounding x counted"
 _BESIDE_LINEAR_NVFP4 = "at least 2.5 times as fast as torch linear in bfloat16 on an RTX 5090, rounding x counted"
+_BESIDE_LINEAR_MXFP8 = "at least 1.6 times as fast as torch linear in bfloat16 on an RTX 5090, rounding x counted"
 _BESIDE_COPY = "at least 80 % of a copy of as many bytes"
+_BESIDE_GATED = "not slower than the same in torch in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_JOINED = "not slower than products, norms and rotations in torch in bfloat16, 1.3 times as fast aimed at"
+_BESIDE_NORM = "at least 50 % of a copy of as many bytes, although images are read twice"
 _LORAS = "at most 1.10 times the time without LoRAs"
 _LAYERS = (  # layers of models, computed as integer products
     "SDXL, 4096x640 to 640",
@@ -146,6 +152,7 @@ LINEAR_TARGETS = (
     *_beside_linear("svdquant", _BESIDE_LINEAR_GROUPED, 2),
     *_beside_linear("fp8", _BESIDE_LINEAR_FP8, 1.6, on=RTX_4090),
     *_beside_linear("nvfp4", _BESIDE_LINEAR_NVFP4, 2.5, on=RTX_5090),
+    *_beside_linear("mxfp8", _BESIDE_LINEAR_MXFP8, 1.6, on=RTX_5090),
     *(
         Target(what=f"{layer}: mezzotint int8, 3 LoRAs", target=_LORAS, bounds=(Bound(of="with_loras", most=1.1),))
         for layer in _LAYERS
@@ -153,6 +160,18 @@ LINEAR_TARGETS = (
     *(
         Target(what=f"{rows}: mezzotint rows", target=_BESIDE_COPY, bounds=(Bound(of="ratio", least=0.8),))
         for rows in _ACTIVATIONS
+    ),
+)
+# For what is computed around products.
+FUSED_TARGETS = (
+    Target(what=f"{MODULATED.name}: mezzotint rows", target=_BESIDE_COPY, bounds=(Bound(of="ratio", least=0.8),)),
+    *(
+        Target(what=f"{each.name}: mezzotint int8", target=words, bounds=(Bound(of="ratio", least=1),))
+        for each, words in ((GATED, _BESIDE_GATED), (JOINED, _BESIDE_JOINED))
+    ),
+    *(
+        Target(what=f"{each.name}: mezzotint group norm", target=_BESIDE_NORM, bounds=(Bound(of="ratio", least=0.5),))
+        for each in GROUP_NORMS
     ),
 )
 _KEPT = "measured peak at most the limit and within 10 % of the prediction"
@@ -183,7 +202,7 @@ STREAM_TARGETS = tuple(
     )
     for copies in ("as fast as the link is", "slowed to 24 GB/s", "slowed to 12 GB/s")
 )
-TARGETS = (*ATTENTION_TARGETS, *BACKWARD_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
+TARGETS = (*ATTENTION_TARGETS, *BACKWARD_TARGETS, *LINEAR_TARGETS, *FUSED_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
 
 
 def target_text(what: str) -> str:

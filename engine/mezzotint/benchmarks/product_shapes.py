@@ -59,6 +59,19 @@ class RowsShape:
         return replace(self, rows=min(self.rows, _SMALL), columns=min(self.columns, _SMALL))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageShape(RowsShape):
+    """Images whose channels are normalized in groups: `rows` are all pixels, `columns` the channels."""
+
+    batch: int = 1
+    preparation: Preparation = Preparation.AS_IT_IS
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read and written, as 16-bit numbers, each once."""
+        return 4 * self.rows * self.columns
+
+
 ProductShape: TypeAlias = LinearShape | RowsShape
 
 
@@ -94,4 +107,19 @@ SHAPES: tuple[ProductShape, ...] = (
     _rows("FLUX.1", 4608, 3072, Preparation.LAYER_NORM),
     _rows("FLUX.1", 4608, 12288, Preparation.GELU_TANH),
 )
+# What kernels compute beside products, or around them.
+MODULATED = RowsShape(
+    group="fused",
+    name="FLUX.1, 4608x3072 layer norm, modulated",
+    rows=4608,
+    columns=3072,
+    preparation=Preparation.LAYER_NORM,
+)
+GATED = replace(_linear("fused", "FLUX.1", 4608, 12288, 3072), name="FLUX.1, 4608x12288 to 3072, gate and residual")
+JOINED = replace(_linear("fused", "FLUX.1", 4608, 3072, 9216), name="FLUX.1, 4608x3072 to 9216, q, k and v")
+GROUP_NORMS = (
+    ImageShape(group="fused", name="SDXL, 2x128x128x320 group norm, SiLU", rows=2 * 128**2, columns=320, batch=2),
+    ImageShape(group="fused", name="autoencoder, 512x512x256 group norm, SiLU", rows=512**2, columns=256),
+)
+FUSED: tuple[ProductShape, ...] = (MODULATED, GATED, JOINED, *GROUP_NORMS)
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(shape.group for shape in SHAPES))

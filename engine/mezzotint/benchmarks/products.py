@@ -39,14 +39,14 @@ from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group, rotate
 from mezzotint.quantization.svdquant.format import SvdQuant
 
-_INT8, _WITH_LORAS = "int8", "int8, 3 LoRAs"
-_KINDS = (_INT8, _WITH_LORAS, "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8")
+INT8, _WITH_LORAS = "int8", "int8, 3 LoRAs"
+_KINDS = (INT8, _WITH_LORAS, "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8")
 OURS = tuple(f"mezzotint {kind}" for kind in _KINDS)
 REFERENCE = tuple(f"torch {kind}" for kind in _KINDS)
 BLOCK_SCALED: Mapping[str, Format] = {"mezzotint mxfp8": Mxfp8(), "mezzotint nvfp4": Nvfp4()}
 COPY = "copy"
 _LORAS, _RANK = 3, 16
-_CHECKED = 64  # number of rows whose results are checked
+CHECKED = 64  # number of rows whose results are checked
 _MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
 
 
@@ -116,7 +116,7 @@ def measure_products(
         if wanted(shape.name, name):
             operands = operands or _operands(shape, device, dtype)
             runs = _ours(operands, kernels, scheme)
-            yield _measured(shape, name, device, dtype, partial(list, runs), None)
+            yield timed(shape, name, device, dtype, partial(list, runs), None)
 
 
 def _of_linear(
@@ -130,7 +130,7 @@ def _of_linear(
     plain: float | None = None
     for name, prepare in peers(device):
         if wanted(name):
-            row = _measured(shape, name, device, dtype, partial(_by_peer, prepare, operands()), plain)
+            row = timed(shape, name, device, dtype, partial(_by_peer, prepare, operands()), plain)
             plain = row.milliseconds if name == LINEAR else plain
             yield row
     without: float | None = None
@@ -138,8 +138,8 @@ def _of_linear(
     for kind, name in zip(_KINDS, names, strict=True):
         if not wanted(name):
             continue
-        row = _measured(shape, name, device, dtype, partial(_ours, operands(), kernels, kind), plain)
-        if kind == _INT8:
+        row = timed(shape, name, device, dtype, partial(_ours, operands(), kernels, kind), plain)
+        if kind == INT8:
             without = row.milliseconds
         if kind == _WITH_LORAS and row.milliseconds is not None and without is not None:
             row = dataclasses.replace(row, with_loras=row.milliseconds / without)
@@ -147,37 +147,37 @@ def _of_linear(
     for name, format_ in BLOCK_SCALED.items():
         blocks = None if kernels is None else _block_scaled_kernels(kernels, format_, device, dtype)
         if blocks is not None and wanted(name):
-            yield _measured(shape, name, device, dtype, partial(_block_scaled, operands(), format_, blocks), plain)
+            yield timed(shape, name, device, dtype, partial(_block_scaled, operands(), format_, blocks), plain)
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class Checked:
     """A call, and a function for the exact values of its first rows; None if they are not comparable."""
 
     run: Run
     exact: Run | None = None
 
 
-def _by_peer(prepare: Callable[[Tensor, Tensor], Run], operands: Sequence[_Operands]) -> list[_Checked]:
+def _by_peer(prepare: Callable[[Tensor, Tensor], Run], operands: Sequence[_Operands]) -> list[Checked]:
     try:
-        return [_Checked(prepare(each.x, each.weight), partial(_exact, each, each.weights[_INT8])) for each in operands]
+        return [Checked(prepare(each.x, each.weight), partial(_exact, each, each.weights[INT8])) for each in operands]
     except (ImportError, AttributeError, TypeError) as error:  # incompatible version
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
-def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None, kind: str) -> list[_Checked]:
+def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None, kind: str) -> list[Checked]:
     """Calls of that kind by the kernels, or else by torch."""
 
-    def call(given: _Operands, weight: QuantizedWeight, loras: Branch | None) -> _Checked:
+    def call(given: _Operands, weight: QuantizedWeight, loras: Branch | None) -> Checked:
         def run() -> Tensor:
             if kernels is not None:
                 return kernels(given.x, weight, None, loras)
             return linear(given.x, weight, None, () if loras is None else (loras,))
 
-        return _Checked(run, partial(_exact, given, weight, loras))
+        return Checked(run, partial(_exact, given, weight, loras))
 
     if kind == _WITH_LORAS:
-        return [call(each, each.weights[_INT8], each.loras) for each in operands]
+        return [call(each, each.weights[INT8], each.loras) for each in operands]
     return [call(each, each.weights[kind], None) for each in operands]
 
 
@@ -196,17 +196,17 @@ def _block_scaled_kernels(
     return multiply
 
 
-def _block_scaled(operands: Sequence[_Operands], format_: Format, multiply: BlockScaledLinear) -> list[_Checked]:
+def _block_scaled(operands: Sequence[_Operands], format_: Format, multiply: BlockScaledLinear) -> list[Checked]:
     """Calls with weights of a block-scaled format."""
     size, device = (operands[0].weight.shape[0], operands[0].weight.shape[1]), operands[0].x.device
     generator = torch.Generator(device).manual_seed(0)
     weights = [random_quantized_weight(format_, size, generator) for _ in operands]
     pairs = zip(operands, weights, strict=True)
-    return [_Checked(partial(multiply, each.x, weight), partial(_exact, each, weight)) for each, weight in pairs]
+    return [Checked(partial(multiply, each.x, weight), partial(_exact, each, weight)) for each, weight in pairs]
 
 
 def _exact(given: _Operands, weight: QuantizedWeight, loras: Branch | None = None) -> Tensor:
-    x = given.x[:_CHECKED].float()
+    x = given.x[:CHECKED].float()
     out = functional.linear(x, weight.dequantized(torch.float32))
     return out if loras is None else out + x @ loras.down.float().T @ loras.up.float().T
 
@@ -220,20 +220,26 @@ def _of_rows(
 ) -> Iterator[ProductRow]:
     generator = torch.Generator(device).manual_seed(0)
     size = (shape.rows, shape.given)
-    xs = [torch.randn(size, generator=generator, device=device).to(dtype) for _ in range(_count(shape.bytes, device))]
-    half = shape.bytes // 2  # a copy reads once and writes once
-    pairs = [[torch.empty(half, dtype=torch.uint8, device=device) for _ in range(2)] for _ in xs]
-    copies = [_Checked(partial(to.copy_, given)) for to, given in pairs]
+    xs = [
+        torch.randn(size, generator=generator, device=device).to(dtype) for _ in range(inputs_for(shape.bytes, device))
+    ]
+    copies = copies_of(shape.bytes, len(xs), device)
     beside: float | None = None
     if wanted(COPY):
-        copy = _measured(shape, COPY, device, dtype, lambda: copies, None)
+        copy = timed(shape, COPY, device, dtype, lambda: copies, None)
         beside = copy.milliseconds
         yield copy
     group = best_group(shape.columns)
     name = "torch rows" if kernels is None else "mezzotint rows"
-    runs = [_Checked(_rows_run(x, shape, group, kernels)) for x in xs]
+    runs = [Checked(_rows_run(x, shape, group, kernels)) for x in xs]
     if wanted(name):
-        yield _measured(shape, name, device, dtype, lambda: runs, beside)
+        yield timed(shape, name, device, dtype, lambda: runs, beside)
+
+
+def copies_of(size: int, count: int, device: torch.device) -> list[Checked]:
+    """Calls that copy so much that `size` bytes are read and written."""
+    pairs = [[torch.empty(size // 2, dtype=torch.uint8, device=device) for _ in range(2)] for _ in range(count)]
+    return [Checked(partial(to.copy_, given)) for to, given in pairs]
 
 
 def _rows_run(x: Tensor, shape: RowsShape, group: int, kernels: CompiledLinear | None) -> Run:
@@ -253,7 +259,7 @@ def _prepared(x: Tensor, preparation: Preparation) -> Tensor:
     return x
 
 
-def _count(size: int, device: torch.device) -> int:
+def inputs_for(size: int, device: torch.device) -> int:
     """Number of inputs that exceeds the device's cache, so that each call reads from memory."""
     if device.type != "cuda":
         return 2
@@ -280,10 +286,10 @@ def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> l
             x=draw(shape.rows, shape.columns).to(dtype),
             weights=weights,
             loras=Branch(down=one_branch.down.to(dtype), up=one_branch.up.to(dtype)),
-            weight=weights[_INT8].dequantized(dtype),
+            weight=weights[INT8].dequantized(dtype),
         )
 
-    return [one() for _ in range(_count(shape.numbers, device))]
+    return [one() for _ in range(inputs_for(shape.numbers, device))]
 
 
 def _formats(group: int) -> tuple[Format, ...]:
@@ -297,14 +303,15 @@ def _formats(group: int) -> tuple[Format, ...]:
     )
 
 
-def _measured(
+def timed(
     shape: ProductShape,
     name: str,
     device: torch.device,
     dtype: torch.dtype,
-    prepare: Callable[[], Sequence[_Checked]],
+    prepare: Callable[[], Sequence[Checked]],
     beside: float | None,
 ) -> ProductRow:
+    """Run and time one implementation; `beside`: milliseconds that its ratio is to."""
     time = error = problem = None
     try:
         runs = prepare()
@@ -338,12 +345,12 @@ def _measured(
     )
 
 
-def _error(checked: _Checked) -> float | None:
+def _error(checked: Checked) -> float | None:
     found = checked.run()
     if checked.exact is None or not found.is_floating_point():
         return None
     exact = checked.exact()
-    return float((found[:_CHECKED].float() - exact).norm() / exact.norm())
+    return float((found[:CHECKED].float() - exact).norm() / exact.norm())
 
 
 def choose(groups: Sequence[str], device: torch.device) -> list[ProductShape]:

@@ -8,7 +8,7 @@ from kernel_build.card.measured import OURS
 FLASH, HALF_SUMS, INT8, INT8_ALL = (f"mezzotint {name}" for name in ("flash", "flash-fp16", "int8", "int8-all"))
 LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
-_INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "w4a4", "4 bits of both")  # inputs, too
+_INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "nvfp4", "w4a4", "4 bits of both")  # inputs, too
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -55,6 +55,7 @@ PARTS = (
     Part(name="times-backward", kind="backward", limits=_TIMES),
     Part(name="times-kernelized", kind="kernelized", limits=_TIMES),
     Part(name="times-linear", kind="linear", limits=_TIMES),
+    Part(name="times-fused", kind="fused", limits=_TIMES),
     Part(name="sweep-attention", kind="sweep", words=("attention",), limits=_TIMES),
     Part(name="sweep-linear", kind="sweep", words=("linear",), limits=_TIMES),
     Part(name="jobs-streaming", kind="streaming", limits=Limits(item=300, part=450)),

@@ -14,6 +14,7 @@ _ROWS = {
     "times-kernelized": attention_rows.row_of,
     "sweep-attention": attention_rows.row_of,
     "times-linear": linear_rows.row_of,
+    "times-fused": linear_rows.row_of,
     "sweep-linear": linear_rows.row_of,
     "jobs-streaming": stream_rows.row_of,
     "jobs-memory": memory_rows.row_of,

@@ -16,6 +16,7 @@ from mezzotint.attention.linear.compiled import CompiledLinearAttention
 from mezzotint.benchmarks import attention_shapes, product_shapes
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.product_shapes import LinearShape
+from mezzotint.normalization.compiled import CompiledGroupNorm
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 Found = TypeVar("Found")
@@ -36,6 +37,11 @@ def attention_backward() -> CompiledBackward:
 def linear_attention() -> CompiledLinearAttention:
     """Return linear attention computed in float64."""
     return CompiledLinearAttention(importlib.import_module("fake_linear_attention").FakeLinearAttention())
+
+
+def group_norm() -> CompiledGroupNorm:
+    """Return GroupNorm computed in float64."""
+    return CompiledGroupNorm(importlib.import_module("fake_group_norm").FakeGroupNorm())
 
 
 def products() -> CompiledLinear:

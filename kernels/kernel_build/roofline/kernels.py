@@ -1,12 +1,13 @@
 """The kernels of the library on one typical shape each: operations, bytes and steps."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mezzotint.benchmarks.attention_shapes import SHAPES as ATTENTION
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.linear_attention import SHAPES as LINEAR_ATTENTION
 from mezzotint.benchmarks.product_shapes import SHAPES as PRODUCTS
-from mezzotint.benchmarks.product_shapes import LinearShape, RowsShape
+from mezzotint.benchmarks.product_shapes import LinearShape, ProductShape, RowsShape
 
 _SEEN = 0.25  # of the blocks of a block table
 _WARP_ROWS = 16  # of one product
@@ -40,7 +41,9 @@ class Work:
 
 def every() -> tuple[Work, ...]:
     """All kernels."""
-    return (*_attention(), *_linear_attention(), _rows(), *_products())
+    rows, layer = (_product_shape(name) for name in ("4608x3072 layer norm", "4608x3072 to 12288"))
+    assert isinstance(rows, RowsShape) and isinstance(layer, LinearShape)  # noqa: S101  for mypy
+    return (*_attention(), *_linear_attention(), rows_of(rows), *products_of(layer))
 
 
 def _attention() -> tuple[Work, ...]:
@@ -152,9 +155,12 @@ def _linear_attention() -> tuple[Work, ...]:
     )
 
 
-def _rows() -> Work:
-    shape = next(each for each in PRODUCTS if each.name == "FLUX.1, 4608x3072 layer norm")
-    assert isinstance(shape, RowsShape)  # noqa: S101  for mypy
+def _product_shape(name: str) -> ProductShape:
+    return next(each for each in PRODUCTS if each.name == f"FLUX.1, {name}")
+
+
+def rows_of(shape: RowsShape) -> Work:
+    """Rows that are prepared, rotated and rounded."""
     return Work(
         name="quantize rows",
         shape=shape.name,
@@ -166,20 +172,20 @@ def _rows() -> Work:
     )
 
 
-def _products() -> tuple[Work, ...]:
+def products_of(shape: LinearShape) -> tuple[Work, ...]:
     """Products of each scheme."""
-    halves = 1 / 2
+    halves, product = 1 / 2, partial(_product, shape)
     return (
-        _product("int8", "int8:gemm.linear_product.__half.8", 1.0),
-        _product("int4-lowrank", "int4:gemm.linear_product.__half.4", halves + 1 / 64),
-        _product("int4-codebook", "codebook:gemm.codebook_linear_product.__half", halves + 1 / 16, "4.2.4.8.4"),
-        _product("int4-rot", "w4a4:gemm.int4_linear_product.__half", halves, x_bytes=halves),
-        _product(
+        product("int8", "int8:gemm.linear_product.__half.8", 1.0),
+        product("int4-lowrank", "int4:gemm.linear_product.__half.4", halves + 1 / 64),
+        product("int4-codebook", "codebook:gemm.codebook_linear_product.__half", halves + 1 / 16, "4.2.4.8.4"),
+        product("int4-rot", "w4a4:gemm.int4_linear_product.__half", halves, x_bytes=halves),
+        product(
             "svdquant", "svdquant:gemm.grouped_linear_product.__half", halves + 2 / 64, "2.4.4.4.3", halves + 4 / 64
         ),
-        _product("fp8", "fp8:gemm.fp8_linear_product.__half", 1.0, "2.4.4.4.3"),
-        _block_scaled("mxfp8", 1, 1 + 1 / 32),
-        _block_scaled("nvfp4", 2, halves + 1 / 16),
+        product("fp8", "fp8:gemm.fp8_linear_product.__half", 1.0, "2.4.4.4.3"),
+        _block_scaled(shape, "mxfp8", 1, 1 + 1 / 32),
+        _block_scaled(shape, "nvfp4", 2, halves + 1 / 16),
     )
 
 
@@ -187,11 +193,14 @@ _OPERATIONS = {"int4-rot": "int4", "svdquant": "int4", "fp8": "fp8", "mxfp8": "m
 
 
 def _product(
-    scheme: str, instance: str, weight_bytes: float, shape_words: str = "2.2.4.8.3", x_bytes: float = 1.0
+    shape: LinearShape,
+    scheme: str,
+    instance: str,
+    weight_bytes: float,
+    shape_words: str = "2.2.4.8.3",
+    x_bytes: float = 1.0,
 ) -> Work:
     """One layer; bytes are those of a number with its share of scales."""
-    shape = next(each for each in PRODUCTS if each.name == "FLUX.1, 4608x3072 to 12288")
-    assert isinstance(shape, LinearShape)  # noqa: S101  for mypy
     _, _, m_tiles, n_tiles, _ = map(int, shape_words.split("."))
     rows, outputs = 16 * m_tiles, 8 * n_tiles
     columns = _WARP_TILE * (2 if _OPERATIONS.get(scheme) in ("int4", "nvfp4") else 1)  # as many bytes
@@ -208,7 +217,7 @@ def _product(
     )
 
 
-def _block_scaled(scheme: str, format_: int, number_bytes: float) -> Work:
-    """The same layer, both sides of which have block scales."""
+def _block_scaled(shape: LinearShape, scheme: str, format_: int, number_bytes: float) -> Work:
+    """One layer, both sides of which have block scales."""
     label = f"float16:block_scaled.block_scaled_linear_product.__half.{format_}.gemm.Shape.4.2.4.8.3.BlockScaledParams"
-    return replace(_product(scheme, "", number_bytes, x_bytes=number_bytes), label=label)
+    return replace(_product(shape, scheme, "", number_bytes, x_bytes=number_bytes), label=label)

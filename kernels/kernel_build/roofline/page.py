@@ -6,50 +6,14 @@ from pathlib import Path
 from kernel_build.errors import BuildError
 from kernel_build.registers import RegisterTable
 from kernel_build.results import PENDING, Row
-from kernel_build.roofline.cards import NAMES, CardRates, rates_of
+from kernel_build.roofline.bounds import NUMBERS, expected, runs_on
+from kernel_build.roofline.cards import NAMES, rates_of
 from kernel_build.roofline.code import ARCHITECTURE, StepCode
 from kernel_build.roofline.kernels import Work
 from kernel_build.sources import FAMILY, OUTPUT
 
 PAGE = OUTPUT.parent / "docs" / "kernels.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
-
-_NUMBERS = {  # what is multiplied, by field of works and cards
-    "f16": "16 bits, 32-bit sums",
-    "f16_sums": "16-bit sums",
-    "int8": "8 bits",
-    "int4": "4 bits",
-    "fp8": "8-bit floats",
-    "mxfp8": "8-bit floats, block scales",
-    "nvfp4": "4-bit floats, block scales",
-}
-
-
-def bounds(work: Work, code: StepCode, card: CardRates) -> dict[str, float]:
-    """Seconds that each resource needs at least."""
-    return {
-        "products": sum(work_of / card_rate for work_of, card_rate in _operations(work, card) if work_of),
-        "exponentials": work.steps * code.ex2 * 32 / card.exponentials,
-        "instructions": work.steps * code.all / card.instructions,
-        "memory": work.bytes / card.bandwidth,
-    }
-
-
-def _operations(work: Work, card: CardRates) -> Iterator[tuple[float, float]]:
-    for name in _NUMBERS:
-        yield getattr(work, name), getattr(card, name)
-
-
-def runs_on(work: Work, card: CardRates) -> bool:
-    """Whether the GPU has the kernel's products."""
-    return all(rate for operations, rate in _operations(work, card) if operations)
-
-
-def expected(work: Work, code: StepCode, card: CardRates) -> tuple[float, str]:
-    """Seconds at least, and what bounds them."""
-    found = bounds(work, code, card)
-    limit = max(found, key=lambda each: found[each])
-    return found[limit], limit
 
 
 def tables(works: Sequence[Work], code: Mapping[str, StepCode], registers: RegisterTable, rows: Iterable[Row]) -> str:
@@ -79,11 +43,11 @@ def write_page(text: str, path: Path = PAGE) -> None:
 
 def _rates() -> str:
     rows = [
-        (card.name, *(_rate(getattr(card, name)) for name in _NUMBERS),
+        (card.name, *(_rate(getattr(card, name)) for name in NUMBERS),
          f"{card.exponentials / 1e12:.1f}", f"{card.bandwidth / 1e9:.0f}")
         for card in map(rates_of, NAMES)
     ]  # fmt: skip
-    header = ("GPU", *_NUMBERS.values(), "exponentials, 10^12/s", "memory, GB/s")
+    header = ("GPU", *NUMBERS.values(), "exponentials, 10^12/s", "memory, GB/s")
     return f"## Peaks\n\n{_table(header, rows)}"
 
 

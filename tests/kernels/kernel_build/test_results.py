@@ -63,6 +63,22 @@ def test_the_project_s_table_knows_every_target():
     assert {target.what for target in TARGETS} <= told
 
 
+def test_every_target_has_the_model_s_figure_beside_it():
+    """If not: python -m kernel_build record"""
+    assert all(pending(target).model for target in TARGETS)
+    assert all(row in [pending(target) for target in TARGETS] for row in read_rows() if row.figure == PENDING)
+
+
+def test_pending_rows_are_told_anew(path):
+    write_rows([dataclasses.replace(pending(TARGETS[0]), target="what it was before")], path)
+    assert with_targets(read_rows(path))[-1] == pending(TARGETS[0])
+
+
+def test_tables_from_before_there_were_models_are_read(path):
+    path.write_text("| head |\n| --- |\n| a | b | pending | | | | |\n", "utf-8")
+    assert read_rows(path) == [Row(what="a", target="b")]
+
+
 def test_no_row_of_the_project_s_table_is_half_measured():
     for row in read_rows():
         measured = [row.gpu, row.commit, row.date, row.command]

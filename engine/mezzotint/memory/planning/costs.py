@@ -9,7 +9,7 @@ from mezzotint.memory.planning.task import DType
 
 SLOTS = (2, 3)
 # Fraction of the link's rate that copies reach during computation, by number of slots.
-_REACHED = {2: 0.92, 3: 0.95}
+REACHED = {2: 0.92, 3: 0.95}
 _UNHIDDEN = 0.08  # fraction of the shorter of computing and copying that does not overlap: they share memory bandwidth
 _QUARTERS = 4
 # Size of a quantized weight relative to 16 bits, including scales and branches.
@@ -143,5 +143,5 @@ def pass_seconds(layout: Layout, computing: float, copy_rates: CopyRates, *, arr
     moved = layout.streamed_bytes + (layout.resident_bytes if arriving else 0)
     if not moved:
         return computing
-    copying = copy_rates.seconds(moved) / _REACHED.get(layout.slots, _REACHED[SLOTS[-1]])
+    copying = copy_rates.seconds(moved) / REACHED.get(layout.slots, REACHED[SLOTS[-1]])
     return max(computing, copying) + _UNHIDDEN * min(computing, copying)

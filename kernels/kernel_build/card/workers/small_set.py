@@ -1,6 +1,7 @@
 """A few small calls of every kind of kernel, to run under a sanitizer; each is checked against plain torch."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -17,14 +18,22 @@ from mezzotint.attention.linear.self_test import LinearCase, linear_cases, linea
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.benchmarks.attention import kernels_for as attention_for
+from mezzotint.benchmarks.fused_products import one_call
+from mezzotint.benchmarks.product_shapes import GATED, GROUP_NORMS, JOINED, ProductShape
+from mezzotint.benchmarks.products import CHECKED
 from mezzotint.benchmarks.products import kernels_for as products_for
-from mezzotint.dispatch.library import Preparation, open_installed
+from mezzotint.dispatch.library import BlockScaledLibrary, Preparation, open_installed
+from mezzotint.normalization.compiled import CompiledGroupNorm
+from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, rounded_rows
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.fp8 import Fp8
-from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.fusion.around import Norm
+from mezzotint.quantization.products.block_scaled import BlockScaledLinear
+from mezzotint.quantization.products.compiled import CompiledLinear, QuantizedRows
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.svdquant.format import SvdQuant
 
+_BLOCK_SCALES = 12  # major compute capability
 _ALLOWED = 0.05  # relative to the RMS of the exact values
 _SIZES = {  # queries, keys, head size
     "many keys": (200, 333, 64),
@@ -42,6 +51,7 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
     attention, problem = (stubs.attention(), None) if stub else attention_for(device)
     backward = stubs.attention_backward() if stub else CompiledBackward(open_installed())
     products, _ = (stubs.products(), None) if stub else products_for(device)
+    norms = stubs.group_norm() if stub else CompiledGroupNorm(open_installed())
     linear = stubs.linear_attention() if stub else CompiledLinearAttention(open_installed())
     if attention is None or products is None:
         raise SystemExit(f"our kernels cannot be run: {problem}")
@@ -51,6 +61,8 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
             *_gradients(backward, device),
             *_linear_attention(linear, device),
             *_products(products, device),
+            *_around(products, norms, device),
+            *_block_scaled(products.library, device),
         ]:
             if teller.wants(name):
                 teller.row(_row(name, call))
@@ -164,6 +176,42 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
         )
 
 
+def _around(kernels: CompiledLinear, norms: CompiledGroupNorm, device: torch.device) -> Iterator[tuple[str, Call]]:
+    """What is computed around products: as many rows as are compared."""
+
+    def call(shape: ProductShape) -> tuple[Tensor, Tensor]:
+        made = one_call(shape, device, torch.bfloat16, kernels, norms)
+        return made.run(), made.exact() if made.exact is not None else torch.empty(0)
+
+    def modulated() -> tuple[Tensor, Tensor]:
+        x, gain, shift = (torch.randn(1, rows, 320, device=device).bfloat16() for rows in (100, 1, 1))
+        norm = Norm(module=torch.nn.LayerNorm(320, elementwise_affine=False), gain=gain, shift=shift)
+        rows = kernels.quantize(x[0], 320, 64, Preparation.LAYER_NORM, norm=norm)
+        return _lengths(rows), norm.plain(x.float())[0].norm(dim=1)
+
+    yield "rows, modulated", modulated
+    yield "product, gate and residual", lambda: call(replace(GATED, rows=CHECKED, columns=320, outputs=136))
+    yield "product, joined", lambda: call(replace(JOINED, rows=CHECKED, columns=128, outputs=384))
+    yield "group norm", lambda: call(replace(GROUP_NORMS[0], rows=2 * 99, columns=320))
+
+
+def _block_scaled(library: object, device: torch.device) -> Iterator[tuple[str, Call]]:
+    """Products that compute capability 12.x alone has."""
+    if device.type != "cuda" or torch.cuda.get_device_capability(device)[0] != _BLOCK_SCALES:
+        return
+    assert isinstance(library, BlockScaledLibrary)  # noqa: S101  for mypy
+    kernels, generator = BlockScaledLinear(library), torch.Generator(device).manual_seed(0)
+
+    def call(format_: Mxfp8 | Nvfp4) -> tuple[Tensor, Tensor]:
+        x = torch.randn(100, 256, generator=generator, device=device).bfloat16()
+        weight = random_quantized_weight(format_, (136, 256), generator)
+        exact = format_.product(rounded_rows(format_, x.float()), weight.tensors, weight.shape)
+        return kernels(x, weight), exact
+
+    yield "product, mxfp8", lambda: call(Mxfp8())
+    yield "product, nvfp4", lambda: call(Nvfp4())
+
+
 def _multiplies_floats(device: torch.device) -> bool:
     """Whether the card has products of floats of 8 bits; the stub does."""
     if device.type != "cuda":
@@ -181,4 +229,9 @@ def _rows(kernels: CompiledLinear, x: Tensor, columns: int, preparation: Prepara
     if preparation is Preparation.GEGLU:
         left, right = exact.chunk(2, dim=-1)
         exact = left * torch.nn.functional.gelu(right)
-    return (rows.values.float() * rows.scales[:, None]).norm(dim=1), exact.norm(dim=1)
+    return _lengths(rows), exact.norm(dim=1)
+
+
+def _lengths(rows: QuantizedRows) -> Tensor:
+    lengths: Tensor = (rows.values.float() * rows.scales[:, None]).norm(dim=1)
+    return lengths

@@ -7,10 +7,11 @@ import pytest
 from kernel_build.errors import BuildError
 from kernel_build.registers import read_table
 from kernel_build.results import Row, read_rows
+from kernel_build.roofline.bounds import bounds, expected
 from kernel_build.roofline.cards import rates_of
 from kernel_build.roofline.code import StepCode, read_code
 from kernel_build.roofline.kernels import Work, every
-from kernel_build.roofline.page import BEGIN, END, PAGE, bounds, expected, tables, with_tables, write_page
+from kernel_build.roofline.page import BEGIN, END, PAGE, tables, with_tables, write_page
 
 CARD = rates_of("RTX 4090")
 CODE = StepCode(all=100, hmma=8, imma=0, ex2=2, ldsm=2, ldgsts=0)
