@@ -9,6 +9,7 @@ FLASH, HALF_SUMS, INT8, INT8_ALL = (f"mezzotint {name}" for name in ("flash", "f
 LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
 _INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "nvfp4", "w4a4", "4 bits of both")  # inputs, too
+_PEERS = ("torch linear", "copy", "diffusers")
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -49,8 +50,8 @@ def _of_attention(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | 
 
 def _of_products(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | None]:
     times, name = _times(measured, rows), measured["implementation"]
-    beside = times.get("torch linear", times.get("copy"))
-    found = {"ratio": None if name in ("torch linear", "copy") else _over(beside, measured["milliseconds"])}
+    beside = next((times[peer] for peer in _PEERS if peer in times), None)
+    found = {"ratio": None if name in _PEERS else _over(beside, measured["milliseconds"])}
     if name == f"{INT8}, 3 LoRAs":
         found["with_loras"] = _over(measured["milliseconds"], times.get(INT8))
     return found

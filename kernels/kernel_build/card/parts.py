@@ -54,6 +54,7 @@ PARTS = (
     Part(name="times-attention", kind="attention", limits=_TIMES),
     Part(name="times-backward", kind="backward", limits=_TIMES),
     Part(name="times-kernelized", kind="kernelized", limits=_TIMES),
+    Part(name="times-decoding", kind="decoding", limits=_TIMES, needs=("diffusers",)),
     Part(name="times-linear", kind="linear", limits=_TIMES),
     Part(name="times-fused", kind="fused", limits=_TIMES),
     Part(name="sweep-attention", kind="sweep", words=("attention",), limits=_TIMES),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kernel_build import attention_rows, linear_rows, memory_rows, stream_rows
+from kernel_build import attention_rows, decoding_rows, linear_rows, memory_rows, stream_rows
 from kernel_build.card.beside import is_wrong
 from kernel_build.card.measured import OURS
 from kernel_build.results import Place, Row
@@ -12,6 +12,7 @@ _ROWS = {
     "times-attention": attention_rows.row_of,
     "times-backward": attention_rows.row_of,
     "times-kernelized": attention_rows.row_of,
+    "times-decoding": decoding_rows.row_of,
     "sweep-attention": attention_rows.row_of,
     "times-linear": linear_rows.row_of,
     "times-fused": linear_rows.row_of,

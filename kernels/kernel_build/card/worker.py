@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from kernel_build.card.protocol import AGAIN, Row, Teller
 
 KINDS = (
-    *("tests", "small_set", "attention", "backward", "kernelized", "linear", "fused"),
-    *("sweep", "streaming", "memory"),
+    *("tests", "small_set", "attention", "backward", "kernelized", "decoding", "linear"),
+    *("fused", "sweep", "streaming", "memory"),
 )
 
 
