@@ -154,13 +154,22 @@ enum { /* MztLinearPart.flags */
     MZT_PART_ROTATE = 1u << 1 /* then each pair of its columns (2i, 2i + 1) is rotated */
 };
 
+/* What becomes of a product before its gate and residual. The last two are those of gated linear units: two parts, whose
+ * outputs become one. */
+typedef enum MztActivation {
+    MZT_NO_ACTIVATION = 0,
+    MZT_ACTIVATE_GELU_TANH = 1, /* gelu(y), by tanh */
+    MZT_GATED_GELU = 2,   /* y of the first part times gelu(y) of the second, by the error function */
+    MZT_GATED_SILU = 3    /* y of the first part times silu(y) of the second */
+} MztActivation;
+
 /* One of several layers with the same x, such as queries, keys and values. */
 typedef struct MztLinearPart {
     const void *weight; /* (out_columns, in), with the stride of all */
     const float *weight_scales; /* (out_columns) */
     const void *bias;           /* (out_columns); null: none */
     const void *norm_weight;    /* (head_dim); null: 1 */
-    int64_t out_columns;        /* a multiple of 128 */
+    int64_t out_columns;        /* a multiple of 128; of gated linear units those of out */
     uint32_t flags;
     uint32_t reserved; /* 0 */
 } MztLinearPart;
@@ -214,6 +223,9 @@ typedef struct MztLinearArgs {
     int64_t rotation_rows;   /* row r is rotated by those of row r modulo this */
     uint32_t floats;      /* 1: x and weight, both of 8 bits, are floats (e4m3) instead of integers; sm_89 and sm_120 */
     uint32_t shares_weight_scale; /* 1: weight_scales is one number for all columns; with floats only */
+    uint32_t activation;  /* MztActivation; of a product without parts, or of the two of a gated linear unit, which has
+                             no gate and no residual */
+    uint32_t reserved;    /* 0 */
 } MztLinearArgs;
 
 typedef struct MztDevice {

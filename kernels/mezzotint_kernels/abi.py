@@ -63,6 +63,15 @@ class Preparation(IntEnum):
     GEGLU = 5
 
 
+class Activation(IntEnum):
+    """MztActivation: what becomes of a product; the last two are of two parts, the second of which is the gate."""
+
+    NO_ACTIVATION = 0
+    ACTIVATE_GELU_TANH = 1
+    GATED_GELU = 2
+    GATED_SILU = 3
+
+
 class Versioned(ctypes.Structure):
     """A struct that begins with its own size and the ABI version; the constructor fills in both."""
 
@@ -396,6 +405,7 @@ class LinearArgs(Versioned):
     rotation_rows: int
     floats: int
     shares_weight_scale: int
+    activation: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -440,6 +450,8 @@ class LinearArgs(Versioned):
         ("rotation_rows", ctypes.c_int64),
         ("floats", ctypes.c_uint32),
         ("shares_weight_scale", ctypes.c_uint32),
+        ("activation", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     )
 
     @property

@@ -2,14 +2,14 @@
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 from emulator_build import Conditions
 from guarded_memory import guarded
 
-from mezzotint_kernels.abi import LinearArgs
+from mezzotint_kernels.abi import Activation, LinearArgs, LinearPart
 
 CODES = {torch.float16: 0, torch.bfloat16: 1}
 GROUP = 64  # columns that share a group scale
@@ -35,6 +35,7 @@ class Problem:
     dtype: torch.dtype = torch.float16
     bias: bool = False
     rank: int = 0
+    activation: Activation = Activation.NO_ACTIVATION
     gate: int = 0  # rows that share a gate; 0: none
     residual: str | None = None  # given; out: in place of the output
     gap: int = 0  # chunks of 16 bytes between rows
@@ -49,6 +50,11 @@ class Problem:
     def grouped(self) -> bool:
         """Whether groups of the weight's columns have scales."""
         return self.bits < self.x_bits
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether there is a second layer, whose output is the first one's gate."""
+        return self.activation >= Activation.GATED_GELU
 
 
 @dataclass
@@ -138,6 +144,11 @@ class Operands:
         if problem.residual == "out":
             self.residual = self.out.copy_(torch.randn(rows, columns, generator=self._lots))
         self.before = self.out.double().clone() if problem.residual == "out" else None
+        self.second: Operands | None = None
+        if problem.is_gated:
+            plain = replace(problem, activation=Activation.NO_ACTIVATION, seed=problem.seed + 1)
+            self.second = Operands(plain)
+            self.second.x, self.second.x_scales = self.x, self.x_scales
 
     def _integers(self, rows: int, columns: int, highest: int) -> torch.Tensor:
         return torch.randint(-highest, highest + 1, (rows, columns), generator=self._lots).to(torch.int8)
@@ -189,7 +200,7 @@ class Operands:
         vectors = {} if problem.by_group else by_row
         vectors |= {} if self.bias is None else {"bias": self.bias}
         vectors |= {} if self.codebook is None else {"codebook": self.codebook}
-        return LinearArgs(
+        made = LinearArgs(
             dtype=CODES[problem.dtype],
             weight_bits=problem.bits,
             x_bits=problem.x_bits,
@@ -202,6 +213,20 @@ class Operands:
             rows_per_batch=problem.gate,
             **{name: tensor.data_ptr() for name, tensor in (given | vectors).items()},
             **{f"{name}_stride": tensor.stride(0) for name, tensor in given.items()},
+            activation=problem.activation,
+        )
+        if self.second is not None:
+            made.weight = made.weight_scales = made.bias = None
+            made.part_count = 2
+            made.parts[0], made.parts[1] = self._part(), self.second._part()
+        return made
+
+    def _part(self) -> LinearPart:
+        return LinearPart(
+            weight=self.weight.data_ptr(),
+            weight_scales=self.weight_scales.data_ptr(),
+            bias=None if self.bias is None else self.bias.data_ptr(),
+            out_columns=self.problem.columns,
         )
 
     # ---- expected output
@@ -234,6 +259,7 @@ class Operands:
         if self.branch_x is not None and self.branch_up is not None:
             branch_x, up = self.branch_x.double(), self.branch_up.double()
             out, size = out + branch_x @ up.T, size + branch_x.abs() @ up.abs().T
+        out, size = self._activated(out, size)
         if self.gate is not None:
             gate = self.gate.double()[torch.arange(self.problem.rows) // self.problem.gate]
             out, size = out * gate, size * gate.abs()
@@ -241,6 +267,17 @@ class Operands:
         if residual is not None:
             out, size = out + residual.double(), size + residual.double().abs()
         return out, size
+
+    def _activated(self, out: torch.Tensor, size: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the output after its activation, whose slope is below 1.2."""
+        if self.problem.activation == Activation.ACTIVATE_GELU_TANH:
+            return torch.nn.functional.gelu(out, approximate="tanh"), 1.2 * size
+        if self.second is None:
+            return out, size
+        gate, gate_size = self.second.wanted()
+        silu = self.problem.activation == Activation.GATED_SILU
+        gate = torch.nn.functional.silu(gate) if silu else torch.nn.functional.gelu(gate)
+        return out * gate, size * gate.abs() + out.abs() * 1.2 * gate_size
 
     def _cut_off(self) -> torch.Tensor | float:
         """Return what sums of floats may lose in products, in the units of the sum of magnitudes.
@@ -288,13 +325,14 @@ class InstanceInfo(ctypes.Structure):
             "is_grouped",
             "has_codebook",
             "floats",
+            "is_gated",
         )
     )
 
     @property
     def multiplies(self) -> tuple[int | bool, ...]:
         """What it multiplies."""
-        kinds = (bool(self.is_grouped), bool(self.has_codebook), bool(self.floats))
+        kinds = (bool(self.is_grouped), bool(self.has_codebook), bool(self.floats), bool(self.is_gated))
         return self.weight_bits, self.x_bits, self.dtype, *kinds
 
     @property
@@ -361,7 +399,7 @@ class LinearEmulator:
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
         wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
-        wanted = (*wanted, problem.by_group, problem.codebook, problem.floats)
+        wanted = (*wanted, problem.by_group, problem.codebook, problem.floats, problem.is_gated)
         found = enumerate(self.instances)
         return [number for number, each in found if each.multiplies == wanted]
 
@@ -406,6 +444,7 @@ class LinearEmulator:
         dtype: int = 0,
         by_group: bool = False,
         floats: int = 0,
+        activation: int = 0,
     ) -> Plan:
         """Return the library's plan for a device."""
         arguments = LinearArgs(
@@ -413,6 +452,7 @@ class LinearEmulator:
             weight_bits=bits,
             x_bits=x_bits,
             floats=floats,
+            activation=activation,
             rows=rows,
             in_columns=depth,
             out_columns=columns,

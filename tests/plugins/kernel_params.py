@@ -105,6 +105,7 @@ class LinearParams(ctypes.Structure):
         part_count__head_dim__rotation_rows=_INT,
         epsilon=ctypes.c_float,
         shares_weight_scale=_INT,
+        activation=ctypes.c_uint32,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from stub_cuda import Card, PlanInfo, StubCuda
 
 from mezzotint_kernels.abi import (
+    Activation,
     AttentionArgs,
     AttentionFlags,
     BlockTableArgs,
@@ -195,6 +196,7 @@ def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
 
 
 def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
+    gated = args.activation >= Activation.GATED_GELU
     return {
         **_same(args, "x weight group_scales x_stride weight_stride group_scales_stride x_scales weight_scales"),
         **_same(args, "rows out_columns bias branch_x branch_up rank gate residual out"),
@@ -205,12 +207,12 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         **_doubled(args, "weight_group_scales_stride"),
         "x_group_scales_stride": 4 * args.x_group_scales_stride,
         "row_tiles": divide_up(args.rows, plan.tile_m),
-        "column_tiles": divide_up(args.out_columns, plan.tile_n),
+        "column_tiles": divide_up(args.out_columns, plan.tile_n // (1 + gated)),
         "parts": tuple(_parts(args)),
         **_same(args, "part_count"),
         **(dict.fromkeys(("head_dim", "epsilon"), 0) | {"rotations": None, "rotation_rows": 0}),
         **(_same(args, "head_dim rotations rotation_rows epsilon") if args.part_count else {}),
-        "shares_weight_scale": args.shares_weight_scale,
+        **_same(args, "shares_weight_scale activation"),
     }
 
 
@@ -223,8 +225,8 @@ def _parts(args: LinearArgs) -> Iterator[ModelRequest]:
             continue
         moved = {"weight": args.weight_stride, "weight_scales": 4, "bias": 2}
         pointers = {name: getattr(part, name) and getattr(part, name) - begin * by for name, by in moved.items()}
-        begin += part.out_columns
-        yield {**pointers, "norm_weight": part.norm_weight, "end": begin, "flags": part.flags}
+        yield {**pointers, "norm_weight": part.norm_weight, "end": begin + part.out_columns, "flags": part.flags}
+        begin += 0 if args.activation >= Activation.GATED_GELU else part.out_columns
 
 
 # ---- quantization

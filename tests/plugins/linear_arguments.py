@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mezzotint_kernels.abi import Dtype, LinearArgs, LinearPart, PartFlags
+from mezzotint_kernels.abi import Activation, Dtype, LinearArgs, LinearPart, PartFlags
 
 
 def linear_args(**changes: int | None) -> LinearArgs:
@@ -38,6 +38,8 @@ def linear_args(**changes: int | None) -> LinearArgs:
         "x_bits": 8,
         "floats": 0,
         "shares_weight_scale": 0,
+        "activation": 0,
+        "reserved": 0,
     }
     return LinearArgs(**values | changes)
 
@@ -56,4 +58,14 @@ def joined_args(part: dict[str, Any] | None = None, **changes: Any) -> LinearArg
     made = linear_args(**alone | joint | sizes | changes)
     for number, each in enumerate(parts):
         made.parts[number] = LinearPart(**each)
+    return made
+
+
+def gated_args(part: dict[str, Any] | None = None, **changes: Any) -> LinearArgs:
+    """A gated linear unit of 72 columns; `part` overrides fields of its gate, `changes` those of both."""
+    alone = dict.fromkeys(("weight", "weight_scales", "bias", "branch_x", "branch_up", "gate", "residual"))
+    made = linear_args(**alone | {"rank": 0, "part_count": 2, "activation": Activation.GATED_SILU} | changes)
+    value = {"weight": 0x30000, "weight_scales": 0x40000, "bias": 0x60000, "out_columns": 72}
+    made.parts[0] = LinearPart(**value)
+    made.parts[1] = LinearPart(**value | {"weight": 0x130000, "bias": 0} | (part or {}))
     return made

@@ -127,7 +127,7 @@ class PartsEmulator(LinearEmulator):
         """Return the instances that support the problem."""
 
         def fits(each: InstanceInfo) -> bool:
-            same = each.multiplies == (8, 8, CODES[problem.dtype], False, False, False)
+            same = each.multiplies == (8, 8, CODES[problem.dtype], False, False, False, False)
             return same and each.tile_n % problem.head_dim == 0
 
         return [number for number, each in enumerate(self.instances) if fits(each)]

@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 
+#include "../gemm/gemm.h"
 #include "last_error.h"
 
 namespace mezzotint {
@@ -99,6 +100,10 @@ MztStatus check_kinds(const MztLinearArgs& a) {
     if (a.shares_weight_scale && !a.floats) {
         return fail(MZT_INVALID_ARGUMENT, "shares_weight_scale is 1 and floats 0: give a scale for each row of the weight");
     }
+    if (a.activation > MZT_GATED_SILU || a.reserved) {
+        return fail(MZT_INVALID_ARGUMENT, "activation is %u, and the reserved number %u: give 0 to 3, and 0", a.activation,
+                    a.reserved);
+    }
     if (a.x_bits >= a.weight_bits) return MZT_OK;
     return fail(MZT_INVALID_ARGUMENT, "x_bits is %u and weight_bits %u: give x of at least as many bits as the weight",
                 a.x_bits, a.weight_bits);
@@ -168,9 +173,10 @@ MztStatus check_vectors(const MztLinearArgs& a) {
 MztStatus check_part(const MztLinearArgs& a, uint32_t number) {
     const MztLinearPart& part = a.parts[number];
     const Matrix weight = {"parts.weight", part.weight, part.out_columns, a.in, a.weight_stride, 1, "bytes", true, false};
-    if (part.out_columns <= 0 || part.out_columns % kPartColumns) {
+    const int64_t multiple = is_gated(a) ? 1 : kPartColumns;
+    if (part.out_columns <= 0 || part.out_columns % multiple) {
         return fail(MZT_INVALID_ARGUMENT, "parts[%u].out_columns is %" PRId64 ": give a multiple of %" PRId64, number,
-                    part.out_columns, kPartColumns);
+                    part.out_columns, multiple);
     }
     if (const MztStatus status = check_matrix(weight)) return status;
     if (!part.weight_scales || !is_aligned(part.weight_scales, 4) || !is_aligned(part.bias, 2)) {
@@ -194,8 +200,29 @@ MztStatus check_part(const MztLinearArgs& a, uint32_t number) {
     return MZT_OK;
 }
 
+// Check the two layers of a gated linear unit: each as wide as the output, with nothing after them.
+MztStatus check_gated(const MztLinearArgs& a) {
+    if (a.part_count != 2 || a.gate || a.residual) {
+        return fail(MZT_INVALID_ARGUMENT, "activation is %u with %u parts, gate %p and residual %p: give two parts alone",
+                    a.activation, a.part_count, a.gate, a.residual);
+    }
+    for (uint32_t number = 0; number < 2; ++number) {
+        const MztLinearPart& part = a.parts[number];
+        if (part.out_columns == a.out_columns && !part.flags) continue;
+        return fail(MZT_INVALID_ARGUMENT, "parts[%u] has %" PRId64 " columns and flags %u where out_columns is %" PRId64
+                    ": give as many, and no flags", number, part.out_columns, part.flags, a.out_columns);
+    }
+    return MZT_OK;
+}
+
 // Check several layers: of 8 bits, without a branch, whose columns together are the output's.
 MztStatus check_parts(const MztLinearArgs& a) {
+    if (is_gated(a)) {
+        if (const MztStatus status = check_gated(a)) return status;
+    } else if (a.activation && a.part_count) {
+        return fail(MZT_INVALID_ARGUMENT, "activation is %u with %u parts: give a single layer", a.activation,
+                    a.part_count);
+    }
     if (!a.part_count) return MZT_OK;
     if (a.part_count == 1 || a.part_count > 3) {
         return fail(MZT_INVALID_ARGUMENT, "part_count is %u: give 0, 2 or 3", a.part_count);
@@ -213,7 +240,7 @@ MztStatus check_parts(const MztLinearArgs& a) {
         if (const MztStatus status = check_part(a, number)) return status;
         columns += a.parts[number].out_columns <= kLargest ? a.parts[number].out_columns : kLargest;
     }
-    if (columns == a.out_columns) return MZT_OK;
+    if (columns == a.out_columns || is_gated(a)) return MZT_OK;
     return fail(MZT_INVALID_ARGUMENT, "out_columns is %" PRId64 " and the parts have %" PRId64 ": give their sum",
                 a.out_columns, columns);
 }

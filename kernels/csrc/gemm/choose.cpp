@@ -61,6 +61,9 @@ double cycles_per_product(const Instance& instance, int architecture) {
     return std::sqrt(multiply * multiply + shared * shared + beyond * beyond + instructions * instructions);
 }
 
+// Columns of the output in a tile.
+int64_t out_columns_of(const Instance& instance) { return instance.is_gated ? instance.tile_n / 2 : instance.tile_n; }
+
 // Whether the instance supports the product on any device.
 bool serves(const Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
@@ -68,6 +71,7 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
            static_cast<uint32_t>(instance.dtype) == args.dtype &&
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
            instance.has_codebook == (args.codebook != nullptr) && instance.floats == (args.floats != 0) &&
+           instance.is_gated == is_gated(args) &&
            (!args.part_count || !args.head_dim || instance.tile_n % static_cast<int>(args.head_dim) == 0);
 }
 
@@ -88,7 +92,7 @@ void add_parts(LinearParams& params, const MztLinearArgs& args) {
     int64_t begin = 0;
     for (uint32_t number = 0; number < args.part_count; ++number) {
         params.parts[number] = part_of(args.parts[number], begin, args.weight_stride);
-        begin += args.parts[number].out_columns;
+        begin += is_gated(args) ? 0 : args.parts[number].out_columns;
     }
     params.part_count = static_cast<int32_t>(args.part_count);
     params.head_dim = static_cast<int32_t>(args.head_dim);
@@ -131,7 +135,7 @@ bool runs_on(const Instance& instance, const DeviceFacts& device) {
 }
 
 int64_t blocks_of(const Instance& instance, const MztLinearArgs& args) {
-    return divide_up(args.rows, instance.tile_m) * divide_up(args.out_columns, instance.tile_n);
+    return divide_up(args.rows, instance.tile_m) * divide_up(args.out_columns, out_columns_of(instance));
 }
 
 // The multiprocessor with the most blocks finishes last. With one warp per quarter of the multiprocessor, nothing is
@@ -144,7 +148,8 @@ double cost_of(const Instance& instance, const MztLinearArgs& args, const Device
     const double lone_warps = at_once * instance.threads / 32 < 8 ? 1.3 : 1;
     const double tile = static_cast<double>(instance.tile_m) * instance.tile_n;
     const double inside = tile * args.in * cycles_per_product(instance, device.architecture) * lone_warps;
-    const double ends = kCyclesToBegin + tile * kBytesOfAnOutput / kCacheBytesPerCycle;
+    const double outputs = static_cast<double>(instance.tile_m) * static_cast<double>(out_columns_of(instance));
+    const double ends = kCyclesToBegin + outputs * kBytesOfAnOutput / kCacheBytesPerCycle;
     return most * (inside + ends / at_once);
 }
 
@@ -176,7 +181,8 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.out = args.out;
     params.out_stride = args.out_stride * element;
     params.row_tiles = static_cast<int32_t>(divide_up(args.rows, instance.tile_m));
-    params.column_tiles = static_cast<int32_t>(divide_up(args.out_columns, instance.tile_n));
+    params.column_tiles = static_cast<int32_t>(divide_up(args.out_columns, out_columns_of(instance)));
+    params.activation = args.activation;
     params.codebook = args.codebook;
     params.x_group_scales = args.x_group_scales;
     params.weight_group_scales = args.weight_group_scales;
@@ -196,7 +202,7 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        const char* kind = best->is_grouped ? " by group" : best->has_codebook ? " codebook" : "";
+        const char* kind = best->is_grouped ? " by group" : best->has_codebook ? " codebook" : best->is_gated ? " gated" : "";
         std::snprintf(plan.text, sizeof plan.text, "linear %sw%da%d%s %s %dx%d", best->floats ? "fp8 " : "", bits,
                       best->x_bits, kind, name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
     } else if (choice.too_large) {

@@ -79,6 +79,7 @@ Instance described() {
     made.turing_shared_bytes = OnTuring::shared_bytes;
     made.is_grouped = T::has_group_scales;
     made.has_codebook = T::has_codebook;
+    made.is_gated = T::is_gated;
     return made;
 }
 

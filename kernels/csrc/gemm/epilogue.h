@@ -2,6 +2,7 @@
 // residual, one rounding, and stores of 16 bytes.
 #pragma once
 
+#include "../activations.h"
 #include "mainloop.h"
 
 namespace mezzotint::gemm {
@@ -17,6 +18,13 @@ MZT_DEVICE int fragment_row(const Place& place) {
 template <class T>
 MZT_DEVICE int fragment_column(const Place& place) {
     return place.first_column + warp_column<T>() + thread_index() % 4 * 2;
+}
+
+// That of the lane in the tile of 8 columns with that number, of the warp; gated ones are values and gates in turn.
+template <class T>
+MZT_DEVICE int tile_column(const Place& place, int tile) {
+    if constexpr (T::is_gated) return place.first_column + warp_column<T>() / 2 + thread_index() % 4 * 2 + tile / 2 * 8;
+    return fragment_column<T>(place) + tile * 8;
 }
 
 // That of the output's column; floats may have one for all.
@@ -54,14 +62,15 @@ MZT_DEVICE void scale_sums(Values<T>& values, const typename T::Sum (&sums)[T::S
     }
 #pragma unroll
     for (int n = 0; n < T::Shape::n_tiles; ++n) {
-        const int column = fragment_column<T>(place) + n * 8;
+        const int column = tile_column<T>(place, n);
+        const Layer of_tile = T::is_gated ? part_layer(params, n % 2) : layer;
         float scales[2] = {}, bias[2] = {};
         if (column < params.out_columns) {
-            scales[0] = weight_scale<T>(params, layer, column);
-            scales[1] = weight_scale<T>(params, layer, column + 1);
-            if (layer.bias) {
-                bias[0] = to_float(static_cast<const Element*>(layer.bias)[column]);
-                bias[1] = to_float(static_cast<const Element*>(layer.bias)[column + 1]);
+            scales[0] = weight_scale<T>(params, of_tile, column);
+            scales[1] = weight_scale<T>(params, of_tile, column + 1);
+            if (of_tile.bias) {
+                bias[0] = to_float(static_cast<const Element*>(of_tile.bias)[column]);
+                bias[1] = to_float(static_cast<const Element*>(of_tile.bias)[column + 1]);
             }
         }
 #pragma unroll
@@ -95,10 +104,17 @@ MZT_DEVICE void turn_quad(float (&pairs)[4][2]) {
     }
 }
 
-// Eight columns of one row: residual + gate * values, each of them where there is one.
+// Eight columns of one row: residual + gate * values after their activation, each of them where there is one.
 template <typename Element>
 MZT_DEVICE void write_eight(float (&values)[4][2], const LinearParams& params, int row, int column) {
     const int64_t offset = static_cast<int64_t>(column) * 2;
+    if (params.activation == MZT_ACTIVATE_GELU_TANH) {
+#pragma unroll
+        for (int pair = 0; pair < 4; ++pair) {
+            values[pair][0] = gelu_tanh(values[pair][0]);
+            values[pair][1] = gelu_tanh(values[pair][1]);
+        }
+    }
     if (params.gate) {
         const char* gate = static_cast<const char*>(params.gate) + row / params.rows_per_batch * params.gate_stride;
         const Chunk chunk = *reinterpret_cast<const Chunk*>(gate + offset);

@@ -9,6 +9,9 @@ namespace mezzotint {
 // Whether `mma.sync` has products of e4m3 floats on that architecture, as its own instructions.
 inline bool multiplies_fp8(int architecture) { return architecture == 89 || architecture >= 120; }
 
+// Whether two parts' outputs become one, with one as the other's gate.
+inline bool is_gated(const MztLinearArgs& args) { return args.activation >= MZT_GATED_GELU; }
+
 struct LinearPlan {
     bool supported;
     uint32_t kernel;   // names the instance, stable within a build

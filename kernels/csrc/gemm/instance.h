@@ -27,6 +27,7 @@ struct Instance {
     bool has_codebook;
     int products_per_cycle;  // on a multiprocessor; 0: as the numbers of bits tell
     bool floats;  // of 8 bits, not integers
+    bool is_gated;  // pairs of columns become one
 };
 
 // The instances of one file.

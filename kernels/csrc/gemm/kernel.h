@@ -18,7 +18,7 @@ MZT_DEVICE Place place_of(const LinearParams& params, uint32_t block) {
     const uint32_t left = params.row_tiles - first;
     const uint32_t together = left < kRowTilesTogether ? left : kRowTilesTogether;
     return {static_cast<int>(first + within % together) * T::Shape::tile_m,
-            static_cast<int>(within / together) * T::Shape::tile_n};
+            static_cast<int>(within / together) * T::out_columns};
 }
 
 template <class T>

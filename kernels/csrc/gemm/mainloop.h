@@ -29,6 +29,11 @@ struct Layer {
     uint32_t flags;    // of a part
 };
 
+MZT_DEVICE Layer part_layer(const LinearParams& params, int number) {
+    const LinearPart& part = params.parts[number];
+    return {part.weight, part.weight_scales, part.bias, part.norm_weight, 0, part.flags};
+}
+
 // A tile of the output is one part's: each has a multiple of all widths of tiles.
 template <class T>
 MZT_DEVICE Layer layer_of(const LinearParams& params, const Place& place) {
@@ -88,6 +93,11 @@ private:
                                                uint32_t shared) {
         if constexpr (T::is_widened) {
             return WeightTiles(params, place.first_column, shared);
+        } else if constexpr (T::is_gated) {
+            const int64_t before = place.first_column * params.weight_stride;
+            return WeightTiles(static_cast<const char*>(params.parts[0].weight) + before,
+                               static_cast<const char*>(params.parts[1].weight) + before, params.weight_stride,
+                               params.out_columns - place.first_column, params.in_bytes, shared + T::weight_begin);
         } else {
             return WeightTiles(static_cast<const char*>(layer.weight) + place.first_column * params.weight_stride,
                                params.weight_stride, params.out_columns - place.first_column, params.in_bytes,

@@ -44,6 +44,7 @@ struct LinearParams {
     int32_t part_count, head_dim, rotation_rows;
     float epsilon;
     int32_t shares_weight_scale;      // 1: weight_scales is one number for all columns
+    uint32_t activation;              // MztActivation
 };
 
 }  // namespace mezzotint::gemm

@@ -29,6 +29,17 @@ public:
           columns_left_(columns - column()),
           shared_(shared) {}
 
+    // Rows of two matrices in turn, eight of each; `rows_left` are those of either.
+    MZT_DEVICE RowTiles(const void* first, const void* second, int64_t stride, int rows_left, int columns,
+                        uint32_t shared)
+        : from_(static_cast<const char*>(row() % 16 < 8 ? first : second) + row_of_pair() * stride + column()),
+          stride_(stride / 2),
+          rows_left_(2 * (rows_left - row_of_pair())),
+          columns_left_(columns - column()),
+          shared_(shared) {
+        static_assert(down % 16 == 0, "all rows of a thread are of one matrix");
+    }
+
     // Where a tile of 64 columns is, when it is there.
     MZT_DEVICE uint32_t at(int tile) const { return shared_ + tile % stages * (rows * kTileDepth); }
 
@@ -59,6 +70,7 @@ public:
 
 private:
     MZT_DEVICE static int row() { return thread_index() / chunks; }
+    MZT_DEVICE static int row_of_pair() { return row() / 16 * 8 + row() % 8; }
     MZT_DEVICE static int column() { return thread_index() % chunks * 16; }
     MZT_DEVICE uint32_t mine(int tile) const { return ByteTile::first(at(tile), row(), thread_index() % chunks); }
 

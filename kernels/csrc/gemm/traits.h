@@ -35,6 +35,8 @@ struct Traits {
     static constexpr bool is_widened = weight_bits < x_bits;  // the weight, in shared memory
     static constexpr bool has_codebook = has_codebook_;  // of weights of 4 bits for x of 8 (codebook.h)
     static constexpr bool has_group_scales = false;  // of both sides (grouped.h)
+    static constexpr bool is_gated = false;          // pairs of columns become one (gated.h)
+    static constexpr int out_columns = Shape::tile_n;  // of the output in a tile
     static constexpr int sum_shift = x_bits == 4 && !Architecture::has_int4_products ? 8 : 0;  // multiply_int4()
     static constexpr int stages = Architecture::has_async_copies ? Shape::stages : 2;
 

@@ -5,7 +5,7 @@ import ctypes
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from linear_arguments import joined_args, linear_args
+from linear_arguments import gated_args, joined_args, linear_args
 
 from mezzotint_kernels.abi import ABI_VERSION, LinearArgs, Status
 
@@ -269,6 +269,30 @@ def test_a_mistake_in_several_layers_is_told(queue, stand_in, part, changes, wor
     assert status == Status.INVALID_ARGUMENT
     assert words in said
     assert stand_in.launches == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "words"),
+    [
+        ({}, {"activation": 4}, "activation is 4, and the reserved number 0: give 0 to 3, and 0"),
+        ({}, {"reserved": 1}, "activation is 3, and the reserved number 1"),
+        ({}, {"activation": 1}, "activation is 1 with 2 parts: give a single layer"),
+        ({}, {"part_count": 3}, "activation is 3 with 3 parts"),
+        ({}, {"gate": 0x90000}, "give two parts alone"),
+        ({}, {"residual": 0xA0000}, "give two parts alone"),
+        ({"out_columns": 64}, {}, "parts[1] has 64 columns and flags 0 where out_columns is 72: give as many"),
+        ({"flags": 1}, {}, "parts[1] has 72 columns and flags 1"),
+        ({"weight": None}, {}, "parts.weight is null"),
+    ],
+)
+def test_a_mistake_in_a_gated_unit_is_told(queue, stand_in, part, changes, words):
+    status, said = queue(gated_args(part, **changes))
+    assert (status, stand_in.launches) == (Status.INVALID_ARGUMENT, 0)
+    assert words in said
+
+
+def test_a_gated_unit_is_queued(queue, stand_in):
+    assert (queue(gated_args()), stand_in.launches) == ((Status.OK, ""), 1)
 
 
 def test_a_layer_that_is_not_aligned_is_not_supported(queue, stand_in):

@@ -5,6 +5,8 @@ from emulated_linear import LinearEmulator, Problem
 from emulator_build import build, copy_sources
 from planted_bugs import Bug
 
+from mezzotint_kernels.abi import Activation
+
 pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
 SHAPE = "Shape64x64"  # the only one that is built here
@@ -26,9 +28,13 @@ BRANCH = tuple(Problem(rank=rank, depth=64, late_copies=late) for rank in (48, 1
 FLOATS = Problem(depth=448, rows=65, floats=True)
 FLOATS_DEEP = Problem(depth=3200, rows=20, columns=40, floats=True, pattern="positive")
 FLOATS_SHARED = Problem(depth=64, floats=True, shared_scale=True)
+ACTIVATED = Problem(activation=Activation.ACTIVATE_GELU_TANH, gate=9)
+GATED = Problem(activation=Activation.GATED_SILU, depth=448, rows=65, bias=True, columns=40)
+GATED_GELU = Problem(activation=Activation.GATED_GELU, depth=80)
 ENDS = Problem(bias=True, gate=9, residual="given")
 
 FLOAT_PRODUCTS = "gemm/fp8_products.h"
+GATES = "gemm/gated.h"
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
 CODES = "gemm/codebook.h"
 GROUPS, SCALES = "gemm/grouped.h", "gemm/scale_tiles.h"
@@ -216,6 +222,53 @@ BUGS = {
         becomes="params.shares_weight_scale ? 0 : 0 * column",
         problems=(FLOATS,),
     ),
+    "no activation": Bug(
+        file=EPILOGUE,
+        text="params.activation == MZT_ACTIVATE_GELU_TANH",
+        becomes="params.activation == MZT_ACTIVATE_GELU_TANH && !params.gate",
+        problems=(ACTIVATED,),
+    ),
+    "gated: one layer for both": Bug(
+        file=ROWS, text="row() % 16 < 8 ? first : second", becomes="row() % 16 < 24 ? first : second", problems=(GATED,)
+    ),
+    "gated: rows of a layer left out": Bug(
+        file=ROWS, text="row() / 16 * 8 + row() % 8;", becomes="row() / 16 * 16 + row() % 8;", problems=(GATED,)
+    ),
+    "gated: rows beyond the layers": Bug(
+        file=ROWS,
+        text="rows_left_(2 * (rows_left - row_of_pair()))",
+        becomes="rows_left_(2 * (rows_left - row_of_pair()) + 32)",
+        problems=(GATED,),
+        error="memory outside of the tensors",
+    ),
+    "gated: scales and bias of one layer": Bug(
+        file=EPILOGUE,
+        text="T::is_gated ? part_layer(params, n % 2)",
+        becomes="T::is_gated ? part_layer(params, 0)",
+        problems=(GATED,),
+    ),
+    "gated: value and gate exchanged": Bug(
+        file=GATES,
+        text="gated(values[m][n][at], values[m][n + 1][at]",
+        becomes="gated(values[m][n + 1][at], values[m][n][at]",
+        problems=(GATED,),
+    ),
+    "gated: the other activation": Bug(
+        file=GATES, text="activation == MZT_GATED_GELU", becomes="activation == MZT_GATED_SILU", problems=(GATED_GELU,)
+    ),
+    "gated: one row for both": Bug(file=GATES, text="m * 16 + mine / tiles * 8", becomes="m * 16", problems=(GATED,)),
+    "gated: tiles as wide as both": Bug(
+        file="gemm/choose.cpp",
+        text="instance.is_gated ? instance.tile_n / 2",
+        becomes="instance.is_gated ? instance.tile_n",
+        problems=(GATED,),
+    ),
+    "gated: the second layer's columns begin after the first's": Bug(
+        file="gemm/choose.cpp",
+        text="is_gated(args) ? 0 : args.parts",
+        becomes="is_gated(args) ? args.out_columns : args.parts",
+        problems=(GATED,),
+    ),
     "weights of another warp": Bug(
         file=PRODUCTS,
         text="thread_index() / 32 % T::Shape::warps_n",
@@ -280,7 +333,7 @@ BUGS = {
         problems=(RAGGED,),
     ),
     "every tile writes the first columns": Bug(
-        file=KERNEL, text="static_cast<int>(within / together) * T::Shape::tile_n", becomes="0", problems=(RAGGED,)
+        file=KERNEL, text="static_cast<int>(within / together) * T::out_columns", becomes="0", problems=(RAGGED,)
     ),
 }
 
@@ -293,6 +346,8 @@ def kind_of(problem):
         return "svdquant"
     if problem.floats:
         return "fp8"
+    if problem.is_gated:
+        return "gated"
     return f"int{problem.bits}" if problem.x_bits == 8 else "w4a4"
 
 

@@ -27,6 +27,8 @@ INT4_TURING = (cases.TURING_INT4_PRODUCT, Problem(bits=4, x_bits=4, depth=320))
 CODED = (cases.CODEBOOK, Problem(bits=4, codebook=True, dtype=cases.BRAIN, depth=320))
 FLOATS = (cases.FLOATS, Problem(floats=True, depth=448, rows=65))
 
+GATED = cases.LINEAR["gated by GELU"]
+
 PLANTED = {
     "a0 and a1 of products exchanged": (exchanged(LEFT, 0), DEEP),
     "b0 and b1 of products exchanged": (exchanged(RIGHT, 0), DEEP),
@@ -58,6 +60,8 @@ PLANTED = {
     "by group: tiles are not waited for": (waits(2, 3), GROUPED),
     "by group: scales of other columns": (Edit(r"(ld\.shared\.u32 %r\d+, \[%r\d+)\]", r"\1+4]"), GROUPED),
     "4 bits on Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k32"), INT4_TURING),
+    "gated: b0 and b1 exchanged": (exchanged(RIGHT, 0), GATED),
+    "gated: tiles are not waited for": (waits(2, 3), GATED),
     "floats: b0 and b1 exchanged": (exchanged(RIGHT, 0, of="e4m3.e4m3"), FLOATS),
     "floats: rows of sums exchanged": (exchanged(RESULT, 1, of="e4m3.e4m3"), FLOATS),
     "Turing: factors exchanged": (edits.EXCHANGED_FACTORS, TURING),

@@ -33,6 +33,7 @@ ENUMS = {
     "MztBlockTable.col": abi.BlockTableFlags,
     "MztPreparation": abi.Preparation,
     "MztLinearPart.flags": abi.PartFlags,
+    "MztActivation": abi.Activation,
     "MztFeatureMap": linear_attention_abi.FeatureMap,
     "MztBlockFormat": block_scaled_abi.BlockFormat,
 }

@@ -9,7 +9,7 @@ from emulated_quantize import Problem as Rows
 from ptx.attention_kernel import AttentionKernel
 from ptx.linear_launch import LinearKernel
 
-from mezzotint_kernels.abi import Preparation
+from mezzotint_kernels.abi import Activation, Preparation
 from mezzotint_kernels.linear_attention_abi import FeatureMap
 
 FLOAT, BRAIN = torch.float16, torch.bfloat16
@@ -69,6 +69,7 @@ HOPPER_GROUPED = LinearKernel(bits=4, x_bits=4, dtype=FLOAT, by_group=True, arch
 CODEBOOK = LinearKernel(bits=4, dtype=BRAIN, codebook=True)
 FLOATS = LinearKernel(bits=8, dtype=FLOAT, floats=True, architecture="sm_89")
 BLACKWELL_FLOATS = LinearKernel(bits=8, dtype=BRAIN, floats=True, architecture="sm_120")
+GATED = LinearKernel(bits=8, dtype=BRAIN, gated=True)
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 
@@ -93,6 +94,9 @@ LINEAR = {
         BLACKWELL_FLOATS,
         Product(floats=True, shared_scale=True, dtype=BRAIN, depth=80, rank=48),
     ),
+    "int8, GELU": (BYTES, Product(bias=True, activation=Activation.ACTIVATE_GELU_TANH)),
+    "gated by GELU": (GATED, Product(dtype=BRAIN, depth=320, rows=65, gap=1, bias=True, activation=Activation.GATED_GELU)),
+    "gated by SiLU": (GATED, Product(dtype=BRAIN, depth=80, activation=Activation.GATED_SILU)),
     "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
     "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),
 }

@@ -45,6 +45,7 @@ class LinearParams(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("part_count", "head_dim", "rotation_rows")),
         ("epsilon", ctypes.c_float),
         ("shares_weight_scale", ctypes.c_int32),
+        ("activation", ctypes.c_uint32),
     )
 
 
@@ -59,6 +60,7 @@ class LinearKernel:
     architecture: str = "sm_80"
     by_group: bool = False
     codebook: bool = False
+    gated: bool = False
     tile = 64
     threads = 128
 
@@ -66,14 +68,18 @@ class LinearKernel:
     def source(self) -> str:
         """Its instance file."""
         kind = "fp8" if self.floats else "w4a4" if self.x_bits == 4 else f"int{self.bits}"
-        kind = "svdquant" if self.by_group else "codebook" if self.codebook else kind
+        kind = "svdquant" if self.by_group else self._kind or kind
         return f"gemm/instances/{FORMATS[self.dtype]}_{kind}.cu"
+
+    @property
+    def _kind(self) -> str:
+        named = {"grouped": self.by_group, "codebook": self.codebook, "fp8": self.floats, "gated": self.gated}
+        return next((name for name, meant in named.items() if meant), "")
 
     @property
     def instance(self) -> str:
         """The instance as written there."""
-        if self.by_group or self.codebook or self.floats:
-            kind = "grouped" if self.by_group else "codebook" if self.codebook else "fp8"
+        if kind := self._kind:
             return f"{kind}_instance<{FORMATS[self.dtype]}, Shape64x64>"
         rest = ", 4" if self.x_bits == 4 else ""
         return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64{rest}>"
@@ -81,8 +87,7 @@ class LinearKernel:
     @property
     def name(self) -> str:
         """Prefix of its name in PTX."""
-        if self.by_group or self.codebook or self.floats or self.x_bits == 4:
-            kind = "grouped" if self.by_group else "codebook" if self.codebook else "fp8" if self.floats else "int4"
+        if kind := self._kind or ("int4" if self.x_bits == 4 else ""):
             return f"gemm.{kind}_linear_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
 
@@ -110,7 +115,8 @@ def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multip
     """Run a kernel on a problem."""
     operands = Operands(problem)
     params = _params(kernel, operands)
-    read = [each for name, each in vars(operands).items() if name != "out" and _is_told(each, params)]
+    given = [vars(each).items() for each in (operands, operands.second) if each is not None]
+    read = [each for items in given for name, each in items if name != "out" and _is_told(each, params)]
     memory = GlobalMemory(read, [operands.out])
     machine = launch(
         program,
@@ -126,7 +132,8 @@ def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multip
 
 def _is_told(value: object, params: LinearParams) -> bool:
     """Whether it is a tensor whose address is passed to the kernel."""
-    addresses = {getattr(params, name) for name, kind, *_ in params._fields_ if kind is ctypes.c_void_p}
+    structs = (params, *params.parts)
+    addresses = {getattr(each, name) for each in structs for name, kind in each._fields_ if kind is ctypes.c_void_p}
     return isinstance(value, torch.Tensor) and value.data_ptr() in addresses
 
 
@@ -135,15 +142,18 @@ def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
     problem, args = operands.problem, operands.arguments()
     same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "out_columns")
     more = ("bias", "branch_x", "branch_up", "rank", "rows_per_batch", "gate", "residual", "out")
-    more = (*more, "x_group_scales", "weight_group_scales", "codebook", "shares_weight_scale")
+    more = (*more, "x_group_scales", "weight_group_scales", "codebook", "shares_weight_scale", "activation")
     bytes_ = ("x_stride", "weight_stride", "group_scales_stride")
     halves = ("branch_x_stride", "branch_up_stride", "gate_stride", "residual_stride", "out_stride")
+    parts = [(part.weight, part.weight_scales, part.bias, None, part.out_columns, 0) for part in args.parts]
     return LinearParams(
+        parts=tuple(parts),
+        part_count=args.part_count,
         **{name: getattr(args, name) for name in (*same, *more, *bytes_)},
         **{name: 2 * getattr(args, name) for name in halves},
         x_group_scales_stride=4 * args.x_group_scales_stride,
         weight_group_scales_stride=2 * args.weight_group_scales_stride,
         in_bytes=problem.depth * problem.x_bits // 8,
         row_tiles=-(-problem.rows // kernel.tile),
-        column_tiles=-(-problem.columns // kernel.tile),
+        column_tiles=-(-problem.columns // (kernel.tile // (1 + problem.is_gated))),
     )

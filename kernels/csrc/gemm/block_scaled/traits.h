@@ -17,6 +17,7 @@ struct Traits {
     using Element = Element_;  // of the output and of all that is added to it
     using Shape = Shape_;
     static constexpr MztBlockFormat format = format_;
+    static constexpr int out_columns = Shape::tile_n;  // in a tile
     static constexpr int stages = Shape::stages;
     static constexpr int scale_words = format == MZT_NVFP4 ? 2 : 1;
     static constexpr int scale_bytes = 4 * scale_words;  // of a row of a tile

@@ -14,8 +14,10 @@ InstanceList list_float16_codebook();
 InstanceList list_bfloat16_codebook();
 InstanceList list_float16_fp8();
 InstanceList list_bfloat16_fp8();
+InstanceList list_float16_gated();
+InstanceList list_bfloat16_gated();
 
-int instance_lists() { return 12; }
+int instance_lists() { return 14; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -31,6 +33,8 @@ InstanceList instance_list(int number) {
         case 9: return list_bfloat16_codebook();
         case 10: return list_float16_fp8();
         case 11: return list_bfloat16_fp8();
+        case 12: return list_float16_gated();
+        case 13: return list_bfloat16_gated();
     }
     return {nullptr, 0};
 }
