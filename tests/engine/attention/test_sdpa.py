@@ -1,5 +1,7 @@
 """Attention by torch where it has no fused kernel: in parts, in memory that is linear in tokens."""
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -78,10 +80,8 @@ def test_a_fused_kernel_takes_all_queries(room_for_seven, monkeypatch):
 
 
 def test_a_device_without_fused_kernels_takes_parts(room_for_seven, monkeypatch):
-    def none(*_, **__):
-        raise NotImplementedError("aten::_fused_sdp_choice is not implemented for this device")
-
+    missing = NotImplementedError("aten::_fused_sdp_choice is not implemented for this device")
     taken = parts_taken(monkeypatch)
-    monkeypatch.setattr(torch, "_fused_sdp_choice", none)
+    monkeypatch.setattr(torch, "_fused_sdp_choice", Mock(side_effect=missing))
     attention_sdpa(*inputs())
     assert taken == [*(7,) * 13, 5]
