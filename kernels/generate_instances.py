@@ -27,6 +27,7 @@ class Shape:
     masked: bool = False
     int8: bool = False
     int8_all: bool = False
+    int8_fp8: bool = False
     half_sums: bool = False
     short: bool = False  # all keys, at most tile_n of them, in one tile
     dropout: bool = False
@@ -42,6 +43,8 @@ class Shape:
             return f"dropout_instance<{element}, {head_dim}, {shape}>()"
         if self.int8_all:
             return f"int8_all_instance<{element}, {head_dim}, {shape}>()"
+        if self.int8_fp8:
+            return f"int8_fp8_instance<{element}, {head_dim}, {shape}>()"
         if self.half_sums:
             return f"half_sums_instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}>()"
         if self.int8:
@@ -68,13 +71,17 @@ HALF_SUMS = (
     Shape(m_tiles=1, warps=4, tile_n=64, half_sums=True),
     Shape(m_tiles=1, warps=4, tile_n=64, half_sums=True, masked=True),
 )
+INT8_FP8 = (
+    Shape(m_tiles=1, warps=8, tile_n=64, int8_fp8=True),
+    Shape(m_tiles=1, warps=4, tile_n=64, int8_fp8=True),
+)
 # Prompts of 77 tokens; head sizes that are not a multiple of 16 take keys 32 at a time.
 TEXT = (Shape(m_tiles=1, warps=4, tile_n=80, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))
 TEXT_32 = (Shape(m_tiles=1, warps=4, tile_n=96, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))
 SHAPES: dict[int, tuple[Shape, ...]] = {
     32: (WIDE, NARROW, MASKED),
     40: (WIDE, NARROW, MASKED, *TEXT_32),
-    64: (WIDE, NARROW, MASKED, *TEXT, *INT8, *HALF_SUMS),
+    64: (WIDE, NARROW, MASKED, *TEXT, *INT8, *HALF_SUMS, *INT8_FP8),
     72: (WIDE, NARROW, MASKED, *TEXT_32, *INT8),
     80: (Shape(m_tiles=2, warps=4, tile_n=48), NARROW, MASKED, *TEXT, *INT8),
     88: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
@@ -88,6 +95,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
         *TEXT,
         *INT8,
         *HALF_SUMS,
+        *INT8_FP8,
     ),
     160: (
         Shape(m_tiles=1, warps=8, tile_n=32),

@@ -30,7 +30,7 @@ from mezzotint.values.sizes import MemorySize
 Space = Literal["latent", "pixel"]
 Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 ImageRole = Literal["init", "mask", "control", "reference"]
-Attention = Literal["auto", "flash", "flash-fp16", "int8", "int8-all", "sdpa", "reference"]
+Attention = Literal["auto", "flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
 InpaintFill = Literal["original", "blur", "noise"]
@@ -322,7 +322,8 @@ class GenerateRequest:
         one_of(Attention),
         group="performance",
         help="flash, flash-fp16 (sums in 16 bits: faster on GeForce cards), int8 (scores in 8 bits: faster, "
-        "less exact), int8-all (values, too) on NVIDIA cards; sdpa, reference everywhere; sparse is --sparse-attention",
+        "less exact), int8-all, int8-fp8 (values, too) on NVIDIA cards; sdpa, reference everywhere; sparse is "
+        "--sparse-attention",
         default="auto: flash where supported, otherwise sdpa",
     )
     quantization: Quantization = option(  # of the denoiser

@@ -43,8 +43,10 @@ enum { /* MztAttentionArgs.flags */
     MZT_INT8_SCORES = 1u << 1, /* the scores' product in int8, K smoothed by its mean */
     MZT_INT8_VALUES = 1u << 3, /* with MZT_INT8_SCORES: q and k rotated, and the product of weights and values in int8,
                                   too; not with key mask, bias, table or dropout */
-    MZT_HALF_SUMS = 1u << 4    /* weights and values in float16, summed in float16 over 64 keys, then in 32 bits; only on
+    MZT_HALF_SUMS = 1u << 4,   /* weights and values in float16, summed in float16 over 64 keys, then in 32 bits; only on
                                   GPUs where that is faster, not with 8 bits or dropout */
+    MZT_FP8_VALUES = 1u << 5   /* like MZT_INT8_VALUES, instead of it, with weights and values in e4m3, summed in float16
+                                  over 64 keys; only on GPUs that multiply such numbers */
 };
 
 /* Dropout of the softmax's weights: a weight is kept where its random byte is below `kept`, and is then multiplied by

@@ -359,6 +359,15 @@ MZT_DEVICE void multiply_fp8_k32(float (&d)[4], const uint32_t (&a)[4], uint32_t
 #endif
 }
 
+// The same with 16-bit sums, two to a register: twice as fast on cards that halve the rate of 32-bit ones.
+MZT_DEVICE void multiply_fp8_half_k32(uint32_t (&d)[2], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 890
+    asm("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+        : "+r"(d[0]), "+r"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
 // 8-bit integers, 32 and 16 deep, with a of bytes without a sign.
 MZT_DEVICE void multiply_bytes_k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800

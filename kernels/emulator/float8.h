@@ -57,6 +57,13 @@ inline void multiply_fp8_k32(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
     emulator::Block::current().meet(&purpose, &mine, &emulator::act_fp8_product);
 }
 
+inline void multiply_fp8_half_k32(uint32_t (&d)[2], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    float sums[4] = {low_half(d[0]), high_half(d[0]), low_half(d[1]), high_half(d[1])};
+    multiply_fp8_k32(sums, a, b0, b1);
+    d[0] = pack<float16>(sums[0], sums[1]);
+    d[1] = pack<float16>(sums[2], sums[3]);
+}
+
 inline uint32_t pack_e4m3(float a, float b, float c, float d) {
     return static_cast<uint32_t>(to_e4m3(a)) | static_cast<uint32_t>(to_e4m3(b)) << 8 |
            static_cast<uint32_t>(to_e4m3(c)) << 16 | static_cast<uint32_t>(to_e4m3(d)) << 24;

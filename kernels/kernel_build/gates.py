@@ -50,7 +50,8 @@ def expected(kernel: Kernel) -> Sequence[str]:
         )
     elif "attention_" in kernel.name:
         words = ["LDSM", "MUFU.EX2"] + ["IMMA"] * _kind(kernel).startswith("attention_int8")
-        words += ["HMMA"] * ("int8_all" not in kernel.name)
+        words += ["QMMA.16832.F16.E4M3.E4M3", "VOTE"] * ("int8_fp8" in kernel.name)
+        words += ["HMMA"] * all(name not in kernel.name for name in ("int8_all", "int8_fp8"))
         words += [f"HMMA.{'1688' if number < 80 else '16816'}.{kind}" for kind in _SUMS.get(_kind(kernel), ())]
         words += ["VOTE"] * bool(_VOTED.search(kernel.label) or _MASKED.search(kernel.label))
     else:

@@ -53,6 +53,7 @@ _TWICE_OURS = (
     "at least 2 times as fast as mezzotint flash, quantization counted, on an RTX 3090 or 4090: by the model "
     "{ampere} and {ada} TFLOP/s"
 )
+_FP8_VALUES = "at least 2 times as fast as mezzotint flash, quantization counted, on an RTX 4090 or 5090"
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
 _BESIDE_LINEAR_CODEBOOK = "at least 1.2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_LINEAR_GROUPED = "at least 2 times as fast as torch linear in bfloat16 on RTX 30 and 40, rounding x counted"
@@ -108,6 +109,11 @@ def _twice_flash(shape: str, ampere: int, ada: int) -> Target:
     return Target(what=f"{shape}: mezzotint int8-all", target=words, bounds=bounds)
 
 
+def _fp8_values(shape: str) -> Target:
+    bounds = (Bound(of="times_flash", least=2),)
+    return Target(what=f"{shape}: mezzotint int8-fp8", target=_FP8_VALUES, bounds=bounds)
+
+
 def _beside_torch(shape: str, times: float, more: str = "", *bounds: Bound) -> Target:
     words = f"at least {times:g} times as fast as the best SDPA backend{more}"
     return Target(what=f"{shape}: mezzotint flash", target=words, bounds=(Bound(of="ratio", least=times), *bounds))
@@ -123,6 +129,8 @@ ATTENTION_TARGETS = (
     _half_sums("FLUX.1, 4096 tokens"),
     _twice_flash("SDXL, 64x64", 156, 312),
     _twice_flash("FLUX.1, 4096 tokens", 180, 363),
+    _fp8_values("SDXL, 64x64"),
+    _fp8_values("FLUX.1, 4096 tokens"),
     _beside_torch("PixArt-Sigma", 1.3),
     _beside_torch("SDXL to words, 64x64", 1.3),
     _beside_torch("SDXL to words, 32x32", 1.3),

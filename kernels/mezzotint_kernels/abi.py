@@ -44,6 +44,7 @@ class AttentionFlags(IntFlag):
     UNORDERED = 1 << 2  # backward only
     INT8_VALUES = 1 << 3  # forward only, with INT8_SCORES
     HALF_SUMS = 1 << 4  # forward only, without INT8_SCORES
+    FP8_VALUES = 1 << 5  # forward only, with INT8_SCORES, without INT8_VALUES
 
 
 class BlockTableFlags(IntFlag):

@@ -13,12 +13,12 @@ from block_tables import GivenTable, table_of
 from emulator_build import Conditions
 from guarded_memory import guarded
 
-from mezzotint.attention.int8_reference import int8_all_reference, int8_scores_reference
+from mezzotint.attention.int8_reference import int8_all_reference, int8_fp8_reference, int8_scores_reference
 from mezzotint.attention.masks import Masks
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
-CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUM_FLAG = 1, 2, 8, 16
-FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS = range(6)  # kinds of instances
+CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUM_FLAG, FP8_VALUES = 1, 2, 8, 16, 32
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8 = range(7)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
 _STEPS, _FLIPPED = 0.3, 1e-3  # of RMS: the output's rounding, and 8-bit roundings that float32 decides otherwise
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
@@ -55,6 +55,7 @@ class Problem:
     int8: bool = False
     int8_all: bool = False
     half_sums: bool = False
+    int8_fp8: bool = False
     turing: bool = False
     late_copies: bool = True
     stubborn: bool = False  # one warp always runs as long as it can
@@ -71,9 +72,14 @@ class Problem:
         return self.key_mask is not None or self.bias is not None or self.table is not None
 
     @property
+    def quantized(self) -> bool:
+        """Whether its scores are of 8-bit products."""
+        return self.int8 or self.int8_all or self.int8_fp8
+
+    @property
     def flags(self) -> int:
         """Flags of the library's arguments."""
-        int8 = INT8_SCORES * (self.int8 or self.int8_all) | INT8_VALUES * self.int8_all
+        int8 = INT8_SCORES * self.quantized | INT8_VALUES * self.int8_all | FP8_VALUES * self.int8_fp8
         return CAUSAL * self.causal | int8 | HALF_SUM_FLAG * self.half_sums
 
 
@@ -293,7 +299,9 @@ class Tensors:
         q, k, v = (tensor.double() for tensor in self._seen())
         shown = torch.zeros(self.hidden().shape, dtype=torch.float64).masked_fill(self.hidden(), -math.inf)
         masks = Masks(bias=shown if self.bias is None else shown + self.bias.double(), key_lengths=self.lengths)
-        attend = int8_all_reference if self.problem.int8_all else int8_scores_reference
+        problem = self.problem
+        eight = int8_all_reference if problem.int8_all else int8_fp8_reference
+        attend = int8_scores_reference if problem.int8 else eight
         return attend(q, k, v, masks, self.scale)
 
     def _seen(self) -> tuple[torch.Tensor, ...]:
@@ -331,14 +339,9 @@ class InstanceInfo(ctypes.Structure):
         for name in ("head_dim", "slice_dim", "dtype", "masked", "kind", "tile_m", "tile_n", "threads", "shared_bytes")
     )
 
-    @property
-    def int8_all(self) -> bool:
-        """Whether both products are 8-bit."""
-        return bool(self.kind == INT8_ALL)
-
     def serves(self, problem: Problem) -> bool:
         """Whether the instance supports the problem, on any device."""
-        asked = [problem.int8, problem.dropout is not None, problem.int8_all, problem.half_sums]
+        asked = [problem.int8, problem.dropout is not None, problem.int8_all, problem.half_sums, problem.int8_fp8]
         kind = next((INT8 + number for number, wants in enumerate(asked) if wants), FORWARD)
         wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), kind)
         short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
@@ -421,7 +424,7 @@ class Emulator:
             stubborn=problem.stubborn,
         )
         arguments = tensors.arguments()
-        if problem.int8 or problem.int8_all or problem.half_sums:
+        if problem.quantized or problem.half_sums:
             self._library.emulator_workspace_bytes.restype = ctypes.c_int64
             arguments.workspace_bytes = self._library.emulator_workspace_bytes(ctypes.byref(arguments))
             arguments.workspace = tensors.workspace(arguments.workspace_bytes)
@@ -467,7 +470,7 @@ def judge(tensors: Tensors) -> tuple[float, float]:
     wanted, sums = tensors.wanted()
     problem = tensors.problem
     rounded = wanted.to(problem.dtype)
-    quantized = (problem.int8 or problem.int8_all) and problem.nk > 0
+    quantized = problem.quantized and problem.nk > 0
     plain, plain_sums = tensors.rounded() if quantized else (tensors.plain(), sums)
     roundings = ((rounded + 0.3 - 0.3).double() - rounded.double()).abs().max()
     allowed = 2 * (plain.to(problem.dtype).double() - wanted).abs().max() + 2 * roundings + 1e-6

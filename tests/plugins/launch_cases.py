@@ -52,6 +52,7 @@ ATTENTION: dict[str, AttentionCase] = {
     "8 bits, masked and causal": partial(_int8, flags=AttentionFlags(3), nk=300, **_masks | {"key_mask_stride": 0}),
     "all in 8 bits": partial(_bfloat16, flags=_INT8_ALL),
     "sums in 16 bits": partial(_bfloat16, flags=AttentionFlags.HALF_SUMS),
+    "values as 8-bit floats": partial(_int8, flags=AttentionFlags.INT8_SCORES | AttentionFlags.FP8_VALUES),
     "all in 8 bits, many": partial(_bfloat16, flags=_INT8_ALL, nq=4100, nk=1025, heads=8, kv_heads=8),
     "8 bits and no keys": partial(_int8, nk=0, k=None, v=None),
 }

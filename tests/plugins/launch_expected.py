@@ -19,7 +19,7 @@ from mezzotint_kernels.abi import (
 ModelRequest = dict[str, object]
 
 UNASKED = 48 * 1024  # shared memory available without an attribute
-FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS = range(6)
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8 = range(7)
 PASS_THREADS = 128
 _LOG2_E = ctypes.c_float(1.4426950408889634).value
 _ELEMENTS = {Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
@@ -35,7 +35,7 @@ def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, *
     instance = cuda.instance(cuda.attention_plan(args, device).kernel, card)
     told = _forward_params(instance, args)
     before: list[ModelRequest] = []
-    if instance.kind in (INT8, INT8_ALL, HALF_SUMS):
+    if instance.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8):
         told = _int8_params(args, told)
         before = list(_passes(args, told))
     tiles = divide_up(_query_tiles(instance, args), _tiles_per_block(instance, args))
@@ -157,7 +157,10 @@ def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> ModelRequest:
     taken = {
         "q": queries * q_rows * padded,
         "k": keys * k_rows * padded,
-        "v": keys * k_rows * head_dim * (1 if args.flags & AttentionFlags.INT8_VALUES else 2),
+        "v": keys
+        * k_rows
+        * head_dim
+        * (1 if args.flags & (AttentionFlags.INT8_VALUES | AttentionFlags.FP8_VALUES) else 2),
         "q_scale": queries * q_rows // 16 * 8 * 4,
         "k_scale": scores * keys * k_rows // 64 * 4 * 4,
         "v_scale": keys * head_dim * 4,
@@ -180,6 +183,8 @@ def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
     summary, copies = "summarize", "quantize_all" if args.flags & AttentionFlags.INT8_VALUES else "quantize"
     if args.flags & AttentionFlags.HALF_SUMS:
         summary, copies = "summarize_values", "halve"
+    if args.flags & AttentionFlags.FP8_VALUES:
+        copies = "quantize_fp8"
     for name, blocks in ((summary, keys * told["chunks"]), (copies, queries + keys * told["k_rows"] // 64)):
         yield {
             "kernel": f"void mezzotint::(anonymous namespace)::{name}<{_ELEMENTS[args.dtype]}>(mezzotint::Int8Params)",

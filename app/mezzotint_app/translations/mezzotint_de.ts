@@ -5781,6 +5781,10 @@ und {n} weitere</translation>
         <translation>Eigener Kernel von Mezzotint, durchgehend 8 Bit</translation>
     </message>
     <message>
+        <source>Mezzotint&apos;s own kernel, 8 bits, values as floats</source>
+        <translation>Eigener Kernel von Mezzotint, 8 Bit, Werte als Gleitkommazahlen</translation>
+    </message>
+    <message>
         <source>Model hub</source>
         <translation>Modell-Hub</translation>
     </message>

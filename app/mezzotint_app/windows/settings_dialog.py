@@ -159,6 +159,7 @@ class SettingsDialog(QDialog):
                     (self.tr("Mezzotint's own kernel, 16-bit sums"), "flash-fp16"),
                     (self.tr("Mezzotint's own kernel, 8 bits"), "int8"),
                     (self.tr("Mezzotint's own kernel, 8 bits throughout"), "int8-all"),
+                    (self.tr("Mezzotint's own kernel, 8 bits, values as floats"), "int8-fp8"),
                     (self.tr("torch"), "sdpa"),
                     (self.tr("Reference (slow)"), "reference"),
                 ),

@@ -13,6 +13,7 @@ from mezzotint.attention.blocks.table import BlockTable
 from mezzotint.attention.kernel_tensors import (
     CAUSAL,
     DTYPES,
+    FP8_VALUES,
     HALF_SUMS,
     INT8_SCORES,
     INT8_VALUES,
@@ -36,6 +37,7 @@ class Way(TypedDict, total=False):
     int8: bool
     int8_values: bool
     half_sums: bool
+    fp8_values: bool
 
 
 # What calls are asked for by the names of attention.
@@ -44,6 +46,7 @@ WAYS: dict[str, Way] = {
     "flash-fp16": {"half_sums": True},
     "int8": {"int8": True},
     "int8-all": {"int8": True, "int8_values": True},
+    "int8-fp8": {"int8": True, "fp8_values": True},
 }
 _MOST_KINDS = 4096  # limit of the cache, which is cleared when it is full
 
@@ -79,6 +82,7 @@ class CompiledAttention:
         int8: bool = False,
         int8_values: bool = False,
         half_sums: bool = False,
+        fp8_values: bool = False,
         with_lse: bool = False,
         table: BlockTable | None = None,
     ) -> tuple[Tensor, Tensor | None]:
@@ -86,9 +90,10 @@ class CompiledAttention:
 
         The output is dense, in q's order of heads and tokens. Does not copy inputs or synchronize with the device. With
         a table, q, k and v are by position. `int8`: scores by 8-bit products; `int8_values`: all products; `half_sums`:
-        weights times values summed in float16 over 64 keys at a time.
+        weights times values summed in float16 over 64 keys at a time; `fp8_values`: those of 8-bit floats, with `int8`.
         """
-        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values) | HALF_SUMS * half_sums
+        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
+        flags |= HALF_SUMS * half_sums | FP8_VALUES * fp8_values
         question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, flags)
         calls = None if with_lse or table is not None or torch.is_grad_enabled() else self._calls
         if calls is not None:
@@ -118,9 +123,11 @@ class CompiledAttention:
         int8: bool = False,
         int8_values: bool = False,
         half_sums: bool = False,
+        fp8_values: bool = False,
     ) -> str:
         """Name of the kernel that such a call runs; raises Unsupported if there is none."""
-        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values) | HALF_SUMS * half_sums
+        flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
+        flags |= HALF_SUMS * half_sums | FP8_VALUES * fp8_values
         return self._prepared_for(_Call(q, k, v, masks, None, flags, False, None)).kernel
 
     def _prepared_for(self, call: "_Call") -> _Prepared:

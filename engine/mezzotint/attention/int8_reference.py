@@ -14,6 +14,7 @@ from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import masked_scores
 
 QUERY_ROWS, KEY_ROWS = 16, 64  # that are rounded together
+_FP8_WEIGHT, _FP8_VALUE = 28.0, 36.0  # the largest of a row in 64 keys, and of a column
 _PRODUCT_KEYS = 16  # that one product of a tensor core sums
 _LEAST = 1e-20  # of a divisor: a group of zeros stays zeros
 
@@ -44,15 +45,28 @@ def int8_all_reference(
 
     Weights are rounded to 255ths of the largest of their row in a tile of 64 keys; row sums are those of the rounded.
     """
+    return _in_8_bits(q, k, v, masks, scale, floats=False)
+
+
+def _in_8_bits(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, *, floats: bool
+) -> tuple[Tensor, Tensor]:
     scale = q.shape[3] ** -0.5 if scale is None else scale
     queries, keys, values, lengths = _exact(q, k, v, masks)
     rounded, mean = rounded_keys(keys, lengths, rotate=True)
     scores = masked_scores(rounded_queries(rotated(queries)), rounded, masks, scale)
-    weights, top = rounded_weights(scores)
+    weights, top = rounded_weights(scores, floats=floats)
     total = weights.sum(dim=-1, keepdim=True)
-    out = weights @ rounded_values(values, lengths) / total.masked_fill(total == 0, 1.0)
+    out = weights @ rounded_values(values, lengths, floats=floats) / total.masked_fill(total == 0, 1.0)
     sums = (top + torch.log(total)).squeeze(-1)
     return out.to(q.dtype), sums + (queries * mean).sum(dim=-1) * scale
+
+
+def int8_fp8_reference(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """The same with weights and values as floats of 8 bits (e4m3): arXiv 2411.10958, 2505.21136."""
+    return _in_8_bits(q, k, v, masks, scale, floats=True)
 
 
 def half_sums_reference(
@@ -127,16 +141,17 @@ def halved_values(v: Tensor, lengths: Tensor) -> Tensor:
     return (kept / largest).half().to(v) * largest
 
 
-def rounded_values(v: Tensor, lengths: Tensor) -> Tensor:
-    """Return v in 8 bits with a scale for each column."""
-    return _rounded(torch.where(_there(v, lengths), v, 0.0), dims=(2,))
+def rounded_values(v: Tensor, lengths: Tensor, *, floats: bool = False) -> Tensor:
+    """Return v in 8 bits with a scale for each column; as floats at most 36, so that 64 products fit into float16."""
+    return _rounded(torch.where(_there(v, lengths), v, 0.0), dims=(2,), float_most=_FP8_VALUE if floats else None)
 
 
-def rounded_weights(scores: Tensor) -> tuple[Tensor, Tensor]:
+def rounded_weights(scores: Tensor, *, floats: bool = False) -> tuple[Tensor, Tensor]:
     """Weights exp(score - top) of scores `(b, h, nq, nk)` in 8 bits, and top `(b, h, nq, 1)`; 0 for a row of -inf."""
     tiles = torch.unflatten(pad(scores, (0, -scores.shape[3] % KEY_ROWS), value=-math.inf), 3, (-1, KEY_ROWS))
     tops = tiles.amax(dim=-1, keepdim=True)
-    weights = torch.round(255 * torch.exp(tiles - tops.nan_to_num(neginf=0.0))) / 255
+    exact = torch.exp(tiles - tops.nan_to_num(neginf=0.0))
+    weights = _as_e4m3(exact * _FP8_WEIGHT) / _FP8_WEIGHT if floats else torch.round(255 * exact) / 255
     top = tops.amax(dim=3, keepdim=True).nan_to_num(neginf=0.0)
     return (weights * torch.exp(tops - top)).flatten(3)[..., : scores.shape[3]], top.squeeze(-1)
 
@@ -160,6 +175,10 @@ def _padded(tensor: Tensor, rows: int) -> Tensor:
     return pad(tensor, (0, 0, 0, -tensor.shape[2] % rows))
 
 
-def _rounded(groups: Tensor, dims: tuple[int, ...]) -> Tensor:
-    step = groups.abs().amax(dim=dims, keepdim=True).clamp(min=_LEAST) / 127
-    return (groups / step).round() * step
+def _rounded(groups: Tensor, dims: tuple[int, ...], float_most: float | None = None) -> Tensor:
+    step = groups.abs().amax(dim=dims, keepdim=True).clamp(min=_LEAST) / (127 if float_most is None else float_most)
+    return ((groups / step).round() if float_most is None else _as_e4m3(groups / step)) * step
+
+
+def _as_e4m3(x: Tensor) -> Tensor:
+    return x.to(torch.float8_e4m3fn).to(x.dtype)

@@ -21,7 +21,7 @@ from mezzotint.attention.reference import attention_gradients, attention_referen
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
-Implementation: TypeAlias = Literal["flash", "flash-fp16", "int8", "int8-all", "sdpa", "reference"]
+Implementation: TypeAlias = Literal["flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference"]
 
 # What kernels are asked for, in turn.
 _TRIED: dict[str, tuple[str, ...]] = {
@@ -29,6 +29,7 @@ _TRIED: dict[str, tuple[str, ...]] = {
     "flash-fp16": ("flash-fp16", "flash"),
     "int8": ("int8",),
     "int8-all": ("int8-all", "int8"),
+    "int8-fp8": ("int8-fp8", "int8"),
 }
 
 _ARGUMENTS = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mezzotint.dispatch.dispatcher import Tell
     from mezzotint.dispatch.self_test import SelfTest
 
-COMPILED: tuple[Attention, ...] = ("flash", "flash-fp16", "int8", "int8-all")  # our kernels
+COMPILED: tuple[Attention, ...] = ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8")  # our kernels
 PLAIN: tuple[Attention, ...] = ("sdpa", "reference")  # plain torch, available everywhere
 _SHORT = ("float16", "bfloat16")
 
@@ -27,7 +27,8 @@ _SHORT = ("float16", "bfloat16")
 class AttentionBackends:
     """Our attention kernels, by name.
 
-    `flash` is in 16 bits, `flash-fp16` sums values in 16 bits, too, `int8` has 8-bit scores, `int8-all` values, too.
+    `flash` is in 16 bits, `flash-fp16` sums values in 16 bits, too, `int8` has 8-bit scores, `int8-all` values, too,
+    `int8-fp8` has values in 8-bit floats.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class AttentionBackends:
 
         if asked == "sdpa" or asked == "reference":
             return AttentionSession(asked=asked, chosen=asked, kernels=None, tell=tell)
-        wanted: Literal["flash", "flash-fp16", "int8", "int8-all"] = "flash" if asked == "auto" else asked
+        wanted: Literal["flash", "flash-fp16", "int8", "int8-all", "int8-fp8"] = "flash" if asked == "auto" else asked
         backend = self.compiled[wanted]
         missing = None if asked == "auto" else backend.missing(device, dtype)
         if missing is not None:
@@ -92,7 +93,8 @@ def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "tor
 
     if name == "flash-fp16":
         return run_half_sums_self_test(kernels, device, dtype)
-    return run_self_test(kernels, device, dtype, int8=name == "int8", int8_values=name == "int8-all")
+    options = {"int8_values": name == "int8-all", "fp8_values": name == "int8-fp8"}
+    return run_self_test(kernels, device, dtype, int8=name.startswith("int8"), **options)
 
 
 @contextmanager

@@ -61,6 +61,7 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
             "flash-fp16": partial(_special, _HALF_SUMS, log),
             "int8": _in_8_bits,
             "int8-all": partial(_special, _ALL_INT8, log),
+            "int8-fp8": partial(_special, _INT8_FP8, log),
         }
         attend = ways.get(chosen, _in_16_bits)
         self.asked = asked
@@ -237,4 +238,10 @@ _ALL_INT8 = _Special(
     otherwise=_in_8_bits,
     no_table="no int8-all kernel follows block tables",
     incomplete="attention 'int8-all' does not support all calls here; 'int8' or 'flash' handles the rest",
+)
+_INT8_FP8 = _Special(
+    options={"int8": True, "fp8_values": True},
+    otherwise=_in_8_bits,
+    no_table="no int8-fp8 kernel follows block tables",
+    incomplete="attention 'int8-fp8' does not support all calls here; 'int8' or 'flash' handles the rest",
 )

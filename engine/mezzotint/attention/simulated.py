@@ -1,11 +1,16 @@
-"""The kernels of `flash-fp16`, `int8`, `int8-all` in plain torch, slow on any device: to see their effect on images."""
+"""The kernels of `flash-fp16`, `int8...` in plain torch, slow on any device: to see their effect on images."""
 
 from typing import TYPE_CHECKING, cast
 
 from torch import Tensor
 
 from mezzotint.attention.blocks.table import BlockTable
-from mezzotint.attention.int8_reference import half_sums_reference, int8_all_reference, int8_scores_reference
+from mezzotint.attention.int8_reference import (
+    half_sums_reference,
+    int8_all_reference,
+    int8_fp8_reference,
+    int8_scores_reference,
+)
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.attention.selection import AttentionBackends
@@ -37,6 +42,7 @@ class SimulatedKernels:
         int8: bool = False,
         int8_values: bool = False,
         half_sums: bool = False,
+        fp8_values: bool = False,
         with_lse: bool = False,
         table: BlockTable | None = None,
     ) -> tuple[Tensor, Tensor | None]:
@@ -47,19 +53,21 @@ class SimulatedKernels:
             return attention_sdpa(q, k, v, masks, scale), None
         if q.shape[3] > _WIDEST or k.shape[2] == 0:
             raise Unsupported(f"no {'int8' if int8 else 'flash-fp16'} kernel for head size {q.shape[3]}")
-        if int8_values and (masks.key_mask is not None or masks.bias is not None):
-            raise Unsupported("no int8-all kernel with masks")
-        attend = int8_all_reference if int8_values else int8_scores_reference if int8 else half_sums_reference
+        if (int8_values or fp8_values) and (masks.key_mask is not None or masks.bias is not None):
+            raise Unsupported(f"no {'int8-all' if int8_values else 'int8-fp8'} kernel with masks")
+        attend = int8_scores_reference if int8 else half_sums_reference
+        if int8_values or fp8_values:
+            attend = int8_all_reference if int8_values else int8_fp8_reference
         out, lse = attend(q, k, v, masks, scale)
         return out, lse if with_lse else None
 
 
 class SimulatedBackends(AttentionBackends):
-    """Attention backends whose `flash-fp16`, `int8` and `int8-all` are simulated."""
+    """Attention backends of which those less exact than `flash` are simulated."""
 
     def session(self, asked: Attention, device: str, dtype: str, tell: "Tell") -> AttentionSession:
         """Return the attention session for a job."""
-        if asked not in ("flash-fp16", "int8", "int8-all"):
+        if asked not in ("flash-fp16", "int8", "int8-all", "int8-fp8"):
             return super().session(asked, device, dtype, tell)
         kernels = cast("CompiledAttention", SimulatedKernels(device.partition(":")[0]))
         return AttentionSession(asked=asked, chosen=asked, kernels=kernels, tell=tell)

@@ -23,7 +23,7 @@ from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.benchmarks.attention_shapes import SHAPES, Shape
 from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
-ASKED = ("flash", "flash-fp16", "int8", "int8-all")  # of our kernels
+ASKED = ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8")  # of our kernels
 OURS = tuple(f"mezzotint {asked}" for asked in ASKED)
 TRITON = "triton flex"  # torch's flex_attention, compiled to a kernel by torch.compile
 BACKENDS = {

@@ -11,7 +11,7 @@ namespace mezzotint {
 
 namespace {
 
-constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES | MZT_INT8_VALUES | MZT_HALF_SUMS;
+constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES | MZT_INT8_VALUES | MZT_HALF_SUMS | MZT_FP8_VALUES;
 constexpr int64_t kAlignment = 16;       // bytes; alignment of tensors and strides, which are read in this unit
 // Limit of sizes, so that kernels can use 32-bit sizes and add two of them; offsets are 64-bit.
 constexpr int64_t kLargest = 1000000000;
@@ -71,6 +71,10 @@ MztStatus check_flags(const MztAttentionArgs& a) {
     if ((a.flags & MZT_INT8_VALUES) && !(a.flags & MZT_INT8_SCORES)) {
         return fail(MZT_INVALID_ARGUMENT, "flags are 0x%x: values in int8 need scores in int8, 0x%x", a.flags,
                     a.flags | MZT_INT8_SCORES);
+    }
+    if ((a.flags & MZT_FP8_VALUES) && (a.flags & (MZT_INT8_SCORES | MZT_INT8_VALUES)) != MZT_INT8_SCORES) {
+        return fail(MZT_INVALID_ARGUMENT, "flags are 0x%x: values in fp8 need scores in int8, and no values in int8: 0x%x",
+                    a.flags, (a.flags | MZT_INT8_SCORES) & ~static_cast<uint32_t>(MZT_INT8_VALUES));
     }
     if ((a.flags & MZT_HALF_SUMS) && (a.flags & MZT_INT8_SCORES)) {
         return fail(MZT_INVALID_ARGUMENT, "flags are 0x%x: those with scores in int8 have float16 sums anyway, give 0x%x",

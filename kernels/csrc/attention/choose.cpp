@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../choice.h"
+#include "../gemm/gemm.h"
 #include "int8/workspace.h"
 
 namespace mezzotint {
@@ -74,6 +75,7 @@ const char* name_of(Kind kind) {
     switch (kind) {
         case Kind::int8: return "int8";
         case Kind::int8_all: return "int8-all";
+        case Kind::int8_fp8: return "int8-fp8";
         case Kind::half_sums: return "flash-fp16";
         case Kind::short_keys: return "short keys";
         case Kind::dropout: return "dropout";
@@ -86,6 +88,7 @@ const char* word_of(Kind kind) {
     switch (kind) {
         case Kind::int8: return "int8 ";
         case Kind::int8_all: return "int8-all ";
+        case Kind::int8_fp8: return "int8-fp8 ";
         case Kind::half_sums: return "flash-fp16 ";
         case Kind::dropout: return "dropout ";
         default: return "";
@@ -104,6 +107,7 @@ bool halves_32_bit_sums(const DeviceFacts& device) {
 }
 
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
+    if (instance.kind == Kind::int8_fp8 && !multiplies_fp8(device.architecture)) return false;
     if (instance.kind == Kind::half_sums && !halves_32_bit_sums(device)) return false;
     if (instance.shared_bytes > device.shared_bytes) return false;
     if (device.architecture >= 80) return true;
@@ -199,6 +203,12 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
                       static_cast<long long>(args.nq));
     } else {
         const Kind kind = asked_kind(args);
+        if (kind == Kind::int8_fp8 && !multiplies_fp8(device.architecture)) {
+            std::snprintf(plan.text, sizeof plan.text,
+                          "no int8-fp8 kernel on architecture %d, which has no products of 8-bit floats with 16-bit sums",
+                          device.architecture);
+            return;
+        }
         if (kind == Kind::half_sums && !halves_32_bit_sums(device)) {
             std::snprintf(plan.text, sizeof plan.text,
                           "no flash-fp16 kernel on architecture %d, where products with 32-bit sums are as fast",
@@ -208,7 +218,7 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
         std::snprintf(plan.text, sizeof plan.text,
                       "no %skernel for head size %lld in %s%s on architecture %d with %d bytes of shared memory",
                       word_of(kind), static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
-                      kind == Kind::int8_all && wants_masked(args) ? " with masks" : "", device.architecture,
+                      (kind == Kind::int8_all || kind == Kind::int8_fp8) && wants_masked(args) ? " with masks" : "", device.architecture,
                       device.shared_bytes);
     }
 }

@@ -53,6 +53,12 @@ void run_int8_all(const void* params, void* shared) {
     }
 }
 template <class T>
+void run_int8_fp8(const void* params, void* shared) {
+    if constexpr (kEmulated && T::Architecture::has_fp8_products) {
+        int8_all_block<T>(*static_cast<const Int8Params*>(params), shared);
+    }
+}
+template <class T>
 void run_half_sums(const void* params, void* shared) {
     if constexpr (kEmulated && kRunsHere<T>) {
         half_sums_block<T>(*static_cast<const Int8Params*>(params), shared);
@@ -102,6 +108,15 @@ template <typename Element, int head_dim, class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1) attention_int8_all(const __grid_constant__ Int8Params params) {
     using T = Int8AllTraits<ThisArchitecture, Element, head_dim, Shape>;
     if constexpr (kRunsHere<T>) {
+        extern __shared__ __align__(128) char shared[];
+        int8_all_block<T>(params, shared);
+    }
+}
+
+template <typename Element, int head_dim, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) attention_int8_fp8(const __grid_constant__ Int8Params params) {
+    using T = Int8Fp8Traits<Fp8Architecture, Element, head_dim, Shape>;
+    if constexpr (T::Architecture::has_fp8_products) {
         extern __shared__ __align__(128) char shared[];
         int8_all_block<T>(params, shared);
     }
@@ -203,6 +218,18 @@ Instance int8_all_instance() {
 #else
     const auto kernel = reinterpret_cast<Entry>(&attention_int8_all<Element, head_dim, Shape>);
     return described<T>(Kind::int8_all, kernel, kernel);
+#endif
+}
+
+template <typename Element, int head_dim, class Shape>
+Instance int8_fp8_instance() {
+    using T = Int8Fp8Traits<Ada, Element, head_dim, Shape>;
+#ifdef MEZZOTINT_EMULATOR
+    return described<T>(Kind::int8_fp8, &run_int8_fp8<T>,
+                        &run_int8_fp8<Int8Fp8Traits<Turing, Element, head_dim, Shape>>);
+#else
+    const auto kernel = reinterpret_cast<Entry>(&attention_int8_fp8<Element, head_dim, Shape>);
+    return described<T>(Kind::int8_fp8, kernel, kernel);
 #endif
 }
 

@@ -20,7 +20,8 @@ enum class Kind {
     int8,        // scores from 8-bit products; its params are Int8Params, those of the others ForwardParams
     dropout,     // like forward, with dropout of the weights
     int8_all,    // both products of 8 bits; like int8 in its params
-    half_sums    // 16 bits, and sums of weights and values in float16; like int8 in its params
+    half_sums,   // 16 bits, and sums of weights and values in float16; like int8 in its params
+    int8_fp8     // like int8_all, with weights and values that are floats of 8 bits, summed in float16
 };
 
 struct Instance {
@@ -34,10 +35,13 @@ struct Instance {
 };
 
 // Whether two passes make copies first.
-inline bool has_copies(Kind kind) { return kind == Kind::int8 || kind == Kind::int8_all || kind == Kind::half_sums; }
+inline bool has_copies(Kind kind) {
+    return kind == Kind::int8 || kind == Kind::int8_all || kind == Kind::half_sums || kind == Kind::int8_fp8;
+}
 
 // What arguments ask for, of the kinds that are only run on request.
 inline Kind asked_kind(const MztAttentionArgs& args) {
+    if (args.flags & MZT_FP8_VALUES) return Kind::int8_fp8;
     if (args.flags & MZT_INT8_VALUES) return Kind::int8_all;
     if (args.flags & MZT_INT8_SCORES) return Kind::int8;
     if (args.flags & MZT_HALF_SUMS) return Kind::half_sums;

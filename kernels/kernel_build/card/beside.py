@@ -5,7 +5,8 @@ from typing import Any
 
 from kernel_build.card.measured import OURS
 
-FLASH, HALF_SUMS, INT8, INT8_ALL = (f"mezzotint {name}" for name in ("flash", "flash-fp16", "int8", "int8-all"))
+FLASH, INT8 = "mezzotint flash", "mezzotint int8"
+_BESIDE_FLASH = (INT8, *(f"mezzotint {name}" for name in ("flash-fp16", "int8-all", "int8-fp8")))
 LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
 _INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "nvfp4", "w4a4", "4 bits of both")  # inputs, too
@@ -45,7 +46,7 @@ def _of_attention(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | 
     found = {"ratio": None if name.startswith("sdpa ") else _over(best, ours)}
     if name == LINEAR_ATTENTION:
         found["times_torch"] = _over(times.get("torch"), ours)
-    return found | ({"times_flash": _over(times.get(FLASH), ours)} if name in (HALF_SUMS, INT8, INT8_ALL) else {})
+    return found | ({"times_flash": _over(times.get(FLASH), ours)} if name in _BESIDE_FLASH else {})
 
 
 def _of_products(measured: Mapping[str, Any], rows: Rows) -> dict[str, float | None]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 from mezzotint_kernels import abi
 from mezzotint_kernels.library import Library
 
-KINDS = ("forward", "short keys", "int8", "dropout", "int8-all", "flash-fp16")
+KINDS = ("forward", "short keys", "int8", "dropout", "int8-all", "flash-fp16", "int8-fp8")
 DTYPES = ("float16", "bfloat16")
 
 

@@ -44,7 +44,7 @@ def kind_of(name: str, part: str) -> str:
     """Return which of a shape's problems an implementation solves."""
     if part == "sweep-linear":
         return next(scheme for scheme in (*_SCHEMES, "int8") if scheme in name or scheme == "int8")
-    return next((kind for kind in ("int8-all", "int8", "flash-fp16") if kind in name), "16 bits") + (
+    return next((kind for kind in ("int8-all", "int8-fp8", "int8", "flash-fp16") if kind in name), "16 bits") + (
         ", masked" if "masked" in name else ""
     )
 

@@ -8,7 +8,8 @@ from kernel_build.card.protocol import Row
 
 OURS = "mezzotint"
 # Expected refusals, as worded in attention/choose.cpp and sweep.cpp.
-_REFUSED = ("no int8 kernel", "no int8-all kernel", "no flash-fp16 kernel", "is not for these arguments on this device")
+_KINDS = ("int8", "int8-all", "int8-fp8", "flash-fp16")
+_REFUSED = (*(f"no {kind} kernel" for kind in _KINDS), "is not for these arguments on this device")
 
 
 def item_of(shape: str, implementation: str) -> str:

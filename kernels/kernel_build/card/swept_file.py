@@ -26,7 +26,7 @@ _NOTHING = ": no card has been swept yet"
 _END = "    {},\n};\n\n}  // namespace mezzotint\n"
 _ENTRY = re.compile(r"^    \{(\d+), .*$", re.MULTILINE)
 _INSTANCE = re.compile(
-    r"mezzotint (forward|short keys|flash-fp16|int8-all|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads"
+    r"mezzotint (forward|short keys|flash-fp16|int8-all|int8-fp8|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads"
 )
 
 
@@ -36,7 +36,7 @@ class Class:
 
     head_dim: int
     masked: bool
-    asked: str  # int8, int8-all, or 16 bits
+    asked: str  # int8, int8-all, int8-fp8, flash-fp16, or 16 bits
     queries: int
     keys: int
 

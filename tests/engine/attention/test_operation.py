@@ -54,7 +54,8 @@ def test_every_implementation_gives_the_same(question):
         "flash",
         "int8",
         "int8-all",
-    ):  # the last three are SDPA, without a library
+        "int8-fp8",
+    ):  # the last four are SDPA, without a library
         out = attention(*question, implementation=implementation)
         torch.testing.assert_close(out, exact[0], rtol=1e-4, atol=1e-5)
         assert out.stride() == output_strides(question[0])

@@ -20,6 +20,7 @@ def used(backends, asked, notices, device="cpu", dtype="bfloat16"):
         ("flash", "flash"),
         ("int8", "int8"),
         ("int8-all", "int8-all"),
+        ("int8-fp8", "int8-fp8"),
         ("sdpa", "sdpa"),
         ("reference", "reference"),
     ],
@@ -45,7 +46,7 @@ def test_without_a_library_auto_is_sdpa(notices):
     assert used(fake_backends(error=Unavailable("nothing here")), "auto", notices) == "sdpa"
 
 
-@pytest.mark.parametrize("asked", ["flash", "int8", "int8-all"])
+@pytest.mark.parametrize("asked", ["flash", "int8", "int8-all", "int8-fp8"])
 @pytest.mark.parametrize(
     ("backends", "device", "dtype", "message"),
     [
@@ -61,7 +62,7 @@ def test_what_is_asked_and_cannot_be_is_refused_with_the_way_out(asked, backends
     assert f"attention {asked!r}" in str(error.value) and "--attention auto" in str(error.value)
 
 
-@pytest.mark.parametrize("asked", ["auto", "flash", "int8", "int8-all"])
+@pytest.mark.parametrize("asked", ["auto", "flash", "int8", "int8-all", "int8-fp8"])
 @pytest.mark.parametrize("fault", ["wrong", "nan", "launch", "bug"])
 def test_a_failed_self_test_is_told_once_and_recorded(asked, fault, notices):
     backends = fake_backends(FakeKernels(fault))

@@ -11,8 +11,9 @@ from mezzotint.dispatch.library import Unsupported
 CPU = torch.device("cpu")
 
 
-def run(kernels, dtype=torch.bfloat16, int8=False, values=False):
-    return run_self_test(CompiledAttention(kernels), CPU, dtype, int8=int8, int8_values=values)
+def run(kernels, dtype=torch.bfloat16, int8=False, values=False, floats=False):
+    options = {"int8": int8, "int8_values": values, "fp8_values": floats}
+    return run_self_test(CompiledAttention(kernels), CPU, dtype, **options)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -46,6 +47,18 @@ def test_where_there_are_no_sums_in_float16_16_bits_are_tested():
     kernels = FullRate()
     assert run_half_sums_self_test(CompiledAttention(kernels), CPU, torch.float16).problem is None
     assert {asked.flags for asked in kernels.launches} == {0}
+
+
+def test_where_there_are_no_8_bit_floats_8_bit_scores_are_tested():
+    class Ampere(FakeKernels):
+        def plan(self, arguments, device):
+            if arguments.flags & 32:
+                raise Unsupported("no int8-fp8 kernel on architecture 86")
+            return super().plan(arguments, device)
+
+    for kernels, flags in ((FakeKernels(), 34), (Ampere(), 2)):
+        assert run(kernels, int8=True, floats=True).problem is None
+        assert {asked.flags for asked in kernels.launches} == {flags}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ def session_of(kernels, notices, chosen="flash"):
     return AttentionSession(asked="auto", chosen=chosen, kernels=compiled, tell=notices)
 
 
-@pytest.mark.parametrize(("chosen", "flags"), [("flash", 0), ("flash-fp16", 16), ("int8", 2), ("int8-all", 10)])
+@pytest.mark.parametrize(
+    ("chosen", "flags"), [("flash", 0), ("flash-fp16", 16), ("int8", 2), ("int8-all", 10), ("int8-fp8", 34)]
+)
 def test_the_kernels_attend(chosen, flags, notices):
     kernels = FakeKernels()
     session = session_of(kernels, notices, chosen)
@@ -129,7 +131,7 @@ def test_a_block_table_is_followed_with_8_bit_scores_and_recorded(notices):
     assert session.fallbacks == (KernelFallback(reason="no int8-all kernel follows block tables", calls=1),)
 
 
-@pytest.mark.parametrize(("chosen", "eight"), [("flash-fp16", 16), ("int8", 2), ("int8-all", 10)])
+@pytest.mark.parametrize(("chosen", "eight"), [("flash-fp16", 16), ("int8", 2), ("int8-all", 10), ("int8-fp8", 34)])
 @pytest.mark.parametrize(("queries", "keys", "few"), [(129, 128, True), (129, 129, False), (128, 128, False)])
 def test_few_keys_are_attended_in_16_bits(queries, keys, few, chosen, eight, notices):
     kernels, tokens = FakeKernels(), torch.randn(1, 2, 129, 16).bfloat16()

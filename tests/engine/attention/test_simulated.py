@@ -4,7 +4,12 @@ import pytest
 import torch
 
 from mezzotint.attention.blocks.patterns import bigbird_table
-from mezzotint.attention.int8_reference import half_sums_reference, int8_all_reference, int8_scores_reference
+from mezzotint.attention.int8_reference import (
+    half_sums_reference,
+    int8_all_reference,
+    int8_fp8_reference,
+    int8_scores_reference,
+)
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.attention.simulated import SimulatedBackends
@@ -20,7 +25,12 @@ def session_of(asked, notices):
 
 @pytest.mark.parametrize(
     ("asked", "wanted"),
-    [("flash-fp16", half_sums_reference), ("int8", int8_scores_reference), ("int8-all", int8_all_reference)],
+    [
+        ("flash-fp16", half_sums_reference),
+        ("int8", int8_scores_reference),
+        ("int8-all", int8_all_reference),
+        ("int8-fp8", int8_fp8_reference),
+    ],
 )
 def test_it_attends_as_the_kernels_would(asked, wanted, notices):
     session = session_of(asked, notices)
@@ -34,11 +44,12 @@ def test_few_keys_are_attended_in_16_bits(notices):
     assert torch.equal(out, attention_sdpa(TOKENS, few, few))
 
 
-def test_masks_are_for_8_bit_scores(notices):
-    session = session_of("int8-all", notices)
+@pytest.mark.parametrize("asked", ["int8-all", "int8-fp8"])
+def test_masks_are_for_8_bit_scores(asked, notices):
+    session = session_of(asked, notices)
     out = session.attend(TOKENS, TOKENS, TOKENS, HIDDEN)
     assert torch.equal(out, int8_scores_reference(TOKENS, TOKENS, TOKENS, HIDDEN)[0])
-    assert session.fallbacks == (KernelFallback(reason="no int8-all kernel with masks", calls=1),)
+    assert session.fallbacks == (KernelFallback(reason=f"no {asked} kernel with masks", calls=1),)
 
 
 def test_wide_heads_are_torch_s(notices):

@@ -60,10 +60,11 @@ def test_ours_beside_the_best_of_torch_s(times):
         "mezzotint flash-fp16",
         "mezzotint int8",
         "mezzotint int8-all",
+        "mezzotint int8-fp8",
     ]
     assert (rows["mezzotint flash"].ratio, rows["mezzotint int8"].ratio) == (4.0, 0.25)
     assert rows["mezzotint flash"].dtype == "bfloat16"
-    assert [row.kernel for row in rows.values()] == [None] * 3 + ["fake"] * 4
+    assert [row.kernel for row in rows.values()] == [None] * 3 + ["fake"] * 5
     assert 0 < rows["mezzotint flash"].error < 0.01
 
 

@@ -99,8 +99,8 @@ def test_sparse_attention_is_independent_of_the_implementation(command, word, va
         ("sparse:topk:2", "'topk:2' is invalid; expected pooled, window, topk or tiles"),
         (
             "sdp",
-            "'sdp' is invalid; expected one of auto, flash, flash-fp16, int8, int8-all, sdpa, reference, or "
-            "sparse[:KIND]",
+            "'sdp' is invalid; expected one of auto, flash, flash-fp16, int8, int8-all, int8-fp8, sdpa, "
+            "reference, or sparse[:KIND]",
         ),
     ],
 )

@@ -15,6 +15,7 @@ COPIED = {
     "int8": AttentionFlags.INT8_SCORES,
     "flash-fp16": AttentionFlags.HALF_SUMS,
     "int8-all": AttentionFlags.INT8_SCORES | AttentionFlags.INT8_VALUES,
+    "int8-fp8": AttentionFlags.INT8_SCORES | AttentionFlags.FP8_VALUES,
 }
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
@@ -47,7 +48,7 @@ def test_every_instance_of_attention_is_launched_by_its_number(cuda, instances):
     assert len(found) == len(list(cuda.instances())) > 10
     for instance, info in zip(found, cuda.instances(), strict=True):
         cuda.forget()
-        device = use(cuda, HALF_RATE if instance.kind == "flash-fp16" else DEVICE)
+        device = use(cuda, HALF_RATE if instance.kind in ("flash-fp16", "int8-fp8") else DEVICE)
         instances.run_attention(fitting(instance), instance.number, device, STREAM)
         launch = cuda.launches[-1]
         assert (launch.kernel, launch.block[0], launch.stream) == (info.kernel, instance.threads, STREAM)

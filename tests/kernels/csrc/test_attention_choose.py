@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS, Card, Emulator, Problem
+from emulated_kernels import FORWARD, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Card, Emulator, Problem
 from emulator_build import LEFT_OUT, build, copy_sources
 
 from kernel_build.card.forced import instance_of
@@ -159,6 +159,23 @@ def test_sums_in_float16_where_they_are_asked_for_and_faster(emulator, architect
     assert plan.workspace_bytes >= 2 * 64 * SDXL.batch * SDXL.heads * SDXL.nk  # the values alone
     assert plan.workspace_bytes < 1.1 * 2 * 64 * SDXL.batch * SDXL.heads * SDXL.nk
     assert emulator.plan(replace(problem, half_sums=False), card).instance.kind == FORWARD
+
+
+@pytest.mark.parametrize("architecture", [89, 120])
+def test_8_bit_floats_where_they_are_asked_for_and_multiplied(emulator, architecture):
+    card = replace(H200, architecture=architecture)
+    plan = emulator.plan(replace(SDXL, int8_fp8=True), card)
+    assert plan.instance.kind == INT8_FP8 and plan.text.startswith("int8-fp8 bfloat16 d64")
+    assert plan.workspace_bytes == emulator.plan(replace(SDXL, int8_all=True), card).workspace_bytes
+    masked = emulator.plan(replace(SDXL, int8_fp8=True, key_mask="random"), card)
+    assert masked.text.startswith("no int8-fp8 kernel for head size 64 in bfloat16 with masks")
+
+
+@pytest.mark.parametrize("architecture", [75, 80, 86, 90, 100])
+def test_8_bit_floats_are_refused_where_they_would_be_widened(emulator, architecture):
+    plan = emulator.plan(replace(SDXL, int8_fp8=True), replace(H200, architecture=architecture))
+    assert plan.instance is None
+    assert plan.text.startswith(f"no int8-fp8 kernel on architecture {architecture}, which has no products of 8-bit")
 
 
 @pytest.mark.parametrize("architecture", [80, 90])

@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 from emulated_instances import in_turn
-from emulated_kernels import CODES, DROPOUT, HALF_SUMS, INT8, INT8_ALL, Emulator, Problem, judge
+from emulated_kernels import CODES, DROPOUT, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, Emulator, Problem, judge
 from emulator_build import LEFT_OUT
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
@@ -89,7 +89,8 @@ def fuzzed(head_dim, dtype, number, kind):
         tokens_first=lots.random() < 0.5,
         bias_float=lots.random() < 0.5,
         scale=lots.choice((None, None, 0.3)),
-        turing=dtype is torch.float16 and head_dim <= 160 and number % 2 == 1,  # the wide ones do not all fit there
+        # the wide ones do not all fit there, and it has no 8-bit floats
+        turing=dtype is torch.float16 and head_dim <= 160 and number % 2 == 1 and "int8_fp8" not in kind,
         late_copies=lots.random() < 0.7,
         stubborn=number % 4 == 0,
         tiles_per_block=lots.choice((1, 2, 3)),
@@ -117,6 +118,11 @@ FUZZED += [
     for head_dim, dtype in itertools.product(HALF_SUM_HEAD_DIMS, DTYPES)
     for number, kind in enumerate(HALF_SUM_KINDS)
 ]
+FUZZED += [
+    fuzzed(head_dim, dtype, number, {"int8_fp8": True} | kind)
+    for head_dim, dtype in itertools.product(HALF_SUM_HEAD_DIMS, DTYPES)
+    for number, kind in enumerate(INT8_ALL_KINDS[:-1])  # the same values are not exact in sums of 16 bits
+]
 
 
 def quick(problem):
@@ -130,6 +136,7 @@ def name_of(problem):
         ["int8"] * problem.int8
         + ["int8-all"] * problem.int8_all
         + ["half-sums"] * problem.half_sums
+        + ["int8-fp8"] * problem.int8_fp8
         + ["sm_75"] * problem.turing
         + ["causal"] * problem.causal
     )
@@ -173,7 +180,8 @@ def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     whole = {number for number, each in enumerate(emulator.instances) if each.kind != DROPOUT}
     assert set(choice.values()) == whole  # test_attention_dropout.py has the others
     assert {each.head_dim for each in emulator.instances} == set(HEAD_DIMS)
-    for kind, sizes in ((INT8, INT8_HEAD_DIMS), (INT8_ALL, INT8_HEAD_DIMS), (HALF_SUMS, HALF_SUM_HEAD_DIMS)):
+    few, many = HALF_SUM_HEAD_DIMS, INT8_HEAD_DIMS
+    for kind, sizes in ((INT8, many), (INT8_ALL, many), (HALF_SUMS, few), (INT8_FP8, few)):
         assert {each.head_dim for each in emulator.instances if each.kind == kind} == set(sizes)
     for what in ("turing", "late_copies", "stubborn", "tokens_first", "causal"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
@@ -261,6 +269,14 @@ HARD = {
     ),
     "all int8, one warp far ahead": Problem(head_dim=64, nq=130, nk=200, stubborn=True, int8_all=True),
     "all int8, one tensor for all": Problem(head_dim=72, nq=90, nk=90, int8_all=True, fused=True),
+    "8-bit floats, no keys": Problem(head_dim=64, nk=0, int8_fp8=True),
+    "8-bit floats, maxima that creep": Problem(
+        head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, creeping=True, int8_fp8=True
+    ),
+    "8-bit floats, the largest sums": Problem(
+        head_dim=64, nk=128, int8_fp8=True, same_keys=True, same_values=True, values_by=1e5
+    ),
+    "8-bit floats, scores far from 0": Problem(head_dim=64, nk=150, int8_fp8=True, outliers=True, scale=3e3),
     "all int8 on Turing": Problem(head_dim=72, dtype=torch.float16, nq=90, nk=90, int8_all=True, turing=True),
 }
 

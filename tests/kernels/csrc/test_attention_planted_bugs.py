@@ -385,8 +385,8 @@ BUGS = {
     ),
     "all int8: values under the scale of another channel": Bug(
         file=QUANTIZE_ALL,
-        text="const float by = 127 / largest[channel];",
-        becomes="const float by = 127 / largest[channel ^ 1];",
+        text="const float by = Values::kLargest / largest[channel];",
+        becomes="const float by = Values::kLargest / largest[channel ^ 1];",
         problems=(ALL_INT8,),
     ),
     "all int8: columns under the scale of another channel": Bug(
@@ -455,7 +455,7 @@ BUGS = {
         problems=(ALL_LATE, ALL_EARLY),
     ),
     "all int8: sums in 255ths have no logarithm of it": Bug(
-        file=INT8_KERNEL, text=" - kLnOf255;", becomes=";", problems=(ALL_INT8,)
+        file=INT8_KERNEL, text="kLnOf28 : kLnOf255", becomes="kLnOf255 : kLnOf28", problems=(ALL_INT8,)
     ),
 }
 

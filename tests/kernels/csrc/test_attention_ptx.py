@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from backward_tiles import Dropout
-from emulated_kernels import DROPOUT, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS, Problem, judge
+from emulated_kernels import DROPOUT, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Problem, judge
 from ptx import cases, quantize_launch
 from ptx.attention_kernel import AttentionKernel, programs
 from ptx.attention_launch import ForwardParams, Int8Params, attend
@@ -57,7 +57,7 @@ def test_copies_are_on_their_way_while_others_are_multiplied(ptx):
 @pytest.mark.parametrize("kernel", {kernel for kernel, _ in cases.ATTENTION.values()}, ids=lambda each: each.name)
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     program, passes = programs(ptx, kernel)
-    struct = Int8Params if kernel.kind in (INT8, INT8_ALL, HALF_SUMS) else ForwardParams
+    struct = Int8Params if kernel.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8) else ForwardParams
     assert [misread(each, struct) for each in (program, *passes)] == [[]] * (1 + len(passes))
 
 
@@ -79,7 +79,7 @@ def problem_for(kernel):
     sizes = {"nq": 70, "nk": min(150, kernel.tile_n) if kernel.kind == SHORT_KEYS else 150}
     masks = {"key_mask": "late", "bias": "full", "table": "random"} if kernel.masked else {}
     more = {"dropout": Dropout(kept=200, seed=1)} if kernel.kind == DROPOUT else masks
-    kinds = {"int8": INT8, "int8_all": INT8_ALL, "half_sums": HALF_SUMS}
+    kinds = {"int8": INT8, "int8_all": INT8_ALL, "half_sums": HALF_SUMS, "int8_fp8": INT8_FP8}
     more |= {name: kernel.kind == kind for name, kind in kinds.items()}
     return Problem(head_dim=kernel.head_dim, dtype=kernel.dtype, **sizes, **more)
 

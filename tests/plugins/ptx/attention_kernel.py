@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from emulated_kernels import DROPOUT, FORWARD, HALF_SUMS, INT8, INT8_ALL, SHORT_KEYS
+from emulated_kernels import DROPOUT, FORWARD, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS
 from ptx.compiled import FORMATS, NAMES
 from ptx.program import Program, kernel_of
 
@@ -16,6 +16,7 @@ KINDS = {
     "int8_instance": INT8,
     "int8_all_instance": INT8_ALL,
     "half_sums_instance": HALF_SUMS,
+    "int8_fp8_instance": INT8_FP8,
 }
 ENTRIES = {
     FORWARD: "attention_forward",
@@ -24,12 +25,14 @@ ENTRIES = {
     INT8: "attention_int8",
     INT8_ALL: "attention_int8_all",
     HALF_SUMS: "attention_half_sums",
+    INT8_FP8: "attention_int8_fp8",
 }
 PASSES = "attention/int8/passes.cu"  # the passes before 8-bit products
 BEFORE = {
     INT8: ("summarize", "quantize"),
     INT8_ALL: ("summarize", "quantize_all"),
     HALF_SUMS: ("summarize_values", "halve"),
+    INT8_FP8: ("summarize", "quantize_fp8"),
 }
 TURING_SHARED_BYTES = 64 * 1024  # limit per block
 
@@ -43,7 +46,7 @@ class AttentionKernel:
 
     @property
     def kind(self) -> int:
-        """The kind: any number of keys, few keys, 8-bit scores, 8-bit values, too, or values summed in float16."""
+        """The kind: any number of keys, few keys, 8-bit scores, 8-bit values, too, values summed in float16, ..."""
         return KINDS[self.instance.partition("<")[0]]
 
     @property
@@ -107,7 +110,7 @@ class AttentionKernel:
         if self.kind == SHORT_KEYS:
             words += self._numbers[1:]
         else:
-            words += ["Shape", *self.shape, *([] if self.kind in (DROPOUT, INT8_ALL) else [int(self.masked)])]
+            words += ["Shape", *self.shape, *([] if self.kind in (DROPOUT, INT8_ALL, INT8_FP8) else [int(self.masked)])]
         if self.kind == FORWARD:
             words.append(self.slice_dim)
         return ".".join(map(str, words)) + "."
@@ -117,8 +120,8 @@ class AttentionKernel:
         """Shared memory as computed by traits.h, short_keys.h and int8/mainloop.h."""
         _, _, tile_n, stages, in_registers = self.shape
         padded = -(-self.head_dim // 32) * 32
-        row = padded if self.kind in (INT8, INT8_ALL) else 2 * self.head_dim
-        value = 1 if self.kind == INT8_ALL else 2
+        row = padded if self.kind in (INT8, INT8_ALL, INT8_FP8) else 2 * self.head_dim
+        value = 1 if self.kind in (INT8_ALL, INT8_FP8) else 2
         queries, keys, values = self.tile_m * row, tile_n * row, tile_n * self.slice_dim * value
         if self.kind == SHORT_KEYS:
             return keys + values + 2 * queries
@@ -128,7 +131,9 @@ class AttentionKernel:
     def runs(self) -> bool:
         """Whether its architecture supports it; otherwise the kernel is empty."""
         fits = self.dtype is torch.float16 and self.shared_bytes <= TURING_SHARED_BYTES
-        return self.architecture != "sm_75" or fits
+        return (
+            self.architecture in ("sm_89", "sm_120") if self.kind == INT8_FP8 else self.architecture != "sm_75" or fits
+        )
 
 
 def programs(

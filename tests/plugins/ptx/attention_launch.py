@@ -191,7 +191,7 @@ def _place(params: Int8Params, problem: Problem, begin: int) -> int:
     sizes = {
         "q": queries * params.q_rows * params.padded_dim,
         "k": keys * params.k_rows * params.padded_dim,
-        "v": keys * params.k_rows * params.head_dim * (1 if problem.int8_all else 2),
+        "v": keys * params.k_rows * params.head_dim * (1 if problem.int8_all or problem.int8_fp8 else 2),
         "q_scale": queries * (params.q_rows // QUERY_ROWS) * 8 * 4,
         "k_scale": scores * keys * (params.k_rows // KEY_ROWS) * 4 * 4,
         "v_scale": keys * params.head_dim * 4,

@@ -28,6 +28,7 @@ WITH_REST = of(f"instance<bfloat16, 72, {WIDE}, false>")
 INT8 = of(f"int8_instance<bfloat16, 72, {WIDE}, false>")
 INT8_ALL = of(f"int8_all_instance<bfloat16, 72, {WIDE}>")
 HALF_SUMS = of(f"half_sums_instance<bfloat16, 64, {WIDE}, false>", "sm_89")
+INT8_FP8 = of(f"int8_fp8_instance<bfloat16, 64, {WIDE}>", "sm_89")
 TURING_HALF_SUMS = of(f"half_sums_instance<float16, 64, {WIDE}, false>", "sm_75")
 DROPPING = of("dropout_instance<float16, 64, Shape<1, 4, 64, 2, true>>")
 TURING = of(f"instance<float16, 72, {WIDE}, false>", "sm_75")
@@ -53,6 +54,7 @@ ATTENTION = {
     "all int8": (INT8_ALL, Attention(head_dim=72, nk=70, int8_all=True, uneven=True)),
     "sums in float16": (HALF_SUMS, Attention(head_dim=64, nk=150, half_sums=True, values_by=1e5)),
     "sums in float16 on Turing": (TURING_HALF_SUMS, Attention(head_dim=64, dtype=FLOAT, half_sums=True)),
+    "8-bit floats": (INT8_FP8, Attention(head_dim=64, nk=70, int8_fp8=True, uneven=True)),
     "dropout": (DROPPING, Attention(head_dim=64, dtype=FLOAT, nq=40, nk=70, dropout=Dropout(kept=200, seed=2**40 + 1))),
     "Turing": (TURING, Attention(head_dim=72, dtype=FLOAT)),
     "int8 on Turing": (TURING_INT8, Attention(head_dim=72, dtype=FLOAT, int8=True)),

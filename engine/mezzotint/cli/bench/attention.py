@@ -26,8 +26,8 @@ EXAMPLES = """\
 ms: median time of one call. On a GPU only device time counts, and inputs alternate so that its cache cannot hold them;
   on a CPU the shapes are small ones of the same kinds.
 TFLOP/s: 4 b h nq nk d divided by that time, padding included.
-ratio: the best time of torch's own (sdpa) divided by ours; above 1 ours is faster. The times of flash-fp16, int8 and
-  int8-all include the conversion of what they multiply.
+ratio: the best time of torch's own (sdpa) divided by ours; above 1 ours is faster. The times of flash-fp16 and
+  int8, -all and -fp8 include the conversion of what they multiply.
 error: root mean square error against exact attention.
 memory: peak memory besides the inputs.
 """

@@ -49,7 +49,7 @@ accuracy: how much more, or less, often the judge sees what the prompt asked for
 weights: size of the denoiser, with unquantized weights in 16 bits.
 memory: peak of one image: on a GPU, what torch allocated; on a CPU, that of a whole process that generates it.
 seconds: compute time of one image.
-On a processor attention=flash-fp16, =int8 and =int8-all are simulated by torch, for all head sizes up to 128.
+On a processor attention=flash-fp16, =int8, =int8-all and =int8-fp8 are simulated by torch, for head sizes up to 128.
 """
 
 

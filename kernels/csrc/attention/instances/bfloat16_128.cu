@@ -18,6 +18,8 @@ static const Instance k_bfloat16_128[] = {
     half_sums_instance<bfloat16, 128, Shape<1, 8, 64, 2, true>, false>(),
     half_sums_instance<bfloat16, 128, Shape<1, 4, 64, 2, true>, false>(),
     half_sums_instance<bfloat16, 128, Shape<1, 4, 64, 2, true>, true>(),
+    int8_fp8_instance<bfloat16, 128, Shape<1, 8, 64, 2, true>>(),
+    int8_fp8_instance<bfloat16, 128, Shape<1, 4, 64, 2, true>>(),
 };
 
 InstanceList list_bfloat16_128() { return {k_bfloat16_128, sizeof k_bfloat16_128 / sizeof *k_bfloat16_128}; }

@@ -17,6 +17,8 @@ static const Instance k_bfloat16_64[] = {
     half_sums_instance<bfloat16, 64, Shape<1, 8, 64, 2, true>, false>(),
     half_sums_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>, false>(),
     half_sums_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>, true>(),
+    int8_fp8_instance<bfloat16, 64, Shape<1, 8, 64, 2, true>>(),
+    int8_fp8_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>>(),
 };
 
 InstanceList list_bfloat16_64() { return {k_bfloat16_64, sizeof k_bfloat16_64 / sizeof *k_bfloat16_64}; }

@@ -17,6 +17,8 @@ static const Instance k_float16_64[] = {
     half_sums_instance<float16, 64, Shape<1, 8, 64, 2, true>, false>(),
     half_sums_instance<float16, 64, Shape<1, 4, 64, 2, true>, false>(),
     half_sums_instance<float16, 64, Shape<1, 4, 64, 2, true>, true>(),
+    int8_fp8_instance<float16, 64, Shape<1, 8, 64, 2, true>>(),
+    int8_fp8_instance<float16, 64, Shape<1, 4, 64, 2, true>>(),
     dropout_instance<float16, 64, Shape<1, 4, 64, 2, true>>(),
 };
 

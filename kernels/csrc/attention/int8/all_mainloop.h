@@ -1,4 +1,4 @@
-// The main loop in which both products are of 8-bit integers.
+// The main loop in which both products are of 8-bit integers, or that of weights and values of 8-bit floats.
 //
 // Its sums of a tile are exact, and below 2^22: begun at the bits of a large float, they are that float plus the sum,
 // and a subtraction takes the place of a conversion, of which cards do few. Values are transposed in the workspace, a
@@ -9,6 +9,7 @@
 #include "../tile_walk.h"
 #include "all_softmax.h"
 #include "all_traits.h"
+#include "fp8_values.h"
 #include "operands.h"
 
 namespace mezzotint {
@@ -64,7 +65,7 @@ private:
 #pragma unroll
         for (int m = 0; m < Shape::m_tiles; ++m) {
             if (masked) mask_scores<T>(s[m], sight, MaskBytes<T>(sight, first_key), first_key, m * 16, nullptr);
-            uint32_t sums[2];
+            typename T::WeightSum sums[2];
             weigh<T>(p[m], of_tile[m], sums, s[m], fmaxf(operands_.q_scale(m) * by, kLeastStep));
             catch_up<T>(out[m], rows[m], of_tile[m]);
             add_sums(rows[m], of_tile[m], sums);
@@ -100,12 +101,15 @@ private:
             load_matrices(b, ValueTile::at(first, o * 8, 0));
 #pragma unroll
             for (int m = 0; m < Shape::m_tiles; ++m) {
-                int32_t sums[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
-                multiply_bytes<Architecture>(sums, p[m][0], b[0], b[1]);
-                multiply_bytes<Architecture>(sums, p[m][1], b[2], b[3]);
+                float sums[4];
+                if constexpr (T::fp8_values) {
+                    multiply_fp8_tile<T>(sums, p[m], b);
+                } else {
+                    multiply_byte_tile<T>(sums, p[m], b);
+                }
 #pragma unroll
                 for (int each = 0; each < 4; ++each) {
-                    out[m][o][each] = fmaf(summed(sums[each]), of_tile[m].share[each / 2], out[m][o][each]);
+                    out[m][o][each] = fmaf(sums[each], of_tile[m].share[each / 2], out[m][o][each]);
                 }
             }
         }

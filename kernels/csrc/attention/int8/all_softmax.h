@@ -32,6 +32,16 @@ struct TileRow {
     float share[2];  // what the tile's sums count for
 };
 
+// The row's maximum in the tile, and what makes the weight of it 2^log2_of_most.
+template <class T>
+MZT_DEVICE float weight_shift(TileRow& tile, const float (&s)[T::n_tiles][4], int half, float by, float log2_of_most) {
+    const float most = row_maximum(own_maximum<T>(s, half) * by);
+    tile.most[half] = most;
+    const float base = most == -INFINITY ? 0 : most;
+    // Products with `by` are rounded: the largest must not become a step more where scores are very large.
+    return log2_of_most - base - fabsf(base) * 0x1p-22f;
+}
+
 // Scores s, times `by` in the exponent of 2, become bytes p in the order of the product's left side: of each 32 keys
 // those at 16 h + 8 i + 2 t + j are the thread's numbers 4 h + 2 i + j at its place t, and so are the values' keys.
 template <class T>
@@ -39,11 +49,7 @@ MZT_DEVICE void weigh(uint32_t (&p)[T::value_steps][4], TileRow& tile, uint32_t 
                       const float (&s)[T::n_tiles][4], float by) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const float most = row_maximum(own_maximum<T>(s, half) * by);
-        tile.most[half] = most;
-        const float base = most == -INFINITY ? 0 : most;
-        // Products with `by` are rounded: the largest must not become 256 where scores are very large.
-        const float shift = kLog2Of255 - base - fabsf(base) * 0x1p-22f;
+        const float shift = weight_shift<T>(tile, s, half, by, kLog2Of255);
         sums[half] = 0;
 #pragma unroll
         for (int n = 0; n < T::n_tiles; n += 2) {
@@ -60,6 +66,16 @@ MZT_DEVICE void weigh(uint32_t (&p)[T::value_steps][4], TileRow& tile, uint32_t 
     }
 }
 
+// sums = p v for 8 columns and the tile's 64 keys.
+template <class T>
+MZT_DEVICE void multiply_byte_tile(float (&sums)[4], const uint32_t (&p)[T::value_steps][4], const uint32_t (&b)[4]) {
+    int32_t integers[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
+    multiply_bytes<typename T::Architecture>(integers, p[0], b[0], b[1]);
+    multiply_bytes<typename T::Architecture>(integers, p[1], b[2], b[3]);
+#pragma unroll
+    for (int each = 0; each < 4; ++each) sums[each] = summed(integers[each]);
+}
+
 // Where a tile's maximum is far above the row's in any row of the warp, what was gathered is scaled down.
 template <class T>
 MZT_DEVICE void catch_up(float (&out)[T::out_tiles][4], RowState& row, const TileRow& tile) {
@@ -70,7 +86,8 @@ MZT_DEVICE void catch_up(float (&out)[T::out_tiles][4], RowState& row, const Til
 }
 
 // The tile's part in the row's sum, and what its sums of values are to be multiplied by.
-MZT_DEVICE void add_sums(RowState& row, TileRow& tile, const uint32_t (&sums)[2]) {
+template <typename Sum>
+MZT_DEVICE void add_sums(RowState& row, TileRow& tile, const Sum (&sums)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         tile.share[half] = exp2_approximate(tile.most[half] - row.m[half]);

@@ -15,6 +15,8 @@ struct Int8AllTraits {
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = head_dim_;
     static constexpr bool masked = false;
+    static constexpr bool fp8_values = false;
+    using WeightSum = uint32_t;  // of a row in a tile
     static constexpr int padded_dim = (head_dim + 31) / 32 * 32;
 
     static constexpr int k_steps = padded_dim / 32;
@@ -30,6 +32,13 @@ struct Int8AllTraits {
 
     static_assert(Shape::q_in_registers && Shape::k_stages == 2, "queries move to registers");
     static_assert(padded_dim <= 256 && Shape::tile_n <= 128, "sums are below 2^22: they are also the bits of a float");
+};
+
+// The same with weights and values that are floats of 8 bits (fp8_values.h).
+template <class Architecture, typename Element, int head_dim, class Shape>
+struct Int8Fp8Traits : Int8AllTraits<Architecture, Element, head_dim, Shape> {
+    static constexpr bool fp8_values = true;
+    using WeightSum = float;
 };
 
 }  // namespace mezzotint

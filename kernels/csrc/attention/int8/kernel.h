@@ -16,9 +16,12 @@ struct Restored {
     MZT_DEVICE float lse_of_row(int row) const { return q_mean[row] * scale; }
 };
 
-// The same where sums are in 255ths.
+// The same where the largest weight of a tile is 255, or 28.
+template <class T>
 struct RestoredBytes : Restored {
-    MZT_DEVICE float lse_of_row(int row) const { return Restored::lse_of_row(row) - kLnOf255; }
+    MZT_DEVICE float lse_of_row(int row) const {
+        return Restored::lse_of_row(row) - (T::fp8_values ? kLnOf28 : kLnOf255);
+    }
 };
 
 // The place of a head of queries and of its head of keys in the workspace.
@@ -74,7 +77,7 @@ MZT_DEVICE void int8_all_block(const Int8Params& params, void* shared) {
     Int8AllMainloop<T> loop(int8_source<T>(params, place, 1), shared_address(shared));
     loop.run(keys.tiles, keys.masked_tiles, sight, all.factor);
     const Place out = place_of<T>(all, block_index_anew());
-    write_out<T>(loop, all, out, RestoredBytes{restored<T>(params, out)});
+    write_out<T>(loop, all, out, RestoredBytes<T>{restored<T>(params, out)});
 }
 
 }  // namespace mezzotint

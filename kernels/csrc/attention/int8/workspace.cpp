@@ -41,7 +41,7 @@ Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     if (keys * params.chunks > INT32_MAX) return params;
     params.q = pieces.take<int8_t>(queries * params.q_rows * params.padded_dim);
     params.k = pieces.take<int8_t>(keys * params.k_rows * params.padded_dim);
-    const int value_bytes = args.flags & MZT_INT8_VALUES ? 1 : 2;
+    const int value_bytes = args.flags & (MZT_INT8_VALUES | MZT_FP8_VALUES) ? 1 : 2;
     params.v = pieces.take<int8_t>(keys * params.k_rows * params.head_dim * value_bytes);
     params.q_scale = pieces.take<float>(queries * (params.q_rows / kQueryRows) * 8);
     params.k_scale = pieces.take<float>(only_values ? 0 : keys * (params.k_rows / kKeyRows) * 4);

@@ -85,7 +85,7 @@ def _serving(
     dtype: str,
     masked: bool,
 ) -> Iterator[tuple[str, Implementation]]:
-    for asked in (each for each in ASKED if not masked or each != "int8-all"):
+    for asked in (each for each in ASKED if not masked or each not in ("int8-all", "int8-fp8")):
         yield chosen_name(asked, masked), by_kernels(CompiledAttention(library), asked, masked=masked)
         for instance in instances.attention():
             if serves(instance, shape, dtype, asked, masked):

@@ -33,15 +33,15 @@ def report(kernels, library=SOUND, devices=(CPU, OTHER)):
 
 def test_what_is_sound_can_be_asked_for():
     found = report(FakeKernels())
-    assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "sdpa", "reference")
-    tested = ("flash", "flash-fp16", "int8", "int8-all")
+    assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference")
+    tested = ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8")
     assert found.self_tests == {f"cpu {name} bfloat16": "passed 6 cases" for name in tested}
     assert found.failed == ()
 
 
 def test_what_is_wrong_cannot():
     found = report(FakeKernels("nan", only=lambda asked: asked.flags == 2))
-    assert found.usable == ("flash", "flash-fp16", "int8-all", "sdpa", "reference")
+    assert found.usable == ("flash", "flash-fp16", "int8-all", "int8-fp8", "sdpa", "reference")
     assert found.failed == ("cpu int8 bfloat16",)
     assert "contains NaN" in found.self_tests["cpu int8 bfloat16"]
 
@@ -117,7 +117,7 @@ def test_linear_attention(fault, told):
     found = kernel_report((CPU, OTHER), SOUND, fake_backends(FakeKernels()), linear=linear)
     assert told in found.self_tests["cpu linear attention bfloat16"]
     assert found.failed == (("cpu linear attention bfloat16",) if fault else ())
-    assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "sdpa", "reference")
+    assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference")
 
 
 @pytest.mark.parametrize(("fault", "told"), [(None, "passed 5 cases"), ("nan", "contains NaN")])

@@ -23,6 +23,7 @@ def found(implementation, problem):
         ("mezzotint int8", "the launch failed", "failed"),
         ("mezzotint int8", "no int8 kernel for head size 40 in bfloat16", "unavailable"),
         ("mezzotint int8-all", "no int8-all kernel for head size 40 in bfloat16", "unavailable"),
+        ("mezzotint int8-fp8", "no int8-fp8 kernel on architecture 86, which has", "unavailable"),
         ("mezzotint x #3", "instance 3 of attention is not for these arguments on this device", "unavailable"),
         ("mezzotint flash", "no kernel for head size 40 in bfloat16", "failed"),
         ("sdpa cudnn", "no such backend", "unavailable"),
@@ -51,7 +52,8 @@ def test_what_the_library_refuses_is_said_in_its_own_words(root):
     sources = [(root / "kernels/csrc" / name).read_text("utf-8") for name in ("attention/choose.cpp", "sweep.cpp")]
     assert '"no %skernel for' in sources[0] and '"int8 "' in sources[0] and '"int8-all "' in sources[0]
     assert '"flash-fp16 "' in sources[0] and "no flash-fp16 kernel on" in sources[0]
-    planned = ("no int8 kernel", "no int8-all kernel", "no flash-fp16 kernel")
+    assert '"int8-fp8 "' in sources[0] and "no int8-fp8 kernel on" in sources[0]
+    planned = ("no int8 kernel", "no int8-all kernel", "no int8-fp8 kernel", "no flash-fp16 kernel")
     assert all(words in planned or words in sources[1] for words in measured._REFUSED)
 
 

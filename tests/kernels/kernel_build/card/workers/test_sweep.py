@@ -35,6 +35,7 @@ ALL = [
     instance(4, head_dim=72),
     instance(5, dtype="float16"),
     instance(6, "int8-all"),
+    instance(7, "int8-fp8"),
 ]
 
 
@@ -45,6 +46,7 @@ ALL = [
         (MANY, "flash", False, [0]),
         (MANY, "int8", False, [2]),
         (MANY, "int8-all", False, [6]),
+        (MANY, "int8-fp8", False, [7]),
         (MANY, "flash", True, [3]),
         (MANY, "int8", True, []),
     ],
@@ -82,8 +84,9 @@ def test_each_is_run_by_its_number_and_what_does_not_run_is_a_row(monkeypatch):
     out = io.StringIO()
     sweep.run(Teller((), out), ("attention",), True)
     rows = {row.item: row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)}
-    ours = {f"few: {instance_name(ALL[number])}": number for number in (0, 1, 2, 3, 6)}
-    masks = [(asked, masked) for asked in ASKED for masked in (False, True) if (asked, masked) != ("int8-all", True)]
+    ours = {f"few: {instance_name(ALL[number])}": number for number in (0, 1, 2, 3, 6, 7)}
+    unmasked = ("int8-all", "int8-fp8")
+    masks = [(asked, masked) for asked in ASKED for masked in (False, True) if not masked or asked not in unmasked]
     chosen = {f"few: {chosen_name(asked, masked)}" for asked, masked in masks}
     assert set(rows) == set(ours) | chosen
     assert {number: rows[name].problem for name, number in ours.items()} == {
@@ -92,5 +95,6 @@ def test_each_is_run_by_its_number_and_what_does_not_run_is_a_row(monkeypatch):
         2: "it did not start",
         3: "not for this card",
         6: None,
+        7: None,
     }
     assert rows[next(iter(ours))].measured["dtype"] == str(torch.bfloat16).removeprefix("torch.")
