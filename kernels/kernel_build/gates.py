@@ -44,7 +44,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
     elif "fp8_linear_product" in kernel.name:
         words = ["QMMA.16832.F32.E4M3.E4M3", "FADD", "LDSM", "HMMA"]
     elif "linear_product" in kernel.name:
-        words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
+        words = ["IMMA", "LDSM"] + ["HMMA"] * ("gated" not in kernel.name)  # HMMA for the branch
         words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * (
             any(name in kernel.name for name in _OF_INT4) and number < 90
         )

@@ -8,9 +8,10 @@ import torch
 from emulated_linear import Report
 from emulator_build import LEFT_OUT, Conditions, build
 
-from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.dispatch.library import Activation, LaunchFailed, Unavailable, Unsupported
 from mezzotint.quantization.codebook4 import unpack_levels
 from mezzotint.quantization.fp8 import quantize_fp8_rows
+from mezzotint.quantization.fusion.around import activated
 from mezzotint.quantization.int4 import INPUT_SHARES, clipped_rows, pack, to_int8, unpack
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends
@@ -163,6 +164,7 @@ class FakeProducts:
         if a.rank:
             thin = _matrix(a.branch_x, a.rows, a.rank, a.branch_x_stride, a.dtype).float()
             out += thin @ _matrix(a.branch_up, n, a.rank, a.branch_up_stride, a.dtype).float().T
+        out = activated(out, activation=Activation(a.activation))
         if a.gate:
             out *= _of_batches(a, a.gate, n, a.gate_stride)
         if a.residual:
@@ -173,7 +175,8 @@ class FakeProducts:
     def _joined(a):
         """The outputs of several layers; the heads of some normalized and rotated."""
         assert a.weight_bits == a.x_bits == 8 and not (a.rank or a.gate or a.residual)
-        assert sum(part.out_columns for part in a.parts) == a.out_columns
+        gated = a.activation >= Activation.GATED_GELU
+        assert sum(part.out_columns for part in a.parts) == a.out_columns * (1 + gated)
         x = _matrix(a.x, a.rows, a.in_columns, a.x_stride, torch.int8).double()
         x_scales = _matrix(a.x_scales, a.rows, 1, 1, torch.float32)
         found = []
@@ -184,7 +187,7 @@ class FakeProducts:
             if part.bias:
                 out += _matrix(part.bias, 1, count, count, a.dtype).float()
             found.append(_of_heads(out, a, part) if part.flags else out)
-        return torch.cat(found, dim=1)
+        return activated(*found, activation=Activation(a.activation)) if gated else torch.cat(found, dim=1)
 
     @staticmethod
     def _weight(a):

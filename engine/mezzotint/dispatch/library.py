@@ -57,6 +57,15 @@ class Preparation(IntEnum):
     GEGLU = 5  # a * gelu(b) for rows [a b]
 
 
+class Activation(IntEnum):
+    """What becomes of a product: MztActivation of kernels/csrc/api.h."""
+
+    NONE = 0
+    GELU_TANH = 1
+    GATED_GELU = 2  # a * gelu(b), of two layers
+    GATED_SILU = 3  # a * silu(b)
+
+
 class AttentionLibrary(Protocol):
     """The library's functions for attention; tests pass a fake."""
 

@@ -57,6 +57,11 @@ class JoinedWeight(QuantizedWeight):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GatedWeight(JoinedWeight):
+    """Weights of value and gate of a gated linear unit, whose outputs become one: n is that of either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Branch:
     """A LoRA's update: `scale up down x`, with down `(r, k)` and up `(n, r)`.
 

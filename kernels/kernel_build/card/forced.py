@@ -29,6 +29,7 @@ class Instance:
     is_grouped: bool = False  # products with scales by group
     has_codebook: bool = False
     floats: bool = False  # of 8 bits, not integers
+    is_gated: bool = False  # gated linear units
 
     @property
     def scheme(self) -> str:
@@ -44,7 +45,7 @@ class Instance:
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
             bits = f"w{self.weight_bits}a{self.x_bits}"
-            return f"linear {self.scheme} {bits} {self.dtype} {tile}, {self.threads} threads"
+            return f"linear {self.scheme}{' gated' * self.is_gated} {bits} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
 
@@ -69,7 +70,7 @@ class _Struct(ctypes.Structure):
     _fields_: ClassVar[abi.Fields] = [
         *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits", "x_bits")),
         *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
-        *((name, ctypes.c_int32) for name in ("is_grouped", "has_codebook", "floats")),
+        *((name, ctypes.c_int32) for name in ("is_grouped", "has_codebook", "floats", "is_gated")),
     ]
 
 
@@ -122,4 +123,5 @@ def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # 
         is_grouped=bool(getattr(struct, "is_grouped", 0)),
         has_codebook=bool(getattr(struct, "has_codebook", 0)),
         floats=bool(getattr(struct, "floats", 0)),
+        is_gated=bool(getattr(struct, "is_gated", 0)),
     )

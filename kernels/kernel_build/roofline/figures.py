@@ -59,6 +59,7 @@ def _attention() -> Iterator[Work]:
         yield _work(f"{ours} flash-fp16", 3.5 * size, f16=half, f16_sums=half)
         yield _work(f"{ours} int8", 4 * size, f16_sums=half, int8=half)
         yield _work(f"{ours} int8-all", 4 * size, int8=whole)
+        yield _work(f"{ours} int8-fp8", 4 * size, int8=half, fp8=half / 2)  # 16-bit sums: twice the rate
         yield _work(f"{shape.name}, gradients: mezzotint flash", 4 * size, f16=2.5 * whole)
 
 

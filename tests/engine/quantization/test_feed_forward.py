@@ -6,13 +6,21 @@ from diffusers.models.attention import FeedForward
 from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 
+from mezzotint.dispatch.library import Activation as Kind
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import quantized_layers, swap_in
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.self_test import CASES
 
-KINDS = {"geglu": Preparation.GEGLU, "gelu-approximate": Preparation.GELU_TANH}
+# Of both products: how their inputs are prepared, and what becomes of them. GELU is free in quantizing rows.
+KINDS = {
+    ("geglu", Int8): ([0, 0], [Kind.GATED_GELU, 0]),
+    ("gelu-approximate", Int8): ([0, Preparation.GELU_TANH], [0, 0]),
+    ("gelu-approximate", LowRank4): ([0, 0], [Kind.GELU_TANH, 0]),
+    ("gelu-approximate", Fp8): ([0, Preparation.GELU_TANH], [0, 0]),
+}
 SELF_TEST = len(CASES["kernels"])  # products
 
 
@@ -37,15 +45,22 @@ def preparations(library):
     return [asked.preparation for asked in library.quantized[SELF_TEST:]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def activations(library):
+    return [asked.activation for asked in library.multiplied[SELF_TEST:]]
+
+
+FORMATS = {Int8: None, LowRank4: LowRank4(rank=16), Fp8: Fp8(by_rows=True, inputs="quantized")}
+
+
+@pytest.mark.parametrize(("kind", "format_"), KINDS)
 @torch.inference_mode()
-def test_the_activation_is_made_in_the_kernel(kind):
-    library, model, x = FakeProducts(), feed_forward(kind), seeded(2, 5, 64).half()
+def test_the_activation_is_made_in_the_kernel(kind, format_):
+    library, model, x = FakeProducts(), feed_forward(kind, FORMATS[format_]), seeded(2, 5, 64).half()
     plain = model(x)
     _, inside = multiplying(library, model)
     with inside:
         assert relative(model(x), plain) < 0.01
-    assert preparations(library) == [0, KINDS[kind]]
+    assert (preparations(library), activations(library)) == KINDS[kind, format_]
     assert model(x).equal(plain) and "forward" not in vars(model.net[0]) | vars(model.net[2])
     assert len(preparations(library)) == 2
 
@@ -66,7 +81,29 @@ def test_what_the_kernel_does_not_know_is_torch_s(kind, format_):
     _, inside = multiplying(library, model)
     with inside:
         assert relative(model(x), plain) < 0.01
-    assert preparations(library) == [0, 0]
+    assert (preparations(library), activations(library)) == ([0, 0], [0, 0])
+
+
+@torch.inference_mode()
+def test_a_lora_on_the_first_layer_leaves_the_activation_to_the_second():
+    library, model, x = FakeProducts(), feed_forward(), seeded(5, 64).half()
+    _, inside = multiplying(library, model)
+    with inside:
+        model.net[0].proj.branches = (Branch(down=seeded(4, 64) / 16, up=seeded(512, 4)),)
+        found = model(x)
+    assert (preparations(library), activations(library)) == ([0, Preparation.GEGLU], [0, 0])
+    assert relative(found, model(x)) < 0.01
+
+
+@torch.inference_mode()
+def test_another_layer_s_input_is_prepared_all_the_same():
+    """That the activation was made once is not remembered."""
+    library, model, x = FakeProducts(), feed_forward(), seeded(5, 64).half()
+    _, inside = multiplying(library, model)
+    with inside:
+        model(x)
+        model.net[2](seeded(5, 512).half())
+    assert preparations(library) == [0, 0, Preparation.GEGLU]
 
 
 @torch.inference_mode()

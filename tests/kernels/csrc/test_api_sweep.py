@@ -3,7 +3,7 @@
 import pytest
 from attention_arguments import packed_attention_args
 from launch_cases import DEVICE, STREAM, WORKSPACE
-from linear_arguments import linear_args
+from linear_arguments import gated_args, linear_args
 from stub_cuda import CARDS
 
 from kernel_build.card.forced import CompiledInstances
@@ -81,7 +81,8 @@ def test_every_instance_of_products_is_launched_by_its_number(cuda, instances):
         if instance.has_codebook:
             bits |= {"codebook": 0xE0000, "group_scales_stride": 16}
         bits |= {"floats": 1} if instance.floats else {}
-        args = linear_args(**bits, dtype=Dtype[instance.dtype.upper()])
+        made = gated_args if instance.is_gated else linear_args
+        args = made(**bits, dtype=Dtype[instance.dtype.upper()])
         instances.run_linear(args, instance.number, use(cuda, HALF_RATE if instance.floats else DEVICE), STREAM)
         (launch,) = cuda.launches
         assert launch.block[0] == instance.threads

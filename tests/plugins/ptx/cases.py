@@ -97,7 +97,10 @@ LINEAR = {
         Product(floats=True, shared_scale=True, dtype=BRAIN, depth=80, rank=48),
     ),
     "int8, GELU": (BYTES, Product(bias=True, activation=Activation.ACTIVATE_GELU_TANH)),
-    "gated by GELU": (GATED, Product(dtype=BRAIN, depth=320, rows=65, gap=1, bias=True, activation=Activation.GATED_GELU)),
+    "gated by GELU": (
+        GATED,
+        Product(dtype=BRAIN, depth=320, rows=65, gap=1, bias=True, activation=Activation.GATED_GELU),
+    ),
     "gated by SiLU": (GATED, Product(dtype=BRAIN, depth=80, activation=Activation.GATED_SILU)),
     "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
     "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from torch import Tensor, nn
+from torch.nn import functional
 
-from mezzotint.dispatch.library import Preparation
+from mezzotint.dispatch.library import Activation, Preparation
 
 NormModule: TypeAlias = Any  # an nn.LayerNorm, nn.RMSNorm or diffusers' RMSNorm, which has no type annotations
 
@@ -77,12 +78,25 @@ class Around:
     """What a product includes."""
 
     norm: Norm | None = None
+    activation: Activation = Activation.NONE
     ending: Ending | None = None
 
     @property
     def is_something(self) -> bool:
         """Whether there is anything."""
-        return self.norm is not None or self.ending is not None
+        return self.norm is not None or self.ending is not None or self.activation is not Activation.NONE
+
+
+def activated(y: Tensor, gate: Tensor | None = None, *, activation: Activation) -> Tensor:
+    """What becomes of a product y, and of the one of its gate, in torch."""
+    match activation:
+        case Activation.GELU_TANH:
+            return functional.gelu(y, approximate="tanh")
+        case Activation.GATED_GELU if gate is not None:
+            return y * functional.gelu(gate)
+        case Activation.GATED_SILU if gate is not None:
+            return functional.silu(gate) * y
+    return y
 
 
 def _is_of_batches(tensor: Tensor | None) -> bool:

@@ -1,5 +1,6 @@
 """Layers that include in their product what a block leaves to them."""
 
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,15 +9,17 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from mezzotint.dispatch.library import Preparation
+from mezzotint.dispatch.library import Activation, Preparation
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8
 from mezzotint.quantization.fusion.around import Around, Ending, Norm, NormModule
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.linear import Heads, JoinedWeight
+from mezzotint.quantization.linear import Heads, QuantizedWeight
 from mezzotint.quantization.products.compiled import unsupported
-from mezzotint.quantization.products.joined import COLUMNS
+from mezzotint.quantization.products.joined import COLUMNS, gated_weight, joined_weight, rows_of
 from mezzotint.quantization.products.operation import Products, prepare_input
+
+_STEP = 8  # of a layer's outputs
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -34,6 +37,15 @@ class _Left:
         return self.made
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gated:
+    """A gated linear unit: the layers of value and gate, or one with the rows of both."""
+
+    layers: tuple[object, ...]
+    activation: Activation = Activation.GATED_SILU
+    gate_first: bool = False
+
+
 class Fusion:
     """Passes a block's norms, gates and residuals on to its layers; each takes what is left to it in its next call."""
 
@@ -42,6 +54,7 @@ class Fusion:
         self._known = {id(layer) for layer in layers}
         self._left: dict[int, _Left] = {}
         self._endings: dict[int, Ending] = {}
+        self._activated: dict[int, weakref.ref[Tensor]] = {}
 
     @contextmanager
     def block(self) -> Iterator[None]:
@@ -55,6 +68,7 @@ class Fusion:
         finally:
             self._left.clear()
             self._endings.clear()
+            self._activated.clear()
 
     def normalized(
         self,
@@ -90,44 +104,88 @@ class Fusion:
 
         Queries and keys are as `heads` has them. The outputs `(b, n, c)` are parts of one tensor.
         """
-        if not all(map(self._can_prepare, layers)) or not all(isinstance(each, QuantizedLinear) for each in layers):
+        known = self._alike(layers)
+        if known is None or any(layer.out_features % COLUMNS for layer in known):
+            return None
+        made = self._at_once(known, x, joined_weight([(layer.weight, layer.bias) for layer in known], heads))
+        return None if made is None else torch.split(made, [layer.out_features for layer in known], dim=-1)
+
+    def activated(self, layer: object, x: Tensor) -> Tensor | None:
+        """GELU, by tanh, of a layer's output for x, or for what was left to it of x; None if no product includes it."""
+        if not self._can_end(layer):
+            return None
+        known = cast("QuantizedLinear", layer)
+        return self._at_once((known,), x, known.weight, known.bias, Activation.GELU_TANH)
+
+    def gated(self, unit: Gated, x: Tensor, reader: object = None) -> Tensor | None:
+        """A gated linear unit of x, or of what was left to its layers; None if there is no product of it.
+
+        If `reader` prepares its input, it will take this one as it is.
+        """
+        known = self._alike(unit.layers)
+        if known is None or any(layer.out_features % (_STEP * 2 // len(known)) for layer in known):
+            return None
+        layers = [(layer.weight, layer.bias) for layer in known]
+        if len(layers) == 1:
+            layers = rows_of(layers[0], *[known[0].out_features // 2] * 2)
+        if layers[0][0].shape != layers[1][0].shape:
+            return None
+        value, gate = reversed(layers) if unit.gate_first else layers
+        made = self._at_once(known, x, gated_weight(value, gate), None, unit.activation)
+        if made is not None and reader is not None:
+            self._activated[id(reader)] = weakref.ref(made)
+        return made
+
+    def _alike(self, layers: Sequence[object]) -> Sequence[QuantizedLinear] | None:
+        """Layers in the same 8 bits that can be multiplied at once; None if they cannot."""
+        if not layers or not all(map(self._can_prepare, layers)):
             return None
         known = cast("Sequence[QuantizedLinear]", layers)
-        left = {id(self._left.get(id(layer))) for layer in known}
-        if len({layer.format for layer in known}) > 1 or not isinstance(known[0].format, Int8) or len(left) > 1:
+        alike = isinstance(known[0].format, Int8) and len({(layer.format, layer.in_features) for layer in known}) == 1
+        return known if alike else None
+
+    def _at_once(
+        self,
+        layers: Sequence[QuantizedLinear],
+        x: Tensor,
+        weight: QuantizedWeight,
+        bias: Tensor | None = None,
+        activation: Activation = Activation.NONE,
+    ) -> Tensor | None:
+        """The product in the place of these layers, of what was left to them; None if there is none."""
+        left = [self._left.get(id(layer)) for layer in layers]
+        if any(each is not left[0] for each in left) or (left[0] is not None and left[0].x is not x):
             return None
-        if any(layer.out_features % COLUMNS for layer in known):
-            return None
-        norm = self._left.get(id(known[0]))
-        weight = _joined(known, heads)
-        around = Around(norm=None if norm is None else norm.norm)
-        made = self._kernels.product(x, weight, None, None, Preparation.AS_IT_IS, around)
-        if made is None:
-            return None
-        for layer in known:
-            self._left.pop(id(layer), None)
-        return torch.split(made, [layer.out_features for layer in known], dim=-1)
+        around = Around(norm=None if left[0] is None else left[0].norm, activation=activation)
+        made = self._kernels.product(x, weight, bias, None, Preparation.AS_IT_IS, around)
+        if made is not None:
+            for layer in layers:
+                self._left.pop(id(layer), None)
+        return made
 
     def forward(self, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
         """The layer's output for x, prepared, with all that was left to it that the kernels can do."""
         if torch.compiler.is_compiling():
-            return self._activated(layer, preparation, x)
+            return self._prepared(layer, preparation, x)
+        known = self._activated.pop(id(layer), None)
+        if known is not None and known() is x:
+            preparation = Preparation.AS_IT_IS
         left, ending = self._left.pop(id(layer), None), self._endings.get(id(layer))
         if left is not None and left.x is not x:
             raise RuntimeError("a layer got another input than the one that was left to it to normalize")
         if ending is not None and ending.residual.dtype != x.dtype:
             ending = None
         if left is None and ending is None:
-            return self._activated(layer, preparation, x)
+            return self._prepared(layer, preparation, x)
         if not layer.branches:
             around = Around(norm=None if left is None else left.norm, ending=ending)
             made = self._kernels.product(x, layer.weight, layer.bias, None, preparation, around)
             if made is not None:
                 self._endings.pop(id(layer), None)
                 return made
-        return self._activated(layer, preparation, x if left is None else left.plain())
+        return self._prepared(layer, preparation, x if left is None else left.plain())
 
-    def _activated(self, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
+    def _prepared(self, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
         """A LoRA needs the activation itself, which torch computes in that case."""
         if preparation is Preparation.AS_IT_IS:
             return QuantizedLinear.forward(layer, x)
@@ -145,18 +203,6 @@ class Fusion:
         if not isinstance(layer, QuantizedLinear) or id(layer) not in self._known or layer.branches:
             return False
         return unsupported(layer.format, tuple(layer.shape)) is None and not torch.compiler.is_compiling()
-
-
-def _joined(layers: Sequence[QuantizedLinear], heads: Heads | None) -> JoinedWeight:
-    outputs = sum(layer.out_features for layer in layers)
-    return JoinedWeight(
-        format=layers[0].format,
-        tensors={},
-        shape=torch.Size((outputs, layers[0].in_features)),
-        parts=tuple(layer.weight for layer in layers),
-        biases=tuple(layer.bias for layer in layers),
-        heads=heads,
-    )
 
 
 class Finish:

@@ -4,6 +4,8 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
+from mezzotint.quantization.fusion.layers import Gated
+
 Module: TypeAlias = Any  # a module of diffusers, which has no type annotations
 
 # Processors that give what they are given to the projections as it is, and return what the last layer gives.
@@ -62,6 +64,18 @@ def reader_of_feed_forward(feed: Module) -> list[object]:
         case "Krea2SwiGLU":
             return [feed.gate, feed.up]
     return []
+
+
+def gated_unit(feed: Module) -> Gated | None:
+    """A feed-forward's gated linear unit by SiLU; None if it is not one of those known."""
+    match type(feed).__name__:
+        case "FeedForward" if hasattr(feed, "w1"):  # Z-Image's
+            return Gated(layers=(feed.w3, feed.w1))
+        case "Flux2FeedForward":
+            return Gated(layers=(feed.linear_in,), gate_first=True)
+        case "Krea2SwiGLU":
+            return Gated(layers=(feed.up, feed.gate))
+    return None
 
 
 def last_of_feed_forward(feed: Module) -> object:

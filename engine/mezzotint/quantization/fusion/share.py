@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from mezzotint.dispatch.library import Preparation
+from mezzotint.dispatch.library import Activation, Preparation
 from mezzotint.quantization.fusion.around import Around
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.linear import Branch, GatedWeight, JoinedWeight, QuantizedWeight
 from mezzotint.quantization.products.products import ProductSession
 
 _IN_BLOCK = re.compile(r"(?:.*\.)?\d+\..*")
@@ -23,7 +23,7 @@ class LinearShare:
     total: int = 0
     integers: int = 0  # as our integer products
     before: int = 0  # of these, those that include a norm, modulation or activation of their input
-    after: int = 0  # of these, those that include a gate or residual of their output
+    after: int = 0  # of these, those that include an activation, gate or residual of their output
     neither: int = 0  # of these, the rest: what surrounds them runs by itself, or is nothing
 
     def part(self, flops: int) -> float:
@@ -72,9 +72,12 @@ class _Counted:
     ) -> Tensor:
         """Same as the kernels'."""
         made = self._kernels(x, weight, bias, branch, preparation, around)
-        flops = 2 * made.numel() * weight.shape[1]
+        flops = 2 * made.numel() * weight.shape[1] * (2 if isinstance(weight, GatedWeight) else 1)
+        activated = around.activation is not Activation.NONE
         before = preparation is not Preparation.AS_IT_IS or around.norm is not None
-        after = around.ending is not None
+        after = around.ending is not None or activated
+        if activated or isinstance(weight, JoinedWeight):  # the layers themselves were not called
+            self._share.total += flops
         self._share.integers += flops
         self._share.before += flops * before
         self._share.after += flops * after

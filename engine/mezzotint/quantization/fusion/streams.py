@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mezzotint.quantization.fusion.layers import Fusion
 from mezzotint.quantization.fusion.parts import (
@@ -287,9 +287,14 @@ def _parallel(fusion: Fusion, block: Module, tokens: Tensor, embedding: Tensor, 
     layers = [*attention, block.proj_mlp] if attention else []
     end = fusion.ending(block.proj_out, tokens, gate)
     normalized = fusion.normalized(layers, block.norm.norm, tokens, gain, shift)
-    hidden = block.act_mlp(block.proj_mlp(normalized))
+    hidden = fusion.activated(block.proj_mlp, normalized) if _is_gelu(block.act_mlp) else None
+    hidden = block.act_mlp(block.proj_mlp(normalized)) if hidden is None else hidden
     attended = block.attn(hidden_states=normalized, **options)
     return _clipped(end(block.proj_out(torch.cat([attended, hidden], dim=2))))
+
+
+def _is_gelu(module: Module) -> bool:
+    return isinstance(module, nn.GELU) and module.approximate == "tanh"
 
 
 def _clipped(x: Tensor) -> Tensor:

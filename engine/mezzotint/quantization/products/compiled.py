@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.dispatch.launching import launch
-from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
+from mezzotint.dispatch.library import Activation, Arguments, Preparation, ProductLibrary, Unsupported
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
 from mezzotint.quantization.fp8 import Fp8, quantizes_inputs
@@ -70,8 +70,9 @@ class CompiledLinear:
             preparation = norm.preparation(x) or preparation
         self._check(x, weight, bias, branch, preparation)
         n = weight.shape[0]
-        ends = around.ending is not None
+        ends, activation = around.ending is not None, around.activation
         kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation, ends, type(weight))
+        kind = (*kind, activation)
         if kind in self._refused:
             raise Unsupported(self._refused[kind])
         rows = readable_rows(x)
@@ -80,10 +81,10 @@ class CompiledLinear:
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
             made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)
-            if ends and made.outside is not None:
-                raise Unsupported("a branch is added after the product, and its gate would come before")
+            if (ends or activation) and made.outside is not None:
+                raise Unsupported("a branch is added after the product, and its gate or activation would come before")
             up = None if made.inside is None else made.inside.up
-            out = self.multiply(quantized, weight, bias, thin, up, around.ending)
+            out = self.multiply(quantized, weight, bias, thin, up, around.ending, activation)
         except Unsupported as error:
             self._refuse(kind, str(error))
             raise
@@ -163,10 +164,11 @@ class CompiledLinear:
         branch_x: Tensor | None = None,
         branch_up: Tensor | None = None,
         ending: Ending | None = None,
+        activation: Activation = Activation.NONE,
     ) -> Tensor:
         """Return x times the weight's transpose, plus bias and branch_x `(m, r)` times branch_up' `(r, n)`.
 
-        With an ending, its residual plus its gate times that.
+        With an activation, that of it; with an ending, its residual plus its gate times that.
         """
         n, k = weight.shape
         out = torch.empty((x.values.shape[0], n), dtype=x.dtype, device=x.values.device)
@@ -180,7 +182,7 @@ class CompiledLinear:
             arguments.x_group_scales, arguments.x_group_scales_stride = x.scales.data_ptr(), x.scales.stride(0)
         else:
             arguments.x_scales = x.scales.data_ptr()
-        arguments.floats = int(x.floats)
+        arguments.floats, arguments.activation = int(x.floats), activation
         _point_to_weight(arguments, weight)
         if bias is not None:
             arguments.bias = bias.data_ptr()

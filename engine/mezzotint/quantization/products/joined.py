@@ -1,11 +1,62 @@
 """Several layers with the same input by one product: queries, keys and values, with norms and rotations of heads."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
 from mezzotint.dispatch.library import Arguments
-from mezzotint.quantization.linear import JoinedWeight
+from mezzotint.quantization.linear import GatedWeight, Heads, JoinedWeight, QuantizedWeight
 
 COLUMNS = 128  # of which the outputs of each layer are a multiple
 HEAD_SIZES = (64, 128)
 _NORM, _ROTATE = 1, 2  # MztLinearPart.flags of kernels/csrc/api.h
+
+
+Layer = tuple[QuantizedWeight, Tensor | None]  # and its bias
+
+
+def joined_weight(layers: Sequence[Layer], heads: Heads | None = None) -> JoinedWeight:
+    """Weights of layers with the same input and format."""
+    first = layers[0][0]
+    return JoinedWeight(
+        format=first.format,
+        tensors={},
+        shape=torch.Size((sum(weight.shape[0] for weight, _ in layers), first.shape[1])),
+        parts=tuple(weight for weight, _ in layers),
+        biases=tuple(bias for _, bias in layers),
+        heads=heads,
+    )
+
+
+def gated_weight(value: Layer, gate: Layer) -> GatedWeight:
+    """The weight of a gated linear unit."""
+    return GatedWeight(
+        format=value[0].format,
+        tensors={},
+        shape=value[0].shape,
+        parts=(value[0], gate[0]),
+        biases=(value[1], gate[1]),
+    )
+
+
+def rows_of(layer: Layer, *counts: int) -> list[Layer]:
+    """The weight of 8 bits by its rows, so many to each part; nothing is copied."""
+    weight, bias = layer
+    tensors = {name: torch.split(tensor, list(counts)) for name, tensor in weight.tensors.items()}
+    biases = [None] * len(counts) if bias is None else torch.split(bias, list(counts))
+    return [
+        (
+            replace(
+                weight,
+                tensors={name: parts[number] for name, parts in tensors.items()},
+                shape=torch.Size((count, weight.shape[1])),
+            ),
+            biases[number],
+        )
+        for number, count in enumerate(counts)
+    ]
 
 
 def point_to_parts(arguments: Arguments, weight: JoinedWeight) -> None:

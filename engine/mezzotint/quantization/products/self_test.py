@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from mezzotint.dispatch.library import Activation
 from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 from mezzotint.protocol import Products
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, rounded_rows
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.fusion.around import Around, activated
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear, with_branch
+from mezzotint.quantization.products.joined import gated_weight, rows_of
 from mezzotint.quantization.products.products import Multiply
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.svdquant.format import SvdQuant
@@ -30,6 +33,12 @@ class Case:
     columns: int
     outputs: int
     rank: int = 0  # of a LoRA
+    activation: Activation = Activation.NONE
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether the weight has the rows of value and gate."""
+        return self.activation >= Activation.GATED_GELU
 
     @property
     def name(self) -> str:
@@ -42,6 +51,15 @@ _INTEGERS = (
     Case(what="a layer", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
     Case(what="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
     Case(what="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
+    Case(what="GELU", format=Int8(dynamic=True), rows=100, columns=320, outputs=328, activation=Activation.GELU_TANH),
+    Case(
+        what="a gated linear unit",
+        format=Int8(dynamic=True, group=64),
+        rows=300,
+        columns=640,
+        outputs=328,
+        activation=Activation.GATED_SILU,
+    ),
     Case(what="a layer", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
     Case(what="a layer", format=Codebook4(group=64), rows=200, columns=640, outputs=328),
     Case(what="a layer", format=Int4(group=64), rows=300, columns=640, outputs=640),
@@ -69,8 +87,13 @@ def run_self_test(
 
     def problem_of(case: Case, seed: int) -> str | None:
         x, weight, bias, branch = operands(case, seed, device, dtype)
-        out = kernels(x, weight, bias, branch).float()
-        exact = _exact(x.float(), weight, bias.float(), branch)
+        around = Around(activation=case.activation)
+        if case.is_gated:
+            out = kernels(x, gated_weight(*rows_of((weight, bias), *[case.outputs] * 2)), around=around).float()
+        else:
+            out = kernels(x, weight, bias, branch, around=around).float()
+        y, *gate = torch.split(_exact(x.float(), weight, bias.float(), branch), case.outputs, dim=1)
+        exact = activated(y, *gate, activation=case.activation)
         allowed = float(exact.abs().max()) * (2 * torch.finfo(dtype).eps + _TURNED)
         return deviation(out, float((out - exact).abs().max()), allowed, "torch")
 
@@ -92,9 +115,10 @@ def operands(
     def draw(*size: int) -> Tensor:
         return torch.randn(size, generator=generator)
 
-    drawn = random_quantized_weight(case.format, (case.outputs, case.columns), generator)
+    outputs = case.outputs * (2 if case.is_gated else 1)
+    drawn = random_quantized_weight(case.format, (outputs, case.columns), generator)
     weight = replace(drawn, tensors={name: tensor.to(device) for name, tensor in drawn.tensors.items()})
-    x, bias = draw(case.rows, case.columns).to(device, dtype), draw(case.outputs).to(device, dtype)
+    x, bias = draw(case.rows, case.columns).to(device, dtype), draw(outputs).to(device, dtype)
     if not case.rank:
         return x, weight, bias, None
     down, up = draw(case.rank, case.columns) / case.columns**0.5, draw(case.outputs, case.rank)

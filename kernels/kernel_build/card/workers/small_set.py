@@ -22,14 +22,15 @@ from mezzotint.benchmarks.fused_products import one_call
 from mezzotint.benchmarks.product_shapes import GATED, GROUP_NORMS, JOINED, ProductShape
 from mezzotint.benchmarks.products import CHECKED
 from mezzotint.benchmarks.products import kernels_for as products_for
-from mezzotint.dispatch.library import BlockScaledLibrary, Preparation, open_installed
+from mezzotint.dispatch.library import Activation, BlockScaledLibrary, Preparation, open_installed
 from mezzotint.normalization.compiled import CompiledGroupNorm
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4, rounded_rows
 from mezzotint.quantization.formats import Int4, Int8, LowRank4
 from mezzotint.quantization.fp8 import Fp8
-from mezzotint.quantization.fusion.around import Norm
+from mezzotint.quantization.fusion.around import Around, Norm, activated
 from mezzotint.quantization.products.block_scaled import BlockScaledLinear
 from mezzotint.quantization.products.compiled import CompiledLinear, QuantizedRows
+from mezzotint.quantization.products.joined import gated_weight
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.svdquant.format import SvdQuant
 
@@ -168,6 +169,9 @@ def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[s
     yield "product, 4 bits of both by group", lambda: call(SvdQuant(group=64))
     if _multiplies_floats(device):
         yield "product, floats of 8 bits", lambda: call(Fp8(by_rows=True, inputs="quantized"))
+    for activation in (Activation.GELU_TANH, Activation.GATED_GELU, Activation.GATED_SILU):
+        name = f"product, {activation.name.lower().replace('_', ' ')}"
+        yield name, lambda activation=activation: _activated(kernels, x, activation)  # type: ignore[misc]
     for preparation in (Preparation.AS_IT_IS, Preparation.GELU_TANH, Preparation.GEGLU):
         columns = 160 if preparation is Preparation.GEGLU else 320
         yield (
@@ -210,6 +214,18 @@ def _block_scaled(library: object, device: torch.device) -> Iterator[tuple[str, 
 
     yield "product, mxfp8", lambda: call(Mxfp8())
     yield "product, nvfp4", lambda: call(Nvfp4())
+
+
+def _activated(kernels: CompiledLinear, x: Tensor, activation: Activation) -> tuple[Tensor, Tensor]:
+    """Return a product with its activation, and the exact one."""
+    kind = Int8(dynamic=True, group=64)
+    weights = [
+        random_quantized_weight(kind, (136, 320), torch.Generator(x.device).manual_seed(seed)) for seed in (0, 1)
+    ]
+    exact = activated(*(kind.product(x.float(), each.tensors, each.shape) for each in weights), activation=activation)
+    both = gated_weight((weights[0], None), (weights[1], None))
+    joined = both if activation >= Activation.GATED_GELU else weights[0]
+    return kernels(x, joined, around=Around(activation=activation)), exact
 
 
 def _multiplies_floats(device: torch.device) -> bool:

@@ -62,7 +62,7 @@ def family(request):
 
 
 def joined(library):
-    return sum(bool(asked.part_count) for asked in library.multiplied[SELF_TEST:])
+    return sum(bool(asked.part_count and not asked.activation) for asked in library.multiplied[SELF_TEST:])
 
 
 def session_of(library, network):

@@ -16,14 +16,14 @@ SELF_TEST = len(CASES["kernels"])  # products
 INCLUDED = {
     "pixart": (75, 40),
     "sd3": (70, 35),
-    "flux": (70, 40),
-    "flux2-klein": (65, 30),
-    "chroma": (65, 40),
+    "flux": (70, 55),
+    "flux2-klein": (65, 50),
+    "chroma": (65, 60),
     "qwen-image": (90, 40),
-    "z-image": (65, 0),
+    "z-image": (65, 40),
     "sana": (45, 30),
-    "krea2": (0, 25),
-    "sdxl": (80, 30),
+    "krea2": (0, 60),
+    "sdxl": (60, 70),
 }
 
 

@@ -119,5 +119,5 @@ def test_gates_that_rows_cannot_share():
         with pytest.raises(ValueError, match="the residual is"):
             kernels(x, weight, around=Around(ending=Ending(residual=x[:1])))
         branch = Branch(down=torch.randn(300, 64), up=torch.randn(64, 300))
-        with pytest.raises(Unsupported, match="its gate would come before"):
+        with pytest.raises(Unsupported, match="its gate or activation would come before"):
             kernels(x, weight, None, branch, around=Around(ending=Ending(residual=x)))
