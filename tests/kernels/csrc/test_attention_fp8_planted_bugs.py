@@ -9,13 +9,14 @@ pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), p
 
 FULL = Problem(head_dim=64, nq=40, nk=128, int8_fp8=True, same_keys=True, same_values=True)  # the largest sums
 PROBLEMS = (Problem(head_dim=64, nq=40, nk=150, int8_fp8=True, uneven=True), FULL)
+STORES = "attention/wide_stores.h"
 VALUES, PASS, LOOP, KERNEL = (
     f"attention/int8/{name}.h" for name in ("fp8_values", "quantize_all", "all_mainloop", "kernel")
 )
 
 
-def bug(file, text, becomes):
-    return Bug(file=file, text=text, becomes=becomes, problems=PROBLEMS)
+def bug(file, text, becomes, error=""):
+    return Bug(file=file, text=text, becomes=becomes, problems=PROBLEMS, error=error)
 
 
 BUGS = {
@@ -31,6 +32,14 @@ BUGS = {
     "values keep their scale": bug(PASS, "largest[channel] / Values::kLargest;", "largest[channel] / 127;"),
     "the logarithm of another largest weight": bug(KERNEL, "kLnOf28 : kLnOf255", "kLnOf255 : kLnOf255"),
     "a tile's sums under the maximum of another": bug(LOOP, "of_tile[m].share[each / 2]", "of_tile[m].share[each % 2]"),
+    "words reach the next lane alone": bug(STORES, "apart < 4; apart *= 2", "apart < 2; apart *= 2"),
+    "eights of another lane": bug(STORES, "(o + lane % 4) * 8", "(o + 3 - lane % 4) * 8"),
+    "rows that are not there are stored": bug(
+        STORES,
+        "if (wanted) *reinterpret_cast<Chunk*>",
+        "if (wanted || true) *reinterpret_cast<Chunk*>",
+        "memory outside of the tensors",
+    ),
 }
 
 

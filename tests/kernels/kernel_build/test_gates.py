@@ -141,6 +141,19 @@ def test_turing_copies_without_ldgsts_and_int8_kernels_need_imma():
     assert expected(kernel("quantize")) == ()
 
 
+def test_values_of_8_bit_floats_are_summed_in_16_bits_and_stored_16_bytes_at_a_time():
+    name = "_ZN9mezzotint18attention_int8_fp8I6__halfLi64ENS_5ShapeILi1ELi4ELi64ELi2ELb1EEEEEvNS_10Int8ParamsE"
+    needed = ["LDSM", "MUFU.EX2", "IMMA.16832.S8.S8", "QMMA.16832.F16.E4M3.E4M3", "VOTE.ANY", "LDGSTS.E.128"]
+    stores = ["STG.E.128"] * 64
+    assert judged(kernel(name, "sm_89", loops=needed, everywhere=[*needed, *stores])) == []
+    (line,) = judged(kernel(name, "sm_89", loops=needed, everywhere=[*needed, *["STG.E"] * 64]))
+    assert "has no STG.E.128" in line
+    words = [*needed[:3], "QMMA.16832.F32.E4M3.E4M3", *needed[4:]]
+    (line,) = judged(kernel(name, "sm_89", loops=words, everywhere=[*words, *stores]))
+    assert "has no QMMA.16832.F16.E4M3.E4M3 in a loop" in line
+    assert judged(kernel(name, "sm_90a", loops=(), size=8)) == []  # compiled to nothing
+
+
 def test_products_of_integers_need_imma_and_no_exponent():
     assert expected(kernel("_ZN9mezzotint4gemm14linear_product")) == ["IMMA", "LDSM", "HMMA", "LDGSTS"]
     assert expected(kernel("_ZN9mezzotint4gemm14linear_product", architecture="sm_75")) == ["IMMA", "LDSM", "HMMA"]
