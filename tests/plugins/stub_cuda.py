@@ -18,6 +18,7 @@ from mezzotint_kernels.abi import (
     QuantizeArgs,
     Status,
 )
+from mezzotint_kernels.block_scaled_abi import BlockScaledLinearArgs
 from mezzotint_kernels.group_norm_abi import GroupNormArgs
 from mezzotint_kernels.library import Library
 from mezzotint_kernels.linear_attention_abi import LinearAttentionArgs
@@ -243,6 +244,12 @@ class StubCuda:
     def linear(self, args: LinearArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
         """Launch a linear layer."""
         return self._said(self.library.linear(ctypes.byref(args), device, stream))
+
+    def block_scaled_linear(
+        self, args: BlockScaledLinearArgs, device: int = 0, stream: int | None = None
+    ) -> tuple[Status, str]:
+        """Launch a linear layer with block scales."""
+        return self._said(self.library.block_scaled_linear(ctypes.byref(args), device, stream))
 
     def quantize(self, args: QuantizeArgs, device: int = 0, stream: int | None = None) -> tuple[Status, str]:
         """Launch a quantization."""

@@ -11,7 +11,6 @@ namespace mezzotint {
 
 // What the copies of the values left out.
 struct RestoredColumns {
-    static constexpr bool wide_stores = false;
     const float* v_scale;
     MZT_DEVICE float of_column(int column) const { return v_scale[column]; }
     MZT_DEVICE float lse_of_row(int) const { return 0; }

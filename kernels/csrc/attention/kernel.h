@@ -44,14 +44,12 @@ MZT_DEVICE Sight sight_of(const ForwardParams& params, const Place& place, int k
 
 // What is done to rows and columns on the way out, where nothing is.
 struct AsTheyAre {
-    static constexpr bool wide_stores = false;
     MZT_DEVICE float of_column(int) const { return 1; }
     MZT_DEVICE float lse_of_row(int) const { return 0; }
 };
 
 // Where some weights were dropped, the others count for more.
 struct Scaled {
-    static constexpr bool wide_stores = false;
     float factor;
     MZT_DEVICE float of_column(int) const { return factor; }
     MZT_DEVICE float lse_of_row(int) const { return 0; }
@@ -79,12 +77,8 @@ MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const P
                 const float high = loop.out[m][o][2 * half + 1] * inverse * finish.of_column(o * 8 + column + 1);
                 return pack<Element>(low, high);
             };
-            if constexpr (Finish::wide_stores) store_row<T::out_tiles>(to, row < params.nq, thread, two_columns);
+            store_row<T::out_tiles>(to, row < params.nq, thread, two_columns);
             if (row >= params.nq) continue;
-#pragma unroll
-            for (int o = 0; !Finish::wide_stores && o < T::out_tiles; ++o) {
-                *reinterpret_cast<uint32_t*>(to + o * 8 + column) = two_columns(o);
-            }
             if (params.lse && column == 0 && place.slice == 0) {
                 const float natural = (loop.rows[m].m[half] + log2_approximate(sum)) * kLn2;
                 params.lse[(place.batch * params.heads + place.head) * params.nq + row] =

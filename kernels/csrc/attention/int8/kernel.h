@@ -9,7 +9,6 @@ namespace mezzotint {
 
 // What the quantized copies left out: the values' sizes, and the keys' mean.
 struct Restored {
-    static constexpr bool wide_stores = true;
     const float* v_scale;
     const float* q_mean;
     float scale;
