@@ -228,6 +228,10 @@ typedef struct MztLinearArgs {
     uint32_t activation;  /* MztActivation; of a product without parts, or of the two of a gated linear unit, which has
                              no gate and no residual */
     uint32_t reserved;    /* 0 */
+    /* For sums over parts of the columns of x, where few rows would leave the card idle: 16 kB for each part of 64 x 64 of
+     * out. Null or too little: a block sums all columns. Integers are exact: the output is the same. */
+    void *workspace;      /* aligned to 16 bytes */
+    int64_t workspace_bytes;
 } MztLinearArgs;
 
 typedef struct MztDevice {

@@ -9,12 +9,13 @@ using namespace mezzotint::gemm;
 
 struct EmulatorLinearInstance {
     int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes, is_grouped,
-        has_codebook, floats, is_gated;
+        has_codebook, floats, is_gated, is_split;
 };
 
 struct EmulatorLinearPlan {
     int32_t supported, kernel, shared_bytes;
     char text[240];
+    int32_t splits;
 };
 
 extern "C" {
@@ -25,7 +26,8 @@ MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance
     if (!instance) return 0;
     *found = {instance->weight_bits, instance->x_bits,  instance->dtype,        instance->tile_m,
               instance->tile_n,      instance->threads, instance->shared_bytes, instance->turing_shared_bytes,
-              instance->is_grouped,  instance->has_codebook, instance->floats, instance->is_gated};
+              instance->is_grouped,  instance->has_codebook, instance->floats, instance->is_gated,
+              instance->join_entry != nullptr};
     return 1;
 }
 
@@ -33,12 +35,17 @@ MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance
 MZT_API void emulator_linear(const MztLinearArgs* args, uint32_t number, const EmulatorConditions* conditions,
                              EmulatorReport* report) {
     const Instance& instance = *instance_of(number);
-    const LinearParams params = linear_params(instance, *args);
+    const int splits = instance.join_entry ? conditions->tiles_per_block : 1;
+    const LinearParams params = linear_params(instance, *args, splits);
     emulator::run_kernels(*conditions, *report, [&](emulator::Machine& machine) {
         const Entry later = conditions->hopper ? instance.hopper_entry : instance.entry;
-        machine.run(conditions->turing ? instance.turing_entry : later, blocks_of(instance, *args),
-                    instance.threads, conditions->turing ? instance.turing_shared_bytes : instance.shared_bytes,
+        const int shared = conditions->turing ? instance.turing_shared_bytes : instance.shared_bytes;
+        const int64_t blocks = blocks_of(instance, *args);
+        machine.run(conditions->turing ? instance.turing_entry : later, blocks * splits, instance.threads, shared,
                     &params);
+        if (!instance.join_entry) return;
+        machine.run(conditions->turing ? instance.turing_join_entry : instance.join_entry, blocks, instance.threads,
+                    shared, &params);
     });
 }
 
@@ -47,7 +54,7 @@ MZT_API void emulator_linear_plan(const MztLinearArgs* args, int32_t architectur
                                   int32_t shared_bytes, EmulatorLinearPlan* plan) {
     LinearPlan made;
     plan_linear(*args, {architecture, multiprocessors, shared_bytes}, made);
-    *plan = {made.supported, static_cast<int32_t>(made.kernel), made.shared_bytes, ""};
+    *plan = {made.supported, static_cast<int32_t>(made.kernel), made.shared_bytes, "", made.splits};
     std::snprintf(plan->text, sizeof plan->text, "%s", made.text);
 }
 }

@@ -8,7 +8,7 @@ struct EmulatorConditions {
     int32_t late_copies;
     uint32_t seed;
     int32_t turing;
-    int32_t tiles_per_block;  // query tiles, for kernels that process several; 0: as the library chooses
+    int32_t tiles_per_block;  // query tiles, for kernels that process several; 0: as the library chooses; splits of a product
     int32_t stubborn;
     int32_t hopper;
 };

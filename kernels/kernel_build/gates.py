@@ -30,6 +30,7 @@ _BLOCK_SCALED = {"nvfp4": "OMMA.SF.16864", "mxfp8": "QMMA.SF.16832"}
 _NVFP4 = re.compile(r"_product\.\w+\.2\.")
 _INT4_ROWS = ("int4_quantize_rows", "int4_quantize_groups")
 _OF_INT4 = ("int4_linear_product", "grouped_linear_product")  # products of 4-bit integers
+_WITHOUT_BRANCH = ("gated_linear_product", "split_linear_product")  # whose products are of 16 bits
 _NOT_OF_ROWS = ("HMMA", "IMMA")
 
 
@@ -44,7 +45,8 @@ def expected(kernel: Kernel) -> Sequence[str]:
     elif "fp8_linear_product" in kernel.name:
         words = ["QMMA.16832.F32.E4M3.E4M3", "FADD", "LDSM", "HMMA"]
     elif "linear_product" in kernel.name:
-        words = ["IMMA", "LDSM"] + ["HMMA"] * ("gated" not in kernel.name)  # HMMA for the branch
+        has_branch = not any(each in kernel.name for each in _WITHOUT_BRANCH)
+        words = ["IMMA"] * ("join_linear" not in kernel.name) + ["LDSM"] + ["HMMA"] * has_branch
         words += [f"IMMA.{'8832' if number < 80 else '16864'}.S4"] * (
             any(name in kernel.name for name in _OF_INT4) and number < 90
         )

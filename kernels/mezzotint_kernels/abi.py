@@ -407,6 +407,8 @@ class LinearArgs(Versioned):
     floats: int
     shares_weight_scale: int
     activation: int
+    workspace: int | None
+    workspace_bytes: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -453,6 +455,8 @@ class LinearArgs(Versioned):
         ("shares_weight_scale", ctypes.c_uint32),
         ("activation", ctypes.c_uint32),
         ("reserved", ctypes.c_uint32),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
     )
 
     @property

@@ -84,6 +84,8 @@ class CardProducts(FakeProducts):
             launch.touch(a.weight_group_scales, (groups, n), (2 * a.weight_group_scales_stride, 2), 2)
         else:
             launch.touch(a.x_scales, (a.rows,), (4,), 4)
+        if a.workspace_bytes:
+            launch.rows(a.workspace, (1,), (0,), a.workspace_bytes, writes=True)
         if a.part_count:
             _touch_parts(launch, a, item)
         else:
@@ -93,18 +95,14 @@ class CardProducts(FakeProducts):
         if a.weight_bits < a.x_bits and not a.part_count:
             columns = depth // (16 if a.codebook else 64)
             launch.touch(a.group_scales, (n, columns), (a.group_scales_stride, 1), 1)
-        if a.codebook:
-            launch.touch(a.codebook, (16,), (4,), 4)
-        if a.bias:
-            launch.touch(a.bias, (n,), (item,), item)
+        launch.touch_some(((a.codebook, 16, 4), (a.bias, n, item)))
         if a.rank:
             launch.rows(a.branch_x, (a.rows,), (a.branch_x_stride * item,), a.rank * item)
             launch.rows(a.branch_up, (n,), (a.branch_up_stride * item,), a.rank * item)
-        if a.gate:
-            batches = -(-a.rows // a.rows_per_batch)
-            launch.rows(a.gate, (batches,), (a.gate_stride * item,), n * item)
-        if a.residual:
-            launch.rows(a.residual, (a.rows,), (a.residual_stride * item,), n * item)
+        batches = -(-a.rows // a.rows_per_batch) if a.gate else 0
+        for pointer, rows, stride in ((a.gate, batches, a.gate_stride), (a.residual, a.rows, a.residual_stride)):
+            if pointer:
+                launch.rows(pointer, (rows,), (stride * item,), n * item)
         launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
         launched(super().multiply, arguments, device, stream)
 
@@ -114,9 +112,7 @@ def _touch_parts(launch, a, item):
     for part in a.parts[: a.part_count]:
         launch.rows(part.weight, (part.out_columns,), (a.weight_stride,), a.in_columns)
         launch.touch(part.weight_scales, (part.out_columns,), (4,), 4)
-        for pointer, count in ((part.bias, part.out_columns), (part.norm_weight, a.head_dim)):
-            if pointer:
-                launch.touch(pointer, (count,), (item,), item)
+        launch.touch_some(((part.bias, part.out_columns, item), (part.norm_weight, a.head_dim, item)))
     if a.rotations:
         launch.touch(a.rotations, (a.rotation_rows * a.head_dim,), (4,), 4)
 
@@ -184,6 +180,12 @@ class Launch:
         for size, stride in zip(sizes, strides, strict=True):
             assert size <= 1 or stride % _ALIGNMENT == 0, f"{self._name}: rows {stride} bytes apart"
         self.touch(pointer, sizes, strides, row, writes)
+
+    def touch_some(self, vectors):
+        """Check vectors: address, count and bytes of an element; null is none."""
+        for pointer, count, size in vectors:
+            if pointer:
+                self.touch(pointer, (count,), (size,), size)
 
     def touch(self, pointer, sizes, strides, item, writes=False):
         """Check the bytes that the launch reads or writes, from first to last."""

@@ -36,6 +36,7 @@ class Problem:
     bias: bool = False
     rank: int = 0
     activation: Activation = Activation.NO_ACTIVATION
+    splits: int = 1  # of the columns of x
     gate: int = 0  # rows that share a gate; 0: none
     residual: str | None = None  # given; out: in place of the output
     gap: int = 0  # chunks of 16 bytes between rows
@@ -140,6 +141,8 @@ class Operands:
         self.branch_up = self._random(columns, problem.rank) if problem.rank else None
         self.gate = self._random(-(-rows // problem.gate), columns) if problem.gate else None
         self.out = self._matrix(rows, columns, dtype)
+        tiles = -(-rows // 64) * -(-columns // 64) if problem.splits > 1 else 0
+        self.workspace = self._matrix(problem.splits, tiles * 64 * 64, torch.int32)
         self.residual = self._random(rows, columns) if problem.residual == "given" else None
         if problem.residual == "out":
             self.residual = self.out.copy_(torch.randn(rows, columns, generator=self._lots))
@@ -214,6 +217,8 @@ class Operands:
             **{name: tensor.data_ptr() for name, tensor in (given | vectors).items()},
             **{f"{name}_stride": tensor.stride(0) for name, tensor in given.items()},
             activation=problem.activation,
+            workspace=self.workspace.data_ptr() if problem.splits > 1 else None,
+            workspace_bytes=self.workspace.numel() * 4,
         )
         if self.second is not None:
             made.weight = made.weight_scales = made.bias = None
@@ -326,13 +331,20 @@ class InstanceInfo(ctypes.Structure):
             "has_codebook",
             "floats",
             "is_gated",
+            "is_split",
         )
     )
 
     @property
     def multiplies(self) -> tuple[int | bool, ...]:
         """What it multiplies."""
-        kinds = (bool(self.is_grouped), bool(self.has_codebook), bool(self.floats), bool(self.is_gated))
+        kinds = (
+            bool(self.is_grouped),
+            bool(self.has_codebook),
+            bool(self.floats),
+            bool(self.is_gated),
+            bool(self.is_split),
+        )
         return self.weight_bits, self.x_bits, self.dtype, *kinds
 
     @property
@@ -347,6 +359,7 @@ class _PlanStruct(ctypes.Structure):
         ("kernel", ctypes.c_int32),
         ("shared_bytes", ctypes.c_int32),
         ("text", ctypes.c_char * 240),
+        ("splits", ctypes.c_int32),
     )
 
 
@@ -366,6 +379,7 @@ class Plan:
     instance: InstanceInfo | None  # None: no kernel supports it
     shared_bytes: int
     text: str
+    splits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,7 +413,7 @@ class LinearEmulator:
     def numbers(self, problem: Problem) -> list[int]:
         """Return the instances that support the problem."""
         wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
-        wanted = (*wanted, problem.by_group, problem.codebook, problem.floats, problem.is_gated)
+        wanted = (*wanted, problem.by_group, problem.codebook, problem.floats, problem.is_gated, problem.splits > 1)
         found = enumerate(self.instances)
         return [number for number, each in found if each.multiplies == wanted]
 
@@ -420,6 +434,7 @@ class LinearEmulator:
             turing=problem.turing,
             stubborn=problem.stubborn,
             hopper=problem.hopper,
+            tiles_per_block=problem.splits,
         )
         arguments = operands.arguments()
         self._library.emulator_linear(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
@@ -445,6 +460,7 @@ class LinearEmulator:
         by_group: bool = False,
         floats: int = 0,
         activation: int = 0,
+        workspace_bytes: int = 0,
     ) -> Plan:
         """Return the library's plan for a device."""
         arguments = LinearArgs(
@@ -453,6 +469,8 @@ class LinearEmulator:
             x_bits=x_bits,
             floats=floats,
             activation=activation,
+            workspace=workspace_bytes and 16,
+            workspace_bytes=workspace_bytes,
             rows=rows,
             in_columns=depth,
             out_columns=columns,
@@ -464,7 +482,7 @@ class LinearEmulator:
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)
         )
         instance = self.instances[plan.kernel] if plan.supported else None
-        return Plan(instance=instance, shared_bytes=plan.shared_bytes, text=plan.text.decode())
+        return Plan(instance=instance, shared_bytes=plan.shared_bytes, text=plan.text.decode(), splits=plan.splits)
 
 
 def judge(operands: Operands) -> float:

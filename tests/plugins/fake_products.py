@@ -219,9 +219,8 @@ class EmulatedProducts(FakeProducts):
         plan, report = _Plan(), Report()
         self._library.emulator_linear_plan(ctypes.byref(a), 89 if a.floats else 80, 108, 99 * 1024, ctypes.byref(plan))
         assert plan.supported, plan.text
-        self._library.emulator_linear(
-            ctypes.byref(a), plan.kernel, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report)
-        )
+        conditions = Conditions(late_copies=1, tiles_per_block=plan.splits)
+        self._library.emulator_linear(ctypes.byref(a), plan.kernel, ctypes.byref(conditions), ctypes.byref(report))
         assert not report.error, report.error
 
 
@@ -255,6 +254,7 @@ class _Plan(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int32) for name in ("supported", "kernel", "shared_bytes")),
         ("text", ctypes.c_char * 240),
+        ("splits", ctypes.c_int32),
     )
 
 

@@ -106,6 +106,8 @@ class LinearParams(ctypes.Structure):
         epsilon=ctypes.c_float,
         shares_weight_scale=_INT,
         activation=ctypes.c_uint32,
+        splits__tiles_per_split=_INT,
+        partial_sums=_POINTER,
     )
 
 

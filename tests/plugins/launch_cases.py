@@ -83,6 +83,8 @@ _large = {"rows": 4096, "in_columns": 3072, "out_columns": 12288}
 _strides = {"x_stride": 3104, "branch_x_stride": 40, "branch_up_stride": 48, "gate_stride": 12400}
 _more_strides = {"residual_stride": 12416, "out_stride": 12432, "weight_stride": 3088, "group_scales_stride": 53}
 
+_room = {"workspace": 0xF0000, "workspace_bytes": 2**24}
+
 LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "4 bits": partial(linear_args, **_half),
     "4 bits, large": partial(linear_args, **_half, **_large, **_strides, **_more_strides),
@@ -94,6 +96,15 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
     "queries, keys and values": partial(joined_args, dtype=Dtype.BFLOAT16),
     "queries, keys and values of many rows": partial(joined_args, dtype=Dtype.BFLOAT16, rows=4096, weight_stride=160),
     "a gated linear unit": gated_args,
+    "few rows": partial(
+        linear_args,
+        **_whole,
+        rows=64,
+        in_columns=4096,
+        x_stride=4096,
+        weight_stride=4096,
+        **_room,
+    ),
     "4 bits with a codebook": partial(linear_args, **_half, codebook=0xE0000, group_scales_stride=18),
     "floats of 8 bits": partial(linear_args, **_floats, shares_weight_scale=1),
     "floats of 8 bits, large": partial(linear_args, **_floats, **_large, **_strides, **_more_strides),

@@ -45,10 +45,15 @@ def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, *
 
 
 def linear(cuda: StubCuda, args: LinearArgs, card: Card, **where: object) -> list[ModelRequest]:
-    """One launch."""
+    """One launch, or where the columns of x are split a second one, which joins their sums."""
     plan = cuda.linear_plan(args, card)
     told = _linear_params(plan, args)
-    return [_planned(plan, blocks=told["row_tiles"] * told["column_tiles"], told=told) | where]
+    blocks, splits = told["row_tiles"] * told["column_tiles"], told["splits"]
+    first = _planned(plan, blocks=blocks * splits, told=told) | where
+    if splits == 1:
+        return [first]
+    joined = {"kernel": plan.kernel.replace("split_linear", "join_linear"), "grid": (blocks, 1, 1)}
+    return [first, first | joined]
 
 
 def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list[ModelRequest]:
@@ -218,6 +223,9 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         **(dict.fromkeys(("head_dim", "epsilon"), 0) | {"rotations": None, "rotation_rows": 0}),
         **(_same(args, "head_dim rotations rotation_rows epsilon") if args.part_count else {}),
         **_same(args, "shares_weight_scale activation"),
+        "splits": plan.slice_dim,
+        "tiles_per_split": divide_up(divide_up(args.in_columns * args.x_bits // 8, 64), plan.slice_dim),
+        "partial_sums": args.workspace if plan.slice_dim > 1 else None,
     }
 
 

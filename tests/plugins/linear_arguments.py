@@ -40,6 +40,8 @@ def linear_args(**changes: int | None) -> LinearArgs:
         "shares_weight_scale": 0,
         "activation": 0,
         "reserved": 0,
+        "workspace": None,
+        "workspace_bytes": 0,
     }
     return LinearArgs(**values | changes)
 

@@ -31,6 +31,7 @@ class PartsProblem:
     late_copies: bool = True
     turing: bool = False
     stubborn: bool = False
+    splits: int = 1  # of the columns of x
     seed: int = 0
 
 
@@ -127,7 +128,7 @@ class PartsEmulator(LinearEmulator):
         """Return the instances that support the problem."""
 
         def fits(each: InstanceInfo) -> bool:
-            same = each.multiplies == (8, 8, CODES[problem.dtype], False, False, False, False)
+            same = each.multiplies == (8, 8, CODES[problem.dtype], False, False, False, False, problem.splits > 1)
             return same and each.tile_n % problem.head_dim == 0
 
         return [number for number, each in enumerate(self.instances) if fits(each)]
@@ -136,9 +137,15 @@ class PartsEmulator(LinearEmulator):
         """Run one instance; returns the largest error relative to what rounding allows."""
         operands, report = PartsOperands(problem), Report()
         conditions = Conditions(
-            late_copies=problem.late_copies, seed=problem.seed, turing=problem.turing, stubborn=problem.stubborn
+            late_copies=problem.late_copies,
+            seed=problem.seed,
+            turing=problem.turing,
+            stubborn=problem.stubborn,
+            tiles_per_block=problem.splits,
         )
         arguments = operands.arguments()
+        sums = torch.empty(problem.splits * -(-problem.rows // 64) * sum(problem.columns) * 64, dtype=torch.int32)
+        arguments.workspace, arguments.workspace_bytes = sums.data_ptr(), sums.numel() * 4
         self._library.emulator_linear(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
         wanted, out = operands.wanted(), operands.out.double()
         allowed = wanted.abs() * torch.finfo(problem.dtype).eps / 2 + wanted.abs().max() * 2.0**-20

@@ -157,6 +157,7 @@ MztStatus check_vectors(const MztLinearArgs& a) {
                    {"weight_scales", a.weight_scales, 4, is_grouped(a) || a.part_count > 0},
                    {"bias", a.bias, 2, true},
                    {"codebook", a.codebook, kAlignment, true},
+                   {"workspace", a.workspace, kAlignment, true},
                    {"group_scales", a.codebook ? a.group_scales : nullptr, 2, true}};
     for (const auto& vector : vectors) {
         if (!vector.pointer && !vector.optional) {

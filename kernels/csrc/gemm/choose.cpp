@@ -15,6 +15,9 @@ constexpr double kSharedBytesPerCycle = 128;
 constexpr double kCacheBytesPerCycle = 22;  // of the L2 cache, per multiprocessor
 constexpr double kCyclesToBegin = 1200;     // until the first tile has arrived and the first output is being written
 constexpr double kBytesOfAnOutput = 4;      // the output itself, and what is added to it
+constexpr double kCyclesOfALaunch = 3000;   // until the second of two kernels that depend on each other has begun
+constexpr double kBytesOfASum = 4;
+constexpr int kMostSplits = 16;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -104,11 +107,13 @@ void add_parts(LinearParams& params, const MztLinearArgs& args) {
 void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
               const DeviceFacts& device) {
     if (!serves(instance, args) || !runs_on(instance, device)) return;
+    const int splits = splits_of(instance, args, device);
+    if (instance.join_entry && splits == 1) return;
     if (blocks_of(instance, args) > INT32_MAX) {
         choice.too_large = true;
         return;
     }
-    const double cost = cost_of(instance, args, device);
+    const double cost = cost_of(instance, args, device, splits);
     choice.offer(instance, number, cost);
 }
 
@@ -141,19 +146,39 @@ int64_t blocks_of(const Instance& instance, const MztLinearArgs& args) {
 // The multiprocessor with the most blocks finishes last. With one warp per quarter of the multiprocessor, nothing is
 // multiplied while that warp waits; a lone block waits for its first tiles and its output, while several blocks overlap
 // these waits.
-double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device) {
-    const int64_t most = divide_up(blocks_of(instance, args), device.multiprocessors);
+double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device, int splits) {
+    const int64_t most = divide_up(blocks_of(instance, args) * splits, device.multiprocessors);
     const int64_t resident = resident_blocks(instance, device);
     const int64_t at_once = most < resident ? most : resident;
     const double lone_warps = at_once * instance.threads / 32 < 8 ? 1.3 : 1;
     const double tile = static_cast<double>(instance.tile_m) * instance.tile_n;
-    const double inside = tile * args.in * cycles_per_product(instance, device.architecture) * lone_warps;
+    const double depth = static_cast<double>(divide_up(args.in, splits));
+    const double inside = tile * depth * cycles_per_product(instance, device.architecture) * lone_warps;
     const double outputs = static_cast<double>(instance.tile_m) * static_cast<double>(out_columns_of(instance));
     const double ends = kCyclesToBegin + outputs * kBytesOfAnOutput / kCacheBytesPerCycle;
-    return most * (inside + ends / at_once);
+    const double cost = most * (inside + ends / at_once);
+    if (splits == 1) return cost;
+    const int64_t joined = divide_up(blocks_of(instance, args), device.multiprocessors);
+    return cost + kCyclesOfALaunch + joined * (ends + tile * kBytesOfASum * splits / kCacheBytesPerCycle);
 }
 
-LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) {
+int splits_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device) {
+    if (!instance.join_entry || !args.workspace) return 1;
+    const int64_t tile_bytes = static_cast<int64_t>(instance.tile_m) * instance.tile_n * 4;
+    const int64_t room = args.workspace_bytes / tile_bytes / blocks_of(instance, args);
+    int best = 1;
+    double least = cost_of(instance, args, device);
+    for (int splits = 2; splits <= kMostSplits && splits <= room && splits * 2 * kTileDepth <= args.in; ++splits) {
+        const double cost = cost_of(instance, args, device, splits);
+        if (cost < least) {
+            least = cost;
+            best = splits;
+        }
+    }
+    return best;
+}
+
+LinearParams linear_params(const Instance& instance, const MztLinearArgs& args, int splits) {
     constexpr int64_t element = 2;  // bytes
     LinearParams params{};
     params.x = args.x;
@@ -183,6 +208,9 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) 
     params.row_tiles = static_cast<int32_t>(divide_up(args.rows, instance.tile_m));
     params.column_tiles = static_cast<int32_t>(divide_up(args.out_columns, out_columns_of(instance)));
     params.activation = args.activation;
+    params.splits = splits;
+    params.tiles_per_split = static_cast<int32_t>(divide_up(divide_up(params.in_bytes, kTileDepth), splits));
+    params.partial_sums = splits > 1 ? args.workspace : nullptr;
     params.codebook = args.codebook;
     params.x_group_scales = args.x_group_scales;
     params.weight_group_scales = args.weight_group_scales;
@@ -202,7 +230,8 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        const char* kind = best->is_grouped ? " by group" : best->has_codebook ? " codebook" : best->is_gated ? " gated" : "";
+        plan.splits = gemm::splits_of(*best, args, device);
+        const char* kind = best->is_grouped ? " by group" : best->has_codebook ? " codebook" : best->is_gated ? " gated" : best->join_entry ? " split" : "";
         std::snprintf(plan.text, sizeof plan.text, "linear %sw%da%d%s %s %dx%d", best->floats ? "fp8 " : "", bits,
                       best->x_bits, kind, name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
     } else if (choice.too_large) {

@@ -17,6 +17,7 @@ struct LinearPlan {
     uint32_t kernel;   // names the instance, stable within a build
     int shared_bytes;  // that a block needs on this device
     char text[240];    // the instance's name, or why there is none
+    int splits = 1;    // of the columns of x
 };
 
 // Fill `plan` for arguments on a device; host arithmetic only.

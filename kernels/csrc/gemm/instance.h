@@ -27,6 +27,7 @@ struct Instance {
     bool has_codebook;
     int products_per_cycle;  // on a multiprocessor; 0: as the numbers of bits tell
     bool floats;  // of 8 bits, not integers
+    Entry join_entry, turing_join_entry;  // of the second kernel where columns of x are split; null: they are not
     bool is_gated;  // pairs of columns become one
 };
 

@@ -22,18 +22,24 @@ MZT_DEVICE Place place_of(const LinearParams& params, uint32_t block) {
 }
 
 template <class T>
-MZT_DEVICE void linear_block(const LinearParams& params, void* shared) {
-    const Place place = place_of<T>(params, block_index());
-    const Layer layer = layer_of<T>(params, place);
-    Mainloop<T> loop(params, layer, place, shared_address(shared));
-    loop.run();
+MZT_DEVICE void finish_block(const typename T::Sum (&sums)[T::Shape::m_tiles][T::Shape::n_tiles][4],
+                             const LinearParams& params, const Layer& layer, const Place& place, void* shared) {
     Values<T> values;
-    scale_sums<T>(values, loop.sums, params, layer, place);
+    scale_sums<T>(values, sums, params, layer, place);
     if constexpr (T::weight_bits == 8) {
         if (layer.flags) finish_heads<T>(values, params, layer, place, static_cast<float*>(shared));
     }
     if (params.branch_x) add_branch<T>(values, params, place, shared_address(shared));
     write_out<T>(values, params, place);
+}
+
+template <class T>
+MZT_DEVICE void linear_block(const LinearParams& params, void* shared) {
+    const Place place = place_of<T>(params, block_index());
+    const Layer layer = layer_of<T>(params, place);
+    Mainloop<T> loop(params, layer, place, shared_address(shared));
+    loop.run();
+    finish_block<T>(loop.sums, params, layer, place, shared);
 }
 
 }  // namespace mezzotint::gemm

@@ -13,11 +13,15 @@ int launch_linear(const MztLinearArgs& args, const LinearPlan& plan, void* strea
     if (!instance) return cudaErrorInvalidDeviceFunction;
     static SharedMemory<kMostInstances> shared_memory;
     if (const cudaError_t error = shared_memory.allow(instance->entry, plan.kernel, plan.shared_bytes)) return error;
-    gemm::LinearParams params = gemm::linear_params(*instance, args);
+    gemm::LinearParams params = gemm::linear_params(*instance, args, plan.splits);
     void* arguments[] = {&params};
-    return cudaLaunchKernel(instance->entry, dim3(static_cast<unsigned>(gemm::blocks_of(*instance, args))),
-                            dim3(static_cast<unsigned>(instance->threads)), arguments, plan.shared_bytes,
-                            static_cast<cudaStream_t>(stream));
+    const unsigned blocks = static_cast<unsigned>(gemm::blocks_of(*instance, args));
+    const auto launch = [&](gemm::Entry entry, unsigned count) {
+        return cudaLaunchKernel(entry, dim3(count), dim3(static_cast<unsigned>(instance->threads)), arguments,
+                                plan.shared_bytes, static_cast<cudaStream_t>(stream));
+    };
+    const cudaError_t error = launch(instance->entry, blocks * plan.splits);
+    return error || plan.splits == 1 ? error : launch(instance->join_entry, blocks);
 }
 
 }  // namespace mezzotint

@@ -17,6 +17,7 @@ namespace mezzotint::gemm {
 // A block's tile of the output.
 struct Place {
     int first_row, first_column;
+    int split = 0;  // which part of x's columns
 };
 
 // The layer whose columns a block computes.
@@ -67,15 +68,16 @@ public:
         : x_(static_cast<const char*>(params.x) + place.first_row * params.x_stride, params.x_stride,
              params.rows - place.first_row, params.in_bytes, shared),
           weight_(weight_tiles(params, layer, place, shared)),
-          tiles_((params.in_bytes + kTileDepth - 1) / kTileDepth) {}
+          first_(T::is_split ? place.split * params.tiles_per_split : 0),
+          tiles_(last_tile(params, place)) {}
 
     MZT_DEVICE void run() {
 #pragma unroll
-        for (int tile = 0; tile < T::stages - 1; ++tile) begin(tile);
-        weight_.read_scales(0);
-        end(0);
+        for (int tile = 0; tile < T::stages - 1; ++tile) begin(first() + tile);
+        weight_.read_scales(first());
+        end(first());
 #pragma unroll 1
-        for (int tile = 0; tile < tiles_; ++tile) {
+        for (int tile = first(); tile < tiles_; ++tile) {
             barrier();  // this tile is there for all, and all are done with the one before
             begin(tile + T::stages - 1);
             weight_.read_scales(tile + 1);
@@ -105,6 +107,18 @@ private:
         }
     }
 
+    MZT_DEVICE int first() const { return T::is_split ? first_ : 0; }
+
+    // The end of this block's part of x's columns.
+    MZT_DEVICE static int last_tile(const LinearParams& params, const Place& place) {
+        const int tiles = (params.in_bytes + kTileDepth - 1) / kTileDepth;
+        if constexpr (T::is_split) {
+            const int last = (place.split + 1) * params.tiles_per_split;
+            return last < tiles ? last : tiles;
+        }
+        return tiles;
+    }
+
     MZT_DEVICE void begin(int tile) {
         if (tile < tiles_) {
             x_.begin(tile);
@@ -123,7 +137,7 @@ private:
 
     XTiles x_;
     WeightTiles weight_;
-    int tiles_;
+    int first_, tiles_;
 };
 
 }  // namespace mezzotint::gemm

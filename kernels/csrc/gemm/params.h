@@ -8,6 +8,7 @@
 namespace mezzotint::gemm {
 
 constexpr int kMostParts = 3;
+constexpr int kTileDepth = 64;  // bytes of a row of x in a tile: of 8 bits, as many columns as share a group scale
 
 // The columns of one of several layers. Pointers are those of column 0 of the whole output, as if it were the part's.
 struct LinearPart {
@@ -45,6 +46,8 @@ struct LinearParams {
     float epsilon;
     int32_t shares_weight_scale;      // 1: weight_scales is one number for all columns
     uint32_t activation;              // MztActivation
+    int32_t splits, tiles_per_split;  // of the columns of x; 1: none
+    void* partial_sums;
 };
 
 }  // namespace mezzotint::gemm

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "../primitives.h"
+#include "params.h"
 
 namespace mezzotint::gemm {
-
-constexpr int kTileDepth = 64;  // bytes of a row of x in a tile: of 8 bits, as many columns as share a group scale
 
 // How a block works: warps_m x warps_n warps, each of which owns 16 * m_tiles rows and 8 * n_tiles columns of the output.
 template <int warps_m_, int warps_n_, int m_tiles_, int n_tiles_, int stages_>
@@ -35,6 +34,7 @@ struct Traits {
     static constexpr bool is_widened = weight_bits < x_bits;  // the weight, in shared memory
     static constexpr bool has_codebook = has_codebook_;  // of weights of 4 bits for x of 8 (codebook.h)
     static constexpr bool has_group_scales = false;  // of both sides (grouped.h)
+    static constexpr bool is_split = false;          // the columns of x, among blocks (split.h)
     static constexpr bool is_gated = false;          // pairs of columns become one (gated.h)
     static constexpr int out_columns = Shape::tile_n;  // of the output in a tile
     static constexpr int sum_shift = x_bits == 4 && !Architecture::has_int4_products ? 8 : 0;  // multiply_int4()

@@ -30,6 +30,7 @@ class Instance:
     has_codebook: bool = False
     floats: bool = False  # of 8 bits, not integers
     is_gated: bool = False  # gated linear units
+    is_split: bool = False  # the columns of x, where the library chooses so
 
     @property
     def scheme(self) -> str:
@@ -45,7 +46,8 @@ class Instance:
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
             bits = f"w{self.weight_bits}a{self.x_bits}"
-            return f"linear {self.scheme}{' gated' * self.is_gated} {bits} {self.dtype} {tile}, {self.threads} threads"
+            kind = self.scheme + " gated" * self.is_gated + " split" * self.is_split
+            return f"linear {kind} {bits} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
 
@@ -70,7 +72,7 @@ class _Struct(ctypes.Structure):
     _fields_: ClassVar[abi.Fields] = [
         *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits", "x_bits")),
         *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
-        *((name, ctypes.c_int32) for name in ("is_grouped", "has_codebook", "floats", "is_gated")),
+        *((name, ctypes.c_int32) for name in ("is_grouped", "has_codebook", "floats", "is_gated", "is_split")),
     ]
 
 
@@ -124,4 +126,5 @@ def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # 
         has_codebook=bool(getattr(struct, "has_codebook", 0)),
         floats=bool(getattr(struct, "floats", 0)),
         is_gated=bool(getattr(struct, "is_gated", 0)),
+        is_split=bool(getattr(struct, "is_split", 0)),
     )

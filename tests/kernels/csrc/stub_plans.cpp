@@ -62,7 +62,7 @@ MZT_API int32_t mzt_stub_linear(const MztLinearArgs* args, int32_t architecture,
     plan_linear(*args, DeviceFacts{architecture, multiprocessors, shared_bytes}, chosen);
     const gemm::Instance* found = chosen.supported ? gemm::instance_of(chosen.kernel) : nullptr;
     if (!found) return 0;
-    *plan = {found->weight_bits, 0, 0, found->dtype, 0, found->tile_m, found->tile_n, found->threads,
+    *plan = {found->weight_bits, 0, chosen.splits, found->dtype, 0, found->tile_m, found->tile_n, found->threads,
              chosen.shared_bytes, ""};
     name_kernel(*plan, architecture >= 80 ? found->entry : found->turing_entry);
     return 1;

@@ -30,10 +30,12 @@ FLOATS_DEEP = Problem(depth=3200, rows=20, columns=40, floats=True, pattern="pos
 FLOATS_SHARED = Problem(depth=64, floats=True, shared_scale=True)
 ACTIVATED = Problem(activation=Activation.ACTIVATE_GELU_TANH, gate=9)
 GATED = Problem(activation=Activation.GATED_SILU, depth=448, rows=65, bias=True, columns=40)
+SPLIT = Problem(splits=3, depth=448, rows=65, bias=True)
 GATED_GELU = Problem(activation=Activation.GATED_GELU, depth=80)
 ENDS = Problem(bias=True, gate=9, residual="given")
 
 FLOAT_PRODUCTS = "gemm/fp8_products.h"
+SPLITS = "gemm/split.h"
 GATES = "gemm/gated.h"
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
 CODES = "gemm/codebook.h"
@@ -269,6 +271,36 @@ BUGS = {
         becomes="is_gated(args) ? args.out_columns : args.parts",
         problems=(GATED,),
     ),
+    "split: parts reach into the next": Bug(
+        file=MAINLOOP, text="return last < tiles ? last : tiles;", becomes="return last + 1;", problems=(SPLIT,)
+    ),
+    "split: every part begins at the first column": Bug(
+        file=MAINLOOP, text="return T::is_split ? first_ : 0;", becomes="return 0;", problems=(SPLIT,)
+    ),
+    "split: parts by the number of the tile": Bug(
+        file=SPLITS, text="block_index() / tiles", becomes="block_index() % tiles", problems=(SPLIT,)
+    ),
+    "split: sums of another part": Bug(
+        file=SPLITS,
+        text="split * tiles + block_index()",
+        becomes="split * tiles + block_index() / 2 * 2",
+        problems=(SPLIT,),
+    ),
+    "split: the last part is not added": Bug(
+        file=SPLITS, text="split < params.splits;", becomes="split < params.splits - 1;", problems=(SPLIT,)
+    ),
+    "split: sums of all rows in one place": Bug(
+        file=SPLITS,
+        text="block * numbers + number) * T::Shape::threads",
+        becomes="block * numbers + number / 2) * T::Shape::threads",
+        problems=(SPLIT,),
+    ),
+    "split: a part too short": Bug(
+        file="gemm/choose.cpp",
+        text="divide_up(divide_up(params.in_bytes, kTileDepth), splits)",
+        becomes="divide_up(params.in_bytes, kTileDepth) / splits",
+        problems=(SPLIT,),
+    ),
     "weights of another warp": Bug(
         file=PRODUCTS,
         text="thread_index() / 32 % T::Shape::warps_n",
@@ -346,6 +378,8 @@ def kind_of(problem):
         return "svdquant"
     if problem.floats:
         return "fp8"
+    if problem.splits > 1:
+        return "split"
     if problem.is_gated:
         return "gated"
     return f"int{problem.bits}" if problem.x_bits == 8 else "w4a4"

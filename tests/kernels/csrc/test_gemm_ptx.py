@@ -1,5 +1,6 @@
 """The integer product from the PTX that nvcc makes of it: run, and with mistakes planted in its text."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -88,6 +89,19 @@ def overlapping(ptx, kernel, problem, edit=lambda text: text):
 def test_ptx_gives_what_the_reference_gives(ptx, kernel, problem):
     error = judge(multiply(kernel, program_of(ptx, kernel), problem).operands)
     assert error <= 1, f"the output is {error:.3g} times as far off as it may be"
+
+
+@pytest.mark.parametrize("edit", [None, exchanged(RIGHT, 0), replaced("st.global.v4.u32", "st.global.v2.u32")])
+def test_sums_of_parts_are_joined(ptx, edit):
+    """And with a mistake in the kernel that makes them it is seen."""
+    problem = Problem(splits=3, depth=448, rows=65, bias=True, dtype=cases.BRAIN)
+    text = ptx(cases.SPLIT.source, cases.SPLIT.architecture, (cases.SPLIT.instance,))
+    join = kernel_of(text, cases.SPLIT.name.replace("split", "join"))
+    right = False
+    with suppress(*() if edit is None else (PtxError, MemoryFault)):
+        first = kernel_of(edit(text) if edit else text, cases.SPLIT.name)
+        right = judge(multiply(cases.SPLIT, first, problem, join).operands) <= 1
+    assert right == (edit is None)
 
 
 @pytest.mark.slow

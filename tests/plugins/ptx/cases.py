@@ -72,6 +72,7 @@ CODEBOOK = LinearKernel(bits=4, dtype=BRAIN, codebook=True)
 FLOATS = LinearKernel(bits=8, dtype=FLOAT, floats=True, architecture="sm_89")
 BLACKWELL_FLOATS = LinearKernel(bits=8, dtype=BRAIN, floats=True, architecture="sm_120")
 GATED = LinearKernel(bits=8, dtype=BRAIN, gated=True)
+SPLIT = LinearKernel(bits=8, dtype=BRAIN, split=True)
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 

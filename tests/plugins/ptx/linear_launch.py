@@ -46,6 +46,8 @@ class LinearParams(ctypes.Structure):
         ("epsilon", ctypes.c_float),
         ("shares_weight_scale", ctypes.c_int32),
         ("activation", ctypes.c_uint32),
+        *((name, ctypes.c_int32) for name in ("splits", "tiles_per_split")),
+        ("partial_sums", ctypes.c_void_p),
     )
 
 
@@ -61,6 +63,7 @@ class LinearKernel:
     by_group: bool = False
     codebook: bool = False
     gated: bool = False
+    split: bool = False
     tile = 64
     threads = 128
 
@@ -74,6 +77,7 @@ class LinearKernel:
     @property
     def _kind(self) -> str:
         named = {"grouped": self.by_group, "codebook": self.codebook, "fp8": self.floats, "gated": self.gated}
+        named |= {"split": self.split}
         return next((name for name, meant in named.items() if meant), "")
 
     @property
@@ -111,21 +115,26 @@ class Multiplied:
     overlapping: int  # copies in flight at each product, summed
 
 
-def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multiplied:
-    """Run a kernel on a problem."""
+def multiply(kernel: LinearKernel, program: Program, problem: Problem, then: Program | None = None) -> Multiplied:
+    """Run a kernel on a problem; `then` joins the sums that it leaves in the workspace."""
     operands = Operands(problem)
     params = _params(kernel, operands)
     given = [vars(each).items() for each in (operands, operands.second) if each is not None]
-    read = [each for items in given for name, each in items if name != "out" and _is_told(each, params)]
-    memory = GlobalMemory(read, [operands.out])
+    read = [
+        each for items in given for name, each in items if name not in ("out", "workspace") and _is_told(each, params)
+    ]
+    memory = GlobalMemory(read, [operands.out, operands.workspace] if then else [operands.out])
     machine = launch(
         program,
         memory,
         params,
-        blocks=params.row_tiles * params.column_tiles,
+        blocks=params.row_tiles * params.column_tiles * problem.splits,
         threads=kernel.threads,
         shared_bytes=kernel.shared_bytes,
     )
+    if then is not None:
+        blocks = params.row_tiles * params.column_tiles
+        launch(then, memory, params, blocks=blocks, threads=kernel.threads, shared_bytes=kernel.shared_bytes)
     memory.give_back()
     return Multiplied(operands=operands, overlapping=machine.overlapping)
 
@@ -155,5 +164,8 @@ def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
         weight_group_scales_stride=2 * args.weight_group_scales_stride,
         in_bytes=problem.depth * problem.x_bits // 8,
         row_tiles=-(-problem.rows // kernel.tile),
+        splits=problem.splits,
+        tiles_per_split=-(-(problem.depth * problem.x_bits // 8) // TILE_DEPTH // problem.splits),
+        partial_sums=args.workspace,
         column_tiles=-(-problem.columns // (kernel.tile // (1 + problem.is_gated))),
     )

@@ -14,7 +14,7 @@ from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
 from mezzotint.quantization.fp8 import Fp8, quantizes_inputs
 from mezzotint.quantization.fusion.around import Around, Ending, Norm
 from mezzotint.quantization.int4 import GROUP
-from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
+from mezzotint.quantization.linear import Branch, GatedWeight, JoinedWeight, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.joined import point_to_parts
 from mezzotint.quantization.products.kernel_branches import kernel_branches
 from mezzotint.quantization.shared_quantization import shared_quantize
@@ -26,6 +26,8 @@ _COLUMN_STEP, _PACKED_STEP, _OUT_STEP = 16, 32, 8
 _SCALE_STEP = 4  # of rows, whose scales by group are read together
 _EPSILON = 1e-6  # for layer norm
 _NOTHING = Around()
+# Products of at most so many rows, whose output has at most so many tiles, may be split so often.
+_FEW_ROWS, _FEW_TILES, _TILE, _MOST_SPLITS = 128, 340, 64, 16
 _MOST_REFUSED = 4096  # limit of the cache of unsupported calls
 
 _Kind: TypeAlias = tuple[object, ...]
@@ -191,7 +193,7 @@ class CompiledLinear:
             arguments.branch_x_stride, arguments.branch_up_stride = branch_x.stride(0), branch_up.stride(0)
             arguments.rank = branch_up.shape[1]
         arguments.out, arguments.out_stride = out.data_ptr(), n
-        held = None if ending is None else _point_to_ending(arguments, ending)
+        held = (_workspace(arguments, weight, out), None if ending is None else _point_to_ending(arguments, ending))
         launch(self.library.multiply, arguments, out.device)
         del held
         return out
@@ -278,6 +280,22 @@ def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
     past = tensor.data_ptr() % _ALIGNMENT
     if past and name in ("weight", "weight_smooth"):
         raise Unsupported(f"{name} is misaligned by {past} bytes; the kernels need an alignment of {_ALIGNMENT}")
+
+
+def _may_split(weight: QuantizedWeight) -> bool:
+    return isinstance(weight.format, Int8) and not isinstance(weight, GatedWeight)
+
+
+def _workspace(arguments: Arguments, weight: QuantizedWeight, out: Tensor) -> Tensor | None:
+    """Room for the sums of several blocks at the same few rows, where the kernels may split columns of x among them."""
+    tiles = -(-out.shape[0] // _TILE) * -(-out.shape[1] // _TILE)
+    if out.shape[0] > _FEW_ROWS or tiles > _FEW_TILES or not _may_split(weight):
+        return None
+    made = torch.empty(
+        min(_MOST_SPLITS, 2 * _FEW_TILES // tiles) * tiles * _TILE * _TILE, dtype=torch.int32, device=out.device
+    )
+    arguments.workspace, arguments.workspace_bytes = made.data_ptr(), made.numel() * 4
+    return made
 
 
 def _point_to_norm(arguments: Arguments, norm: Norm) -> object:

@@ -16,8 +16,10 @@ InstanceList list_float16_fp8();
 InstanceList list_bfloat16_fp8();
 InstanceList list_float16_gated();
 InstanceList list_bfloat16_gated();
+InstanceList list_float16_split();
+InstanceList list_bfloat16_split();
 
-int instance_lists() { return 14; }
+int instance_lists() { return 16; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -35,6 +37,8 @@ InstanceList instance_list(int number) {
         case 11: return list_bfloat16_fp8();
         case 12: return list_float16_gated();
         case 13: return list_bfloat16_gated();
+        case 14: return list_float16_split();
+        case 15: return list_bfloat16_split();
     }
     return {nullptr, 0};
 }

@@ -11,6 +11,7 @@ from mezzotint.quantization.formats import Int4, Int8, LowRank4, Nf4
 from mezzotint.quantization.fp8 import Fp8, quantize_fp8_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear, readable_rows, unsupported
+from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.svdquant.format import SvdQuant
 
 BF16 = torch.bfloat16
@@ -201,3 +202,15 @@ def test_without_rows_nothing_is_launched(library):
 def test_formats_say_whether_there_are_kernels():
     assert unsupported(LowRank4(), (24, 128)) is None
     assert "not a multiple of 64" in unsupported(LowRank4(), (24, 96))
+
+
+@pytest.mark.parametrize(
+    ("rows", "shape", "splits"), [(64, (320, 640), 16), (1, (4096, 64), 10), (129, (320, 640), 0), (64, (21824, 64), 0)]
+)
+def test_few_rows_have_room_for_sums_of_parts(rows, shape, splits):
+    library = FakeProducts()
+    weight = random_quantized_weight(Int8(dynamic=True), shape, torch.Generator().manual_seed(0))
+    CompiledLinear(library)(torch.randn(rows, shape[1]).half(), weight)
+    (asked,) = library.multiplied
+    assert asked.workspace_bytes == splits * -(-rows // 64) * (shape[0] // 64) * 64 * 64 * 4
+    assert bool(asked.workspace) == bool(splits)
