@@ -108,7 +108,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
     if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL")):
         yield f"{where} has {shuffles} of SHFL in its usual step: raise a row's maximum only where its warp votes so"
-    wide = _kind(kernel).startswith("attention_int8") and code.everywhere.total() >= _EMPTY
+    wide = ":attention_" in kernel.label and code.everywhere.total() >= _EMPTY
     if wide and not count(code.everywhere, "STG.E.128"):
         yield f"{where} has no STG.E.128: its output is to be stored 16 bytes at a time"
     if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_empty_fp8(kernel):
