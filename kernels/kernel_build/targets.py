@@ -55,6 +55,7 @@ _TWICE_OURS = (
 )
 _FP8_VALUES = "at least 2 times as fast as mezzotint flash, quantization counted, on an RTX 4090 or 5090"
 _BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_LINEAR_FEW = "not slower than torch linear in bfloat16, sums split among blocks, rounding x counted"
 _BESIDE_LINEAR_CODEBOOK = "at least 1.2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
 _BESIDE_LINEAR_GROUPED = "at least 2 times as fast as torch linear in bfloat16 on RTX 30 and 40, rounding x counted"
 _BESIDE_LINEAR_INT4 = "at least 2 times as fast as torch linear in bfloat16 on RTX 20 to 40, rounding x counted"
@@ -78,6 +79,7 @@ _LAYERS = (  # layers of models, computed as integer products
     "FLUX.1, 4608x12288 to 3072",
     "FLUX.1, 4608x15360 to 3072",
 )
+_GATED_LAYERS = ("SDXL, 4096x640 to 5120", "SDXL, 1024x1280 to 10240", "FLUX.1, 4608x3072 to 9216")
 _ACTIVATIONS = (
     "SDXL, 4096x640 as it is",
     "SDXL, 4096x640 layer norm",
@@ -155,6 +157,8 @@ BACKWARD_TARGETS = (
 # For shapes and implementations of `mezzotint bench linear`.
 LINEAR_TARGETS = (
     *_beside_linear("int8", _BESIDE_LINEAR, 1, _LAYERS),
+    *_beside_linear("int8", _BESIDE_LINEAR_FEW, 1, ("FLUX.1, 64x3072 to 3072",)),
+    *_beside_linear("int8, gated", _BESIDE_LINEAR, 1, _GATED_LAYERS),
     *_beside_linear("int4-codebook", _BESIDE_LINEAR_CODEBOOK, 1.2),
     *_beside_linear("int4-rot", _BESIDE_LINEAR_INT4, 2),
     *_beside_linear("svdquant", _BESIDE_LINEAR_GROUPED, 2),

@@ -99,6 +99,7 @@ SHAPES: tuple[ProductShape, ...] = (
     _linear("flux", "FLUX.1", 4608, 3072, 12288),
     _linear("flux", "FLUX.1", 4608, 12288, 3072),
     _linear("flux", "FLUX.1", 4608, 15360, 3072),
+    _linear("flux", "FLUX.1", 64, 3072, 3072),
     _rows("SDXL", 4096, 640, Preparation.AS_IT_IS),
     _rows("SDXL", 4096, 640, Preparation.LAYER_NORM),
     _rows("SDXL", 4096, 2560, Preparation.GEGLU),

@@ -20,6 +20,7 @@ from mezzotint.benchmarks.attention import Filter
 from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
 from mezzotint.dispatch.library import (
+    Activation,
     BlockScaledLibrary,
     LaunchFailed,
     Preparation,
@@ -31,16 +32,18 @@ from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Format, Int4, Int8, LowRank4
 from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.fusion.around import Around, activated
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches, linear
 from mezzotint.quantization.products.block_scaled import BlockScaledLinear
 from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.joined import gated_weight, rows_of
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group, rotate
 from mezzotint.quantization.svdquant.format import SvdQuant
 
-INT8, _WITH_LORAS = "int8", "int8, 3 LoRAs"
-_KINDS = (INT8, _WITH_LORAS, "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8")
+INT8, _WITH_LORAS, _GATED = "int8", "int8, 3 LoRAs", "int8, gated"
+_KINDS = (INT8, _WITH_LORAS, "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8", _GATED)
 OURS = tuple(f"mezzotint {kind}" for kind in _KINDS)
 REFERENCE = tuple(f"torch {kind}" for kind in _KINDS)
 BLOCK_SCALED: Mapping[str, Format] = {"mezzotint mxfp8": Mxfp8(), "mezzotint nvfp4": Nvfp4()}
@@ -176,9 +179,25 @@ def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None, kind: s
 
         return Checked(run, partial(_exact, given, weight, loras))
 
+    if kind == _GATED:
+        return [_gated(each, kernels) for each in operands]
     if kind == _WITH_LORAS:
         return [call(each, each.weights[INT8], each.loras) for each in operands]
     return [call(each, each.weights[kind], None) for each in operands]
+
+
+def _gated(given: _Operands, kernels: CompiledLinear | None) -> Checked:
+    """A gated linear unit with the layer's rows as those of value and gate."""
+    weight, around = given.weights[INT8], Around(activation=Activation.GATED_SILU)
+    unit = gated_weight(*rows_of((weight, None), *[weight.shape[0] // 2] * 2))
+
+    def gated(y: Tensor) -> Tensor:
+        return activated(*y.chunk(2, dim=-1), activation=around.activation)
+
+    def run() -> Tensor:
+        return gated(linear(given.x, weight)) if kernels is None else kernels(given.x, unit, around=around)
+
+    return Checked(run, lambda: gated(_exact(given, weight)))
 
 
 def _block_scaled_kernels(

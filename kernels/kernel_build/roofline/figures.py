@@ -79,6 +79,7 @@ def _of_linear(shape: LinearShape) -> Iterator[Work]:
     residual = 2.0 * shape.rows * shape.outputs if shape.name == GATED.name else 0.0
     yield from (replace(work, bytes=work.bytes + residual) for work in products_of(shape))
     int8 = next(work for work in products_of(shape) if work.int8)
+    yield replace(int8, result=f"{int8.result}, gated")
     branch = 2.0 * _LORA_RANKS * shape.rows * (shape.columns + shape.outputs)
     yield replace(int8, f16=branch, result=f"{int8.result}, 3 LoRAs")
 

@@ -24,7 +24,7 @@ def test_the_table(bench):
     assert done.code == 0, done.err
     header, *rows = done.out.splitlines()
     assert header.split() == ["SHAPE", "IMPLEMENTATION", "MS", "RATE", "RATIO", "LORAS", "ERROR"]
-    assert [row.split("  ")[0] for row in rows[:19:9]] == [
+    assert [row.split("  ")[0] for row in rows[:21:10]] == [
         "PixArt, 4096x1152 to 1152",
         "PixArt, 4096x1152 to 4608",
         "PixArt, 4096x4608 to 1152",
@@ -36,8 +36,8 @@ def test_the_table(bench):
 
 def test_json_is_a_row_a_line(bench):
     done = bench("--shapes", "flux", "--json")
-    rows = [json.loads(line) for line in done.out.splitlines()][:9]
-    kinds = ("int8", "int8, 3 LoRAs", "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8")
+    rows = [json.loads(line) for line in done.out.splitlines()][:10]
+    kinds = ("int8", "int8, 3 LoRAs", "int4-lowrank", "int4-codebook", "int4-rot", "svdquant", "fp8", "int8, gated")
     ours = [f"torch {kind}" for kind in kinds]
     names = ["torch linear", "torch._int_mm", *ours]
     assert [row["implementation"] for row in rows] == names
