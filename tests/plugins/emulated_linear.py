@@ -338,13 +338,7 @@ class InstanceInfo(ctypes.Structure):
     @property
     def multiplies(self) -> tuple[int | bool, ...]:
         """What it multiplies."""
-        kinds = (
-            bool(self.is_grouped),
-            bool(self.has_codebook),
-            bool(self.floats),
-            bool(self.is_gated),
-            bool(self.is_split),
-        )
+        kinds = map(bool, (self.is_grouped, self.has_codebook, self.floats, self.is_gated, self.is_split))
         return self.weight_bits, self.x_bits, self.dtype, *kinds
 
     @property
