@@ -72,8 +72,13 @@ def test_ours_beside_torch_s():
     assert bits == {(8, 8), (4, 8), (4, 4)}
 
 
-def test_block_scaled_products_where_there_are_kernels():
-    rows = rows_of(library=EmulatedBlackwell())
+@pytest.fixture(scope="module")
+def blackwell():
+    return EmulatedBlackwell()
+
+
+def test_block_scaled_products_where_there_are_kernels(blackwell):
+    rows = rows_of(library=blackwell)
     assert list(rows) == [*PEERS, *OURS, *BLOCK_SCALED]
     assert 0.02 < rows["mezzotint mxfp8"].error < 0.04 and 0.08 < rows["mezzotint nvfp4"].error < 0.11
     assert all(rows[name].ratio is not None and rows[name].problem is None for name in BLOCK_SCALED)

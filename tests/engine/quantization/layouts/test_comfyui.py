@@ -165,11 +165,17 @@ def test_inputs_of_blocks_are_kept_where_a_file_says_so(kind, kept, tmp_path):
     assert from_file(tmp_path / "a.safetensors")[0].format.dynamic is not kept
 
 
+@pytest.fixture(scope="module")
+def blackwell():
+    from fake_products import EmulatedBlackwell
+
+    return EmulatedBlackwell()
+
+
 @pytest.mark.requires_command("g++", "sudo apt-get install g++")
 @pytest.mark.parametrize("kind", ["mxfp8", "nvfp4"])
-def test_kernels_multiply_what_is_in_the_file(kind, tmp_path):
+def test_kernels_multiply_what_is_in_the_file(kind, tmp_path, blackwell):
     """As it is: neither numbers nor scales are rearranged for them."""
-    from fake_products import EmulatedBlackwell
     from safetensors.torch import save_file
 
     from mezzotint.quantization.linear import QuantizedWeight
@@ -181,7 +187,7 @@ def test_kernels_multiply_what_is_in_the_file(kind, tmp_path):
     weight = QuantizedWeight(format=layer.format, tensors=decode_layer(layer, tensors), shape=torch.Size(layer.shape))
     x = seeded(20, 384, seed=1).half()
     wanted = rounded_rows(layer.format, x.float()) @ theirs.float().T
-    assert relative(BlockScaledLinear(EmulatedBlackwell())(x, weight).float(), wanted) < 1e-3
+    assert relative(BlockScaledLinear(blackwell)(x, weight).float(), wanted) < 1e-3
 
 
 def test_exponents_may_be_bytes(tmp_path):
