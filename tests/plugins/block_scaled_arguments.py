@@ -16,7 +16,7 @@ def block_scaled_linear_args(format_: BlockFormat = BlockFormat.NVFP4, **changes
     """100 rows, 256 to 72 columns, with every option; `changes` override fields of both structs."""
     bits, scales = _bits_and_scales(format_)
     inner = {"x_bits": bits, "weight_bits": bits, "in_columns": DEPTH, "weight_scales": None, "group_scales": None}
-    names = {"in_columns", *(name for name, *_ in LinearArgs._fields_)} - {"size", "abi"}
+    names = {"in_columns", *(name for name, *_ in LinearArgs._fields_)} - {"size", "abi", "reserved"}
     linear = linear_args(**inner, x_stride=DEPTH, weight_stride=DEPTH)
     values: dict[str, int | None] = {
         "format": format_,

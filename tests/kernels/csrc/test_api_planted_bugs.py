@@ -28,6 +28,7 @@ from kernel_build.errors import BuildError
 pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
 ATTENTION, GEMM, QUANTIZE = (f"{folder}/launch.cu" for folder in ("attention", "gemm", "quantize"))
+SHARED_MEMORY = "shared_memory.h"
 RUNTIME, CHOOSE, WORKSPACE = "api/cuda_runtime.cu", "attention/choose.cpp", "attention/int8/workspace.cpp"
 
 FEW, MANY, WIDE, INT8, TILES = (
@@ -78,60 +79,61 @@ BUGS = {
     ),
     "attention asks for no shared memory": Bug(
         file=ATTENTION,
-        text="if (instance.shared_bytes <= kPlainSharedBytes) return cudaSuccess;",
-        becomes="if (instance.shared_bytes <= 100 * kPlainSharedBytes) return cudaSuccess;",
+        text="plan.kernel, instance->shared_bytes)",
+        becomes="plan.kernel, 0)",
         shown_by=WIDE,
         word="CUDA error 1",
     ),
     "the product asks for no shared memory": Bug(
         file=GEMM,
-        text="if (plan.shared_bytes <= kPlainSharedBytes) return cudaSuccess;",
-        becomes="if (plan.shared_bytes <= 100 * kPlainSharedBytes) return cudaSuccess;",
+        text="plan.kernel, plan.shared_bytes)",
+        becomes="plan.kernel, 0)",
         shown_by=LARGE,
         word="CUDA error 1",
     ),
     "shared memory is asked for after the launch": Bug(
         file=GEMM,
-        text="    if (const cudaError_t error = allow_shared_memory(instance->entry, plan)) return error;\n",
+        text="    if (const cudaError_t error = shared_memory.allow(instance->entry, plan.kernel, plan.shared_bytes)) "
+        "return error;\n",
         becomes="    struct After { const gemm::Instance& i; const LinearPlan& p; "
-        "~After() { allow_shared_memory(i.entry, p); } } after{*instance, plan};\n",
+        "~After() { shared_memory.allow(i.entry, p.kernel, p.shared_bytes); } } after{*instance, plan};\n",
         shown_by=LARGE,
         word="CUDA error 1",
     ),
     "shared memory is remembered for all devices": Bug(
-        file=ATTENTION, text="<< (device % kMostDevices)", becomes="<< 0", shown_by=AGAIN, word="on device 0"
+        file=SHARED_MEMORY, text="<< (device % kMostDevices)", becomes="<< 0", shown_by=AGAIN, word="on device 0"
     ),
     "shared memory of one product is remembered for another": Bug(
         file=GEMM,
-        text="allowed[plan.kernel].load",
-        becomes="allowed[plan.kernel % 4].load",
+        text="entry, plan.kernel, plan.shared_bytes",
+        becomes="entry, plan.kernel % 4, plan.shared_bytes",
         shown_by=queue_all,
         word="a large packed product",
     ),
     "shared memory of one kernel of attention is remembered for another": Bug(
         file=ATTENTION,
-        text="(allowed[number].load",
-        becomes="(allowed[number > 11 ? 11 + number % 2 : number].load",
+        text="entry, plan.kernel, instance",
+        becomes="entry, 0, instance",
         shown_by=queue_all,
         word="wide masked attention",
     ),
     "shared memory is asked for at every call": Bug(
-        file=GEMM,
-        text="allowed[plan.kernel].fetch_or(bit",
-        becomes="allowed[0].fetch_or(0",
+        file=SHARED_MEMORY,
+        text="allowed_[number].fetch_or(bit",
+        becomes="allowed_[0].fetch_or(0",
         shown_by=AGAIN_LARGE,
         word="cudaFuncSetAttribute",
     ),
     "shared memory that was refused is remembered as given": Bug(
-        file=ATTENTION,
+        file=SHARED_MEMORY,
         text="if (error == cudaSuccess && remembered)",
         becomes="if (remembered)",
         shown_by=REFUSED,
         word="then it said",
     ),
     "that shared memory was refused is swallowed": Bug(
-        file=GEMM,
-        text="memory_order_relaxed);\n    return error;",
+        file=SHARED_MEMORY,
+        text="memory_order_relaxed);\n        return error;",
         becomes="memory_order_relaxed);\n    return cudaSuccess;",
         shown_by=REFUSED_LARGE,
         word="CUDA error 1)",
@@ -169,8 +171,8 @@ BUGS = {
     ),
     "a product's grid rounded down": Bug(
         file="gemm/choose.cpp",
-        text="return divide_up(args.rows, instance.tile_m) * divide_up(args.out_columns, instance.tile_n);",
-        becomes="return divide_up(args.rows, instance.tile_m) * (args.out_columns / instance.tile_n);",
+        text="return divide_up(args.rows, instance.tile_m) * divide_up(args.out_columns, out_columns_of(instance));",
+        becomes="return divide_up(args.rows, instance.tile_m) * (args.out_columns / out_columns_of(instance));",
         shown_by=PRODUCT,
         word="grid",
     ),
@@ -198,7 +200,7 @@ BUGS = {
     "the passes change places": Bug(
         file=ATTENTION,
         text="queue(passes.summarize, summarize_blocks(params)",
-        becomes="queue(passes.quantize, quantize_blocks(params)",
+        becomes="queue(passes.copy, quantize_blocks(params)",
         shown_by=INT8,
         word="launch 0, kernel",
     ),
@@ -219,7 +221,7 @@ BUGS = {
         word="launch 0, kernel",
     ),
     "passes of the other format": Bug(
-        file=ATTENTION,
+        file="attention/int8/passes.h",
         text="int8_passes(instance.dtype)",
         becomes="int8_passes(instance.dtype == MZT_FLOAT16 ? MZT_BFLOAT16 : MZT_FLOAT16)",
         shown_by=INT8,
@@ -233,8 +235,9 @@ BUGS = {
     ),
     "a piece of the workspace for two": Bug(
         file=WORKSPACE,
-        text="params.k_scale = pieces.take<float>(keys * (params.k_rows / kKeyRows) * 4);",
-        becomes="pieces.take<float>(keys * (params.k_rows / kKeyRows) * 4), params.k_scale = params.q_scale;",
+        text="params.k_scale = pieces.take<float>(only_values ? 0 : keys * (params.k_rows / kKeyRows) * 4);",
+        becomes="pieces.take<float>(only_values ? 0 : keys * (params.k_rows / kKeyRows) * 4), "
+        "params.k_scale = params.q_scale;",
         shown_by=INT8,
         word="k_scale",
     ),
@@ -283,8 +286,9 @@ BUGS = {
     ),
     "an error that was told already is told again": Bug(
         file=GEMM,
-        text="    return cudaLaunchKernel(",
-        becomes="    return (int)cudaPeekAtLastError() | (int)cudaLaunchKernel(",
+        text="const cudaError_t error = launch(instance->entry, blocks * plan.splits);",
+        becomes="const cudaError_t peeked = cudaPeekAtLastError(), error = peeked ? peeked : "
+        "launch(instance->entry, blocks * plan.splits);",
         shown_by=FAILED_PRODUCT,
         word="the next call said",
     ),

@@ -142,6 +142,16 @@ def test_what_cuda_refuses_ends_the_call(cuda, passes):
     assert len([launch for launch in cuda.launches if not launch.error]) == passes
 
 
+def test_more_shared_memory_is_asked_for_once(cuda):
+    args = planned(cuda, CASES["many"](), 89)
+    asked = []
+    for _ in range(2):
+        cuda.forget()
+        assert cuda.backward(args, DEVICE, STREAM) == (Status.OK, "")
+        asked.append(cuda.asked.count("cudaFuncSetAttribute"))
+    assert asked == [1, 0]
+
+
 def test_more_shared_memory_that_is_refused_ends_the_call(cuda):
     args = planned(cuda, CASES["many"](), 89)
     with cuda.failing("cudaFuncSetAttribute", 1):

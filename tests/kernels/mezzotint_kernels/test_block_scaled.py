@@ -44,6 +44,7 @@ MISTAKES = {
     "weight_bits is 8: give 4 with format 2": {"weight_bits": 8},
     "weight_scales is not null: give block scales": {"weight_scales": 0x1000},
     "group_scales is not null": {"group_scales": 0x1000},
+    "part_count is 2: give 0": {"part_count": 2},
     "rows is -1: give 0 or more": {"rows": -1},
     "x_block_scales is null": {"x_block_scales": None},
     "weight_block_scales is null": {"weight_block_scales": None},

@@ -104,6 +104,11 @@ def renamed(
     return ((name, "whole"),)
 
 
+def config_by(config: Callable[[Shapes], Config], renames: Sequence[tuple[str, str]]) -> Callable[[Shapes], Config]:
+    """Read a configuration from shapes whose tensors have other names than `config` knows."""
+    return lambda shapes: config({renamed(name, renames)[0][0]: shape for name, shape in shapes.items()})
+
+
 def thirds(query: str, key: str, value: str) -> Parameters:
     """The parts of a fused QKV tensor, stacked along the first axis."""
     return tuple(zip((query, key, value), THIRDS, strict=True))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, renamed, thirds
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, config_by, count, thirds
 from mezzotint.families.loading.original_names import Rows
 
 BLOCK_RENAMES = (
@@ -104,18 +104,13 @@ _ORIGINAL = (  # what shapes tell, of diffusers' names, which Nunchaku's files h
     (r"\.norm_q\.", ".img_attn.norm.query_norm."),
 )
 
-
-def _nunchaku_config(shapes: Shapes) -> Mapping[str, object]:
-    return _config({renamed(name, _ORIGINAL)[0][0]: shape for name, shape in shapes.items()})
-
-
 NUNCHAKU = OriginalNetwork(
     name="FLUX.1's transformer in Nunchaku's layout",
     library="diffusers",
     class_name="FluxTransformer2DModel",
     marks=(r"single_transformer_blocks\.0\.qkv_proj\.weight$", r"time_text_embed\.text_embedder\.", r"x_embedder\."),
     prefixes=DENOISER_PREFIXES,
-    config=_nunchaku_config,
+    config=config_by(_config, _ORIGINAL),
     renames=(
         (r"\.(norm_(?:added_)?[qk])\.", r".attn.\1."),
         (r"\.out_proj\.", ".attn.to_out.0."),

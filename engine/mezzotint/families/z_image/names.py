@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count, renamed, thirds
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, config_by, count, thirds
 from mezzotint.families.loading.original_names import Rows
 
 _RENAMES = (
@@ -56,18 +56,13 @@ _ORIGINAL = (  # what shapes tell, of diffusers' names
     (r"\.attention\.norm_q\.", ".attention.q_norm."),
 )
 
-
-def _nunchaku_config(shapes: Shapes) -> Mapping[str, object]:
-    return _config({renamed(name, _ORIGINAL)[0][0]: shape for name, shape in shapes.items()})
-
-
 NUNCHAKU = OriginalNetwork(
     name="Z-Image's transformer in Nunchaku's layout",
     library="diffusers",
     class_name="ZImageTransformer2DModel",
     marks=(r"cap_embedder\.1\.weight$", r"layers\.0\.attention\.to_qkv\.weight$", r"all_x_embedder\.2-1\.weight$"),
     prefixes=DENOISER_PREFIXES,
-    config=_nunchaku_config,
+    config=config_by(_config, _ORIGINAL),
     renames=((r"\.feed_forward\.net\.2\.", ".feed_forward.w2."),),
     joined={
         ".attention.to_qkv.": thirds(".attention.to_q.", ".attention.to_k.", ".attention.to_v."),

@@ -1,6 +1,7 @@
 // Queueing the three passes of a planned backward: no allocation, no waiting, no default stream.
 #include <cuda_runtime.h>
 
+#include "../../shared_memory.h"
 #include "choose.h"
 #include "passes.h"
 
@@ -8,7 +9,7 @@ namespace mezzotint {
 
 namespace {
 
-constexpr int kPlainSharedBytes = 48 * 1024;  // more must be asked for
+constexpr int kMostInstances = 512;
 
 cudaError_t queue(Entry entry, int64_t blocks, int threads, int shared_bytes, void* params, cudaStream_t stream) {
     void* arguments[] = {params};
@@ -24,10 +25,8 @@ int launch_backward(const MztAttentionBackwardArgs& args, const BackwardPlan& pl
     const backward_pass::Instance* instance = backward_pass::instance_of(plan.kernel);
     if (!instance) return cudaErrorInvalidDeviceFunction;
     const int shared = instance->shared_bytes;
-    if (shared > kPlainSharedBytes) {
-        const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
-        if (const cudaError_t error = cudaFuncSetAttribute(instance->entry, what, shared)) return error;
-    }
+    static SharedMemory<kMostInstances> shared_memory;
+    if (const cudaError_t error = shared_memory.allow(instance->entry, plan.kernel, shared)) return error;
     BackwardParams params = params_of(*instance, args, plan.splits);
     const Passes passes = passes_of(instance->dtype);
     if (params.nq > 0) {

@@ -125,6 +125,10 @@ MztStatus find_mistake(const MztBlockScaledLinearArgs& args) {
         return fail(MZT_INVALID_ARGUMENT, "%s is not null: give block scales, and weight_scale for the whole weight",
                     args.linear.weight_scales ? "weight_scales" : "group_scales");
     }
+    if (args.linear.part_count) {
+        return fail(MZT_INVALID_ARGUMENT, "part_count is %u: give 0, since these products are of one layer",
+                    args.linear.part_count);
+    }
     if (const MztStatus status = find_mistake(with_scales(args))) return status;
     if (is_empty(args.linear)) return MZT_OK;
     if (const MztStatus status = check_scales(x_scales_of(args))) return status;
