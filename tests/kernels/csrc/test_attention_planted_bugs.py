@@ -415,8 +415,8 @@ BUGS = {
     ),
     "all int8: keys of values in another order": Bug(
         file=QUANTIZE_ALL,
-        text="place % 4 / 2 * 8 + place / 4 * 2 + place % 2",
-        becomes="place",
+        text="each / 2 * 8 + word * 2 + each % 2",
+        becomes="word * 4 + each",
         problems=(ALL_INT8,),
     ),
     "all int8: values beyond the last key are read": Bug(
