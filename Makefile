@@ -108,6 +108,7 @@ $(INSTALLED)/%: $(VENV)/made pyproject.toml constraints.txt
 	@$(PIP) install --no-compile -c constraints.txt -e '.$(EXTRAS)' || { \
 		echo "pip could not install the packages; its reason is above. Nothing else was changed: run make again to retry." >&2; \
 		exit 1; }
+	@$(if $(filter test,$(SETS)),$(PIP) install --no-compile --no-deps -c constraints.txt spandrel einops)
 	@mkdir -p $(INSTALLED) && touch $(addprefix $(INSTALLED)/,base $(SETS)) $@
 
 $(VENV)/made:

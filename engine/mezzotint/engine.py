@@ -20,6 +20,8 @@ from mezzotint.protocol import (
     OnEvent,
     Plan,
     PlanRequest,
+    UpscaledImage,
+    UpscaleRequest,
 )
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.error_translation import translate_errors
@@ -144,3 +146,14 @@ class Engine:
                 on_event=on_event,
                 cancelled=cancelled,
             )
+
+    def upscale(
+        self, request: UpscaleRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
+    ) -> UpscaledImage:
+        """Enlarge an image file and save it. Raises MezzotintError; Cancelled between two tiles."""
+        with translate_errors():
+            from mezzotint.upscaling.files import UpscaleJob
+
+            self.close()  # what other jobs left on the device
+            file = self._catalog.upscaler(request.upscaler)
+            return UpscaleJob(request, file, self._facts, on_event, cancelled).run()

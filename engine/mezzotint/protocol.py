@@ -51,6 +51,9 @@ from mezzotint.request_protocol import Upscaler as Upscaler
 from mezzotint.sampling_protocol import PredictionType as PredictionType
 from mezzotint.sampling_protocol import ResolvedSampling as ResolvedSampling
 from mezzotint.sampling_protocol import Sampling as Sampling
+from mezzotint.upscaling_protocol import UpscaledImage as UpscaledImage
+from mezzotint.upscaling_protocol import UpscaleRequest as UpscaleRequest
+from mezzotint.upscaling_protocol import UpscalerUsed as UpscalerUsed
 
 SCHEMA_VERSION = 1
 
@@ -307,7 +310,7 @@ class Progress:
     what: str
     done: int
     total: int | None  # None: not known yet
-    unit: Literal["bytes", "files", "layers", "images", "steps"]
+    unit: Literal["bytes", "files", "layers", "images", "steps", "tiles"]
     seconds_left: float | None = None
 
 

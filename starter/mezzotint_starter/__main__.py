@@ -33,6 +33,7 @@ PHASES = (
     "judge",
     "variant",
     "preview-decoder",
+    "upscaler",
 )
 
 

@@ -30,6 +30,8 @@ class Plan:
     variant_steps: int | None = None  # as each variant needs
     preview_decoder_steps: int = 14000
     preview_images: int = 2048
+    upscaler_steps: int = 4000
+    upscaler_images: int = 384
     edits: int = 8192
     large_edits: int = 2048
     flow_steps: int = 8000
@@ -59,6 +61,8 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         variant_steps=steps,
         preview_decoder_steps=steps,
         preview_images=min(4 * steps, 24),
+        upscaler_steps=steps,
+        upscaler_images=4,
         edits=min(4 * steps, 24),
         large_edits=min(2 * steps, 12),
         flow_steps=steps,

@@ -18,13 +18,14 @@ from mezzotint_starter.networks import build_autoencoder
 from mezzotint_starter.perceptual import train_perception
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.preview_decoder import make_preview_decoder
+from mezzotint_starter.upscaler_training import make_upscaler
 from mezzotint_starter.variants.recipe import ALL_VARIANTS, TRUNK, VARIANTS, make_trunk, make_variant
 from mezzotint_starter.variants.refine import REFINERS, make_refiner
 from mezzotint_starter.xl.clip_recipe import make_xl
 
 LOG = logging.getLogger("mezzotint_starter")
-MODELS = ("dit", "preview-decoder", "xl", "flow", "judge")
-_ALONE = ("judge", "preview-decoder")  # need no autoencoder in training
+MODELS = ("dit", "preview-decoder", "upscaler", "xl", "flow", "judge")
+_ALONE = ("judge", "preview-decoder", "upscaler")  # need no autoencoder in training
 
 
 def run(plan: Plan, only: str | None = None) -> Path:
@@ -52,6 +53,7 @@ def _make_models(plan: Plan, only: str | None) -> None:
     makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {
         "dit": _make_dit,
         "preview-decoder": _make_preview_decoder,
+        "upscaler": _make_upscaler,
         "xl": _make_xl,
         "flow": _make_flow,
         "judge": _make_judge,
@@ -70,6 +72,10 @@ def _make_dit(plan: Plan, autoencoder: AutoencoderKL) -> None:
 
 def _make_preview_decoder(plan: Plan, _: AutoencoderKL) -> None:
     make_preview_decoder(plan)
+
+
+def _make_upscaler(plan: Plan, _: AutoencoderKL) -> None:
+    make_upscaler(plan)
 
 
 def _make_xl(plan: Plan, autoencoder: AutoencoderKL) -> None:

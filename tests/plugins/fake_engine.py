@@ -47,6 +47,9 @@ class FakeCatalog:
     def inspect(self, ref):
         return self.find(ref).info
 
+    def upscalers(self):
+        return ("starter-2x", "4x-Sharp")
+
 
 def model_info(**changes) -> ModelInfo:
     values = {

@@ -15,6 +15,7 @@ from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
+from mezzotint.catalog.upscalers import upscaler_at, upscalers_in
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
@@ -152,6 +153,14 @@ class Catalog:
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh install."""
         return ModelRef(id=DEFAULT_MODEL)
+
+    def upscalers(self) -> tuple[str, ...]:
+        """The names of all upscalers found, the bundled one first."""
+        return tuple(upscalers_in(self._places))
+
+    def upscaler(self, name: str) -> Path:
+        """The file of an upscaler, by name or path; raises UnknownModel, naming those that there are."""
+        return upscaler_at(name, self._places)
 
     def _where_parts(self, ref: ModelRef | None = None) -> "_WhereParts":
         places = self._places

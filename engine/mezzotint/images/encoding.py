@@ -30,13 +30,14 @@ def encode_image(image: Image.Image, suffix: str, record: ImageRecord) -> bytes:
         raise UsageError(
             f"an image cannot be written as {suffix or 'a file without a suffix'}: use .png, .jpg or .webp"
         )
-    _check_side(image, suffix)
+    check_side(image, suffix)
     file = io.BytesIO()
     encoder(image, file, record)
     return file.getvalue()
 
 
-def _check_side(image: Image.Image, suffix: str) -> None:
+def check_side(image: Image.Image, suffix: str) -> None:
+    """Raise StorageError if a format does not allow an image of that size."""
     largest = _LARGEST_SIDE.get(suffix)
     if largest is not None and max(image.size) > largest:
         width, height = image.size

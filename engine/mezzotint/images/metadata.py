@@ -37,15 +37,16 @@ def metadata_in(image: Image.Image) -> ImageMetadata:
             notes.append(str(error))
         if found is not None:
             break
-    return _finished(found or _empty("mezzotint" if _own_record(texts) else "unknown"), size, notes)
+    return _finished(found or _empty("mezzotint" if own_record(texts) else "unknown"), size, notes)
 
 
 def _ours(texts: EmbeddedTexts) -> ImageMetadata | None:
-    record = _own_record(texts)
+    record = own_record(texts)
     return metadata_of_record(record) if record is not None else None
 
 
-def _own_record(texts: EmbeddedTexts) -> str | None:
+def own_record(texts: EmbeddedTexts) -> str | None:
+    """Our own record as written, from wherever the format stores it; None if the image is not ours."""
     return texts.chunks.get(RECORD_KEYWORD) or record_in_xmp(texts.xmp)
 
 

@@ -98,6 +98,9 @@ def _other_values(record: ImageRecord) -> dict[str, str]:
             "threads": str(record.threads),
             "pixels_sha256": record.image.sha256,
             "loras": ", ".join(_loras(record)),
+            "upscaled": ", ".join(
+                f"{PureWindowsPath(one.path).name} to {one.width}x{one.height}" for one in record.upscaled
+            ),
             "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
         }
     )

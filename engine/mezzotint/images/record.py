@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 from mezzotint import codec
-from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, ResolvedStage, ResolvedTransition
+from mezzotint.protocol import (
+    FileUsed,
+    GeneratedImage,
+    GenerateRequest,
+    ResolvedStage,
+    ResolvedTransition,
+    UpscalerUsed,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +31,7 @@ class ImageRecord:
     threads: int
     versions: dict[str, str]
     recoveries: tuple[str, ...] = ()  # measures taken on memory shortage, some of which change pixels
+    upscaled: tuple[UpscalerUsed, ...] = ()  # what enlarged the finished image, in order
 
 
 def record_to_json(record: ImageRecord) -> str:

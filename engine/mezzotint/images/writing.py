@@ -28,13 +28,13 @@ def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrit
     def encoded(name: str) -> bytes:
         return encode_image(rgb, path.suffix, replace(record, image=replace(record.image, path=name)))
 
-    return _write(path, encoded, overwrite=overwrite)
+    return write_bytes(path, encoded, overwrite=overwrite)
 
 
 def write_preview(jpeg: bytes, folder: Path, *, image: int, stage: int, step: int) -> Path:
     """Write the preview of one step (image and stage from 0, step from 1); earlier previews are kept."""
     path = folder.expanduser() / f"preview-{image + 1:02d}-{stage + 1}-{step:03d}.jpg"
-    return _write(path, lambda _: jpeg, overwrite=False)
+    return write_bytes(path, lambda _: jpeg, overwrite=False)
 
 
 def pixels_sha256(image: Image.Image) -> str:
@@ -42,7 +42,8 @@ def pixels_sha256(image: Image.Image) -> str:
     return hashlib.sha256(image.convert("RGB").tobytes()).hexdigest()
 
 
-def _write(path: Path, encoded: Callable[[str], bytes], *, overwrite: bool) -> Path:
+def write_bytes(path: Path, encoded: Callable[[str], bytes], *, overwrite: bool) -> Path:
+    """Write what `encoded` returns for a file name, with a suffix -1, -2, ... if it is taken; returns the path."""
     _make_folder(path.parent)
     for target in _candidates(path, overwrite=overwrite):
         try:

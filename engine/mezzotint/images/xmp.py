@@ -20,7 +20,15 @@ _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 def xmp_packet(*, composite: bool, record: str | None = None) -> bytes:
     """The packet; `composite`: an input image is part of it; `record`: our JSON, for files without text chunks."""
-    kind = "compositeWithTrainedAlgorithmicMedia" if composite else "trainedAlgorithmicMedia"
+    return _packet("compositeWithTrainedAlgorithmicMedia" if composite else "trainedAlgorithmicMedia", record)
+
+
+def enhanced_packet() -> bytes:
+    """The packet of an image from elsewhere that a network has enlarged."""
+    return _packet("algorithmicallyEnhanced", None)
+
+
+def _packet(kind: str, record: str | None) -> bytes:
     namespace = inner = ""
     if record is not None:
         namespace = f' xmlns:mezzotint="{_NAMESPACE}"'

@@ -9,14 +9,17 @@ _OVERLAP = 4  # neighbouring tiles share 1 / _OVERLAP of a tile's side
 SMALLEST_TILE = 8  # latent pixels: less context is not enough for an autoencoder
 
 
-def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: int, gives: int) -> Tensor:
+def in_tiles(
+    make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: int, gives: int, overlap: int | None = None
+) -> Tensor:
     """Apply `make` to tiles of x `(b, c, h takes, w takes)`; returns `(b, d, h gives, w gives)`, float32.
 
-    `tile` is the side of a tile in units of `takes` input and `gives` output pixels. Neighbours overlap by at least a
-    quarter of it and are blended there.
+    `tile` is the side of a tile in units of `takes` input and `gives` output pixels. Neighbours overlap by at least
+    `overlap` of them, by default a quarter of a tile, and are blended there.
     """
+    overlap = tile // _OVERLAP if overlap is None else overlap
     height, width = x.shape[-2] // takes, x.shape[-1] // takes
-    rows, columns = _starts(height, tile), _starts(width, tile)
+    rows, columns = starts(height, tile, overlap), starts(width, tile, overlap)
     if rows == columns == [0]:
         return make(x).float()
     whole: Tensor | None = None
@@ -24,7 +27,7 @@ def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: i
     for top in rows:
         for left in columns:
             part = make(_cut(x, top, left, tile, takes)).float()
-            weight = _weight(part, tile * gives // _OVERLAP)
+            weight = _weight(part, overlap * gives)
             if whole is None:
                 whole = part.new_zeros((*part.shape[:2], height * gives, width * gives))
             _cut(whole, top, left, tile, gives).add_(part.mul_(weight))
@@ -34,11 +37,11 @@ def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: i
     return whole.div_(total)
 
 
-def _starts(length: int, tile: int) -> list[int]:
+def starts(length: int, tile: int, overlap: int) -> list[int]:
     """Evenly spaced starts of tiles, the last of which ends with the image."""
     if length <= tile:
         return [0]
-    step = tile - tile // _OVERLAP
+    step = tile - overlap
     count = -(-(length - tile) // step) + 1
     return [round(index * (length - tile) / (count - 1)) for index in range(count)]
 

@@ -1,0 +1,139 @@
+"""`mezzotint upscale`: enlarge images by an upscaler."""
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.argument_types import argument, card_memory, integer
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import PARTLY_DONE, Context
+from mezzotint.cli.reporter import Reporter
+from mezzotint.errors import Cancelled, MezzotintError, UsageError
+from mezzotint.protocol import Dtype, Output, UpscaledImage, UpscaleRequest
+from mezzotint.upscaling_protocol import BUNDLED_UPSCALER, MOST_SCALE
+from mezzotint.values.basic import Number
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
+_EXAMPLES = """\
+  mezzotint upscale house.png
+  mezzotint upscale photos --upscaler 4x-UltraSharp --scale 2 -o large/
+  mezzotint upscale house.png --upscaler RealESRGAN_x4plus.pth --vram-limit 4GB
+  mezzotint upscale --list
+
+Upscalers are safetensors or .pth files, named by path or, in a folder upscale_models (ComfyUI) or ESRGAN (A1111), by
+name. All kinds but one need the package spandrel: pip install "mezzotint[upscale]".
+"""
+
+
+def add(commands: "Commands") -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands, "upscale", "Enlarge images by an upscaler, in tiles that fit the GPU.", run, _EXAMPLES
+    )
+    parser.add_argument("images", metavar="IMAGE", type=Path, nargs="*", help="an image, or a folder of them")
+    parser.add_argument(
+        "--upscaler",
+        metavar="NAME|FILE",
+        default=BUNDLED_UPSCALER,
+        help=f"default: {BUNDLED_UPSCALER}, the bundled one",
+    )
+    parser.add_argument("--list", action="store_true", help="list the upscalers found")
+    parser.add_argument(
+        "--scale",
+        metavar="SCALE",
+        type=argument(Number(1, MOST_SCALE, 2)),
+        help="of each side (default: the upscaler's own)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="a folder or a file name (default: next to the image, as NAME-2x)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
+    parser.add_argument("--dtype", choices=get_args(Dtype), default="auto", help="default: 16 bits on a GPU")
+    parser.add_argument(
+        "--tile", metavar="PIXELS", type=integer(64, 1024, 512), help="side of the tiles (default: as memory allows)"
+    )
+    parser.add_argument(
+        "--vram-limit",
+        type=card_memory,
+        default=(None, None),
+        metavar="SIZE|CARD",
+        help="use at most this much VRAM; on a CPU a card of that size is simulated",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
+    add_json(parser)
+    add_models_folder(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Enlarge the images, or list the upscalers."""
+    catalog = context.make_catalog(arguments.models_folder)
+    if arguments.list:
+        _list(catalog.upscalers(), arguments, context)
+        return 0
+    paths = list(_images(arguments.images))
+    if arguments.output and len(paths) > 1 and Path(arguments.output).suffix and not Path(arguments.output).is_dir():
+        raise UsageError(f"{len(paths)} images cannot all become {plain(arguments.output, 200)}: name a folder")
+    engine = context.make_engine(catalog)
+    done: list[UpscaledImage] = []
+    failures: list[MezzotintError] = []
+    with contextlib.closing(engine), Reporter(context, "json" if arguments.json else "paths") as reporter:
+        for path in paths:
+            try:
+                made = engine.upscale(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
+            except Cancelled:
+                raise
+            except MezzotintError as error:
+                failures.append(error)
+                if path != paths[-1]:
+                    context.terminal.message(f"error: {error}")
+                continue
+            done.append(made)
+            if not arguments.json:
+                context.terminal.result(plain(made.path, 4096))
+    if failures:
+        failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
+        raise failures[-1]
+    if arguments.json:
+        context.terminal.json({"images": done})
+    return 0
+
+
+def _images(given: Sequence[Path]) -> Iterator[Path]:
+    if not given:
+        raise UsageError("which image? `mezzotint upscale IMAGE`, or `--list` for the upscalers found")
+    for path in given:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(each for each in path.iterdir() if each.suffix.lower() in IMAGE_SUFFIXES)
+        if not found:
+            raise UsageError(f"{plain(path, 300)} contains no images")
+        yield from found
+
+
+def _request(arguments: argparse.Namespace, path: Path) -> UpscaleRequest:
+    return UpscaleRequest(
+        path=str(path),
+        upscaler=arguments.upscaler,
+        scale=arguments.scale,
+        tile=arguments.tile,
+        device=arguments.device,
+        dtype=arguments.dtype,
+        vram_limit_bytes=arguments.vram_limit[0],
+        output=Output(path=arguments.output, overwrite=arguments.overwrite),
+    )
+
+
+def _list(names: Sequence[str], arguments: argparse.Namespace, context: Context) -> None:
+    if arguments.json:
+        context.terminal.json({"upscalers": list(names)})
+        return
+    for name in names:
+        context.terminal.result(plain(name, 200))

@@ -1,0 +1,1 @@
+"""Upscalers: networks that enlarge images."""

@@ -1,0 +1,190 @@
+"""Enlarge image files: from a request to a saved file with everything that the first one said about itself."""
+
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+from mezzotint import machine, paths
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.errors import UsageError
+from mezzotint.images.enlarged import Source, read_source, write_enlarged
+from mezzotint.images.naming import SUFFIXES, split_output
+from mezzotint.images.template import tokens_in
+from mezzotint.images.writing import pixels_sha256
+from mezzotint.memory.device import Device, open_device
+from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.residency import Residency
+from mezzotint.protocol import DeviceInfo, Dtype, IsCancelled, Notice, OnEvent, PhaseMemory, Progress
+from mezzotint.upscaling.enlarging import TILES, USUAL_TILE, Enlarger, traced_needs
+from mezzotint.upscaling.reading import open_upscaler
+from mezzotint.upscaling.upscaler import Upscaler
+from mezzotint.upscaling_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest, UpscalerUsed
+
+LARGEST_AREA = 2**28  # pixels of a result: 16384 x 16384 needs 3 GB of RAM
+Facts = Callable[..., MachineFacts]
+_DTYPES: dict[torch.dtype, Dtype] = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
+
+
+class UpscaleJob:
+    """One image file to be enlarged."""
+
+    def __init__(
+        self, request: UpscaleRequest, file: Path, facts: Facts, on_event: OnEvent, cancelled: IsCancelled
+    ) -> None:
+        """`file`: the upscaler's."""
+        self._request, self._file, self._facts = request, file, facts
+        self._on_event, self._cancelled = on_event, cancelled
+        self._notices: list[str] = []
+
+    def run(self) -> UpscaledImage:
+        """Enlarge and save. Raises ImageRefused, ModelRefused, UsageError, OutOfMemory, Cancelled, StorageError."""
+        _check(self._request)
+        source = read_source(Path(self._request.path))
+        upscaler = open_upscaler(self._file, self._cancelled)
+        scale = float(upscaler.scale if self._request.scale is None else self._request.scale)
+        size = (round(source.image.width * scale), round(source.image.height * scale))
+        _check_area(source.image.size, size)
+        target = _target(self._request, source, scale)
+        device = machine.choose_device(self._request.device, machine.devices())
+        dtype = upscaler.dtype(getattr(torch, machine.choose_dtype(self._request.dtype, device)))
+        image, passes, enlarger, memory = self._enlarge(upscaler, source.image, size, device, dtype)
+        used = self._used(upscaler, dtype, image.size)
+        path = write_enlarged(image, target, source, used, overwrite=self._request.output.overwrite)
+        return UpscaledImage(
+            path=str(path),
+            width=image.width,
+            height=image.height,
+            sha256=pixels_sha256(image),
+            upscaler=used,
+            passes=passes,
+            tile=enlarger.tile,
+            device=device.id,
+            memory=memory,
+            notices=tuple(self._notices),
+        )
+
+    def _enlarge(
+        self, upscaler: Upscaler, image: Image.Image, size: tuple[int, int], info: DeviceInfo, dtype: torch.dtype
+    ) -> tuple[Image.Image, int, Enlarger, PhaseMemory | None]:
+        facts = self._facts(info.id, vram_limit=self._request.vram_limit_bytes)
+        cap = None if facts.one_memory and not facts.simulated else facts.vram_bytes - facts.context_bytes
+        device = open_device(torch.device(info.id), cap=cap, simulated=facts.simulated, reading=False)
+        upscaler.network.to(dtype)
+        with ExitStack() as stack:
+            stack.callback(device.close)
+            _on_device(stack, device, upscaler)
+            room = None if cap is None else min(cap, facts.free_vram_bytes) - device.ledger.in_use
+            tile, predicted = self._planned(upscaler, dtype, room, image.size)
+            enlarger = self._enlarger(upscaler, device, dtype, tile)
+            passes = _passes(image.width, size[0], upscaler.scale)
+            for number in range(passes):
+                last = number == passes - 1 > 0
+                image = enlarger.enlarged(_before_last(image, size, upscaler.scale) if last else image)
+            memory = _measured(device, predicted)
+        made = image if image.size == size else image.resize(size, Image.Resampling.LANCZOS)
+        return made, passes, enlarger, memory
+
+    def _planned(
+        self, upscaler: Upscaler, dtype: torch.dtype, room: int | None, size: tuple[int, int]
+    ) -> tuple[int, int]:
+        """The tile to begin with, and the bytes that it is expected to need beside weights; 0: not known."""
+        needs = traced_needs(upscaler, dtype)
+        asked = self._request.tile
+        if needs is None:
+            return asked or USUAL_TILE, 0
+        tile = asked or (USUAL_TILE if room is None else needs.largest_tile(room, size))
+        return tile, needs.of_tile(tile, size)
+
+    def _enlarger(self, upscaler: Upscaler, device: Device, dtype: torch.dtype, tile: int) -> Enlarger:
+        def on_tile(done: int, total: int) -> None:
+            self._on_event(Progress(what="upscaling", done=done, total=total, unit="tiles"))
+
+        def on_shortage(smaller: int) -> None:
+            message = f"memory ran short, and the image is enlarged in tiles of {smaller} pixels"
+            self._notices.append(message)
+            self._on_event(Notice(code="memory_short", message=message))
+
+        return Enlarger(
+            upscaler=upscaler,
+            device=device.device,
+            dtype=dtype,
+            counting=device.counting,
+            tile=tile,
+            on_tile=on_tile,
+            cancelled=self._cancelled,
+            on_shortage=on_shortage,
+        )
+
+    def _used(self, upscaler: Upscaler, dtype: torch.dtype, size: tuple[int, int]) -> UpscalerUsed:
+        file = fingerprint(self._file, paths.cache_folder() / "fingerprints.json", cancelled=self._cancelled)
+        return UpscalerUsed(
+            path=file.path,
+            sha256=file.sha256,
+            architecture=upscaler.architecture,
+            scale=upscaler.scale,
+            dtype=_DTYPES[dtype],
+            width=size[0],
+            height=size[1],
+        )
+
+
+def _on_device(stack: ExitStack, device: Device, upscaler: Upscaler) -> None:
+    """Bring the network to the device, counted; it leaves when the stack is closed."""
+    residency = Residency(device)
+    residency.add("upscaler", upscaler.network, (), resident=0, slots=1)
+    stack.callback(residency.clear)
+    with residency.phase(("upscaler",)):
+        pass
+
+
+def _measured(device: Device, predicted: int) -> PhaseMemory | None:
+    if not device.measures or not predicted:
+        return None
+    return PhaseMemory(
+        name="upscale",
+        predicted_bytes=predicted + device.ledger.in_use,
+        measured_bytes=device.peak_bytes(),
+        held_bytes=device.held_bytes(),
+    )
+
+
+def _passes(width: int, wanted: int, scale: int) -> int:
+    """How often an upscaler has to run for a width; once at least, since others want its result at their size."""
+    if scale == 1:
+        return 1
+    return max(1, math.ceil(math.log(wanted / width, scale) - 1e-6))
+
+
+def _before_last(image: Image.Image, size: tuple[int, int], scale: int) -> Image.Image:
+    """An image that is already enlarged, at the size from which one more pass leads to the wanted one."""
+    sides = (math.ceil(size[0] / scale), math.ceil(size[1] / scale))
+    return image if image.size == sides else image.resize(sides, Image.Resampling.LANCZOS)
+
+
+def _check(request: UpscaleRequest) -> None:
+    if request.scale is not None and not 1 <= request.scale <= MOST_SCALE:
+        raise UsageError(f"the scale is {str(request.scale)[:20]}; it must be from 1 to {MOST_SCALE:g}")
+    if request.tile is not None and not TILES[-1] <= request.tile <= TILES[0]:
+        raise UsageError(f"the tile is {str(request.tile)[:20]} pixels; it must be from {TILES[-1]} to {TILES[0]}")
+
+
+def _check_area(before: tuple[int, int], after: tuple[int, int]) -> None:
+    if math.prod(after) > LARGEST_AREA:
+        sizes = f"{before[0]}x{before[1]} would become {after[0]}x{after[1]}"
+        raise UsageError(f"{sizes}; at most {LARGEST_AREA // 2**20} megapixels are possible: use a smaller --scale")
+
+
+def _target(request: UpscaleRequest, source: Source, scale: float) -> Path:
+    """Where the result goes: as asked, or next to the image, whose format it keeps if that can be written."""
+    suffix = source.path.suffix.lower()
+    name = f"{source.path.stem}-{scale:g}x{suffix if suffix in SUFFIXES else '.png'}"
+    if request.output.path is None:
+        return source.path.with_name(name)
+    parts = split_output(request.output)
+    if parts.folders or (parts.stem and tokens_in(parts.stem)):
+        raise UsageError("the output of an upscaled image takes no [tokens]: give a folder or a file name")
+    return parts.root / (name if parts.stem is None else parts.stem + parts.suffix)
