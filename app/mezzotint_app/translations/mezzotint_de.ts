@@ -2812,6 +2812,10 @@
         <translation>Andere Suchwörter, weniger Sterne oder ein anderes Modell probieren.</translation>
     </message>
     <message>
+        <source>Upscale</source>
+        <translation>Hochskalieren</translation>
+    </message>
+    <message>
         <source>Use as init image</source>
         <translation>Als Ausgangsbild verwenden</translation>
     </message>
@@ -2877,6 +2881,21 @@
             <numerusform>%n weiteres ließ sich nicht wiederherstellen</numerusform>
             <numerusform>%n weitere ließen sich nicht wiederherstellen</numerusform>
         </translation>
+    </message>
+</context>
+<context>
+    <name>GalleryUpscaling</name>
+    <message>
+        <source>Upscaling</source>
+        <translation>Wird hochskaliert</translation>
+    </message>
+    <message>
+        <source>{0} %</source>
+        <translation>{0} %</translation>
+    </message>
+    <message>
+        <source>{0} waiting</source>
+        <translation>{0} in der Warteschlange</translation>
     </message>
 </context>
 <context>
@@ -6151,6 +6170,10 @@ und {n} weitere</translation>
         <translation>Rückgängig, wiederherstellen</translation>
     </message>
     <message>
+        <source>Upscale</source>
+        <translation>Hochskalieren</translation>
+    </message>
+    <message>
         <source>Use as init image</source>
         <translation>Als Ausgangsbild verwenden</translation>
     </message>
@@ -6696,6 +6719,60 @@ und {n} weitere</translation>
     <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>UpscaleDialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Close without upscaling</source>
+        <translation>Schließen, ohne hochzuskalieren</translation>
+    </message>
+    <message>
+        <source>How much larger each side becomes</source>
+        <translation>Um wie viel größer jede Seite wird</translation>
+    </message>
+    <message>
+        <source>Other upscalers are found in folders named upscale_models (ComfyUI) or ESRGAN (A1111).</source>
+        <translation>Andere Upscaler werden in Ordnern namens upscale_models (ComfyUI) oder ESRGAN (A1111) gefunden.</translation>
+    </message>
+    <message>
+        <source>Scale</source>
+        <translation>Skalierung</translation>
+    </message>
+    <message>
+        <source>Starts in the background</source>
+        <translation>Startet im Hintergrund</translation>
+    </message>
+    <message>
+        <source>The enlarged copy is saved next to the original, with the same settings in it.</source>
+        <translation>Die vergrößerte Kopie wird neben dem Original gespeichert und enthält dieselben Einstellungen.</translation>
+    </message>
+    <message>
+        <source>The network that enlarges the image</source>
+        <translation>Das Netz, das das Bild vergrößert</translation>
+    </message>
+    <message>
+        <source>Upscale</source>
+        <translation>Hochskalieren</translation>
+    </message>
+    <message>
+        <source>Upscaler</source>
+        <translation>Upscaler</translation>
+    </message>
+</context>
+<context>
+    <name>UpscaleNotice</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Stop upscaling</source>
+        <translation>Hochskalieren abbrechen</translation>
     </message>
 </context>
 <context>

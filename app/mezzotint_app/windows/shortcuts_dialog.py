@@ -99,6 +99,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Load settings")),
                 ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Use as init image")),
                 ("Ctrl+Shift+E", QCoreApplication.translate("Shortcuts", "Edit this image")),
+                ("Ctrl+Shift+U", QCoreApplication.translate("Shortcuts", "Upscale")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
                 ("Ctrl+F", QCoreApplication.translate("Shortcuts", "Search")),
                 ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Image details")),

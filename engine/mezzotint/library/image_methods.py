@@ -16,7 +16,16 @@ from mezzotint.library_protocol import (
     ThumbnailRequest,
     TokenRequest,
 )
-from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
+from mezzotint.protocol import (
+    ImageMetadata,
+    IsCancelled,
+    ModelInfo,
+    ModelRef,
+    OnEvent,
+    Output,
+    UpscaledImage,
+    UpscaleRequest,
+)
 from mezzotint.rpc.server import Method
 
 if TYPE_CHECKING:
@@ -93,6 +102,10 @@ class LibraryServices:
         """Return one model with its components."""
         return self._make_catalog().inspect(ref)
 
+    def upscalers(self) -> tuple[str, ...]:
+        """Return the names of all upscalers found, the bundled one first."""
+        return self._make_catalog().upscalers()
+
     def close(self) -> None:
         """Close the gallery and remove this process's pixel files."""
         if self._gallery is not None:
@@ -121,6 +134,8 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
             lane="newest first",
         ),
         "check_output": Method(params=Output, run=lambda asked, *_: _check_output(asked), lane="waiting"),
+        "upscalers": Method(params=None, run=lambda *_: services.upscalers()),
+        "upscale": Method(params=UpscaleRequest, run=_upscale, job=True),
         "gallery.scan": Method(
             params=GalleryScan,
             run=lambda asked, tell, cancelled: services.gallery.scan(asked, tell, cancelled),
@@ -139,6 +154,12 @@ def _metadata(asked: PathParams) -> ImageMetadata:
     from mezzotint.images.metadata import read_metadata
 
     return read_metadata(Path(asked.path))
+
+
+def _upscale(asked: UpscaleRequest, tell: OnEvent, cancelled: IsCancelled) -> UpscaledImage:
+    from mezzotint.library.upscaling import upscale
+
+    return upscale(asked, tell, cancelled)
 
 
 def _check_output(asked: Output) -> None:

@@ -15,6 +15,7 @@ from mezzotint_app.viewmodel.gallery.details import GalleryDetails
 from mezzotint_app.viewmodel.gallery.gallery import GalleryModel, GalleryState
 from mezzotint_app.viewmodel.gallery.scan import GalleryScanner
 from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
+from mezzotint_app.viewmodel.gallery.upscaling import GalleryUpscaling
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.running import Runner
 from mezzotint_app.viewmodel.reveal import Reveal
@@ -45,12 +46,14 @@ class Gallery(QObject):
         self.scanner = GalleryScanner(librarian, lambda: folders_of(settings.value()), self)
         self.trash = GalleryTrash(librarian, background, self)
         self.actions = GalleryActions(self.model, librarian, self.trash, pixels, self)
+        self.upscaling = GalleryUpscaling(librarian, self)
         self.details = GalleryDetails(librarian, self)
         self.reveal = Reveal(background, self)
         self._seen = 0
         self.scanner.scanned.connect(self._scanned)
         self.scanner.changed.connect(self._scanning)
         runner.saved.connect(lambda _task, image: self.scanner.saved(image.path))
+        self.upscaling.saved.connect(self.scanner.saved)
         self.trash.restored.connect(self._restored)
         settings.changed.connect(self.scanner.folders_changed)
 

@@ -22,6 +22,8 @@ from mezzotint_app.windows.gallery.bar import LARGEST, SMALLEST, GalleryBar
 from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
 from mezzotint_app.windows.gallery.status import GalleryStatus
 from mezzotint_app.windows.gallery.trash_notice import TrashNotice
+from mezzotint_app.windows.gallery.upscale_dialog import UpscaleDialog
+from mezzotint_app.windows.gallery.upscale_notice import UpscaleNotice
 
 _NEIGHBOURS = 500  # images on either side that the full-screen viewer can browse
 
@@ -57,6 +59,7 @@ class GalleryPage(QWidget):
         self.panel = GallerySidePanel(gallery.details, self._panel_actions)
         self.problem = NoticeBar("error", "danger", closable=True)
         self.trashed = TrashNotice(gallery.trash)
+        self.upscaled = UpscaleNotice(gallery.upscaling)
         self.status = GalleryStatus(gallery.model, gallery.scanner)
         self.empty = EmptyState("gallery")
         self._build()
@@ -102,6 +105,7 @@ class GalleryPage(QWidget):
             "Ctrl+Shift+E",
             self._with_current(lambda one: self.edit_image.emit(one.path)),
         )
+        self.upscale = add("upscale", self.tr("Upscale"), "Ctrl+Shift+U", self._upscale)
         self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
         self.copy_image = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
         self.copy_settings = add(
@@ -118,7 +122,15 @@ class GalleryPage(QWidget):
         self.trash = add("trash", self.tr("Move to trash"), "Delete", self._trash)
         self.star = add("star", self.tr("Toggle star"), ".", lambda: self._with_selected(acts.toggle_star))
         self.ratings = [self._rating(stars) for stars in range(STARS + 1)]
-        self._panel_actions = [self.settings, self.as_input, self.open, self.copy_image, self.reveal, self.trash]
+        self._panel_actions = [
+            self.settings,
+            self.as_input,
+            self.upscale,
+            self.open,
+            self.copy_image,
+            self.reveal,
+            self.trash,
+        ]
 
     def _action(self, drawing: str, text: str, key: str, do: Callable[[], object]) -> QAction:
         action = QAction(icon(drawing), text, self)
@@ -146,6 +158,7 @@ class GalleryPage(QWidget):
         column.setSpacing(8)
         column.addWidget(self.problem)
         column.addWidget(self.trashed)
+        column.addWidget(self.upscaled)
         column.addWidget(self.status)
         self._stack = QStackedLayout()
         splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -195,7 +208,7 @@ class GalleryPage(QWidget):
         self.panel.rated.connect(lambda stars: self._with_current(lambda one: gallery.actions.rate([one], stars))())
         model.query_changed.connect(lambda: gallery.state.change(order=model.query().order))
         model.failed.connect(self._not_listed)
-        for failed in (gallery.actions.failed, gallery.scanner.failed, gallery.reveal.failed):
+        for failed in (part.failed for part in (gallery.actions, gallery.scanner, gallery.reveal, gallery.upscaling)):
             failed.connect(self.problem.show_text)
         gallery.actions.message.connect(self.message)
         gallery.actions.copy_image.connect(_image_to_clipboard)
@@ -316,6 +329,18 @@ class GalleryPage(QWidget):
     def _compare(self) -> None:
         self._with_selected(lambda items: self.compare.emit(items[0].path, items[1].path) if len(items) == 2 else None)
 
+    def _upscale(self) -> None:
+        self._with_selected(self._upscale_items)
+
+    def _upscale_items(self, items: list[GalleryItem]) -> None:
+        size = f"{items[0].width} × {items[0].height}" if len(items) == 1 else ""
+        dialog, upscaling = UpscaleDialog(len(items), size, self), self._gallery.upscaling
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        upscaling.listed.connect(dialog.show_upscalers)
+        dialog.accepted.connect(lambda: upscaling.start([one.path for one in items], dialog.upscaler(), dialog.scale()))
+        upscaling.list_upscalers()
+        dialog.open()
+
     def _trash(self) -> None:
         self._with_selected(self._trash_items)
 
@@ -349,7 +374,7 @@ class GalleryPage(QWidget):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open, self.settings, self.as_input, self.edit, self.compare_two])
+        menu.addActions([self.open, self.settings, self.as_input, self.edit, self.upscale, self.compare_two])
         menu.addSeparator()
         menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
         menu.addSeparator()

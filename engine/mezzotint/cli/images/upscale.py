@@ -10,7 +10,8 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import argument, card_memory, integer
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import PARTLY_DONE, Context
-from mezzotint.cli.reporter import Reporter
+from mezzotint.cli.reporter import OutputFormat, Reporter
+from mezzotint.codec import encode
 from mezzotint.errors import Cancelled, MezzotintError, UsageError
 from mezzotint.protocol import Dtype, Output, UpscaledImage, UpscaleRequest
 from mezzotint.upscaling_protocol import BUNDLED_UPSCALER, MOST_SCALE
@@ -18,6 +19,7 @@ from mezzotint.values.basic import Number
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
+    from mezzotint.engine import Engine
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 _EXAMPLES = """\
@@ -67,7 +69,9 @@ def add(commands: "Commands") -> None:
         help="use at most this much VRAM; on a CPU a card of that size is simulated",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
-    add_json(parser)
+    output = parser.add_mutually_exclusive_group()
+    add_json(output)
+    output.add_argument("--jsonl", action="store_true", help="print events and the result as JSON, one object a line")
     add_models_folder(parser)
 
 
@@ -78,12 +82,32 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         _list(catalog.upscalers(), arguments, context)
         return 0
     paths = list(_images(arguments.images))
+    _check(paths, arguments)
+    done, failures = _enlarged(paths, arguments, context, context.make_engine(catalog))
+    if failures:
+        failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
+        raise failures[-1]
+    if arguments.json:
+        context.terminal.json({"images": done})
+    if arguments.jsonl:
+        context.terminal.json({"result": encode(done[-1])})
+    return 0
+
+
+def _check(paths: Sequence[Path], arguments: argparse.Namespace) -> None:
+    if arguments.jsonl and len(paths) > 1:
+        raise UsageError(f"--jsonl tells of one image, but there are {len(paths)}; use --json")
     if arguments.output and len(paths) > 1 and Path(arguments.output).suffix and not Path(arguments.output).is_dir():
         raise UsageError(f"{len(paths)} images cannot all become {plain(arguments.output, 200)}: name a folder")
-    engine = context.make_engine(catalog)
+
+
+def _enlarged(
+    paths: Sequence[Path], arguments: argparse.Namespace, context: Context, engine: "Engine"
+) -> tuple[list[UpscaledImage], list[MezzotintError]]:
+    """Enlarge the images; returns those made, and why others were not."""
     done: list[UpscaledImage] = []
     failures: list[MezzotintError] = []
-    with contextlib.closing(engine), Reporter(context, "json" if arguments.json else "paths") as reporter:
+    with contextlib.closing(engine), Reporter(context, _format(arguments)) as reporter:
         for path in paths:
             try:
                 made = engine.upscale(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
@@ -95,14 +119,13 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                     context.terminal.message(f"error: {error}")
                 continue
             done.append(made)
-            if not arguments.json:
+            if _format(arguments) == "paths":
                 context.terminal.result(plain(made.path, 4096))
-    if failures:
-        failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
-        raise failures[-1]
-    if arguments.json:
-        context.terminal.json({"images": done})
-    return 0
+    return done, failures
+
+
+def _format(arguments: argparse.Namespace) -> OutputFormat:
+    return "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
 
 
 def _images(given: Sequence[Path]) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from mezzotint.library_protocol import GalleryScanned
 from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState, ItemRole
 from mezzotint_app.windows.gallery.page import GalleryPage
+from mezzotint_app.windows.gallery.upscale_dialog import UpscaleDialog
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -186,6 +187,23 @@ def test_two_are_compared(shown, qtbot):
     with qtbot.waitSignal(made.page.compare) as told:
         press(qtbot, made, Qt.Key.Key_C)
     assert told.args == ["/images/1.png", "/images/4.png"]
+
+
+def test_selected_images_are_upscaled(shown, qtbot):
+    made = shown(numbers(5))
+    select(made, 1, 4)
+    press(qtbot, made, Qt.Key.Key_U, CONTROL | SHIFT)
+    dialog = made.page.findChild(UpscaleDialog)
+    made.librarian.answer(("starter-2x", "4x-Sharp"), method="upscalers")
+    dialog._upscalers.setCurrentIndex(1)
+    dialog._scale.setValue(3)
+    dialog.accept()
+    asked = made.librarian.last("upscale").params
+    assert (asked.path, asked.upscaler, asked.scale) == ("/images/1.png", "4x-Sharp", 3.0)
+    assert made.page.upscaled.isVisible()
+    qtbot.mouseClick(made.page.upscaled.cancel, Qt.MouseButton.LeftButton)
+    made.librarian.fail(kind="cancelled", method="upscale")
+    assert not made.page.upscaled.isVisible()
 
 
 def test_keys_copy_the_image_and_its_settings(shown, qtbot, tmp_path):

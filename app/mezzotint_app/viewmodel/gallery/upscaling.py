@@ -1,0 +1,87 @@
+"""Enlarging images of the gallery, one after the other."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from mezzotint.protocol import Progress, UpscaledImage, UpscaleRequest
+from mezzotint_app.processes.service import Failure, Service
+
+translate = QCoreApplication.translate
+
+
+class GalleryUpscaling(QObject):
+    """Runs requests in order; a failed one is reported and does not stop the others."""
+
+    changed = Signal()  # what `status` returns
+    saved = Signal(str)  # path of an enlarged image
+    listed = Signal(list)  # names of all upscalers
+    failed = Signal(str)
+
+    def __init__(self, librarian: Service, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._librarian = librarian
+        self._waiting: deque[UpscaleRequest] = deque()
+        self._running: int | None = None
+        self._progress: Progress | None = None
+
+    def list_upscalers(self) -> None:
+        """Ask which upscalers there are; `listed` has the answer."""
+        self._librarian.ask(
+            "upscalers", answer=tuple[str, ...], then=lambda names: self.listed.emit(list(names)), failed=self._refused
+        )
+
+    def start(self, paths: Sequence[str], upscaler: str, scale: float | None) -> None:
+        """Enlarge images, after those that are still waiting; each is saved next to the original."""
+        self._waiting.extend(UpscaleRequest(path=path, upscaler=upscaler, scale=scale) for path in paths)
+        if self._running is None:
+            self._next()
+
+    def cancel(self) -> None:
+        """Stop, and drop what is waiting."""
+        self._waiting.clear()
+        if self._running is not None:
+            self._librarian.cancel(self._running)
+
+    def status(self) -> str:
+        """What is being done, in one line; empty if nothing is."""
+        if self._running is None:
+            return ""
+        texts = [translate("GalleryUpscaling", "Upscaling")]
+        if self._progress is not None and self._progress.total:
+            percent = 100 * self._progress.done // self._progress.total
+            texts.append(translate("GalleryUpscaling", "{0} %").format(percent))
+        if self._waiting:
+            texts.append(translate("GalleryUpscaling", "{0} waiting").format(len(self._waiting)))
+        return " \u00b7 ".join(texts)
+
+    def _next(self) -> None:
+        self._progress, self._running = None, None
+        if self._waiting:
+            self._running = self._librarian.ask(
+                "upscale",
+                self._waiting.popleft(),
+                answer=UpscaledImage,
+                then=self._saved,
+                failed=self._failed,
+                on_event=self._told,
+            )
+        self.changed.emit()
+
+    def _told(self, event: object) -> None:
+        if isinstance(event, Progress):
+            self._progress = event
+            self.changed.emit()
+
+    def _saved(self, image: UpscaledImage) -> None:
+        self.saved.emit(image.path)
+        self._next()
+
+    def _failed(self, failure: Failure) -> None:
+        if failure.kind != "cancelled":
+            self._refused(failure)
+        self._next()
+
+    def _refused(self, failure: Failure) -> None:
+        self.failed.emit(failure.message)

@@ -1,0 +1,91 @@
+"""The dialog for enlarging images."""
+
+from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLayout, QVBoxLayout, QWidget
+
+from mezzotint.upscaling_protocol import BUNDLED_UPSCALER, MOST_SCALE
+from mezzotint_app.viewmodel.queue.texts import images_count
+from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
+from mezzotint_app.widgets.labels import plain_label
+
+_USUAL = 2.0
+
+
+class UpscaleDialog(QDialog):
+    """Asks for the upscaler, `upscaler()`, and how much to enlarge, `scale()`."""
+
+    def __init__(self, count: int, size: str, parent: QWidget | None = None) -> None:
+        """`count`: of images; `size`: of a single one, as text."""
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Upscale"))
+        self._upscalers, self._scale = self._upscaler_field(), self._scale_field()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 16, 24, 16)
+        column.setSpacing(8)
+        column.addWidget(plain_label(size or images_count(count), role="heading"))
+        column.addWidget(
+            plain_label(
+                self.tr("The enlarged copy is saved next to the original, with the same settings in it."),
+                role="muted",
+                wrap=True,
+            )
+        )
+        form = QFormLayout()
+        form.addRow(self.tr("Upscaler"), self._upscalers)
+        form.addRow(self.tr("Scale"), self._scale)
+        column.addLayout(form)
+        column.addWidget(
+            plain_label(
+                self.tr("Other upscalers are found in folders named upscale_models (ComfyUI) or ESRGAN (A1111)."),
+                role="muted",
+                wrap=True,
+            )
+        )
+        column.addStretch()
+        column.addWidget(self._buttons())
+        self.resize(480, self.sizeHint().height())
+
+    def show_upscalers(self, names: list[str]) -> None:
+        """Offer these; the chosen one stays chosen."""
+        chosen = self._upscalers.currentText()
+        self._upscalers.clear()
+        self._upscalers.addItems(names or [BUNDLED_UPSCALER])
+        self._upscalers.setCurrentIndex(max(0, self._upscalers.findText(chosen)))
+
+    def upscaler(self) -> str:
+        """The name of the upscaler."""
+        return self._upscalers.currentText()
+
+    def scale(self) -> float:
+        """How much larger each side becomes."""
+        return self._scale.value()
+
+    def _upscaler_field(self) -> QComboBox:
+        field = QComboBox()
+        field.addItem(BUNDLED_UPSCALER)
+        field.setAccessibleName(self.tr("Upscaler"))
+        field.setToolTip(self.tr("The network that enlarges the image"))
+        ignore_wheel_without_focus(field)
+        return field
+
+    def _scale_field(self) -> QDoubleSpinBox:
+        field = QDoubleSpinBox()
+        field.setRange(1, MOST_SCALE)
+        field.setSingleStep(0.5)
+        field.setDecimals(1)
+        field.setValue(_USUAL)
+        field.setSuffix(" \u00d7")
+        field.setAccessibleName(self.tr("Scale"))
+        field.setToolTip(self.tr("How much larger each side becomes"))
+        ignore_wheel_without_focus(field)
+        return field
+
+    def _buttons(self) -> QDialogButtonBox:
+        buttons = QDialogButtonBox()
+        make = buttons.addButton(self.tr("Upscale"), QDialogButtonBox.ButtonRole.AcceptRole)
+        make.setProperty("role", "primary")
+        make.setToolTip(self.tr("Starts in the background"))
+        cancel = buttons.addButton(self.tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        cancel.setToolTip(self.tr("Close without upscaling"))
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        return buttons
