@@ -18,7 +18,9 @@ from mezzotint.errors import UsageError
 from mezzotint.protocol import SCHEMES, Loading, ModelRef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from torch import Tensor
 
     from mezzotint.catalog.catalog import FoundModel
     from mezzotint.cli.command_options import Commands
@@ -144,11 +146,16 @@ def _converted(
         reporter.on_event(Loading(model=found.info.id, component=component, bytes_done=done, bytes_total=total))
 
     choices = choices_of(arguments, sources)
+    balances: Mapping[str, Mapping[str, Tensor]]
+    if auto is None:
+        balances = quantize_auto.calibrated(arguments, context, found, choices, reporter.on_event)
+    else:
+        balances = {auto.component: auto.magnitudes}
     return convert(
         Conversion(
             sources=sources,
             choices=choices,
-            balances=quantize_auto.calibrated(arguments, context, found, choices, reporter.on_event),
+            balances=balances,
             output=arguments.output,
             mixed={} if auto is None or not auto.formats else {auto.component: auto.formats},
             record={} if auto is None else auto.record(),

@@ -73,10 +73,11 @@ def calibrated(
     found: "FoundModel",
     choices: "Mapping[str, Choice]",
     on_event: "OnEvent",
-) -> "dict[str, Mapping[str, Tensor]]":
+) -> "Mapping[str, Mapping[str, Tensor]]":
     """The magnitudes of inputs by component and layer, if the denoiser's scheme uses them. Raises MezzotintError."""
+    from mezzotint.conversion.auto.layers import CALIBRATED
     from mezzotint.families.known import family_of
-    from mezzotint.jobs.calibration.inputs import CALIBRATED, input_magnitudes
+    from mezzotint.jobs.calibration.inputs import input_magnitudes
 
     component = family_of(found.detected.family).denoiser_component
     if component not in choices or choices[component].scheme not in CALIBRATED or arguments.output.exists():

@@ -3,12 +3,18 @@
 import json
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
+from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli import main
 from mezzotint.conversion.auto.choosing import Mix
 from mezzotint.conversion.auto.layers import Candidate, MeasuredLayer
 from mezzotint.jobs.calibration.auto import AutoQuantization
-from mezzotint.quantization.formats import Int8, Nf4
+from mezzotint.protocol import ModelRef
+from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.svdquant.format import SvdQuant
+from mezzotint.quantization.svdquant.groups import smoothing_of
 
 LAYERS = ("transformer_blocks.0.attn1.to_q", "transformer_blocks.0.ff.net.2")
 
@@ -65,16 +71,26 @@ def test_a_copy_in_16_bits_is_written_if_asked_for(call, tmp_path):
 def measured(monkeypatch):
     """Nothing is recorded: two layers are enough, one of which is quantized to 4 bits and one to 8."""
 
-    def mix(self, *_):
-        layers = []
-        for name, chosen in zip(LAYERS, (Nf4(), Int8(dynamic=False)), strict=True):
-            shape = self._shapes[name]
-            exact = Candidate(format=None, bytes=2 * shape[0] * shape[1], error=0.0, speed=1.0)
-            small = Candidate(format=chosen, bytes=exact.bytes // 2, error=0.02, speed=0.9)
-            layers.append(MeasuredLayer(name=name, candidates=(exact, small), work=1.0, influence=0.5))
-        return Mix(layers=tuple(layers), chosen={layer.name: layer.candidates[1] for layer in layers})
+    monkeypatch.setattr(AutoQuantization, "_mix", lambda self, *_: mix_of(self, Nf4(), Int8(dynamic=False)))
 
-    monkeypatch.setattr(AutoQuantization, "_mix", mix)
+
+def mix_of(auto, *formats):
+    """The layers with these formats."""
+    layers = []
+    for name, chosen in zip(LAYERS, formats, strict=True):
+        shape = auto._shapes[name]
+        exact = Candidate(format=None, bytes=2 * shape[0] * shape[1], error=0.0, speed=1.0)
+        small = Candidate(format=chosen, bytes=exact.bytes // 2, error=0.02, speed=0.9)
+        layers.append(
+            MeasuredLayer(
+                name=name,
+                candidates=(exact, small),
+                work=1.0,
+                influence=0.5,
+                magnitudes=torch.linspace(0.1, 10, shape[1]),
+            )
+        )
+    return Mix(layers=tuple(layers), chosen={layer.name: layer.candidates[1] for layer in layers})
 
 
 WORDS = ("starter-dit", "--scheme", "auto", "--target-vram", "723MB")
@@ -103,6 +119,21 @@ def test_the_copy_has_what_was_chosen(call, measured, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
     told = json.loads((tmp_path / "small" / "quantization.json").read_text())
     assert set(told["components"]["transformer"]) == set(LAYERS)
+
+
+def test_the_copy_is_smoothed_by_the_inputs_that_were_measured(call, monkeypatch, tmp_path):
+    monkeypatch.setattr(AutoQuantization, "_mix", lambda self, *_: mix_of(self, SvdQuant(rank=16), LowRank4(rank=16)))
+    assert call(*WORDS, "-o", tmp_path / "small")[0] == 0
+    model = Catalog.standard().find(ModelRef(id="starter-dit")).checkpoint.path
+    exact, written = (
+        load_file(folder / "transformer" / "diffusion_pytorch_model.safetensors")
+        for folder in (model, tmp_path / "small")
+    )
+    first, second = (exact[f"{name}.weight"].float() for name in LAYERS)
+    balance = torch.linspace(0.1, 10, first.shape[1])
+    assert written[f"{LAYERS[0]}.weight_smooth"].equal(smoothing_of(first, balance))
+    for part, tensor in LowRank4(rank=16).quantize(second).items():  # as by the scheme alone
+        assert written[f"{LAYERS[1]}.{part}"].equal(tensor)
 
 
 def test_ctrl_c_leaves_nothing(measured, tmp_path, monkeypatch, capsys):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mezzotint.conversion.report import LayerReport
     from mezzotint.engine import Engine
 
-CALIBRATED = ("svdquant",)  # as in jobs/calibration/inputs.py, which imports torch
+CALIBRATED = ("svdquant",)  # as in conversion/auto/layers.py, which imports torch
 _SIMULATED = ("attention=int8", "attention=flash-fp16")
 PROMPTS = 100
 EXAMPLES = """\

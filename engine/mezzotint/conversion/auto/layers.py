@@ -10,6 +10,7 @@ from torch import Tensor
 from mezzotint.quantization.formats import Format
 
 HALF = 2  # bytes of a 16-bit number
+CALIBRATED = ("svdquant",)  # schemes that lose less if they know the magnitudes of inputs
 UNQUANTIZED = "16 bits"
 
 
@@ -36,6 +37,7 @@ class MeasuredLayer:
     candidates: tuple[Candidate, ...]
     work: float  # operations in one pass of the network
     influence: float  # relative change of the network's output by a relative error of 1 of the layer's
+    magnitudes: Tensor | None = field(default=None, compare=False)  # of inputs, which its calibrated formats know
 
     def change(self, candidate: Candidate) -> float:
         """Expected change of the network's output, relative to its norm."""
@@ -54,6 +56,12 @@ class Recording:
     def samples(self) -> Tensor | None:
         """All rows `(m, k)`; None if there are none."""
         return torch.cat(self.rows) if self.rows else None
+
+    @property
+    def magnitudes(self) -> Tensor | None:
+        """Root mean squares `(k)` of the input's columns, float32; None if there are no rows."""
+        samples = self.samples
+        return None if samples is None else samples.float().square().mean(dim=0).sqrt()
 
 
 def unquantized(shape: Sequence[int]) -> Candidate:

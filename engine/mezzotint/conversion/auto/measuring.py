@@ -9,6 +9,7 @@ from torch import Tensor
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import read_weights, weight_header
 from mezzotint.conversion.auto.layers import (
+    CALIBRATED,
     Candidate,
     MeasuredLayer,
     Recording,
@@ -66,12 +67,14 @@ class Measurement:
 
     def _measured(self, layer: str, weight: Tensor, influence: float) -> MeasuredLayer:
         recorded, shape = self._recorded(layer), tuple(weight.shape)
-        samples = recorded.samples
+        samples, magnitudes = recorded.samples, recorded.magnitudes
+        if magnitudes is not None and len(magnitudes) != weight[0].numel():
+            samples = magnitudes = None
         candidates = [
             Candidate(
                 format=each,
                 bytes=format_bytes(each, shape),
-                error=format_error(each, weight, samples),
+                error=format_error(each, weight, samples, magnitudes if each.scheme in CALIBRATED else None),
                 speed=self.speed_of(each),
             )
             for each in self.formats[layer]
@@ -81,16 +84,18 @@ class Measurement:
             candidates=(unquantized(shape), *candidates),
             work=recorded.work,
             influence=influence,
+            magnitudes=magnitudes,
         )
 
 
-def format_error(format_: Format, weight: Tensor, samples: Tensor | None) -> float:
+def format_error(format_: Format, weight: Tensor, samples: Tensor | None, magnitudes: Tensor | None = None) -> float:
     """Norm of the error of the products with samples `(m, k)` over the norm of the products.
 
-    Without samples: norm of the weight's error over the norm of the weight. 0 where the norm is 0.
+    Without samples: norm of the weight's error over the norm of the weight. 0 where the norm is 0. `magnitudes` `(k)`,
+    those of the input's columns, if the format is to know them.
     """
-    tensors = format_.quantize(weight)
-    if samples is None or samples.shape[-1] != weight[0].numel():
+    tensors = format_.quantize(weight, magnitudes)
+    if samples is None:
         return _relative(format_.dequantize(tensors, weight.shape, torch.float32), weight)
     x = samples.to(weight.device).float()
     exact = x @ weight.flatten(1).t()

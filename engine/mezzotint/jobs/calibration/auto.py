@@ -11,7 +11,7 @@ from mezzotint import machine, paths
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.conversion.auto.candidates import candidates_of
 from mezzotint.conversion.auto.choosing import Mix, choose_mix
-from mezzotint.conversion.auto.layers import MeasuredLayer, Recording, format_bytes, unquantized
+from mezzotint.conversion.auto.layers import CALIBRATED, MeasuredLayer, Recording, format_bytes, unquantized
 from mezzotint.conversion.auto.measuring import Measurement
 from mezzotint.conversion.auto.target import MemoryTarget
 from mezzotint.conversion.model import check_unquantized
@@ -33,6 +33,8 @@ from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from mezzotint.engine import Engine
 
 
@@ -49,6 +51,12 @@ class AutoChoice:
     def formats(self) -> dict[str, Format]:
         """The format of each layer that is quantized."""
         return {name: each.format for name, each in self.mix.chosen.items() if each.format is not None}
+
+    @property
+    def magnitudes(self) -> "dict[str, Tensor]":
+        """The magnitudes of inputs of the layers whose schemes were measured with them."""
+        calibrated = (layer for layer in self.mix.layers if self.mix.chosen[layer.name].scheme in CALIBRATED)
+        return {layer.name: layer.magnitudes for layer in calibrated if layer.magnitudes is not None}
 
     def record(self) -> dict[str, object]:
         """What a copy's manifest says."""

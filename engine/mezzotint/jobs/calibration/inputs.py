@@ -19,8 +19,6 @@ from mezzotint.quantization.policy import Choice, formats_for
 if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
-CALIBRATED = ("svdquant",)  # schemes that lose less with it
-
 
 def input_magnitudes(
     found: FoundModel, choice: Choice, engine: "Engine", device: str, on_event: OnEvent, cancelled: IsCancelled
@@ -54,5 +52,5 @@ def input_magnitudes(
             message = f"this model makes no image alone, so its inputs are not smoothed ({error})"
             on_event(Notice(code="not_calibrated", message=message))
             return {}
-    samples = {name: each.samples for name, each in recordings.items()}
-    return {name: rows.float().square().mean(dim=0).sqrt() for name, rows in samples.items() if rows is not None}
+    found_by_layer = {name: each.magnitudes for name, each in recordings.items()}
+    return {name: magnitudes for name, magnitudes in found_by_layer.items() if magnitudes is not None}

@@ -35,3 +35,11 @@ def test_rows_of_several_calls_are_one_table():
     recorded = Recording(rows=[torch.zeros(2, 3), torch.ones(1, 3)])
     assert recorded.samples is not None and recorded.samples.shape == (3, 3)
     assert float(recorded.samples.sum()) == pytest.approx(3)
+
+
+def test_magnitudes_are_the_root_mean_squares_of_columns():
+    assert Recording().magnitudes is None
+    rows = [torch.tensor([[3.0, 0.0]]), torch.tensor([[4.0, -2.0]])]
+    magnitudes = Recording(rows=[each.half() for each in rows]).magnitudes
+    assert magnitudes is not None and magnitudes.dtype == torch.float32
+    assert magnitudes.tolist() == pytest.approx([12.5**0.5, 2**0.5])

@@ -20,6 +20,7 @@ from mezzotint.quantization.block_floats import Nvfp4
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import layers_of
 from mezzotint.quantization.policy import Choice
+from mezzotint.quantization.svdquant.format import SvdQuant
 
 WEIGHTS = "transformer/diffusion_pytorch_model.safetensors"
 OUTLIERS = "transformer_blocks.1.attn1.to_q"
@@ -63,6 +64,40 @@ def test_a_convolution_sees_patches():
     lost = Int8(dynamic=False).dequantize(tensors, weight.shape, torch.float32) - weight
     wanted = (patches @ lost.flatten(1).t()).norm() / (patches @ weight.flatten(1).t()).norm()
     assert format_error(Int8(dynamic=False), weight, patches) == pytest.approx(float(wanted), rel=1e-4)
+
+
+def measured_alone(weight, rows, *formats):
+    made = Measurement(
+        sources=None,
+        component="transformer",
+        formats={"layer": formats},
+        recordings={"layer": Recording(rows=[rows])},
+        speed_of=lambda _: 1.0,
+        device=torch.device("cpu"),
+    )
+    return made._measured("layer", weight, 1.0)
+
+
+def test_svdquant_is_measured_as_it_is_written_smoothed_by_the_inputs():
+    weight, x = random(64, 128), random(256, 128)
+    x[:, ::32] *= 30  # columns with outliers
+    x[:, 1::32] *= 0.1
+    smoothed, plain = SvdQuant(rank=16), LowRank4(rank=16)
+    layer = measured_alone(weight, x, smoothed, plain)
+    magnitudes = x.square().mean(dim=0).sqrt()
+    tensors, exact = smoothed.quantize(weight, magnitudes), x @ weight.t()
+    wanted = (smoothed.product(x, tensors, weight.shape) - exact).norm() / exact.norm()
+    assert layer.magnitudes.equal(magnitudes)
+    assert layer.candidates[1].error == pytest.approx(float(wanted))
+    assert layer.candidates[1].error < 0.8 * format_error(smoothed, weight, x)
+    assert layer.candidates[2].error == format_error(plain, weight, x)  # written without
+
+
+def test_inputs_of_another_width_are_ignored():
+    weight = random(64, 128)
+    layer = measured_alone(weight, random(8, 64), SvdQuant(rank=16))
+    assert layer.magnitudes is None
+    assert layer.candidates[1].error == format_error(SvdQuant(rank=16), weight, None)
 
 
 @pytest.fixture
