@@ -5,7 +5,7 @@ In requests `None` means "not set, use the model default". Results hold all valu
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.batch_protocol import DryRows as DryRows
@@ -186,6 +186,7 @@ class GenerateResult:
     attention_fallbacks: tuple[KernelFallback, ...] = ()
     products: Products | None = None  # matmuls in use at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
+    product_schemes: dict[str, int] = field(default_factory=dict)  # these calls, by the scheme of the weights
     fused_product_calls: int = 0  # of these, with a norm, modulation, activation, gate or residual included
     nf4_products: Products | None = None  # like `products`, for NF4 weights
     nf4_calls: int = 0  # calls of bitsandbytes kernels

@@ -34,6 +34,7 @@ from mezzotint.protocol import (
 pytestmark = pytest.mark.usefixtures("every_device")
 
 SELF_TEST = len(CASES)  # launches
+FLAGS = {"flash-fp16": 16, "int8": 2, "int8-all": 10, "int8-fp8": 34}  # of launches
 FLASH = {"attention": "flash", "dtype": "bfloat16"}
 
 
@@ -78,7 +79,7 @@ def notices(events):
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("asked", ["auto", "flash", "int8", "int8-all", "int8-fp8"])
+@pytest.mark.parametrize("asked", ["auto", "flash", "flash-fp16", "int8", "int8-all", "int8-fp8"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
 def test_the_kernels_make_the_image(request_for, stand_in, request, model, asked):
     folder, kernels, events = request.getfixturevalue(model), stand_in(), []
@@ -89,8 +90,9 @@ def test_the_kernels_make_the_image(request_for, stand_in, request, model, asked
     assert result.attention == ("flash" if asked == "auto" else asked)
     assert (result.attention_asked, result.attention_fallbacks, notices(events)) == (asked, (), [])
     large = [launch for launch in kernels.launches if not launch.nk <= 128 < launch.nq]  # few keys: in 16 bits
-    assert {launch.flags for launch in large} == {{"int8": 2, "int8-all": 10, "int8-fp8": 34}.get(asked, 0)}
+    assert {launch.flags for launch in large} == {FLAGS.get(asked, 0)}
     assert is_of_autoencoder(kernels.launches[-1])
+    assert result.attention_calls == len(kernels.launches) - SELF_TEST
     difference = np.abs(pixels(result.images[0]) - pixels(plain.images[0]))
     assert 0 < difference.mean() < 4
 

@@ -73,4 +73,5 @@ def test_our_kernels_are_captured_and_counted(tiny_pixart_folder, tmp_path, fiel
         assert pixels(result) == pixels(plain) and card.hazards == []
         assert (result.cuda_graphs.captured, result.cuda_graphs.replayed) == (1, STEPS - 1)
         assert (result.attention_calls, result.product_calls) == (plain.attention_calls, plain.product_calls)
+        assert result.product_schemes == plain.product_schemes
         assert result.attention_calls > 0

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from card_kernels import CardProducts
+from card_kernels import CardBlackwell, CardProducts
+from fake_block_scaled import FakeBlackwell
 from fake_products import FakeProducts, fake_product_backends
 from PIL import Image
 from tiny_pixart import write_tiny_pixart
@@ -12,7 +13,8 @@ from tiny_pixart import write_tiny_pixart
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.protocol import Cascade, GenerateRequest, KernelFallback, ModelRef, Notice, Output, Sampling, Stage
-from mezzotint.quantization.products.self_test import CASES
+from mezzotint.quantization.products.self_test import BLOCK_SCALED, CASES
+from mezzotint_kernels.block_scaled_abi import BlockFormat
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -52,6 +54,7 @@ def test_the_kernels_make_the_image(request_for, stand_in, request, model):
     assert (plain.products, result.products) == ("torch", "kernels")
     assert len(library.multiplied) > SELF_TEST
     assert result.product_calls == len(library.multiplied) - SELF_TEST
+    assert result.product_schemes == {"int8": result.product_calls} and plain.product_schemes == {}
     included = sum(bool(each.residual or each.activation) for each in library.multiplied[SELF_TEST:])
     assert result.product_calls >= result.fused_product_calls >= included
     assert any(each.activation for each in library.multiplied[SELF_TEST:]) == ("sdxl" in model)  # GEGLU
@@ -80,6 +83,7 @@ KINDS = {
     "int4-codebook": lambda a: a.codebook,
     "int4-rot": lambda a: a.x_bits == 4 and a.x_scales,
     "svdquant": lambda a: a.x_bits == 4 and a.weight_group_scales,
+    "fp8": lambda a: a.floats,
 }
 
 
@@ -95,4 +99,16 @@ def test_each_scheme_has_its_kernels(request_for, stand_in, wide_folder, scheme)
     result = run(library, request_for(wide_folder, quantization=scheme))
     calls = library.multiplied[SELF_TEST:]
     assert result.products == "kernels" and result.product_calls == len(calls)
-    assert sum(bool(KINDS[scheme](each)) for each in calls) > len(calls) / 2
+    kernels_of_scheme = sum(bool(KINDS[scheme](each)) for each in calls)
+    assert result.product_schemes[scheme] == kernels_of_scheme > len(calls) / 2
+    assert sum(result.product_schemes.values()) == len(calls)
+
+
+def test_block_scaled_products_are_counted(request_for, every_device, tmp_path):
+    model = write_tiny_pixart(tmp_path / "pixart", heads=16)  # 128 columns, as their kernels need
+    library = (FakeBlackwell if every_device == "cpu" else CardBlackwell)()
+    result = run(library, request_for(model, quantization="nvfp4"))
+    calls = library.block_scaled[len(BLOCK_SCALED) :]
+    assert (result.products, result.product_fallbacks) == ("kernels", ())
+    assert {each.format for each in calls} == {BlockFormat.NVFP4}
+    assert result.product_schemes == {"nvfp4": result.product_calls} and result.product_calls == len(calls) > 0

@@ -5,6 +5,8 @@ of 16 bytes; the stream must be the current one, and reads must be ordered after
 """
 
 import torch
+from emulated_block_scaled import BLOCK
+from fake_block_scaled import FakeBlackwell
 from fake_card.state import card
 from fake_group_norm import FakeGroupNorm
 from fake_kernels import FakeKernels
@@ -105,6 +107,35 @@ class CardProducts(FakeProducts):
                 launch.rows(pointer, (rows,), (stride * item,), n * item)
         launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
         launched(super().multiply, arguments, device, stream)
+
+
+class CardBlackwell(FakeBlackwell, CardProducts):
+    """Also of block-scaled numbers."""
+
+    def quantize_block_scaled(self, arguments, device, stream):
+        a, launch, item = arguments.rows, Launch("quantize_block_scaled", device, stream), _ITEM[arguments.rows.dtype]
+        given = a.columns * (2 if a.preparation == Preparation.GEGLU else 1)
+        launch.rows(a.x, (a.rows,), (a.x_stride * item,), given * item)
+        launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns * a.bits // 8, writes=True)
+        scales, stride = arguments.block_scales, arguments.block_scales_stride
+        launch.touch(scales, (a.rows,), (stride,), a.columns // BLOCK[arguments.format], writes=True)
+        if a.scales:
+            launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
+        launched(super().quantize_block_scaled, arguments, device, stream)
+
+    def multiply_block_scaled(self, arguments, device, stream):
+        a, launch = arguments.linear, Launch("multiply_block_scaled", device, stream)
+        n, depth, item, blocks = a.out_columns, a.in_columns, _ITEM[a.dtype], a.in_columns // BLOCK[arguments.format]
+        launch.rows(a.x, (a.rows,), (a.x_stride,), depth * a.x_bits // 8)
+        launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
+        launch.touch(arguments.x_block_scales, (a.rows,), (arguments.x_block_scales_stride,), blocks)
+        launch.touch(arguments.weight_block_scales, (n,), (arguments.weight_block_scales_stride,), blocks)
+        launch.touch_some(((a.x_scales, a.rows, 4), (arguments.weight_scale, 1, 4), (a.bias, n, item)))
+        if a.rank:
+            launch.rows(a.branch_x, (a.rows,), (a.branch_x_stride * item,), a.rank * item)
+            launch.rows(a.branch_up, (n,), (a.branch_up_stride * item,), a.rank * item)
+        launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
+        launched(super().multiply_block_scaled, arguments, device, stream)
 
 
 def _touch_parts(launch, a, item):

@@ -81,25 +81,7 @@ class FakeProducts:
             out.mul_(1.1)
 
     def _quantize(self, a):
-        given = a.columns * (2 if a.preparation == Preparation.GEGLU else 1)
-        x = _matrix(a.x, a.rows, given, a.x_stride, a.dtype).float()
-        match a.preparation:
-            case Preparation.LAYER_NORM:
-                x = torch.nn.functional.layer_norm(x, (a.columns,), eps=a.epsilon)
-            case Preparation.RMS_NORM:
-                x = torch.nn.functional.rms_norm(x, (a.columns,), eps=a.epsilon)
-            case Preparation.GELU_TANH:
-                x = torch.nn.functional.gelu(x, approximate="tanh")
-            case Preparation.GEGLU:
-                left, right = x.chunk(2, dim=1)
-                x = left * 0.5 * right * (1 + torch.erf(right * math.sqrt(0.5)))
-        if a.norm_weight:
-            x = x * _matrix(a.norm_weight, 1, a.columns, a.columns, a.dtype).float()
-        if a.norm_bias:
-            x = x + _matrix(a.norm_bias, 1, a.columns, a.columns, a.dtype).float()
-        if a.gain:
-            x = x * (1 + _of_batches(a, a.gain, a.columns, a.modulation_stride))
-            x = x + _of_batches(a, a.shift, a.columns, a.modulation_stride)
+        x = prepared_rows(a)
         if a.scale_columns:
             self._quantize_groups(a, x)
             return
@@ -256,6 +238,30 @@ class _Plan(ctypes.Structure):
         ("text", ctypes.c_char * 240),
         ("splits", ctypes.c_int32),
     )
+
+
+def prepared_rows(a):
+    """Rows of x after its preparation, norm and modulation, before rotation and rounding, float32."""
+    given = a.columns * (2 if a.preparation == Preparation.GEGLU else 1)
+    x = _matrix(a.x, a.rows, given, a.x_stride, a.dtype).float()
+    match a.preparation:
+        case Preparation.LAYER_NORM:
+            x = torch.nn.functional.layer_norm(x, (a.columns,), eps=a.epsilon)
+        case Preparation.RMS_NORM:
+            x = torch.nn.functional.rms_norm(x, (a.columns,), eps=a.epsilon)
+        case Preparation.GELU_TANH:
+            x = torch.nn.functional.gelu(x, approximate="tanh")
+        case Preparation.GEGLU:
+            left, right = x.chunk(2, dim=1)
+            x = left * 0.5 * right * (1 + torch.erf(right * math.sqrt(0.5)))
+    if a.norm_weight:
+        x = x * _matrix(a.norm_weight, 1, a.columns, a.columns, a.dtype).float()
+    if a.norm_bias:
+        x = x + _matrix(a.norm_bias, 1, a.columns, a.columns, a.dtype).float()
+    if a.gain:
+        x = x * (1 + _of_batches(a, a.gain, a.columns, a.modulation_stride))
+        x = x + _of_batches(a, a.shift, a.columns, a.modulation_stride)
+    return x
 
 
 def _matrix(pointer, rows, columns, stride, dtype):

@@ -8,6 +8,7 @@ https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +19,7 @@ from torch.utils._pytree import tree_map
 from mezzotint.acceleration.text_cache import CachedLayer
 from mezzotint.protocol import GraphsUsed
 
-Count: TypeAlias = tuple[object, str]  # an owner and its attribute that counts calls
+Count: TypeAlias = tuple[object, str]  # an owner and its attribute that counts calls: a number, or a Counter
 Forward: TypeAlias = Callable[..., Any]  # of a network, with any arguments and result
 Values: TypeAlias = tuple[Any, ...]
 Named: TypeAlias = dict[str, Any]
@@ -46,7 +47,7 @@ class _Graph:
     output: Any = None
     places: Sequence[Place] = ()
     remembered: Sequence[object] = ()  # cached outputs for the prompt, read in place
-    counted: Sequence[int] = ()  # calls per pass, for each count
+    counted: Sequence[Any] = ()  # calls per pass, for each count
 
     def release(self) -> None:
         """Release the graph's memory."""
@@ -169,8 +170,8 @@ class CapturedSteps:
         self._captured += 1
         return True
 
-    def _counts(self) -> list[int]:
-        return [getattr(owner, name) for owner, name in self.counts]
+    def _counts(self) -> list[Any]:
+        return [copy(getattr(owner, name)) for owner, name in self.counts]
 
     def _give_up(self, error: BaseException) -> None:
         self.forget()

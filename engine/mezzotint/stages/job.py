@@ -134,7 +134,7 @@ class Job:
             norms = self._resources.group_norm.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
             if pipeline.acceleration.captures is not None:
                 kinds = (products.integers, products.nf4, products.block_scaled)
-                counts = tuple((each, "calls") for each in (session, norms, *kinds))
+                counts = (*((each, "calls") for each in (session, norms, *kinds)), (products, "schemes"))
                 pipeline.acceleration.captures.counts = (*counts, *((each, "fused_calls") for each in kinds))
             try:
                 with pipeline.attending(session), products.multiplying(), norms.normalizing():

@@ -45,7 +45,8 @@ def test_where_there_are_no_sums_in_float16_16_bits_are_tested():
             return super().plan(arguments, device)
 
     kernels = FullRate()
-    assert run_half_sums_self_test(CompiledAttention(kernels), CPU, torch.float16).problem is None
+    test = run_half_sums_self_test(CompiledAttention(kernels), CPU, torch.float16)
+    assert test.problem is None and test.by_others == test.passed
     assert {asked.flags for asked in kernels.launches} == {0}
 
 
@@ -57,7 +58,8 @@ def test_where_there_are_no_8_bit_floats_8_bit_scores_are_tested():
             return super().plan(arguments, device)
 
     for kernels, flags in ((FakeKernels(), 34), (Ampere(), 2)):
-        assert run(kernels, int8=True, floats=True).problem is None
+        test = run(kernels, int8=True, floats=True)
+        assert (test.problem, test.by_others) == (None, () if flags == 34 else test.passed)
         assert {asked.flags for asked in kernels.launches} == {flags}
 
 
@@ -87,6 +89,17 @@ def test_what_the_device_has_no_kernel_for_is_no_fault():
     test = run(FakeKernels(head_sizes={64, 72}))
     assert test.problem is None
     assert (len(test.passed), len(test.unsupported)) == (4, 2)
+
+
+def test_what_other_kernels_did_wrong_did_not_pass():
+    class Wrong(FakeKernels):
+        def plan(self, arguments, device):
+            if arguments.flags & 32 and arguments.head_dim != 64:
+                raise Unsupported("no int8-fp8 kernel for these heads")
+            return super().plan(arguments, device)
+
+    test = run(Wrong("nan", after=3), int8=True, floats=True)
+    assert (len(test.passed), test.by_others) == (3, (CASES[2].name,)) and CASES[3].name in test.problem
 
 
 def test_a_full_device_is_no_fault_of_the_kernels():

@@ -8,12 +8,13 @@ from mezzotint import machine
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
 from mezzotint.dispatch.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.dispatch.registry import KernelBackend
+from mezzotint.dispatch.self_test import SelfTest
 from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.protocol import Attention, DeviceInfo
 from mezzotint.quantization.products.selection import ProductBackends
 
 PRODUCTS, BLOCK_SCALED, NF4 = "products", "block-scaled products", "NF4 products"
-LINEAR_ATTENTION, GROUP_NORM = "linear attention", "GroupNorm"
+LINEAR_ATTENTION, GRADIENTS, GROUP_NORM = "linear attention", "gradients of attention", "GroupNorm"
 _NO_DEVICE = "no device here can run the kernels"
 
 
@@ -45,6 +46,7 @@ def kernel_report(
     backends: AttentionBackends | None = None,
     products: ProductBackends | None = None,
     linear: KernelBackend[Any] | None = None,
+    backward: KernelBackend[Any] | None = None,
     group_norm: GroupNormBackend | None = None,
 ) -> KernelReport:
     """Run the self-tests on every supported device; failures are reported, never raised."""
@@ -57,6 +59,7 @@ def kernel_report(
             PRODUCTS: products.integers,
             BLOCK_SCALED: products.block_scaled,
             LINEAR_ATTENTION: linear or _linear_attention(),
+            GRADIENTS: backward or _backward(),
             GROUP_NORM: (group_norm or GroupNormBackend()).kernels,
         }
     tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _self_tests(device, each)]
@@ -76,6 +79,12 @@ def _linear_attention() -> KernelBackend[Any]:
     from mezzotint.attention.linear.kernels import linear_backend  # imports torch
 
     return linear_backend()
+
+
+def _backward() -> KernelBackend[Any]:
+    from mezzotint.attention.backward import backward_backend  # imports torch
+
+    return backward_backend()
 
 
 def _self_tests(device: DeviceInfo, backends: Mapping[str, KernelBackend[Any]]) -> Iterator[_SelfTestResult]:
@@ -104,4 +113,14 @@ def _self_test(device: DeviceInfo, implementation: str, dtype: str, backend: Ker
     schemes = dict.fromkeys(case.partition(": ")[0] for case in test.passed if ": " in case)
     named = f" ({', '.join(schemes)})" if schemes else ""
     missing = f", no kernel for {', '.join(test.unsupported)}" if test.unsupported else ""
-    return _SelfTestResult(implementation, name, f"passed {len(test.passed)} cases{named}{missing}", passed=True)
+    message = f"passed {len(test.passed)} cases{named}{_by_others(test)}{missing}"
+    return _SelfTestResult(implementation, name, message, passed=True)
+
+
+def _by_others(test: SelfTest) -> str:
+    """Say which cases took other kernels, because the device has none of these for them."""
+    if not test.by_others:
+        return ""
+    if test.by_others == test.passed:
+        return ", all by other kernels"
+    return f", by other kernels {', '.join(test.by_others)}"

@@ -1,5 +1,6 @@
 """Products with quantized weights in one job: by our or others' kernels, with torch as the fallback."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -74,6 +75,7 @@ class ProductSession:
         self.integers, self.nf4 = integers, nf4
         self.block_scaled = block_scaled or LayerProducts("kernels", (), None, log)
         self._log, self._networks = log, tuple(networks)
+        self.schemes: Counter[str] = Counter()  # calls of our kernels by the scheme of the weights
 
     @property
     def ran(self) -> Products | None:
@@ -85,6 +87,11 @@ class ProductSession:
     def calls(self) -> int:
         """Calls of our kernels."""
         return self.integers.calls + self.block_scaled.calls
+
+    @property
+    def fused_calls(self) -> int:
+        """Of these, those that included an activation, norm, gate or residual."""
+        return self.integers.fused_calls + self.block_scaled.fused_calls
 
     @property
     def fallbacks(self) -> tuple[KernelFallback, ...]:
@@ -107,9 +114,13 @@ class ProductSession:
             return compiled_product(x, weight, bias, branch, preparation)
         kind = self._kind_of(weight.format)
         made = kind.run(x, weight, bias, branch, preparation, around)
+        if made is None:
+            return None
         joined = isinstance(weight, JoinedWeight)
-        if made is not None and (around.is_something or joined or preparation is not Preparation.AS_IT_IS):
+        if around.is_something or joined or preparation is not Preparation.AS_IT_IS:
             kind.fused_calls += 1
+        if kind is not self.nf4:
+            self.schemes[weight.format.scheme] += 1
         return made
 
     def _kind_of(self, format_: Format) -> LayerProducts:

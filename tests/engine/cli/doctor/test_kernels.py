@@ -4,14 +4,18 @@ import re
 
 import pytest
 from card_kernels import CardNf4
+from fake_backward import FakeBackward
 from fake_group_norm import FakeGroupNorm, fake_group_norm_backend
 from fake_kernels import FakeKernels, fake_backends
 from fake_linear_attention import FakeLinearAttention, fake_linear_backend
 from fake_products import EmulatedBlackwell, FakeProducts, fake_product_backends
 
 from mezzotint import machine
+from mezzotint.attention.compiled_backward import CompiledBackward
+from mezzotint.attention.self_test import run_backward_self_test
 from mezzotint.cli.doctor.kernels import kernel_report
-from mezzotint.dispatch.library import LibraryFacts, Unavailable
+from mezzotint.dispatch.library import LibraryFacts, Unavailable, Unsupported
+from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.protocol import DeviceInfo
 from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
 from mezzotint.quantization.products.selection import ProductBackends
@@ -19,6 +23,7 @@ from mezzotint.quantization.products.self_test import CASES
 
 CPU = DeviceInfo(id="cpu", name="a stand-in for a card", memory_bytes=1)
 OTHER = DeviceInfo(id="mps", name="another", memory_bytes=1)
+SOME_BY_OTHERS = "passed 6 cases, by other kernels an autoencoder's attention"
 SOUND = LibraryFacts(installed=True, version="0.1.0", abi=1)
 
 
@@ -49,6 +54,24 @@ def test_what_is_wrong_cannot():
 def test_what_there_is_no_kernel_for_is_named():
     told = report(FakeKernels(head_sizes={64, 72, 128})).self_tests["cpu flash bfloat16"]
     assert told == "passed 5 cases, no kernel for an autoencoder's attention"
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [(lambda head: True, "passed 6 cases, all by other kernels"), (lambda head: head == 512, SOME_BY_OTHERS)],
+    ids=["all", "some"],
+)
+def test_what_other_kernels_do_is_named(without, said):
+    class HasNone(FakeKernels):
+        def plan(self, arguments, device):
+            if arguments.flags & 16 and without(arguments.head_dim):
+                raise Unsupported("sums in float16 are no faster on architecture 80")
+            return super().plan(arguments, device)
+
+    found = report(HasNone())
+    assert found.self_tests["cpu flash-fp16 bfloat16"] == said
+    assert found.self_tests["cpu flash bfloat16"] == "passed 6 cases"
 
 
 def test_a_device_that_breaks_is_told():
@@ -118,6 +141,21 @@ def test_linear_attention(fault, told):
     assert told in found.self_tests["cpu linear attention bfloat16"]
     assert found.failed == (("cpu linear attention bfloat16",) if fault else ())
     assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference")
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"), [("nan", "contains NaN"), pytest.param(None, "passed 7 cases", marks=pytest.mark.slow)]
+)
+def test_gradients_of_attention(fault, told):
+    backward = KernelBackend(
+        open_kernels=lambda: CompiledBackward(FakeBackward(fault)),
+        test=run_backward_self_test,
+        wrong_device=lambda device: None if device == "cpu" else f"the device is {device}",
+        wrong_dtype=lambda _: None,
+    )
+    found = kernel_report((CPU, OTHER), SOUND, fake_backends(error=Unavailable("not here")), backward=backward)
+    assert told in found.self_tests["cpu gradients of attention bfloat16"]
+    assert found.failed == (("cpu gradients of attention bfloat16",) if fault else ())
 
 
 @pytest.mark.parametrize(("fault", "told"), [(None, "passed 5 cases"), ("nan", "contains NaN")])

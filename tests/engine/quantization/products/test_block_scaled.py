@@ -157,6 +157,9 @@ def test_a_job_s_layers_use_the_kernels(library, backends, format_):
         network[0](draw(4, 256))
     assert len(library.block_scaled) == 1
     assert (session.ran, session.calls, session.fallbacks) == ("kernels", 1, ())
+    assert (session.schemes, session.fused_calls) == ({format_.scheme: 1}, 0)
+    session.product(draw(4, 256), weight_of(format_), None, None, Preparation.GELU_TANH)
+    assert (session.schemes, session.fused_calls) == ({format_.scheme: 2}, 1)
 
 
 def test_where_the_card_has_no_such_kernels_torch_keeps_x_and_nothing_is_told():

@@ -54,6 +54,7 @@ def test_the_kernels_multiply_inside_and_only_there(notices):
     model(x())
     assert len(library.multiplied) == SELF_TEST + 4
     assert (session.integers.used, session.fallbacks, notices) == ("kernels", (), [])
+    assert session.schemes == {"int8": 2, "int4-lowrank": 2} and session.calls == 4
     assert all(each.products is None for each in model)
 
 
