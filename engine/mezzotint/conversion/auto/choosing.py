@@ -1,8 +1,8 @@
 """Choose a format for each layer: the moves to smaller formats that lose least for what they save, as many as needed.
 
 The order of the moves does not depend on the target, so a larger target never has a larger error: its moves are the
-first of those of a smaller one. Among formats of the same size, speed counts: twice as fast is worth 16
-times the error.
+first of those of a smaller one. Among formats of about the same size, speed counts: twice as fast is worth 16 times
+the error.
 """
 
 import itertools
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mezzotint.conversion.auto.layers import Candidate, MeasuredLayer
 
+_ABOUT_THE_SAME = 1.05  # ratio of sizes
 _SPEED_POWER = 4  # being s times as fast is worth s to this power times the error
 
 
@@ -107,13 +108,18 @@ def _cost(layer: MeasuredLayer, candidate: Candidate) -> float:
 
 
 def _worthwhile(layer: MeasuredLayer) -> list[Candidate]:
-    """Candidates smaller than 16 bits, the largest first, without those that cost no less than a smaller one."""
+    """Candidates smaller than 16 bits, the largest first, each of which costs less than any smaller one.
+
+    Of those of about the same size the cheapest, but also the smallest of all.
+    """
     kept: list[Candidate] = []
     smaller = [each for each in layer.candidates[1:] if each.bytes < layer.candidates[0].bytes]
     for each in sorted(smaller, key=lambda each: (each.bytes, _cost(layer, each))):
         if not kept or _cost(layer, each) < _cost(layer, kept[-1]):
             kept.append(each)
-    return kept[::-1]
+    sizes = itertools.pairwise([each.bytes for each in kept] + [math.inf])
+    apart = [larger > _ABOUT_THE_SAME * own for own, larger in sizes]
+    return [each for each, is_apart in zip(kept, apart, strict=True) if is_apart or each is kept[0]][::-1]
 
 
 def _sorted_by_error(layer: MeasuredLayer, candidates: Sequence[Candidate]) -> list[Candidate]:

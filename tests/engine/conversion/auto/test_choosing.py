@@ -96,6 +96,16 @@ def test_of_equal_sizes_the_faster_one_unless_it_loses_too_much():
     assert found.chosen["near"].speed == 1.5 and found.chosen["far"].speed == 0.95
 
 
+@pytest.mark.parametrize(("size", "chosen"), [(520, 520), (530, 500)])
+def test_sizes_that_hardly_differ_are_the_same(size, chosen):
+    fast = (size, 0.13, 2.0)  # as NVFP4 is to INT4 with a branch
+    candidates = layer("a", (400, 0.3, 1), (500, 0.08, 1.2), fast)
+    found = choose_mix([candidates], within(size))
+    assert found is not None and found.chosen["a"].bytes == chosen
+    found = choose_mix([candidates], within(450))
+    assert found is not None and found.chosen["a"].bytes == 400, "the smallest stays, whatever it costs"
+
+
 def test_errors_add_as_independent_ones_and_times_by_work():
     layers = [layer("a", (500, 0.03, 2), work=3), layer("b", (500, 0.04, 1), work=1)]
     found = choose_mix(layers, within(1000), other_work=4.0)
