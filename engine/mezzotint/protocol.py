@@ -184,6 +184,8 @@ class GenerateResult:
     attention_asked: Attention = "auto"
     attention_calls: int = 0  # done by our kernels
     attention_fallbacks: tuple[KernelFallback, ...] = ()
+    linear_attention_calls: int = 0  # done by our kernels, in networks that have it
+    linear_attention_fallbacks: tuple[KernelFallback, ...] = ()
     products: Products | None = None  # matmuls in use at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
     product_schemes: dict[str, int] = field(default_factory=dict)  # these calls, by the scheme of the weights

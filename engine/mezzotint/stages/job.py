@@ -126,20 +126,29 @@ class Job:
         """Context manager: inside, all models are loaded and placed."""
         import torch
 
+        from mezzotint.attention.linear.kernels import LinearAttentionCalls
+
         memory = machine.PeakMemory(torch.device(job.device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
                 pipeline = self._load(job, loras)
             products = self._resources.products.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
             norms = self._resources.group_norm.session(job.device.id, job.dtype, pipeline.networks(), self._notice)
+            linear = LinearAttentionCalls(self._notice)
             if pipeline.acceleration.captures is not None:
                 kinds = (products.integers, products.nf4, products.block_scaled)
-                counts = (*((each, "calls") for each in (session, norms, *kinds)), (products, "schemes"))
+                counts = (*((each, "calls") for each in (session, norms, linear, *kinds)), (products, "schemes"))
                 pipeline.acceleration.captures.counts = (*counts, *((each, "fused_calls") for each in kinds))
             try:
-                with pipeline.attending(session), products.multiplying(), norms.normalizing():
+                with pipeline.attending(session), products.multiplying(), norms.normalizing(), linear.counting():
                     yield LoadedJob(
-                        job=job, pipeline=pipeline, session=session, products=products, norms=norms, memory=memory
+                        job=job,
+                        pipeline=pipeline,
+                        session=session,
+                        products=products,
+                        norms=norms,
+                        linear=linear,
+                        memory=memory,
                     )
             finally:
                 self._model_cache.drop(pipeline.lowered_models())

@@ -20,6 +20,7 @@ from mezzotint.stages.models.precision import Schemes
 from mezzotint.stages.setup import CascadeSetup
 
 if TYPE_CHECKING:
+    from mezzotint.attention.linear.kernels import LinearAttentionCalls
     from mezzotint.attention.session import AttentionSession
     from mezzotint.normalization.session import GroupNormSession
     from mezzotint.stages.job_plan import JobPlan
@@ -47,6 +48,7 @@ class LoadedJob:
     session: "AttentionSession"
     products: ProductSession
     norms: "GroupNormSession"
+    linear: "LinearAttentionCalls"
     memory: PeakMemory
 
 
@@ -87,6 +89,8 @@ def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> Gener
         attention_asked=session.asked,
         attention_calls=session.calls,
         attention_fallbacks=session.fallbacks,
+        linear_attention_calls=work.linear.calls,
+        linear_attention_fallbacks=work.linear.fallbacks,
         products=products.ran,
         product_calls=products.calls,
         fused_product_calls=products.fused_calls,

@@ -41,6 +41,34 @@ def test_kernels_compute_it_once_they_passed_their_test(install):
     assert len(library.launches) == CASES + 2
 
 
+def test_a_job_counts_its_calls_and_tells_once_why_torch_did_the_rest(install):
+    library, told = install(FakeLinearAttention("launch", after=CASES + 2)), []
+    job = kernels.LinearAttentionCalls(lambda *words: told.append(words))
+    (q, k, v), narrow = tensors(), tensors(head_dim=12)[0]
+    linear_attention(q, k, v, Relu())
+    with job.counting():
+        linear_attention(q, k, v, Relu())
+        linear_attention(narrow, narrow, narrow, Relu())
+        assert (job.calls, [each.calls for each in job.fallbacks]) == (1, [1])
+        for _ in range(3):
+            linear_attention(q, k, v, Relu())
+    linear_attention(q, k, v, Relu())
+    assert job.calls == 1 and len(library.launches) == CASES + 3
+    assert [(each.reason, each.calls) for each in job.fallbacks[1:]] == [("the launch failed", 1)]
+    assert [code for code, _ in told] == ["attention_fell_back"] * 2
+
+
+def test_what_fails_its_test_is_told_to_the_job(install):
+    install(FakeLinearAttention("nan"))
+    job = kernels.LinearAttentionCalls(lambda *_: None)
+    q, k, v = tensors()
+    with job.counting():
+        for _ in range(2):
+            linear_attention(q, k, v, Relu())
+    (fallback,) = job.fallbacks
+    assert (job.calls, fallback.calls) == (0, 0) and "contains NaN" in fallback.reason
+
+
 @pytest.mark.parametrize("fault", ["wrong", "nan"])
 def test_torch_computes_it_if_they_do_not(install, fault):
     library = install(FakeLinearAttention(fault))
