@@ -7,6 +7,26 @@
 
 namespace mezzotint {
 
+constexpr double kCacheBytesPerCycle = 22;  // of the L2 cache, per multiprocessor
+constexpr double kCyclesOfALaunch = 3000;   // until the second of two kernels that depend on each other has begun
+
+inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// In how many parts, of which each has blocks of its own, work costs least by `cost(parts)`; up to `most`. More parts
+// than others are only worth their memory if they cost less than `worth` times as much.
+template <class Cost>
+int cheapest_splits(int64_t most, double worth, Cost cost) {
+    int best = 1;
+    double least = cost(1);
+    for (int splits = 2; splits <= most; ++splits) {
+        const double next = cost(splits);
+        if (next >= worth * least) continue;
+        least = next;
+        best = splits;
+    }
+    return best;
+}
+
 template <class Instance>
 struct Choice {
     const Instance* best = nullptr;

@@ -2,6 +2,7 @@
 #include "../csrc/attention/choose.h"
 #include "../csrc/attention/int8/passes.h"
 #include "../csrc/attention/int8/workspace.h"
+#include "../csrc/attention/splits/splits.h"
 #include "run.h"
 
 using namespace mezzotint;
@@ -12,10 +13,11 @@ struct EmulatorInstance {
 
 namespace {
 
-// Run what launch_attention() launches.
+// Run what launch_attention() launches; keys are split among as many blocks as the workspace has room for.
 void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorConditions& conditions,
          emulator::Machine& machine) {
-    ForwardParams forward = forward_params(instance, args);
+    const int splits = planned_splits(instance, args, args.workspace_bytes);
+    ForwardParams forward = forward_params(instance, args, splits);
     if (instance.kind == Kind::short_keys && conditions.tiles_per_block > 0) {
         forward.tiles_per_block = conditions.tiles_per_block;
     }
@@ -31,7 +33,11 @@ void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorC
         machine.run(passes.copy, quantize_blocks(int8), kPassThreads, shared, params);
     }
     machine.run(conditions.turing ? instance.turing_entry : instance.entry,
-                blocks_of(instance, args, forward.tiles_per_block), instance.threads, instance.shared_bytes, params);
+                blocks_of(instance, args, forward.tiles_per_block) * splits, instance.threads, instance.shared_bytes,
+                params);
+    if (splits == 1) return;
+    const JoinLaunch join = join_launch(forward, instance.dtype);
+    machine.run(join.entry, join.blocks, join.threads, 0, params);
 }
 
 }  // namespace
@@ -55,7 +61,10 @@ MZT_API void emulator_forward(const MztAttentionArgs* args, uint32_t number, con
     });
 }
 
-MZT_API int64_t emulator_workspace_bytes(const MztAttentionArgs* args) { return int8_workspace_bytes(*args); }
+// Of kernels that make copies, or of those whose keys are split so often.
+MZT_API int64_t emulator_workspace_bytes(const MztAttentionArgs* args, int32_t splits) {
+    return has_copies(asked_kind(*args)) ? int8_workspace_bytes(*args) : split_bytes(*args, splits);
+}
 
 // Return the library's plan for a device with these facts.
 MZT_API void emulator_plan(const MztAttentionArgs* args, int32_t architecture, int32_t multiprocessors,

@@ -64,6 +64,7 @@ class Problem:
     table_queries: int = 64  # of a row of the table
     table_in_order: bool = False  # its rows are taken as they are, not the longest first
     tiles_per_block: int = 0  # query tiles, for kernels with few keys; 0: as the library chooses
+    splits: int = 1  # of the keys, of a 16-bit kernel
     seed: int = 0
 
     @property
@@ -424,10 +425,10 @@ class Emulator:
             stubborn=problem.stubborn,
         )
         arguments = tensors.arguments()
-        if problem.quantized or problem.half_sums:
-            self._library.emulator_workspace_bytes.restype = ctypes.c_int64
-            arguments.workspace_bytes = self._library.emulator_workspace_bytes(ctypes.byref(arguments))
-            arguments.workspace = tensors.workspace(arguments.workspace_bytes)
+        size = self._library.emulator_workspace_bytes
+        size.restype = ctypes.c_int64
+        if (bytes_needed := size(ctypes.byref(arguments), problem.splits)) > 0:
+            arguments.workspace_bytes, arguments.workspace = bytes_needed, tensors.workspace(bytes_needed)
         self._library.emulator_forward(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
         return Computed(tensors=tensors, report=report)
 

@@ -1,10 +1,12 @@
 #include "choose.h"
 
 #include <cstdio>
+#include <cstring>
 
 #include "../choice.h"
 #include "../gemm/gemm.h"
 #include "int8/workspace.h"
+#include "splits/splits.h"
 
 namespace mezzotint {
 
@@ -17,15 +19,6 @@ bool divides_blocks(const Instance& instance, const MztAttentionArgs& args) {
     return !args.table || (args.table->block_q % instance.tile_m == 0 && args.table->block_k % instance.tile_n == 0);
 }
 
-// Warps resident on a multiprocessor. Each block reserves 1 kB of shared memory in addition to its own.
-int resident_warps(const Instance& instance, const DeviceFacts& device) {
-    const int by_memory = (device.shared_bytes + 1024) / (instance.shared_bytes + 1024);
-    const int registers = instance.rows_per_warp > 16 ? 255 : instance.slice_dim > 96 ? 216 : 168;
-    const int by_registers = 65536 / (registers * instance.threads);
-    const int blocks = by_memory < by_registers ? by_memory : by_registers;
-    return (blocks < 1 ? 1 : blocks) * instance.threads / 32;
-}
-
 // Estimated fraction of time in which a multiprocessor multiplies. GPUs with half-rate products into 32-bit sums are
 // bound by these for any shape; others are bound by shared memory if only 16 rows share what was read. With one warp
 // per quarter of the multiprocessor, nothing is multiplied during that warp's softmax; a quarter without a warp idles.
@@ -34,11 +27,9 @@ double speed(const Instance& instance, const DeviceFacts& device) {
     const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
     if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, with a single softmax
     const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
-    const int warps = resident_warps(instance, device);
+    const int warps = resident_blocks(instance, device) * instance.threads / 32;
     return rows * keys * (warps >= 8 ? 1.0 : warps >= 4 ? 0.8 : 0.2 * warps);
 }
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Those that blocks take; an order is of whole rows of a table, of which the last may have tiles without queries.
 int64_t query_tiles(const Instance& instance, const MztAttentionArgs& args) {
@@ -106,6 +97,15 @@ bool halves_32_bit_sums(const DeviceFacts& device) {
            device.architecture >= 120;
 }
 
+// Each block reserves 1 kB of shared memory in addition to its own.
+int resident_blocks(const Instance& instance, const DeviceFacts& device) {
+    const int by_memory = (device.shared_bytes + 1024) / (instance.shared_bytes + 1024);
+    const int registers = instance.rows_per_warp > 16 ? 255 : instance.slice_dim > 96 ? 216 : 168;
+    const int by_registers = 65536 / (registers * instance.threads);
+    const int blocks = by_memory < by_registers ? by_memory : by_registers;
+    return blocks < 1 ? 1 : blocks;
+}
+
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (instance.kind == Kind::int8_fp8 && !multiplies_fp8(device.architecture)) return false;
     if (instance.kind == Kind::half_sums && !halves_32_bit_sums(device)) return false;
@@ -171,8 +171,8 @@ void consider(Choice<Instance>& choice, const Instance& instance, uint32_t numbe
         choice.too_large = true;
         return;
     }
-    const double cost = swept && names(*swept, instance) ? 0 : cost_of(instance, args, device);
-    choice.offer(instance, number, cost);
+    const double whole = swept && names(*swept, instance) ? 0 : cost_of(instance, args, device);
+    choice.offer(instance, number, whole / choose_splits(instance, args, device).gain);
 }
 
 Choice<Instance> choose(const MztAttentionArgs& args, const DeviceFacts& device) {
@@ -182,6 +182,11 @@ Choice<Instance> choose(const MztAttentionArgs& args, const DeviceFacts& device)
         consider(choice, instance, number, args, device, swept);
     });
     return choice;
+}
+
+void name_splits(MztAttentionPlan& plan, int splits) {
+    const size_t length = std::strlen(plan.text);
+    std::snprintf(plan.text + length, sizeof plan.text - length, ", %d splits", splits);
 }
 
 }  // namespace
@@ -195,7 +200,9 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
         std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", name_of(best->kind),
                       name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
-        if (has_copies(best->kind)) plan.workspace_bytes = int8_workspace_bytes(args);
+        const int splits = choose_splits(*best, args, device).count;
+        plan.workspace_bytes = has_copies(best->kind) ? int8_workspace_bytes(args) : split_bytes(args, splits);
+        if (splits > 1) name_splits(plan, splits);
     } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "a batch of %lld with %lld heads of %lld queries is more than a card's grid of blocks takes",
@@ -229,7 +236,7 @@ BlockTable table_params(const MztBlockTable* table) {
             table->stride_batch, table->stride_head, table->block_q == 64 ? 6 : 7, table->order};
 }
 
-ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args) {
+ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args, int splits) {
     const auto strides = [](const int64_t (&from)[3]) { return Strides{from[0], from[1], from[2]}; };
     ForwardParams params{};
     params.q = args.q;
@@ -260,6 +267,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.bias_in_pairs = bias_in_pairs(args);
     params.dropout = {args.dropout.seed, args.dropout.offset, args.dropout.kept};
     params.table = table_params(args.table);
+    params.splits = split_params(instance, args, splits);
     return params;
 }
 

@@ -12,6 +12,12 @@ const Instance* instance_of(uint32_t number);
 // Whether the device can run the instance at all, and gains by it if it is less exact than others.
 bool runs_on(const Instance& instance, const DeviceFacts& device);
 
+// Whether products with 32-bit sums have half the rate of those with 16-bit sums.
+bool halves_32_bit_sums(const DeviceFacts& device);
+
+// How many blocks a multiprocessor works on at once.
+int resident_blocks(const Instance& instance, const DeviceFacts& device);
+
 // What a multiprocessor needs for the problem with that instance, in arbitrary units of time.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device);
 
@@ -33,7 +39,7 @@ int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args);
 // Blocks that each work through so many tiles of queries.
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block);
 
-ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args);
+ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args, int splits = 1);
 
 // A table as the kernels are told it; null: none.
 BlockTable table_params(const MztBlockTable* table);

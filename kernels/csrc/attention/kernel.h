@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mainloop.h"
+#include "splits/part.h"
 #include "wide_stores.h"
 
 namespace mezzotint {
@@ -88,12 +89,6 @@ MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const P
     }
 }
 
-// The keys of this block: how many exist, how many tiles of them its queries see, and how many of these, the last ones,
-// need a look at every key.
-struct KeyRange {
-    int limit, tiles, masked_tiles;
-};
-
 template <class T>
 MZT_DEVICE KeyRange key_range(const ForwardParams& params, const Place& place) {
     constexpr int tile_n = T::Shape::tile_n;
@@ -142,25 +137,37 @@ MZT_DEVICE typename Mainloop<T>::Source source_of(const ForwardParams& params, c
     return source;
 }
 
+// Where the rows of a head lie among those of all parts.
+MZT_DEVICE int64_t first_row_of_part(const ForwardParams& params, const Place& place, int part) {
+    return static_cast<int64_t>(part) * params.splits.all_rows + (place.batch * params.heads + place.head) * params.nq;
+}
+
 template <class T>
 MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* shared) {
     using Element = typename T::Element;
-    const Place place = place_of<T>(params, block_index());
+    const Part part = part_of<T>(params, block_index());
+    const Place place = place_of<T>(params, part.block);
     const int kv_head = place.head / params.heads_per_kv;
-    const KeyRange keys = key_range<T>(params, place);
-    const Sight sight = sight_of<T>(params, place, keys.limit);
+    KeyRange keys = key_range<T>(params, place);
+    const int first_key = take_part<T>(keys, params, part.number);
+    Sight sight = sight_of<T>(params, place, keys.limit);
+    move_sight<T>(sight, first_key);
 
     typename Mainloop<T>::Source source = source_of<T>(params, place, keys.limit);
+    source.k += first_key * params.k_stride.token;
     source.v = static_cast<const Element*>(params.v) + place.batch * params.v_stride.batch +
-               kv_head * params.v_stride.head + place.slice * T::slice_dim;
+               kv_head * params.v_stride.head + place.slice * T::slice_dim + first_key * params.v_stride.token;
     source.v_row = params.v_stride.token;
 
     const float factor = factor_of<T>(params);
     Mainloop<T> loop(source, shared_address(shared));
     loop.run(walk_of<T>(params, place, keys), keys.masked_tiles, sight, factor);
-    const Place out = place_of<T>(params, block_index_anew());
+    const Part same = part_of<T>(params, block_index_anew());
+    const Place out = place_of<T>(params, same.block);
     if constexpr (T::dropout) {
         write_out<T>(loop, params, out, Scaled{256.0f / static_cast<float>(params.dropout.kept)});
+    } else if (params.splits.count > 1) {
+        write_part<T>(loop, params, out.first_query, first_row_of_part(params, out, same.number), out.slice);
     } else {
         write_out<T>(loop, params, out, AsTheyAre{});
     }

@@ -5,6 +5,7 @@
 #include "choose.h"
 #include "int8/passes.h"
 #include "int8/workspace.h"
+#include "splits/splits.h"
 
 namespace mezzotint {
 
@@ -39,7 +40,8 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     if (const cudaError_t error = shared_memory.allow(instance->entry, plan.kernel, instance->shared_bytes)) {
         return error;
     }
-    ForwardParams forward = forward_params(*instance, args);
+    const int splits = planned_splits(*instance, args, plan.workspace_bytes);
+    ForwardParams forward = forward_params(*instance, args, splits);
     void* params = &forward;
     Int8Params int8{};
     if (has_copies(instance->kind)) {
@@ -48,8 +50,11 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
         params = &int8;
         if (const cudaError_t error = queue_passes(*instance, int8, stream)) return error;
     }
-    return queue(instance->entry, blocks_of(*instance, args, forward.tiles_per_block), instance->threads,
-                 instance->shared_bytes, params, stream);
+    const int64_t blocks = blocks_of(*instance, args, forward.tiles_per_block) * splits;
+    const cudaError_t error = queue(instance->entry, blocks, instance->threads, instance->shared_bytes, params, stream);
+    if (error || splits == 1) return error;
+    const JoinLaunch join = join_launch(forward, instance->dtype);
+    return queue(join.entry, join.blocks, join.threads, 0, &forward, stream);
 }
 
 }  // namespace mezzotint

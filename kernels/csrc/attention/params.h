@@ -26,6 +26,21 @@ struct BlockTable {
     const int32_t* order;  // of rows; null: as they are
 };
 
+// Of a row of a part of the keys: what its scores are less in the exponent, and the sum of its weights.
+struct RowPart {
+    float m, l;
+};
+
+// Parts that the keys are split among (splits/part.h); blocks are numbered part last.
+struct Splits {
+    int32_t count;     // 1: they are not
+    int32_t blocks;    // of each part
+    int32_t chunks;    // of 8 columns, in a row
+    int32_t all_rows;  // of all heads and batches
+    float* sums;       // (count, all_rows, chunks, 8)
+    RowPart* rows;     // (count, all_rows)
+};
+
 struct ForwardParams {
     const void *q, *k, *v;
     void* out;
@@ -47,6 +62,7 @@ struct ForwardParams {
     int64_t bias_stride[4];
     Dropout dropout;
     BlockTable table;
+    Splits splits;
 };
 
 }  // namespace mezzotint

@@ -1,5 +1,6 @@
 #include "choose.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -12,14 +13,10 @@ namespace gemm {
 namespace {
 
 constexpr double kSharedBytesPerCycle = 128;
-constexpr double kCacheBytesPerCycle = 22;  // of the L2 cache, per multiprocessor
 constexpr double kCyclesToBegin = 1200;     // until the first tile has arrived and the first output is being written
 constexpr double kBytesOfAnOutput = 4;      // the output itself, and what is added to it
-constexpr double kCyclesOfALaunch = 3000;   // until the second of two kernels that depend on each other has begun
 constexpr double kBytesOfASum = 4;
-constexpr int kMostSplits = 16;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t kMostSplits = 16;
 
 // Floats of 8 bits have half the rate of integers, with sums of 32 bits; of the cards that multiply them, none has more.
 constexpr double kFp8ProductsPerCycle = 512;
@@ -166,16 +163,8 @@ int splits_of(const Instance& instance, const MztLinearArgs& args, const DeviceF
     if (!instance.join_entry || !args.workspace) return 1;
     const int64_t tile_bytes = static_cast<int64_t>(instance.tile_m) * instance.tile_n * 4;
     const int64_t room = args.workspace_bytes / tile_bytes / blocks_of(instance, args);
-    int best = 1;
-    double least = cost_of(instance, args, device);
-    for (int splits = 2; splits <= kMostSplits && splits <= room && splits * 2 * kTileDepth <= args.in; ++splits) {
-        const double cost = cost_of(instance, args, device, splits);
-        if (cost < least) {
-            least = cost;
-            best = splits;
-        }
-    }
-    return best;
+    const int64_t most = std::min({kMostSplits, room, args.in / (2 * kTileDepth)});
+    return cheapest_splits(most, 1, [&](int splits) { return cost_of(instance, args, device, splits); });
 }
 
 LinearParams linear_params(const Instance& instance, const MztLinearArgs& args, int splits) {

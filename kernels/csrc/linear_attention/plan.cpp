@@ -16,7 +16,6 @@ constexpr int64_t kBlocksPerProcessor = 4;
 constexpr int64_t kAlignment = 256;
 constexpr int64_t kMostColumns = 4096;  // of features, or of values
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t to) { return divide_up(a, to) * to; }
 
 int64_t width_of(const MztLinearAttentionArgs& args) { return args.head_dim + kEight; }

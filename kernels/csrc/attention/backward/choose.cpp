@@ -14,7 +14,6 @@ constexpr int32_t kMostSplits = 32;
 constexpr int64_t kAlignment = 256;
 constexpr int64_t kLargestSum = INT64_MAX / 1024;  // so that all sums of dq have offsets of 63 bits
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t to) { return divide_up(a, to) * to; }
 
 bool is_ordered(const MztAttentionBackwardArgs& args) { return (args.flags & MZT_UNORDERED) == 0; }
@@ -93,12 +92,8 @@ double cost_of(const Instance& instance, const MztAttentionBackwardArgs& args, c
 int32_t best_splits(const Instance& instance, const MztAttentionBackwardArgs& args, const DeviceFacts& device) {
     const int64_t tiles = key_tiles(instance, args);
     if (!is_ordered(args)) return static_cast<int32_t>(tiles);
-    int32_t best = 1;
-    for (int32_t splits = 2; splits <= kMostSplits && splits <= tiles; ++splits) {
-        // A saving of less than a twentieth is not worth the memory.
-        if (cost_of(instance, args, device, splits) < 0.95 * cost_of(instance, args, device, best)) best = splits;
-    }
-    return best;
+    const int64_t most = tiles < kMostSplits ? tiles : kMostSplits;
+    return cheapest_splits(most, 0.95, [&](int splits) { return cost_of(instance, args, device, splits); });
 }
 
 int64_t workspace_bytes(const MztAttentionBackwardArgs& args, int32_t splits) {
