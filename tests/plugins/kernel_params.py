@@ -27,6 +27,12 @@ class BlockTable(ctypes.Structure):
     )
 
 
+class Splits(ctypes.Structure):
+    """attention/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(count__blocks__chunks__all_rows=_INT, sums__rows=_POINTER)
+
+
 class ForwardParams(ctypes.Structure):
     """attention/params.h."""
 
@@ -43,6 +49,7 @@ class ForwardParams(ctypes.Structure):
         bias_stride=_LONG * 4,
         dropout=Dropout,
         table=BlockTable,
+        splits=Splits,
     )
 
 

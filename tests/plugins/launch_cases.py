@@ -37,6 +37,8 @@ ATTENTION: dict[str, AttentionCase] = {
     "few keys and many tiles of queries": partial(_bfloat16, nq=16384, heads=16),
     "few keys and more tiles than a block takes": partial(_bfloat16, nq=65536, heads=16),
     "many keys": partial(_bfloat16, nk=300),
+    "few queries of many keys": partial(_bfloat16, nk=4100, **_masks | {"key_mask": None}),
+    "few queries of many keys, masked": partial(_bfloat16, nq=50, nk=3000, **_masks, **_bias),
     "many keys and queries": partial(_bfloat16, nq=4096, nk=4096, heads=8),
     "causal": partial(_bfloat16, nk=300, flags=AttentionFlags.CAUSAL),
     "masked": partial(_bfloat16, **_masks),
@@ -211,6 +213,9 @@ def _attend(case: str) -> Callable[[StubCuda, int, int], tuple[Status, str]]:
 
 OPERATIONS = {
     "attention": Operation(queue=_attend("many keys"), launches=1, text="forward bfloat16 d64 64x64"),
+    "attention in parts": Operation(
+        queue=_attend("few queries of many keys"), launches=2, text="forward bfloat16 d64 64x64, 8 splits"
+    ),
     "wide attention": Operation(
         queue=_attend("a wide head in slices"), launches=1, text="forward bfloat16 d512 32x16", raises=True
     ),

@@ -31,17 +31,23 @@ def divide_up(number: int, by: int) -> int:
 
 
 def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, **where: object) -> list[ModelRequest]:
-    """One launch, or three with 8-bit scores or values in float16; `where` adds the stream and other fields."""
-    instance = cuda.instance(cuda.attention_plan(args, device).kernel, card)
+    """One launch; two if keys are split; three with 8-bit scores or values in float16; `where` adds more fields."""
+    plan = cuda.attention_plan(args, device)
+    instance = cuda.instance(plan.kernel, card)
     told = _forward_params(instance, args)
     before: list[ModelRequest] = []
+    after: list[ModelRequest] = []
     if instance.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8):
         told = _int8_params(args, told)
         before = list(_passes(args, told))
     tiles = divide_up(_query_tiles(instance, args), _tiles_per_block(instance, args))
-    slices = instance.head_dim // instance.slice_dim
-    main = _planned(instance, blocks=tiles * slices * args.heads * args.batch, told=told)
-    return [each | where | {"device": device} for each in (*before, main)]
+    blocks = tiles * (instance.head_dim // instance.slice_dim) * args.heads * args.batch
+    if plan.workspace_bytes and not before:
+        told["splits"] = _splits_told(args, plan.workspace_bytes, blocks)
+        after = [_join(args, told)]
+        blocks *= told["splits"]["count"]
+    main = _planned(instance, blocks=blocks, told=told)
+    return [each | where | {"device": device} for each in (*before, main, *after)]
 
 
 def linear(cuda: StubCuda, args: LinearArgs, card: Card, **where: object) -> list[ModelRequest]:
@@ -120,8 +126,31 @@ def _forward_params(instance: PlanInfo, args: AttentionArgs) -> ModelRequest:
         "factor": ctypes.c_float(args.scale * _LOG2_E).value,
         "dropout": dropout_told(args),
         "table": table_told(args),
+        "splits": {"count": 1, **dict.fromkeys(("blocks", "chunks", "all_rows"), 0), "sums": None, "rows": None},
         "bias_is_float": args.bias_dtype == Dtype.FLOAT32,
         "bias_in_pairs": args.bias_stride[3] == 1 and not any(stride % 2 for stride in args.bias_stride[:3]),
+    }
+
+
+def _splits_told(args: AttentionArgs, workspace_bytes: int, blocks: int) -> ModelRequest:
+    """Sums of all rows for each part of the keys, in 32 bits, then two numbers of each of these rows."""
+    rows = args.batch * args.heads * args.nq
+    count, rest = divmod(workspace_bytes, rows * (4 * args.head_dim + 8))
+    assert rest == 0, "the plan asks for as much as is used"
+    sums = {"sums": args.workspace, "rows": args.workspace + count * rows * 4 * args.head_dim}
+    return {"count": count, "blocks": blocks, "chunks": args.head_dim // 8, "all_rows": rows, **sums}
+
+
+def _join(args: AttentionArgs, told: ModelRequest) -> ModelRequest:
+    """Return the launch that joins parts: a thread for 8 numbers of the output."""
+    return {
+        "kernel": f"void mezzotint::(anonymous namespace)::join_splits<{_ELEMENTS[args.dtype]}>(mezzotint::ForwardParams)",
+        "grid": (divide_up(args.batch * args.heads * args.nq * args.head_dim // 8, PASS_THREADS), 1, 1),
+        "block": (PASS_THREADS, 1, 1),
+        "most_threads": PASS_THREADS,
+        "shared_bytes": 0,
+        "parameters": 1,
+        "told": told,
     }
 
 

@@ -30,6 +30,17 @@ cudaError_t queue_passes(const Instance& instance, Int8Params& params, cudaStrea
     return queue(passes.copy, quantize_blocks(params), kPassThreads, shared, &params, stream);
 }
 
+// Blocks for every part of the keys, then what joins them.
+cudaError_t queue_parts(const Instance& instance, ForwardParams& params, cudaStream_t stream) {
+    const int64_t blocks = static_cast<int64_t>(params.splits.blocks) * params.splits.count;
+    if (const cudaError_t error =
+            queue(instance.entry, blocks, instance.threads, instance.shared_bytes, &params, stream)) {
+        return error;
+    }
+    const JoinLaunch join = join_launch(params, instance.dtype);
+    return queue(join.entry, join.blocks, join.threads, 0, &params, stream);
+}
+
 }  // namespace
 
 int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan, void* given_stream) {
@@ -40,8 +51,7 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     if (const cudaError_t error = shared_memory.allow(instance->entry, plan.kernel, instance->shared_bytes)) {
         return error;
     }
-    const int splits = planned_splits(*instance, args, plan.workspace_bytes);
-    ForwardParams forward = forward_params(*instance, args, splits);
+    ForwardParams forward = forward_params(*instance, args, planned_splits(*instance, args, plan.workspace_bytes));
     void* params = &forward;
     Int8Params int8{};
     if (has_copies(instance->kind)) {
@@ -50,11 +60,9 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
         params = &int8;
         if (const cudaError_t error = queue_passes(*instance, int8, stream)) return error;
     }
-    const int64_t blocks = blocks_of(*instance, args, forward.tiles_per_block) * splits;
-    const cudaError_t error = queue(instance->entry, blocks, instance->threads, instance->shared_bytes, params, stream);
-    if (error || splits == 1) return error;
-    const JoinLaunch join = join_launch(forward, instance->dtype);
-    return queue(join.entry, join.blocks, join.threads, 0, &forward, stream);
+    if (forward.splits.count > 1) return queue_parts(*instance, forward, stream);
+    return queue(instance->entry, blocks_of(*instance, args, forward.tiles_per_block), instance->threads,
+                 instance->shared_bytes, params, stream);
 }
 
 }  // namespace mezzotint

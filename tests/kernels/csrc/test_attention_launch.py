@@ -45,6 +45,9 @@ def test_what_is_planned_is_launched(cuda, case, card):
 def test_the_cases_are_of_every_kind(cuda):
     """Or else the test above would prove little."""
     launched = {case: (queue_attention(cuda, case), cuda.launches[-1])[1] for case in ATTENTION}
+    split = {case for case, launch in launched.items() if "join_splits" in launch.kernel}
+    assert split == {"few queries of many keys", "few queries of many keys, masked"}
+    assert all(launched.pop(case).told["splits"]["count"] > 1 for case in split)
     kernels = {re.search(r"::(\w+)<", launch.kernel)[1] for launch in launched.values()}
     kinds = ("forward", "short_keys", "int8", "int8_all", "half_sums", "int8_fp8")
     assert kernels == {f"attention_{kind}" for kind in kinds}
@@ -67,6 +70,15 @@ def test_scores_in_8_bits_take_three_launches_over_one_workspace(cuda):
     assert first.told == second.told == third.told
     assert {each.stream for each in cuda.launches} == {STREAM}
     assert first.told["q"] == WORKSPACE
+
+
+def test_keys_in_parts_take_two_launches_over_one_workspace(cuda):
+    assert queue_attention(cuda, "few queries of many keys") == []
+    first, second = cuda.launches
+    assert [re.search(r"::(\w+)<", each.kernel)[1] for each in cuda.launches] == ["attention_forward", "join_splits"]
+    assert first.told == second.told
+    assert first.grid[0] == first.told["splits"]["blocks"] * first.told["splits"]["count"]
+    assert first.told["splits"]["sums"] == WORKSPACE
 
 
 def test_the_workspace_lies_where_the_caller_has_put_it(cuda):

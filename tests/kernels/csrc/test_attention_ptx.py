@@ -11,7 +11,7 @@ import pytest
 from backward_tiles import Dropout
 from emulated_kernels import DROPOUT, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Problem, judge
 from ptx import cases, quantize_launch
-from ptx.attention_kernel import AttentionKernel, programs
+from ptx.attention_kernel import AttentionKernel, join_of, programs
 from ptx.attention_launch import ForwardParams, Int8Params, attend
 from ptx.structs import misread
 
@@ -26,7 +26,7 @@ ALL = [(name, "sm_89") for name in FILES] + [(name, "sm_75") for name in FILES i
 
 def check(ptx, kernel, problem):
     program, passes = programs(ptx, kernel)
-    attended = attend(kernel, program, problem, passes)
+    attended = attend(kernel, program, problem, passes, join_of(ptx, kernel) if problem.splits > 1 else None)
     output, lse = judge(attended.tensors)
     assert output <= 1, f"the output is {output:.3g} times as far off as it may be"
     assert lse <= 1, f"the logarithms of sums are {lse:.3g} times as far off as they may be"
@@ -59,6 +59,7 @@ def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     program, passes = programs(ptx, kernel)
     struct = Int8Params if kernel.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8) else ForwardParams
     assert [misread(each, struct) for each in (program, *passes)] == [[]] * (1 + len(passes))
+    assert misread(join_of(ptx, kernel), ForwardParams) == []
 
 
 def test_all_ptx_of_the_sources_is_run(ptx):

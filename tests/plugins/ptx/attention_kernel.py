@@ -34,6 +34,7 @@ BEFORE = {
     HALF_SUMS: ("summarize_values", "halve"),
     INT8_FP8: ("summarize", "quantize_fp8"),
 }
+JOIN = "attention/splits/join.cu"  # what joins parts of the keys
 TURING_SHARED_BYTES = 64 * 1024  # limit per block
 
 
@@ -134,6 +135,13 @@ class AttentionKernel:
         return (
             self.architecture in ("sm_89", "sm_120") if self.kind == INT8_FP8 else self.architecture != "sm_75" or fits
         )
+
+
+def join_of(
+    ptx: Callable[..., str], kernel: AttentionKernel, edit: Callable[[str], str] = lambda text: text
+) -> Program:
+    """Return what follows a kernel whose keys are split."""
+    return kernel_of(edit(ptx(JOIN, kernel.architecture)), f"join_splits.{NAMES[kernel.dtype]}.")
 
 
 def programs(

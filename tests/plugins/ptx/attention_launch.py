@@ -39,6 +39,15 @@ class TableParams(ctypes.Structure):
     )
 
 
+class SplitParams(ctypes.Structure):
+    """Splits of attention/params.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("count", "blocks", "chunks", "all_rows")),
+        *((name, ctypes.c_void_p) for name in ("sums", "rows")),
+    )
+
+
 class ForwardParams(ctypes.Structure):
     """The struct of attention/params.h."""
 
@@ -57,6 +66,7 @@ class ForwardParams(ctypes.Structure):
         ("bias_stride", ctypes.c_int64 * 4),
         ("dropout", DropoutParams),
         ("table", TableParams),
+        ("splits", SplitParams),
     )
 
 
@@ -72,8 +82,14 @@ class Int8Params(ctypes.Structure):
     )
 
 
-def attend(kernel: AttentionKernel, program: Program, problem: Problem, passes: tuple[Program, ...] = ()) -> "Attended":
-    """Run a kernel on a problem; `passes` precede 8-bit scores."""
+def attend(
+    kernel: AttentionKernel,
+    program: Program,
+    problem: Problem,
+    passes: tuple[Program, ...] = (),
+    join: Program | None = None,
+) -> "Attended":
+    """Run a kernel on a problem; `passes` precede 8-bit scores, and `join` follows where keys are split."""
     tensors = Tensors(problem)
     forward = _forward_params(kernel, tensors)
     given = [tensors.q, tensors.k, tensors.v, tensors.lengths, tensors.mask, tensors.bias]
@@ -85,18 +101,17 @@ def attend(kernel: AttentionKernel, program: Program, problem: Problem, passes: 
         workspace = torch.full((_place(told, problem, 0),), 255, dtype=torch.uint8)
         _place(told, problem, workspace.data_ptr())
         written.append(workspace)
+    blocks = -(-forward.q_tiles // forward.tiles_per_block) * forward.slices * problem.batch * problem.heads
+    if join is not None:
+        written.append(_place_parts(forward, problem, blocks))
     memory = GlobalMemory([each for each in given if each is not None], written)
     if passes:
         _run_passes(passes, memory, told)
-    tiles = -(-forward.q_tiles // forward.tiles_per_block)
-    machine = launch(
-        program,
-        memory,
-        told,
-        blocks=tiles * forward.slices * problem.batch * problem.heads,
-        threads=kernel.threads,
-        shared_bytes=kernel.shared_bytes,
-    )
+    blocks *= forward.splits.count
+    machine = launch(program, memory, told, blocks=blocks, threads=kernel.threads, shared_bytes=kernel.shared_bytes)
+    if join is not None:
+        chunks = forward.splits.all_rows * forward.splits.chunks
+        launch(join, memory, told, blocks=math.ceil(chunks / PASS_THREADS), threads=PASS_THREADS, shared_bytes=0)
     memory.give_back()
     return Attended(tensors=tensors, overlapping=machine.overlapping)
 
@@ -135,7 +150,18 @@ def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
         bias_stride=(0,) * 4 if bias is None else bias.stride(),
         dropout=dropout_params(problem),
         table=table_params(tensors.table),
+        splits=SplitParams(count=1),
     )
+
+
+def _place_parts(params: ForwardParams, problem: Problem, blocks: int) -> torch.Tensor:
+    """Tell of a workspace for a problem's parts, and return it, filled with NaN."""
+    count, rows = problem.splits, problem.batch * problem.heads * problem.nq
+    sums = count * rows * problem.head_dim
+    made = torch.full((sums + 2 * count * rows,), math.nan)
+    places = {"sums": made.data_ptr(), "rows": made.data_ptr() + 4 * sums}
+    params.splits = SplitParams(count=count, blocks=blocks, chunks=problem.head_dim // 8, all_rows=rows, **places)
+    return made
 
 
 def _query_tiles(kernel: AttentionKernel, tensors: Tensors) -> int:

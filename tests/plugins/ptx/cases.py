@@ -48,6 +48,7 @@ ATTENTION = {
         MASKED,
         Attention(head_dim=64, dtype=FLOAT, nq=140, nk=200, table="random heads", key_lengths=(180,)),
     ),
+    "keys in parts": (PLAIN, Attention(head_dim=64, dtype=FLOAT, nq=40, nk=290, splits=3, outliers=True)),
     "a text": (TEXT, Attention(head_dim=64, dtype=FLOAT, nq=250, nk=77, tiles_per_block=3)),
     "head size with a rest": (WITH_REST, Attention(head_dim=72, heads=4, kv_heads=2, nk=70)),
     "int8": (INT8, Attention(head_dim=72, nk=70, int8=True, uneven=True)),
