@@ -27,6 +27,8 @@ _OF_INT4_ROWS = ("LDG.E.128", "STG.E", "SHFL.BFLY")
 _OF_BLOCK_SCALED_ROWS = ("LDG.E.128", "STG.E", "STG.E.U8", "SHFL.BFLY", "F2FP.SATFINITE")
 # Products that apply the blocks' scales themselves; the format is a number in the kernel's name.
 _BLOCK_SCALED = {"nvfp4": "OMMA.SF.16864", "mxfp8": "QMMA.SF.16832"}
+# Sums of parts of the keys are read in wide pieces.
+_OF_PARTS = ("LDG.E.128", "MUFU.EX2")
 _NVFP4 = re.compile(r"_product\.\w+\.2\.")
 _INT4_ROWS = ("int4_quantize_rows", "int4_quantize_groups")
 _OF_INT4 = ("int4_linear_product", "grouped_linear_product")  # products of 4-bit integers
@@ -40,6 +42,8 @@ def expected(kernel: Kernel) -> Sequence[str]:
     left_out = number < 80 or ("attention_half_sums" in kernel.name and number in _FULL_RATE)
     if _is_empty_fp8(kernel) or (left_out and kernel.instructions.everywhere.total() < _EMPTY):
         return ()
+    if "join_splits" in kernel.name:
+        return _OF_PARTS
     if "block_scaled_linear_product" in kernel.name:
         words = ["LDSM", "HMMA", _BLOCK_SCALED["nvfp4" if _NVFP4.search(kernel.label) else "mxfp8"]]
     elif "fp8_linear_product" in kernel.name:
@@ -108,7 +112,8 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
     if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL")):
         yield f"{where} has {shuffles} of SHFL in its usual step: raise a row's maximum only where its warp votes so"
-    wide = ":attention_" in kernel.label and code.everywhere.total() >= _EMPTY
+    is_attention = ":attention_" in kernel.label and code.everywhere.total() >= _EMPTY
+    wide = is_attention or "join_splits" in kernel.name
     if wide and not count(code.everywhere, "STG.E.128"):
         yield f"{where} has no STG.E.128: its output is to be stored 16 bytes at a time"
     if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_empty_fp8(kernel):

@@ -136,6 +136,9 @@ ATTENTION_TARGETS = (
     _beside_torch("PixArt-Sigma", 1.3),
     _beside_torch("SDXL to words, 64x64", 1.3),
     _beside_torch("SDXL to words, 32x32", 1.3),
+    # FlashAttention in torch splits keys as well, but not where some are padding.
+    _beside_torch("few queries of many tokens", 1, ", 1.25 times aimed at"),
+    _beside_torch("few queries of many padded tokens", 1.25),
     # The output takes 16 MB; the matrix of scores would take 512.
     _beside_torch("autoencoder, 1024x1024", 2, ", in O(N) memory", Bound(of="peak_bytes", most=64 * _MEGABYTE)),
 )

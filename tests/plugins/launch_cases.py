@@ -214,7 +214,7 @@ def _attend(case: str) -> Callable[[StubCuda, int, int], tuple[Status, str]]:
 OPERATIONS = {
     "attention": Operation(queue=_attend("many keys"), launches=1, text="forward bfloat16 d64 64x64"),
     "attention in parts": Operation(
-        queue=_attend("few queries of many keys"), launches=2, text="forward bfloat16 d64 64x64, 8 splits"
+        queue=_attend("few queries of many keys"), launches=2, text="forward bfloat16 d64 128x64, 13 splits"
     ),
     "wide attention": Operation(
         queue=_attend("a wide head in slices"), launches=1, text="forward bfloat16 d512 32x16", raises=True

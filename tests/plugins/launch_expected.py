@@ -143,8 +143,9 @@ def _splits_told(args: AttentionArgs, workspace_bytes: int, blocks: int) -> Mode
 
 def _join(args: AttentionArgs, told: ModelRequest) -> ModelRequest:
     """Return the launch that joins parts: a thread for 8 numbers of the output."""
+    name = f"join_splits<{_ELEMENTS[args.dtype]}>(mezzotint::ForwardParams)"
     return {
-        "kernel": f"void mezzotint::(anonymous namespace)::join_splits<{_ELEMENTS[args.dtype]}>(mezzotint::ForwardParams)",
+        "kernel": f"void mezzotint::(anonymous namespace)::{name}",
         "grid": (divide_up(args.batch * args.heads * args.nq * args.head_dim // 8, PASS_THREADS), 1, 1),
         "block": (PASS_THREADS, 1, 1),
         "most_threads": PASS_THREADS,

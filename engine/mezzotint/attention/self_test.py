@@ -41,6 +41,7 @@ CASES = (
     Case(name="PixArt's self-attention", batch=1, heads=4, nq=512, nk=512, head_dim=72),
     Case(name="PixArt's cross-attention, padded", batch=2, heads=4, nq=512, nk=300, head_dim=72, padded=True),
     Case(name="a transformer's joint attention", batch=1, heads=2, nq=589, nk=589, head_dim=128),
+    Case(name="few queries of many tokens, padded", batch=2, heads=2, nq=80, nk=2304, head_dim=128, padded=True),
     Case(name="an autoencoder's attention", batch=1, heads=1, nq=1024, nk=1024, head_dim=512),
 )
 

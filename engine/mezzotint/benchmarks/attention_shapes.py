@@ -73,6 +73,8 @@ SHAPES: tuple[Shape, ...] = (
     _shape("cross", "PixArt to padded words", 2, 16, 4096, 300, 72, words=(1, 40)),
     _shape("cross", "HunyuanDiT to words", 2, 16, 4096, 333, 88),
     _shape("cross", "Sana to words", 2, 20, 1024, 300, 112),
+    _shape("cross", "few queries of many tokens", 1, 24, 80, 4608, 128),
+    _shape("cross", "few queries of many padded tokens", 2, 12, 80, 4608, 128, words=(2304, 4608)),
     _shape("heads", "SD 1.5, 64x64", 2, 8, 4096, 4096, 40),
     _shape("heads", "SD 1.5, 32x32", 2, 8, 1024, 1024, 80),
     _shape("heads", "HunyuanDiT", 2, 16, 4096, 4096, 88),

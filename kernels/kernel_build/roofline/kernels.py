@@ -55,6 +55,7 @@ def _attention() -> tuple[Work, ...]:
         replace(small, result=f"{sdxl.name}: mezzotint flash"),
         replace(large, result=f"{flux.name}: mezzotint flash"),
         _few_keys(words),
+        _few_queries(_shape("few queries of many tokens")),
         _half_sums(sdxl, 64),
         _half_sums(flux, 128),
         _int8_scores(sdxl, 64),
@@ -91,6 +92,21 @@ def _few_keys(shape: Shape) -> Work:
         steps=shape.batch * shape.heads * shape.nq / _WARP_ROWS,
         bytes=2.0 * shape.elements,
         f16=padded,
+        result=f"{shape.name}: mezzotint flash",
+    )
+
+
+def _few_queries(shape: Shape) -> Work:
+    """In 8 parts of the keys, whose sums in 32 bits are written and read; queries fill tiles of 64."""
+    parts, rows = 8, shape.batch * shape.heads * shape.nq
+    work = _forward(shape, "few queries, keys in 8 parts", "128.Shape.1.4.64.2.1.0.128", _WARP_ROWS, 64)
+    filled = -(-shape.nq // 64) * 64 / shape.nq
+    sums = 2.0 * parts * rows * (4 * shape.head_dim + 8)
+    return replace(
+        work,
+        steps=filled * work.steps,
+        bytes=work.bytes + sums,
+        f16=filled * work.f16,
         result=f"{shape.name}: mezzotint flash",
     )
 

@@ -155,6 +155,14 @@ def test_values_of_8_bit_floats_are_summed_in_16_bits_and_stored_16_bytes_at_a_t
     assert judged(kernel(name, "sm_90a", loops=(), size=8)) == []  # compiled to nothing
 
 
+def test_parts_are_joined_in_wide_pieces():
+    name = "_ZN9mezzotint41_GLOBAL__N__b3c5e4d1_7_join_cu_5b1a2c3d11join_splitsI6__halfEEvNS_13ForwardParamsE"
+    needed = ["LDG.E.128", "MUFU.EX2"]
+    assert judged(kernel(name, "sm_89", loops=needed, everywhere=[*needed, *STORES])) == []
+    assert "has no STG.E.128" in judged(kernel(name, "sm_89", loops=needed, everywhere=[*needed, "STG.E"]))[0]
+    assert "has no LDG.E.128 in a loop" in judged(kernel(name, "sm_89", loops=needed[1:], everywhere=STORES))[0]
+
+
 def test_products_of_integers_need_imma_and_no_exponent():
     assert expected(kernel("_ZN9mezzotint4gemm14linear_product")) == ["IMMA", "LDSM", "HMMA", "LDGSTS"]
     assert expected(kernel("_ZN9mezzotint4gemm14linear_product", architecture="sm_75")) == ["IMMA", "LDSM", "HMMA"]
