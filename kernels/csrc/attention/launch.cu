@@ -33,10 +33,8 @@ cudaError_t queue_passes(const Instance& instance, Int8Params& params, cudaStrea
 // Blocks for every part of the keys, then what joins them.
 cudaError_t queue_parts(const Instance& instance, ForwardParams& params, cudaStream_t stream) {
     const int64_t blocks = static_cast<int64_t>(params.splits.blocks) * params.splits.count;
-    if (const cudaError_t error =
-            queue(instance.entry, blocks, instance.threads, instance.shared_bytes, &params, stream)) {
-        return error;
-    }
+    const cudaError_t error = queue(instance.entry, blocks, instance.threads, instance.shared_bytes, &params, stream);
+    if (error) return error;
     const JoinLaunch join = join_launch(params, instance.dtype);
     return queue(join.entry, join.blocks, join.threads, 0, &params, stream);
 }
@@ -52,6 +50,7 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
         return error;
     }
     ForwardParams forward = forward_params(*instance, args, planned_splits(*instance, args, plan.workspace_bytes));
+    if (forward.splits.count > 1) return queue_parts(*instance, forward, stream);
     void* params = &forward;
     Int8Params int8{};
     if (has_copies(instance->kind)) {
@@ -60,7 +59,6 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
         params = &int8;
         if (const cudaError_t error = queue_passes(*instance, int8, stream)) return error;
     }
-    if (forward.splits.count > 1) return queue_parts(*instance, forward, stream);
     return queue(instance->entry, blocks_of(*instance, args, forward.tiles_per_block), instance->threads,
                  instance->shared_bytes, params, stream);
 }

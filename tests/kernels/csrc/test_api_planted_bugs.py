@@ -39,11 +39,16 @@ PRODUCT, LARGE = (
     partial(queue_linear, case=case, card=CARDS[card]) for case, card in (("4 bits", 89), ("8 bits, large", 80))
 )
 ROWS = partial(queue_rows, case="1280 columns")
-(AGAIN, AGAIN_INT8, AGAIN_LARGE), (FAILED, FAILED_INT8, FAILED_PRODUCT, FAILED_ROWS), (REFUSED, REFUSED_LARGE) = (
+PARTS = partial(queue_attention, case="few queries of many keys")
+(
+    (AGAIN, AGAIN_INT8, AGAIN_LARGE),
+    (FAILED, FAILED_INT8, FAILED_PARTS, FAILED_PRODUCT, FAILED_ROWS),
+    (REFUSED, REFUSED_LARGE),
+) = (
     [partial(scenario, operation=OPERATIONS[name]) for name in names]
     for scenario, names in (
         (ask_again, ("wide attention", "8 bits", "a large product")),
-        (fail_each_launch, ("attention", "8 bits", "a product", "rows")),
+        (fail_each_launch, ("attention", "8 bits", "attention in parts", "a product", "rows")),
         (fail_to_raise, ("wide attention", "a large product")),
     )
 )
@@ -276,6 +281,27 @@ BUGS = {
         becomes="&params, stream)) {\n        (void)error;\n    }",
         shown_by=FAILED_INT8,
         word="and it went on",
+    ),
+    "the error of parts is swallowed": Bug(
+        file=ATTENTION,
+        text="    if (error) return error;\n    const JoinLaunch",
+        becomes="    (void)error;\n    const JoinLaunch",
+        shown_by=FAILED_PARTS,
+        word="and it went on",
+    ),
+    "parts are not joined": Bug(
+        file=ATTENTION,
+        text="    return queue(join.entry,",
+        becomes="    return join.blocks ? cudaSuccess : queue(join.entry,",
+        shown_by=PARTS,
+        word="1 launches in the place of 2",
+    ),
+    "a grid of one part": Bug(
+        file=ATTENTION,
+        text="(params.splits.blocks) * params.splits.count;",
+        becomes="(params.splits.blocks);",
+        shown_by=PARTS,
+        word="grid",
     ),
     "the errors of the passes are swallowed": Bug(
         file=ATTENTION,
