@@ -229,6 +229,12 @@ def runs_kernels(device: str, device_type: str = "cuda") -> bool:
     return found is None or found.type != "cuda" or found.is_nvidia
 
 
+def has_tcgen05(device: str, torch: Torch = None) -> bool:
+    """Whether it is NVIDIA's data-center Blackwell (10.x), whose fast products torch uses and our kernels do not."""
+    found = gpu(device, torch)
+    return found is not None and found.is_nvidia and found.architecture(index_of(device)).startswith("sm_10")
+
+
 def index_of(device: str) -> int:
     """The index of a device within its backend."""
     return int(device.partition(":")[2] or 0)

@@ -24,12 +24,14 @@ using bfloat16 = __nv_bfloat16;
 // What an architecture has, beyond what all have: the kernels' sources ask these and never the compiler.
 struct Turing {
     static constexpr bool has_async_copies = false;
+    static constexpr bool has_int8_products = true;
     static constexpr bool has_int4_products = true;
     static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 8;
 };
 struct Ampere {
     static constexpr bool has_async_copies = true;
+    static constexpr bool has_int8_products = true;
     static constexpr bool has_int4_products = true;
     static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 16;
@@ -42,12 +44,19 @@ struct Hopper : Ampere {
 struct Ada : Ampere {
     static constexpr bool has_fp8_products = true;
 };
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+// 10.x: 16-bit products by `tcgen05`, which torch uses, are twice as fast as 8-bit ones by `mma.sync` at best, and on 10.3
+// 16 times; so kernels for those are compiled to nothing (multiplies_integers in gemm.h).
+struct DatacenterBlackwell : Hopper {
+    static constexpr bool has_int8_products = false;
+};
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 && __CUDA_ARCH__ < 1200
+using ThisArchitecture = DatacenterBlackwell;
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 using ThisArchitecture = Ampere;
 #else
 using ThisArchitecture = Turing;
 #endif
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 900 || __CUDA_ARCH__ >= 1200)
 using Int4Architecture = Hopper;
 #else
 using Int4Architecture = ThisArchitecture;

@@ -15,12 +15,14 @@ namespace mezzotint {
 
 struct Turing {
     static constexpr bool has_async_copies = false;
+    static constexpr bool has_int8_products = true;
     static constexpr bool has_int4_products = true;
     static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 8;
 };
 struct Ampere {
     static constexpr bool has_async_copies = true;
+    static constexpr bool has_int8_products = true;
     static constexpr bool has_int4_products = true;
     static constexpr bool has_fp8_products = false;
     static constexpr int mma_k = 16;

@@ -12,9 +12,12 @@ FORBIDDEN = ("LDL", "STL")
 # Turing has no bfloat16 and little shared memory: what it cannot run is compiled to nothing, and never chosen there.
 _EMPTY = 64  # instructions, with those that only fill up
 # Where sums in float16 are no faster, their kernels are compiled to nothing, too.
-_FULL_RATE = (80, 90)
+_FULL_RATE = (80, 90, 100)
 # The others multiply floats of 8 bits as numbers of 16, or by instructions that are not used here.
 _FP8 = (89, 120)
+# Where 16-bit products that are not by our kernels are faster than 8-bit ones by them, those are compiled to nothing.
+_WITHOUT_INT8 = (100,)
+_OF_INT8 = ("linear_product", "attention_int8", "quantize_rows", "quantize_groups")
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
@@ -40,7 +43,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
     """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
     number = _number(kernel)
     left_out = number < 80 or ("attention_half_sums" in kernel.name and number in _FULL_RATE)
-    if _is_empty_fp8(kernel) or (left_out and kernel.instructions.everywhere.total() < _EMPTY):
+    if _is_left_out(kernel) or (left_out and kernel.instructions.everywhere.total() < _EMPTY):
         return ()
     if "join_splits" in kernel.name:
         return _OF_PARTS
@@ -71,9 +74,12 @@ def _kind(kernel: Kernel) -> str:
     return kernel.label.partition(":")[2].partition(".")[0]
 
 
-def _is_empty_fp8(kernel: Kernel) -> bool:
-    """Whether it is a kernel of floats of 8 bits, compiled to nothing where there are no products of them."""
-    return "fp8" in kernel.name and _number(kernel) not in _FP8 and kernel.instructions.everywhere.total() < _EMPTY
+def _is_left_out(kernel: Kernel) -> bool:
+    """Whether it is a kernel of 8-bit numbers, compiled to nothing where they are not multiplied."""
+    number = _number(kernel)
+    left_out = "fp8" in kernel.name and number not in _FP8
+    left_out |= number in _WITHOUT_INT8 and any(each in kernel.name for each in _OF_INT8)
+    return left_out and kernel.instructions.everywhere.total() < _EMPTY
 
 
 def _number(kernel: Kernel) -> int:
@@ -116,7 +122,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
     wide = is_attention or "join_splits" in kernel.name
     if wide and not count(code.everywhere, "STG.E.128"):
         yield f"{where} has no STG.E.128: its output is to be stored 16 bytes at a time"
-    if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_empty_fp8(kernel):
+    if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_left_out(kernel):
         yield from _of_rows(kernel, where)
     for name in expected(kernel):
         if not count(code.in_loops, name):

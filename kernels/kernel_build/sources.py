@@ -9,7 +9,7 @@ KERNELS = Path(__file__).parents[1]
 CSRC = KERNELS / "csrc"
 OUTPUT = KERNELS.parent / "build"
 # The architectures to compile for; CMakeLists.txt has the same list, which a test compares.
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_120")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120")
 # The one for all of compute capability 12.x, with what such code alone may have.
 FAMILY = "sm_120f"
 _OF_FAMILY = "block_scaled"  # the folders of its sources

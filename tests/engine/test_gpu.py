@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mezzotint.gpu import gpu, gpus, index_of, opened_gpu, runs_kernels
+from mezzotint.gpu import gpu, gpus, has_tcgen05, index_of, opened_gpu, runs_kernels
 
 GB = 2**30
 
@@ -133,3 +133,11 @@ def test_kernels_of_cuda_run_on_nvidia_s_cards_alone(monkeypatch):
     assert runs_kernels("cuda:0") and not runs_kernels("xpu:0") and runs_kernels("cpu", "cpu")
     monkeypatch.setattr(torch.version, "hip", "7.0", raising=False)
     assert not runs_kernels("cuda:0")
+
+
+@pytest.mark.parametrize("minor", [0, 3])
+def test_products_by_tcgen05_are_those_of_data_center_blackwell(minor):
+    blackwell = torch_with(cuda=module(1, major=10, minor=minor))
+    assert has_tcgen05("cuda:0", blackwell) and not has_tcgen05("cpu", blackwell)
+    small = torch_with(cuda=module(1, major=12, minor=0))
+    assert not any(has_tcgen05(*each) for each in (("cuda", small), ("cuda", NVIDIA), ("cuda", AMD), ("mps", APPLE)))

@@ -13,7 +13,7 @@ from mezzotint_kernels.library import Library
 ROOT = Path(__file__).parents[2]
 CSRC = ROOT / "kernels" / "csrc"
 STAND_IN = Path(__file__).parent / "csrc" / "stand_in.cpp"
-ARCHITECTURES = "sm_75 sm_80 sm_86 sm_89 sm_90a sm_120 compute_120 sm_120f"
+ARCHITECTURES = "sm_75 sm_80 sm_86 sm_89 sm_90a sm_100 sm_120 compute_120 sm_120f"
 
 
 class StandIn(ctypes.Structure):

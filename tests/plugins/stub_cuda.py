@@ -112,6 +112,7 @@ CARDS = {
     86: Card(architecture=86, multiprocessors=84, shared_bytes=101376),
     89: Card(architecture=89, multiprocessors=128, shared_bytes=101376),
     90: Card(architecture=90, multiprocessors=132, shared_bytes=232448),
+    100: Card(architecture=100, multiprocessors=148, shared_bytes=232448),
     120: Card(architecture=120, multiprocessors=170, shared_bytes=101376),
 }
 

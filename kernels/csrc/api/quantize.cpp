@@ -20,6 +20,10 @@ MztStatus check_device(const MztQuantizeArgs& args, int32_t device) {
     if (architecture && args.floats && !multiplies_fp8(architecture)) {
         return fail(MZT_UNSUPPORTED, "architecture %d does not multiply floats of 8 bits: RTX 40 and 50 do", architecture);
     }
+    if (architecture && !multiplies_integers(architecture)) {
+        return fail(MZT_UNSUPPORTED, "no quantized rows on architecture %d, where torch's products of 16 bits are faster",
+                    architecture);
+    }
     if (architecture) return MZT_OK;
     return fail(MZT_UNSUPPORTED, "device %d has compute capability %d.%d: this library has only %s", device,
                 attributes.major, attributes.minor, mzt_architectures());

@@ -7,7 +7,7 @@ namespace mezzotint {
 
 // What a choice of kernel depends on; a plain struct, so that choices can be tested for cards that are not present.
 struct DeviceFacts {
-    int architecture;     // 75, 80, 86, 89, 90, 120: of the machine code that the driver will load
+    int architecture;     // 75, 80, 86, 89, 90, 100, 120: of the machine code that the driver will load
     int multiprocessors;
     int shared_bytes;     // that one block may use
 };

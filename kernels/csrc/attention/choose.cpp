@@ -19,12 +19,14 @@ bool divides_blocks(const Instance& instance, const MztAttentionArgs& args) {
     return !args.table || (args.table->block_q % instance.tile_m == 0 && args.table->block_k % instance.tile_n == 0);
 }
 
+// Of the kinds that multiply scores in 8 bits.
+bool is_int8(Kind kind) { return kind == Kind::int8 || kind == Kind::int8_all || kind == Kind::int8_fp8; }
+
 // Estimated fraction of time in which a multiprocessor multiplies. GPUs with half-rate products into 32-bit sums are
 // bound by these for any shape; others are bound by shared memory if only 16 rows share what was read. With one warp
 // per quarter of the multiprocessor, nothing is multiplied during that warp's softmax; a quarter without a warp idles.
 double speed(const Instance& instance, const DeviceFacts& device) {
-    const bool full_rate = device.architecture == 80 || device.architecture == 90;
-    const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
+    const double rows = instance.rows_per_warp > 16 ? 1.0 : halves_32_bit_sums(device) ? 0.95 : 0.72;
     if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, with a single softmax
     const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
     const int warps = resident_blocks(instance, device) * instance.threads / 32;
@@ -108,6 +110,7 @@ int resident_blocks(const Instance& instance, const DeviceFacts& device) {
 
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (instance.kind == Kind::int8_fp8 && !multiplies_fp8(device.architecture)) return false;
+    if (is_int8(instance.kind) && !multiplies_integers(device.architecture)) return false;
     if (instance.kind == Kind::half_sums && !halves_32_bit_sums(device)) return false;
     if (instance.shared_bytes > device.shared_bytes) return false;
     if (device.architecture >= 80) return true;
@@ -214,6 +217,11 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
             std::snprintf(plan.text, sizeof plan.text,
                           "no int8-fp8 kernel on architecture %d, which has no products of 8-bit floats with 16-bit sums",
                           device.architecture);
+            return;
+        }
+        if (is_int8(kind) && !multiplies_integers(device.architecture)) {
+            std::snprintf(plan.text, sizeof plan.text, "no %skernel on architecture %d, where torch's of 16 bits is faster",
+                          word_of(kind), device.architecture);
             return;
         }
         if (kind == Kind::half_sums && !halves_32_bit_sums(device)) {

@@ -19,6 +19,9 @@ template <class T>
 constexpr bool kRunsHere = T::Architecture::mma_k == 16 ||
                            (kTuringMultiplies<typename T::Element> && T::shared_bytes <= kTuringSharedBytes);
 
+template <class T>
+constexpr bool kRunsInt8Here = kRunsHere<T> && T::Architecture::has_int8_products;
+
 // Whether products with 32-bit sums have half the rate there; choose.cpp has the same architectures.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200))
 constexpr bool kHalves32BitSums = false;
@@ -98,7 +101,7 @@ __global__ void __launch_bounds__(32 * warps, 1) attention_short_keys(const __gr
 template <typename Element, int head_dim, class Shape, bool masked>
 __global__ void __launch_bounds__(Shape::threads, 1) attention_int8(const __grid_constant__ Int8Params params) {
     using T = Int8Traits<ThisArchitecture, Element, head_dim, Shape, masked>;
-    if constexpr (kRunsHere<T>) {
+    if constexpr (kRunsInt8Here<T>) {
         extern __shared__ __align__(128) char shared[];
         int8_forward_block<T>(params, shared);
     }
@@ -107,7 +110,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) attention_int8(const __grid
 template <typename Element, int head_dim, class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1) attention_int8_all(const __grid_constant__ Int8Params params) {
     using T = Int8AllTraits<ThisArchitecture, Element, head_dim, Shape>;
-    if constexpr (kRunsHere<T>) {
+    if constexpr (kRunsInt8Here<T>) {
         extern __shared__ __align__(128) char shared[];
         int8_all_block<T>(params, shared);
     }

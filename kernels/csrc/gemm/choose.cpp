@@ -133,6 +133,7 @@ int shared_bytes_on(const Instance& instance, int architecture) {
 bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (shared_bytes_on(instance, device.architecture) > device.shared_bytes) return false;
     if (instance.floats) return multiplies_fp8(device.architecture);
+    if (!multiplies_integers(device.architecture)) return false;
     return device.architecture >= 80 || instance.dtype == MZT_FLOAT16;
 }
 
@@ -230,6 +231,10 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     } else if (args.floats && !multiplies_fp8(device.architecture)) {
         std::snprintf(plan.text, sizeof plan.text,
                       "architecture %d does not multiply floats of 8 bits: RTX 40 and 50 do", device.architecture);
+    } else if (!multiplies_integers(device.architecture)) {
+        std::snprintf(plan.text, sizeof plan.text,
+                      "no product of %d-bit weights on architecture %d, where torch's of 16 bits are faster", bits,
+                      device.architecture);
     } else {
         std::snprintf(plan.text, sizeof plan.text,
                       "no product of %d-bit weights and %d-bit x in %s on architecture %d with %d bytes of shared memory",

@@ -21,7 +21,8 @@ inline constexpr MztDtype kDtypeOf<bfloat16> = MZT_BFLOAT16;
 
 // Turing multiplies no bfloat16, which a branch would have; others are compiled to nothing for it.
 template <class T>
-constexpr bool kRunsHere = T::Architecture::mma_k == 16 || kDtypeOf<typename T::Element> == MZT_FLOAT16;
+constexpr bool kRunsHere = T::Architecture::has_int8_products &&
+                           (T::Architecture::mma_k == 16 || kDtypeOf<typename T::Element> == MZT_FLOAT16);
 
 #ifdef MEZZOTINT_EMULATOR
 

@@ -9,6 +9,10 @@ namespace mezzotint {
 // Whether `mma.sync` has products of e4m3 floats on that architecture, as its own instructions.
 inline bool multiplies_fp8(int architecture) { return architecture == 89 || architecture >= 120; }
 
+// Whether 8-bit products by `mma.sync` pay on that architecture. On data-center Blackwell (10.x) 16-bit ones by `tcgen05`
+// are at least twice as fast, so that kernels are compiled to nothing (primitives.h).
+inline bool multiplies_integers(int architecture) { return architecture < 100 || architecture >= 120; }
+
 // Whether two parts' outputs become one, with one as the other's gate.
 inline bool is_gated(const MztLinearArgs& args) { return args.activation >= MZT_GATED_GELU; }
 

@@ -33,22 +33,29 @@ Entry entry(uint32_t bits, bool floats) {
 
 #else
 
+// Compiled to nothing where there are no products of such numbers.
 template <typename Element, int preparation>
 __global__ void __maxnreg__(80) quantize_rows(const __grid_constant__ QuantizeParams params) {
-    extern __shared__ float boards[];
-    quantize_block<Element, preparation, 8>(params, boards);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ float boards[];
+        quantize_block<Element, preparation, 8>(params, boards);
+    }
 }
 
 template <typename Element, int preparation>
 __global__ void __maxnreg__(80) int4_quantize_rows(const __grid_constant__ QuantizeParams params) {
-    extern __shared__ float boards[];
-    quantize_block<Element, preparation, 4>(params, boards);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ float boards[];
+        quantize_block<Element, preparation, 4>(params, boards);
+    }
 }
 
 template <typename Element>
 __global__ void __maxnreg__(80) int4_quantize_groups(const __grid_constant__ QuantizeParams params) {
-    extern __shared__ float boards[];
-    quantize_groups<Element>(params, boards);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ float boards[];
+        quantize_groups<Element>(params, boards);
+    }
 }
 
 template <typename Element>
@@ -56,7 +63,6 @@ Entry groups_entry() {
     return reinterpret_cast<Entry>(&int4_quantize_groups<Element>);
 }
 
-// Compiled to nothing where there are no products of such numbers.
 template <typename Element, int preparation>
 __global__ void __maxnreg__(80) fp8_quantize_rows(const __grid_constant__ QuantizeParams params) {
     if constexpr (Fp8Architecture::has_fp8_products) {

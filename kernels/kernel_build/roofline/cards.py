@@ -6,9 +6,12 @@ from mezzotint.memory.machine.cards import known_card
 from mezzotint.memory.machine.product_rates import PRODUCT_RATES, SCHEDULERS
 from mezzotint.memory.machine.speeds import of_architecture
 
-NAMES = ("RTX 2080 Ti", "RTX 3090", "RTX 4090", "RTX 5090", "A100", "H200")
+NAMES = ("RTX 2080 Ti", "RTX 3090", "RTX 4090", "RTX 5090", "A100", "H200", "B200", "B300")
 EXPONENTIALS = 16  # per clock and multiprocessor
-_FULL = {"sm_90": 4096}  # 16-bit operations per clock that the planner's figure is of
+_MORE_EXPONENTIALS = {
+    "sm_103": 32
+}  # 10.7 x 10^12 a second on a B300, 5 on a B200: verda.com/blog/gb300-nvl72-architecture
+_FULL = {"sm_90": 4096, "sm_100": 8192, "sm_103": 8192}  # 16-bit operations per clock that the planner's figure is of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ def rates_of(name: str) -> CardRates:
         fp8=rates.fp8 * clock,
         mxfp8=rates.mxfp8 * clock,
         nvfp4=rates.nvfp4 * clock,
-        exponentials=EXPONENTIALS * clock,
+        exponentials=_MORE_EXPONENTIALS.get(card.architecture, EXPONENTIALS) * clock,
         instructions=SCHEDULERS * clock,
         bandwidth=figures.bandwidth * card.processors,
     )

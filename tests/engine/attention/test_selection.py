@@ -4,6 +4,7 @@ import pytest
 import torch
 from fake_kernels import FakeKernels, fake_backends
 
+from mezzotint.attention import selection
 from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.dispatch.library import Unavailable
 from mezzotint.errors import UsageError
@@ -40,6 +41,13 @@ def test_auto_never_takes_what_costs_quality(notices):
 def test_where_they_cannot_auto_is_sdpa_without_a_word(device, dtype, notices):
     assert used(fake_backends(FakeKernels()), "auto", notices, device, dtype) == "sdpa"
     assert notices == []
+
+
+@pytest.mark.parametrize(("asked", "expected"), [("auto", "sdpa"), ("flash", "flash")])
+def test_where_torch_s_is_faster_ours_is_only_used_when_asked_for(asked, expected, notices, monkeypatch):
+    monkeypatch.setattr(selection, "has_tcgen05", lambda device: device == "cpu")
+    session = fake_backends(FakeKernels()).session(asked, "cpu", "bfloat16", notices)
+    assert (session.asked, session.used, notices) == (asked, expected, [])
 
 
 def test_without_a_library_auto_is_sdpa(notices):

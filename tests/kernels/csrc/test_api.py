@@ -297,7 +297,8 @@ def test_a_device_tells_about_itself(library, stand_in):
         (20, (7, 0), None),
         (21, (6, 1), None),
         (22, (9, 1), None),
-        (23, (10, 0), None),
+        (18, (10, 0), 100),
+        (19, (10, 3), 100),
         (24, (11, 0), None),
     ],
 )

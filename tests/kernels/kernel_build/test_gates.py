@@ -195,6 +195,13 @@ def test_block_scaled_rows_are_rounded_by_conversions():
     assert "has no F2FP.SATFINITE" in line
 
 
+@pytest.mark.parametrize("name", ["linear_product", "int4_linear_product", "attention_int8", "quantize_rows"])
+def test_kernels_of_8_bits_are_empty_where_those_of_16_are_faster(name):
+    assert judged(kernel(name, "sm_100", loops=(), everywhere=(), size=8)) == []
+    assert judged(kernel(name, "sm_90a", loops=(), everywhere=(), size=8)) != []
+    assert len(judged(kernel("attention_forward", "sm_100", loops=(), size=8))) == 4
+
+
 def test_what_turing_cannot_run_is_empty_there_and_nowhere_else():
     assert judged(kernel(architecture="sm_75", loops=(), size=10)) == []
     assert len(judged(kernel(architecture="sm_80", loops=(), size=10))) == 4

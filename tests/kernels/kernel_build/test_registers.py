@@ -23,9 +23,9 @@ def test_people_can_read_it(tmp_path):
     assert lines[0].endswith("Written by: python -m kernel_build gates --write-table")
     assert lines[1:] == [
         "nvcc 13.0.88",
-        "kernel   sm_75   sm_80   sm_86   sm_89  sm_90a  sm_120 sm_120f",
-        "a:one      168       -       -       -       -     255       -",
-        "b:two       40       -       -       -       -       -       -",
+        "kernel   sm_75   sm_80   sm_86   sm_89  sm_90a  sm_100  sm_120 sm_120f",
+        "a:one      168       -       -       -       -       -     255       -",
+        "b:two       40       -       -       -       -       -       -       -",
         "source a.cu 22",
         "source folder/b.cu 1f3a",
     ]

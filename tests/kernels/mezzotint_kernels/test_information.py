@@ -22,7 +22,7 @@ def test_a_card_that_can_be_used(in_use, stand_in_path):
     assert str(told).splitlines() == [
         f"library        {stand_in_path}",
         "version        0.1.0 (ABI 1)",
-        "architectures  sm_75 sm_80 sm_86 sm_89 sm_90a sm_120 compute_120 sm_120f",
+        "architectures  sm_75 sm_80 sm_86 sm_89 sm_90a sm_100 sm_120 compute_120 sm_120f",
         "driver         CUDA 13.0",
         "device 0       Paper Card 0: compute capability 8.9, 46 multiprocessors, 99 KB for a block",
         "device 1       Paper Card 1: compute capability 8.9, 46 multiprocessors, 99 KB for a block",

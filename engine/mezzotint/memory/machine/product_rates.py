@@ -2,7 +2,12 @@
 
 `docs/kernels.md` (kernel_build/roofline) is written from the same rates. They are those of `mma.sync`, from NVIDIA's
 white papers. GeForce cards have half the rate with 32-bit sums, but not for products with block scales, whose peak on
-an RTX 5090 is 1676 TFLOPS in 4 bits. Hopper's 16-bit rate is twice as high by `wgmma`, which our kernels do not use.
+an RTX 5090 is 1676 TFLOPS in 4 bits. Hopper's 16-bit rate is twice as high by `wgmma`, and that of data-center
+Blackwell (10.x) four times by `tcgen05`, which our kernels do not use. There `mma.sync` is taken to be as fast as on
+Hopper: FlashAttention 2 reaches 444 TFLOPS on a B200 (benchmarks of NVIDIA/cudnn-frontend), 1600 operations per clock
+and multiprocessor as on an H100. Products of 8 bits are left to torch there, in 16 bits: at most half of `tcgen05`'s
+rate on a B200, and a sixteenth on a B300, which has 0.15 POPS (verda.com/blog/gb300-nvl72-architecture) and takes 6
+to 13 times as long for them as for tf32 (pytorch/pytorch#187094).
 """
 
 from collections.abc import Mapping
@@ -32,6 +37,8 @@ PRODUCT_RATES = {
     "sm_86": ProductRates(f16=512, f16_sums=1024, int8=2048, int4=4096),
     "sm_89": ProductRates(f16=512, f16_sums=1024, int8=2048, int4=4096, fp8=1024),
     "sm_90": ProductRates(f16=2048, f16_sums=2048, int8=4096, int4=4096),
+    "sm_100": ProductRates(f16=2048, f16_sums=2048, int8=0, int4=0),
+    "sm_103": ProductRates(f16=2048, f16_sums=2048, int8=0, int4=0),
     "sm_120": ProductRates(f16=512, f16_sums=1024, int8=2048, int4=2048, fp8=1024, mxfp8=2048, nvfp4=4096),
 }
 # What each scheme multiplies.

@@ -6,7 +6,8 @@ A forward pass takes as long as its products, reading its weights once, or launc
 132) and Blackwell (B200: 2250, 148; RTX 5090: 209, 170); bandwidths are from the same cards' data sheets. The fraction
 that torch reaches in whole networks is derived from published times, which `docs/quality.md` lists next to the
 resulting estimates. Speedups of 8-bit products are those of whole networks as published by users: 1.26 to 1.99 on an
-RTX 3090, 1.4 on a 4060 Ti, none to 1.3 on Blackwell's small cards, 1.07 on Hopper.
+RTX 3090, 1.4 on a 4060 Ti, none to 1.3 on Blackwell's small cards, 1.07 on Hopper. On 10.x, 8-bit weights are
+dequantized (product_rates.py).
 """
 
 from dataclasses import dataclass
@@ -57,8 +58,8 @@ ARCHITECTURES = {
     "sm_86": Architecture(flops=0.87e12, reached=0.75, bandwidth=12e9, processors=28, int8_speedup=1.5, pcie=4),
     "sm_89": Architecture(flops=1.29e12, reached=0.68, bandwidth=9e9, processors=34, int8_speedup=1.4, pcie=4),
     "sm_90": Architecture(flops=7.5e12, reached=0.38, bandwidth=30e9, processors=132, int8_speedup=1.05, pcie=5),
-    "sm_100": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=1.05, pcie=5),
-    "sm_103": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=1.05, pcie=5),
+    "sm_100": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=0.95, pcie=5),
+    "sm_103": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=0.95, pcie=5),
     "sm_120": Architecture(flops=1.23e12, reached=0.65, bandwidth=11e9, processors=36, int8_speedup=1.2, pcie=5),
 }
 # Other makers' GPUs by prefix of the architecture's name, from their specifications: RX 6800 XT (41 TFLOPS, 36

@@ -42,20 +42,27 @@ Int8Passes passes() {
 
 #else
 
+// Compiled to nothing where the kernels are that they prepare for.
 template <typename Element>
 __global__ void __launch_bounds__(kPassThreads) summarize(const __grid_constant__ Int8Params params) {
-    extern __shared__ __align__(16) char shared[];
-    summarize_block<Element>(params, shared);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ __align__(16) char shared[];
+        summarize_block<Element>(params, shared);
+    }
 }
 template <typename Element>
 __global__ void __launch_bounds__(kPassThreads) quantize(const __grid_constant__ Int8Params params) {
-    extern __shared__ __align__(16) char shared[];
-    quantize_block<Element>(params, shared);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ __align__(16) char shared[];
+        quantize_block<Element>(params, shared);
+    }
 }
 template <typename Element>
 __global__ void __launch_bounds__(kPassThreads) quantize_all(const __grid_constant__ Int8Params params) {
-    extern __shared__ __align__(16) char shared[];
-    quantize_all_block<Element>(params, shared);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ __align__(16) char shared[];
+        quantize_all_block<Element>(params, shared);
+    }
 }
 template <typename Element>
 __global__ void __launch_bounds__(kPassThreads) quantize_fp8(const __grid_constant__ Int8Params params) {
@@ -66,13 +73,17 @@ __global__ void __launch_bounds__(kPassThreads) quantize_fp8(const __grid_consta
 }
 template <typename Element>
 __global__ void __launch_bounds__(kPassThreads) summarize_values(const __grid_constant__ Int8Params params) {
-    extern __shared__ __align__(16) char shared[];
-    summarize_block<Element, false>(params, shared);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ __align__(16) char shared[];
+        summarize_block<Element, false>(params, shared);
+    }
 }
 template <typename Element>
 __global__ void __launch_bounds__(kPassThreads) halve(const __grid_constant__ Int8Params params) {
-    extern __shared__ __align__(16) char shared[];
-    halve_block<Element>(params, shared);
+    if constexpr (ThisArchitecture::has_int8_products) {
+        extern __shared__ __align__(16) char shared[];
+        halve_block<Element>(params, shared);
+    }
 }
 
 template <typename Element>

@@ -41,6 +41,12 @@ def test_8_bit_floats_are_multiplied_on_rtx_40_and_50():
     assert 1 < speed("fp8", "sm_89") < speed("int8", "sm_89")
 
 
+def test_data_center_blackwell_dequantizes_for_its_products_of_16_bits():
+    for architecture in ("sm_100", "sm_103"):
+        assert all(speed(scheme, architecture) < 1 for scheme in SCHEMES if scheme != "none")
+        assert times_16_bits("int8", architecture) is None
+
+
 def test_4_bit_floats_are_multiplied_on_rtx_50_alone():
     assert speed("nvfp4", "sm_120") > speed("int8", "sm_120") > speed("fp8", "sm_120")
     assert all(speed("nvfp4", each) == dequantized_speed("nvfp4") < 1 for each in ARCHITECTURES if each != "sm_120")
