@@ -63,7 +63,15 @@ INT8 = (
     Shape(m_tiles=1, warps=8, tile_n=64, int8=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True, masked=True),
+)
+INT8_ALL = (
     Shape(m_tiles=1, warps=8, tile_n=64, int8_all=True),
+    Shape(m_tiles=1, warps=4, tile_n=64, int8_all=True),
+)
+# Products of narrow heads take hardly longer than the instructions around them: three warps for each quarter of a
+# multiprocessor hide these, and share the keys and values that they read.
+INT8_ALL_NARROW = (
+    Shape(m_tiles=1, warps=12, tile_n=64, int8_all=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8_all=True),
 )
 HALF_SUMS = (
@@ -81,12 +89,12 @@ TEXT_32 = (Shape(m_tiles=1, warps=4, tile_n=96, short=True), Shape(m_tiles=1, wa
 SHAPES: dict[int, tuple[Shape, ...]] = {
     32: (WIDE, NARROW, MASKED),
     40: (WIDE, NARROW, MASKED, *TEXT_32),
-    64: (WIDE, NARROW, MASKED, *TEXT, *INT8, *HALF_SUMS, *INT8_FP8),
-    72: (WIDE, NARROW, MASKED, *TEXT_32, *INT8),
-    80: (Shape(m_tiles=2, warps=4, tile_n=48), NARROW, MASKED, *TEXT, *INT8),
+    64: (WIDE, NARROW, MASKED, *TEXT, *INT8, *INT8_ALL_NARROW, *HALF_SUMS, *INT8_FP8),
+    72: (WIDE, NARROW, MASKED, *TEXT_32, *INT8, *INT8_ALL_NARROW),
+    80: (Shape(m_tiles=2, warps=4, tile_n=48), NARROW, MASKED, *TEXT, *INT8, *INT8_ALL),
     88: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
-    96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED, *INT8),
-    112: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED, *TEXT, *INT8),
+    96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED, *INT8, *INT8_ALL),
+    112: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED, *TEXT, *INT8, *INT8_ALL),
     128: (
         Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False),
         EIGHT,
@@ -94,6 +102,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
         MASKED,
         *TEXT,
         *INT8,
+        *INT8_ALL,
         *HALF_SUMS,
         *INT8_FP8,
     ),

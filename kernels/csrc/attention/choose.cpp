@@ -19,8 +19,24 @@ bool divides_blocks(const Instance& instance, const MztAttentionArgs& args) {
     return !args.table || (args.table->block_q % instance.tile_m == 0 && args.table->block_k % instance.tile_n == 0);
 }
 
+// Registers of a thread, about (kernel_build/registers.txt).
+int registers_of(const Instance& instance) {
+    if (instance.rows_per_warp > 16) return 255;
+    if (instance.kind == Kind::int8_fp8 && instance.slice_dim <= 64) return 128;
+    if (instance.kind == Kind::int8_all && instance.slice_dim > 72) return 216;
+    return instance.slice_dim > 96 ? 216 : 168;
+}
+
 // Of the kinds that multiply scores in 8 bits.
 bool is_int8(Kind kind) { return kind == Kind::int8 || kind == Kind::int8_all || kind == Kind::int8_fp8; }
+
+// Whether products take hardly longer than what is around them. On GeForce cards those of 16 rows and 64 keys with heads
+// of 64 take 512 cycles of a quarter of a multiprocessor, and 370 other instructions about two cycles each in a lone warp:
+// two warps multiply 81 % of the time, three always. 64 rows need 16 bytes of keys and values per cycle from the L2 cache,
+// of 22 (gemm/choose.cpp), 192 rows a third of it.
+bool has_brief_products(const Instance& instance) {
+    return (instance.kind == Kind::int8_all || instance.kind == Kind::int8_fp8) && instance.head_dim <= 96;
+}
 
 // Estimated fraction of time in which a multiprocessor multiplies. GPUs with half-rate products into 32-bit sums are
 // bound by these for any shape; others are bound by shared memory if only 16 rows share what was read. With one warp
@@ -30,6 +46,10 @@ double speed(const Instance& instance, const DeviceFacts& device) {
     if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, with a single softmax
     const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
     const int warps = resident_blocks(instance, device) * instance.threads / 32;
+    if (has_brief_products(instance)) {
+        const double shared = instance.tile_m >= 128 ? 1.0 : 0.84;
+        return shared * (warps >= 12 ? 0.97 : warps >= 8 ? 0.81 : 0.1 * warps);
+    }
     return rows * keys * (warps >= 8 ? 1.0 : warps >= 4 ? 0.8 : 0.2 * warps);
 }
 
@@ -102,8 +122,7 @@ bool halves_32_bit_sums(const DeviceFacts& device) {
 // Each block reserves 1 kB of shared memory in addition to its own.
 int resident_blocks(const Instance& instance, const DeviceFacts& device) {
     const int by_memory = (device.shared_bytes + 1024) / (instance.shared_bytes + 1024);
-    const int registers = instance.rows_per_warp > 16 ? 255 : instance.slice_dim > 96 ? 216 : 168;
-    const int by_registers = 65536 / (registers * instance.threads);
+    const int by_registers = 65536 / (registers_of(instance) * instance.threads);
     const int blocks = by_memory < by_registers ? by_memory : by_registers;
     return blocks < 1 ? 1 : blocks;
 }

@@ -12,7 +12,7 @@ static const Instance k_bfloat16_64[] = {
     int8_instance<bfloat16, 64, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>, true>(),
-    int8_all_instance<bfloat16, 64, Shape<1, 8, 64, 2, true>>(),
+    int8_all_instance<bfloat16, 64, Shape<1, 12, 64, 2, true>>(),
     int8_all_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>>(),
     half_sums_instance<bfloat16, 64, Shape<1, 8, 64, 2, true>, false>(),
     half_sums_instance<bfloat16, 64, Shape<1, 4, 64, 2, true>, false>(),

@@ -12,7 +12,7 @@ static const Instance k_float16_72[] = {
     int8_instance<float16, 72, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<float16, 72, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<float16, 72, Shape<1, 4, 64, 2, true>, true>(),
-    int8_all_instance<float16, 72, Shape<1, 8, 64, 2, true>>(),
+    int8_all_instance<float16, 72, Shape<1, 12, 64, 2, true>>(),
     int8_all_instance<float16, 72, Shape<1, 4, 64, 2, true>>(),
 };
 
