@@ -205,6 +205,14 @@ def test_all_int8_only_where_it_is_asked_for(emulator):
     assert 0 < plan.workspace_bytes < emulator.plan(replace(SDXL, int8=True), H200).workspace_bytes
 
 
+@pytest.mark.parametrize("name", ["RTX 3060", "RTX 5090"])
+def test_all_int8_of_narrow_heads_hides_what_is_around_its_products(emulator, name):
+    problem = replace(SDXL, int8_all=True)
+    assert emulator.plan(problem, CARDS[name]).text == "int8-all bfloat16 d64 192x64"
+    assert emulator.plan(replace(problem, nq=64), CARDS[name]).instance.tile_m == 64
+    assert emulator.plan(replace(problem, head_dim=128), CARDS[name]).instance.threads <= 256
+
+
 def test_all_int8_that_there_is_not_says_so(emulator):
     for problem, words in (
         (Problem(head_dim=40, int8_all=True), "no int8-all kernel for head size 40 in bfloat16 on"),
