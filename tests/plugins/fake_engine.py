@@ -13,6 +13,7 @@ from mezzotint.protocol import (
     Loading,
     MemoryReport,
     ModelInfo,
+    ModelRef,
     Notice,
     Saved,
     Step,
@@ -34,6 +35,12 @@ class FakeCatalog:
 
     def models(self):
         return self._models
+
+    def loras(self):
+        return {}
+
+    def default(self):
+        return ModelRef(id="starter/dit")
 
     def notices(self):
         return ("a folder is gone",) if self._models else ()

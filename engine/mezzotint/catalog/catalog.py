@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
+from mezzotint.catalog.loras import loras_in
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
@@ -149,6 +150,10 @@ class Catalog:
             )
             for name, files in fitting.items()
         )
+
+    def loras(self) -> dict[str, Path]:
+        """The LoRA files in the usual folders, by name."""
+        return loras_in(self._places)
 
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh install."""

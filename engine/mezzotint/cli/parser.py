@@ -26,6 +26,7 @@ COMMANDS = {
     "prune": "prune",
     "bench": "bench.bench",
     "doctor": "doctor.doctor",
+    "serve": "serve.serve",
     "app": "app",
     "completion": "completion",
 }

@@ -25,6 +25,7 @@ COMMANDS = [
     ("bench",),
     ("bench", "starter"),
     ("doctor",),
+    ("serve",),
     ("app",),
     ("completion",),
 ]

@@ -1,0 +1,1 @@
+"""The local HTTP API with A1111's endpoints; http_server.py alone opens a port, and only for `mezzotint serve`."""

@@ -1,0 +1,173 @@
+"""A request of `txt2img` or `img2img`, translated to our options."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.api_server.fields import Fields
+from mezzotint.api_server.init_image import InitImage, init_image, init_options
+from mezzotint.api_server.names import loras_named, model_named, sampling_named
+from mezzotint.api_server.refusal import invalid
+from mezzotint.api_server.second_pass import LARGEST_SIDE, second_pass, second_pass_steps
+from mezzotint.api_server.unsupported import check_unsupported
+from mezzotint.images.reading import MAX_PIXELS
+from mezzotint.options import Options
+from mezzotint.protocol import ModelInfo
+from mezzotint.request_protocol import MAX_SEED, REFINER_AT
+from mezzotint.values.basic import shown
+
+MOST_IMAGES = 100  # in one answer
+_BINARY = ("init_images", "mask", "alwayson_scripts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offers:
+    """What requests may name, and what they leave to the server."""
+
+    models: Callable[[], Sequence[ModelInfo]]
+    loras: Callable[[], Mapping[str, Path]]
+    checkpoint: str  # the id of the model of requests that name none
+    clip_skip: int = 0
+    previews: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """What is to be generated, and how it is answered; images are not written yet."""
+
+    options: Options
+    previews: bool
+    second_pass_steps: int = 0  # 0: as many as in the first
+    init: InitImage | None = None
+    save: bool = False  # in the output folder
+    send: bool = True
+    parameters: Mapping[str, object]  # for the answer
+    ignored: tuple[str, ...] = ()  # fields that nothing is known of
+
+    @property
+    def images(self) -> int:
+        """The number of images."""
+        return int(self.options.count or 1)
+
+
+def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: bool) -> Generation:
+    """Translate the JSON of a request. Raises Refusal for whatever cannot be done as it says."""
+    fields = Fields(data)
+    values = _common(fields, offers)
+    values["size"] = size = _size(fields)
+    hires = not has_init and fields.flag("enable_hr")
+    if hires:
+        values |= second_pass(fields, size)
+    init = init_image(fields) if has_init else None
+    if init is not None:
+        values |= init_options(fields, has_mask=init.mask is not None)
+    send, save = fields.flag("send_images", True), fields.flag("save_images")
+    keeps_images = fields.flag("include_init_images")
+    steps = second_pass_steps(fields) if hires else 0
+    check_unsupported(fields, hires=hires)
+    _skip_other_mode(fields)
+    _check_pixels(values)
+    return Generation(
+        options=Options(**values),
+        previews=offers.previews and not hires,  # with them the first pass would be decoded, too
+        second_pass_steps=steps,
+        init=init,
+        send=send,
+        save=save,
+        parameters={name: value for name, value in data.items() if keeps_images or name not in _BINARY},
+        ignored=tuple(fields.left()),
+    )
+
+
+def _common(fields: Fields, offers: Offers) -> dict[str, object]:
+    settings = fields.inside("override_settings")
+    prompt, loras = loras_named(fields.text("prompt", option="prompt"), offers.loras())
+    values: dict[str, object] = {
+        "prompt": prompt,
+        "lora": loras,
+        "negative": fields.text("negative_prompt", option="negative"),
+        "steps": fields.option("steps", "steps"),
+        "guidance": fields.option("cfg_scale", "guidance"),
+        "seed": _seed(fields),
+        "count": _count(fields),
+        "model": _model(settings, "sd_model_checkpoint", offers) or offers.checkpoint,
+        "clip_skip": clip_skip(settings) or offers.clip_skip or None,
+    }
+    check_settings(settings)
+    sampler = fields.text("sampler_name") or fields.text("sampler_index")
+    fields.take("sampler_index")
+    values["sampler"], values["schedule"] = sampling_named(sampler, fields.text("scheduler"))
+    return values | _refiner(fields, offers)
+
+
+def clip_skip(settings: Fields) -> int:
+    """Our clip skip for A1111's, which counts from 1."""
+    return settings.whole("CLIP_stop_at_last_layers", 1, 1, 12) - 1
+
+
+def check_settings(settings: Fields) -> None:
+    """Take the settings that can only have one value; raises Refusal for another one."""
+    for name, allowed in (("sd_vae", ("automatic", "none", "")), ("samples_format", ("png", ""))):
+        value = settings.text(name)
+        if value.lower() not in allowed:
+            raise invalid(settings.path(name), f"{shown(value)} is not supported; the only value is {allowed[0]}")
+
+
+def _model(fields: Fields, name: str, offers: Offers) -> str | None:
+    asked = fields.text(name)
+    return model_named(asked, offers.models(), fields.path(name)) if asked else None
+
+
+def _refiner(fields: Fields, offers: Offers) -> dict[str, object]:
+    refiner, at = fields.text("refiner_checkpoint"), fields.number("refiner_switch_at", REFINER_AT, 0, 1)
+    if not refiner or refiner.lower() == "none" or at == 1:
+        return {}
+    if at == 0:
+        raise invalid("refiner_switch_at", "0 leaves nothing to the model; name the refiner as the model")
+    return {"refiner": model_named(refiner, offers.models(), "refiner_checkpoint"), "refiner_at": at}
+
+
+def _seed(fields: Fields) -> int | None:
+    seed = fields.whole("seed", -1, -1, MAX_SEED)
+    return None if seed == -1 else seed
+
+
+def _count(fields: Fields) -> int:
+    size, rounds = (fields.whole(name, 1, 1, MOST_IMAGES) for name in ("batch_size", "n_iter"))
+    if size * rounds > MOST_IMAGES:
+        raise invalid("n_iter", f"{size} x {rounds} images are too many for one request; at most {MOST_IMAGES}")
+    return size * rounds
+
+
+def _size(fields: Fields) -> tuple[int, int] | None:
+    width, height = (fields.whole(name, 0, 0, LARGEST_SIDE) for name in ("width", "height"))
+    if not width and not height:
+        return None
+    if not width or not height:
+        raise invalid("width", f"{width} x {height} is not a size; give both sides, or none for the model's own size")
+    return width, height
+
+
+def _skip_other_mode(fields: Fields) -> None:
+    """Take what only the other kind of request uses: some clients send one set of fields to both."""
+    for name in ("enable_hr", "hr_scale", "hr_upscaler", "hr_second_pass_steps", "hr_resize_x", "hr_resize_y"):
+        fields.take(name)
+    for name in ("denoising_strength", "resize_mode", "mask_blur", "inpainting_fill", "inpaint_full_res"):
+        fields.take(name)
+    for name in ("inpaint_full_res_padding", "inpainting_mask_invert"):
+        fields.take(name)
+    for name in ("init_images", "mask"):
+        if fields.take(name):
+            raise invalid(name, "txt2img takes no image; send it to img2img")
+
+
+def _check_pixels(values: Mapping[str, object]) -> None:
+    size, count, scale = values["size"], values["count"], values.get("hires", 1.0)
+    if not isinstance(size, tuple) or not isinstance(count, int) or not isinstance(scale, int | float):
+        return
+    pixels = size[0] * size[1] * scale * scale * count
+    if pixels > MAX_PIXELS:
+        most = MAX_PIXELS // 10**6
+        raise invalid(
+            "width", f"{pixels / 1e6:.0f} million pixels are asked for; one answer has at most {most} million"
+        )

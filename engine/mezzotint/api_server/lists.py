@@ -1,0 +1,65 @@
+"""What there is, in A1111's form; names instead of paths."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mezzotint.protocol import MemoryNow, ModelInfo
+from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
+
+
+def samplers() -> list[dict[str, object]]:
+    """The samplers, by A1111's names and ours."""
+    return [{"name": shown, "aliases": [ours], "options": {}} for ours, shown in SAMPLERS.items()]
+
+
+def schedulers() -> list[dict[str, object]]:
+    """The schedules, and the model's own."""
+    named = {"automatic": "Automatic"} | SCHEDULES
+    return [
+        {"name": ours, "label": shown, "aliases": None, "default_rho": -1, "need_inner_model": False}
+        for ours, shown in named.items()
+    ]
+
+
+def sd_models(models: Sequence[ModelInfo]) -> list[dict[str, object]]:
+    """The models by their ids; no hashes, which would take reading them whole."""
+    return [
+        {
+            "title": one.id,
+            "model_name": one.id,
+            "hash": None,
+            "sha256": None,
+            "filename": one.id,
+            "config": None,
+        }
+        for one in models
+    ]
+
+
+def loras(files: Mapping[str, Path]) -> list[dict[str, object]]:
+    """The LoRAs by the names that a prompt's tags use."""
+    return [{"name": name, "alias": name, "path": path.name, "metadata": {}} for name, path in files.items()]
+
+
+def upscalers() -> list[dict[str, object]]:
+    """The upscalers of pixels in the second pass."""
+    return [
+        {"name": name, "model_name": None, "model_path": None, "model_url": None, "scale": 4}
+        for name in ("None", "Lanczos", "Nearest")
+    ]
+
+
+def latent_upscale_modes() -> list[dict[str, object]]:
+    """The upscalers of latents in the second pass."""
+    return [{"name": name} for name in ("Latent", "Latent (bicubic)", "Latent (nearest)", "Latent (nearest-exact)")]
+
+
+def memory(now: MemoryNow) -> dict[str, object]:
+    """Memory in bytes, of the machine and of the GPU that is in use."""
+    ram = {"free": now.ram_free_bytes, "used": now.ram_total_bytes - now.ram_free_bytes, "total": now.ram_total_bytes}
+    total, free = now.vram_total_bytes, now.vram_free_bytes
+    if total is None or free is None:
+        return {"ram": ram, "cuda": {"error": "no GPU is in use"}}
+    held = {"current": now.vram_bytes, "peak": now.vram_bytes}
+    system = {"free": free, "used": total - free, "total": total}
+    return {"ram": ram, "cuda": {"system": system, "active": held, "allocated": held, "reserved": held}}

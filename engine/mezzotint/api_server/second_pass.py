@@ -1,0 +1,55 @@
+"""A1111's fields of the second pass (hires fix)."""
+
+from collections.abc import Mapping
+
+from mezzotint.api_server.fields import Fields
+from mezzotint.api_server.refusal import invalid
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH
+from mezzotint.values.basic import shown
+
+LARGEST_SIDE = 65_536
+_MOST_STEPS = 1000
+
+# By A1111's names: the space, and the upscaler in it.
+_UPSCALERS: Mapping[str, tuple[str, str]] = {
+    "latent": ("latent", "bilinear"),
+    "latent (bicubic)": ("latent", "bicubic"),
+    "latent (nearest)": ("latent", "nearest"),
+    "latent (nearest-exact)": ("latent", "nearest"),
+    "lanczos": ("pixel", "lanczos"),
+    "nearest": ("pixel", "nearest"),
+    "none": ("pixel", "lanczos"),
+}
+
+
+def second_pass(fields: Fields, size: tuple[int, int] | None) -> dict[str, object]:
+    """The values of our options; `size` is the first pass's. Raises Refusal."""
+    name = fields.text("hr_upscaler", "Latent")
+    upscaler = _UPSCALERS.get(name.lower())
+    if upscaler is None:
+        known = "Latent, Latent (bicubic), Latent (nearest), Lanczos, Nearest"
+        raise invalid("hr_upscaler", f"{shown(name)} is not known; known are {known}")
+    return {
+        "hires": _scale(fields, size),
+        "hires_strength": fields.number("denoising_strength", HIRES_STRENGTH, 0, 1),
+        "hires_space": upscaler[0],
+        "hires_upscaler": upscaler[1],
+    }
+
+
+def _scale(fields: Fields, size: tuple[int, int] | None) -> object:
+    scale = fields.option("hr_scale", "hires", HIRES_SCALE)
+    sides = [fields.whole(name, 0, 0, LARGEST_SIDE) for name in ("hr_resize_x", "hr_resize_y")]
+    if not any(sides):
+        return scale
+    if size is None:
+        raise invalid("hr_resize_x", "a size of the second pass needs width and height")
+    scales = [side / first for side, first in zip(sides, size, strict=True) if side]
+    if not 1 <= scales[0] <= 4 or max(scales) - min(scales) > 0.01:
+        raise invalid("hr_resize_x", f"{sides[0]} x {sides[1]} must be 1 to 4 times the size {size[0]} x {size[1]}")
+    return scales[0]
+
+
+def second_pass_steps(fields: Fields) -> int:
+    """The number of steps that the second pass takes; 0: a share of the first one's, as its strength says."""
+    return fields.whole("hr_second_pass_steps", 0, 0, _MOST_STEPS)

@@ -1,0 +1,168 @@
+"""A generation done by the engine, and the answer in A1111's form."""
+
+import base64
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from mezzotint import __version__
+from mezzotint.api_server.generation import Generation
+from mezzotint.api_server.pictures import write_mask
+from mezzotint.api_server.working_folder import WorkingFolder
+from mezzotint.batch.job.settings import request_of
+from mezzotint.errors import Cancelled, MezzotintError
+from mezzotint.images.embedded import embedded_texts
+from mezzotint.images.encoding import INFOTEXT_KEYWORD
+from mezzotint.images.metadata import metadata_in
+from mezzotint.images.reading import open_image
+from mezzotint.protocol import Event, GenerateRequest, GenerateResult, ImageMetadata, IsCancelled, OnEvent, Saved
+from mezzotint.sampling_protocol import SAMPLERS
+
+_LEAST_STRENGTH = 0.01
+
+
+class Generates(Protocol):
+    """The part of an Engine that is needed."""
+
+    def generate(self, request: GenerateRequest, on_event: OnEvent, cancelled: IsCancelled) -> GenerateResult:
+        """Generate and save images."""
+
+    def close(self) -> None:
+        """Unload everything."""
+
+
+def generate(
+    asked: Generation, engine: Generates, folder: WorkingFolder, on_event: OnEvent, cancelled: IsCancelled
+) -> dict[str, object]:
+    """Generate the images and return the answer; after an interruption, with the images that were finished."""
+    with folder.job() as files:
+        made = _Made(on_event)
+        target = folder.output if asked.save else files
+        try:
+            made.notices = engine.generate(_request(asked, files, target), made.on_event, cancelled).notices
+        except Cancelled:
+            made.interrupted = True
+        except MezzotintError as error:
+            raise _with_names(error, files) from None
+        return _answer(asked, made)
+
+
+class _Made:
+    """What an engine has made so far."""
+
+    def __init__(self, on_event: OnEvent) -> None:
+        self._on_event = on_event
+        self.paths: list[Path] = []
+        self.notices: tuple[str, ...] = ()
+        self.interrupted = False
+
+    def on_event(self, event: Event) -> None:
+        """Take an event of the engine."""
+        if isinstance(event, Saved):
+            self.paths.append(Path(event.image.path))
+        self._on_event(event)
+
+
+def _request(asked: Generation, files: Path, target: Path) -> GenerateRequest:
+    options = asked.options.replace(output=str(target))
+    if asked.init is not None:
+        (files / "init").write_bytes(asked.init.image)
+        options = options.replace(init=str(files / "init"))
+        if asked.init.mask is not None:
+            write_mask(files / "mask", asked.init.mask, invert=asked.init.invert_mask)
+            options = options.replace(mask=str(files / "mask"))
+    request = request_of(options)
+    output = replace(request.output, preview_decoder="linear")
+    return replace(_with_second_pass(request, asked.second_pass_steps), previews=asked.previews, output=output)
+
+
+def _with_second_pass(request: GenerateRequest, steps: int) -> GenerateRequest:
+    """The request with a schedule of which the second pass takes that many steps; 0 keeps it."""
+    if not steps:
+        return request
+    first, second, *others = request.cascade.stages
+    strength = request.cascade.transitions[0].strength or 0
+    whole = min(1000, round(steps / max(strength, _LEAST_STRENGTH)))
+    second = replace(second, sampling=replace(second.sampling, steps=whole))
+    return replace(request, cascade=replace(request.cascade, stages=(first, second, *others)))
+
+
+def _with_names(error: MezzotintError, files: Path) -> MezzotintError:
+    """The error with the request's own names for the images that it sent."""
+    words = str(error).replace(str(files / "init"), "init_images[0]").replace(str(files / "mask"), "mask")
+    error.args = (words,)
+    return error
+
+
+def _answer(asked: Generation, made: _Made) -> dict[str, object]:
+    found = [_read(path) for path in made.paths]
+    images = [base64.b64encode(path.read_bytes()).decode("ascii") for path in made.paths] if asked.send else []
+    info = _info(asked, [metadata for metadata, _ in found], [infotext for _, infotext in found])
+    info |= {"notices": made.notices, "ignored_fields": asked.ignored, "interrupted": made.interrupted}
+    return {"images": images, "parameters": asked.parameters, "info": json.dumps(info)}
+
+
+def _read(path: Path) -> tuple[ImageMetadata, str]:
+    with open_image(path) as image:
+        return metadata_in(image), embedded_texts(image).chunks.get(INFOTEXT_KEYWORD, "")
+
+
+def _info(asked: Generation, found: list[ImageMetadata], infotexts: list[str]) -> dict[str, object]:
+    """A1111's `info`; with no image, of what was asked for."""
+    options, count = asked.options, len(found)
+    first = found[0] if found else None
+    seeds = [one.seed for one in found]
+    prompt, negative = options.prompt, options.negative or ""
+    return {
+        "prompt": prompt,
+        "all_prompts": [prompt] * count,
+        "negative_prompt": negative,
+        "all_negative_prompts": [negative] * count,
+        "seed": seeds[0] if seeds else -1,
+        "all_seeds": seeds,
+        **_variation_fields(count),
+        **_sampling_fields(first),
+        "batch_size": count,
+        "denoising_strength": options.strength if asked.init is not None else options.hires_strength,
+        "infotexts": infotexts,
+        "clip_skip": (options.clip_skip or 0) + 1,
+        "job_timestamp": time.strftime("%Y%m%d%H%M%S"),
+        "version": f"mezzotint {__version__}",
+    }
+
+
+def _sampling_fields(first: ImageMetadata | None) -> dict[str, object]:
+    if first is None:
+        return {}
+    sampler = first.sampler or ""
+    return {
+        "width": first.width,
+        "height": first.height,
+        "sampler_name": SAMPLERS.get(sampler, sampler),
+        "cfg_scale": first.guidance_scale,
+        "steps": first.steps,
+        "sd_model_name": first.model,
+        "sd_model_hash": first.model_hash,
+    }
+
+
+def _variation_fields(count: int) -> Mapping[str, object]:
+    """Fields that clients read, of what is not supported."""
+    return {
+        "subseed": -1,
+        "all_subseeds": [-1] * count,
+        "subseed_strength": 0,
+        "seed_resize_from_w": -1,
+        "seed_resize_from_h": -1,
+        "restore_faces": False,
+        "face_restoration_model": None,
+        "sd_vae_name": None,
+        "sd_vae_hash": None,
+        "extra_generation_params": {},
+        "index_of_first_image": 0,
+        "styles": [],
+        "is_using_inpainting_conditioning": False,
+    }

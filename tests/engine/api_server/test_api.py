@@ -1,0 +1,159 @@
+"""The endpoints, as A1111's clients use them."""
+
+import base64
+import json
+import threading
+
+import pytest
+from api_made import Served, asked, in_base64
+from own_images import write_own
+from PIL import Image
+
+from mezzotint.api_server.refusal import Refusal
+
+
+@pytest.fixture
+def api(served):
+    return served.api
+
+
+def get(api, name, **query):
+    return api.endpoint("GET", f"/sdapi/v1/{name}")(asked(query=query))
+
+
+def post(api, name, **data):
+    return api.endpoint("POST", f"/sdapi/v1/{name}")(asked(data))
+
+
+def test_what_there_is(api):
+    assert [one["name"] for one in get(api, "samplers")][:2] == ["Euler", "Euler a"]
+    assert [one["label"] for one in get(api, "schedulers")][:2] == ["Automatic", "Karras"]
+    assert [one["title"] for one in get(api, "sd-models")] == ["starter/dit", "xl"]
+    assert get(api, "loras") == [{"name": "Style", "alias": "Style", "path": "Style.safetensors", "metadata": {}}]
+    assert "Lanczos" in [one["name"] for one in get(api, "upscalers")]
+    assert get(api, "latent-upscale-modes") and get(api, "sd-vae") == []
+    assert get(api, "scripts") == {"txt2img": [], "img2img": []}
+    assert get(api, "cmd-flags")["api"] is True
+    assert get(api, "memory")["ram"]["total"] > 0
+    assert "/" not in json.dumps([get(api, name) for name in ("loras", "cmd-flags", "options")]).replace("starter/", "")
+
+
+def test_an_answer_has_images_parameters_and_info(api, served):
+    answer = post(api, "txt2img", prompt="a house", batch_size=2, steps=3, unknown=1)
+    assert len(answer["images"]) == 2 and answer["parameters"] == {
+        "prompt": "a house", "batch_size": 2, "steps": 3, "unknown": 1
+    }  # fmt: skip
+    info = json.loads(answer["info"])
+    assert (info["seed"], info["all_seeds"], info["steps"]) == (7, [7, 8], 20)
+    assert info["infotexts"][0].startswith("a red barn\n") and info["ignored_fields"] == ["unknown"]
+    assert (info["all_prompts"], info["interrupted"], info["notices"]) == (["a house"] * 2, False, ["a house"])
+    assert post(api, "png-info", image=answer["images"][0])["info"] == info["infotexts"][0]
+
+
+def test_images_are_kept_only_if_that_is_asked(api, served):
+    post(api, "txt2img", prompt="a house")
+    assert [path.name for path in served.folder.output.iterdir() if path.suffix] == []
+    answer = post(api, "txt2img", prompt="a house", save_images=True, send_images=False)
+    assert [path.suffix for path in served.folder.output.iterdir() if path.is_file()] == [".png"]
+    assert answer["images"] == [] and json.loads(answer["info"])["seed"] == 7
+
+
+def test_an_init_image_and_its_mask_reach_the_engine(api, served):
+    init = in_base64(Image.new("RGB", (48, 32), "red"), "JPEG")
+    mask = in_base64(Image.new("L", (48, 32), 255))
+    answer = post(api, "img2img", prompt="a house", init_images=[init], mask=mask, inpainting_mask_invert=1)
+    files = served.engine.files[-1]
+    assert files["init"].format is None and files["init"].size == (48, 32)
+    assert files["mask"].getextrema() == (0, 0)
+    assert json.loads(answer["info"])["denoising_strength"] == 0.75
+    assert not [path for path in served.folder.output.rglob("*") if path.name in ("init", "mask")]
+
+
+def test_a_mask_with_transparent_parts_is_its_opacity(api, served):
+    drawn = Image.new("RGBA", (48, 32), (0, 0, 0, 0))
+    drawn.paste((0, 0, 0, 255), (0, 0, 24, 32))
+    init = in_base64(Image.new("RGB", (48, 32)))
+    post(api, "img2img", prompt="a house", init_images=[init], mask=in_base64(drawn))
+    mask = served.engine.files[-1]["mask"]
+    assert (mask.mode, mask.getpixel((0, 0)), mask.getpixel((40, 0))) == ("L", 255, 0)
+
+
+@pytest.mark.parametrize("mask", [b"no image", b"\x89PNG\r\n\x1a\n"])
+def test_a_mask_that_is_no_image(api, mask):
+    init = in_base64(Image.new("RGB", (48, 32)))
+    with pytest.raises(Refusal) as refused:
+        post(api, "img2img", prompt="a house", init_images=[init], mask=base64.b64encode(mask).decode())
+    assert refused.value.status == 422 and refused.value.detail.startswith("mask ")
+
+
+def test_a_second_pass_takes_the_steps_that_are_asked_for(api, served):
+    post(api, "txt2img", prompt="a house", enable_hr=True, denoising_strength=0.5, hr_second_pass_steps=4, steps=3)
+    stages = served.engine.requests[-1].cascade.stages
+    assert [stage.sampling.steps for stage in stages] == [3, 8]
+
+
+def test_the_model_is_an_option_that_lasts(api, served):
+    assert get(api, "options")["sd_model_checkpoint"] == "starter/dit"
+    assert post(api, "options", **get(api, "options") | {"sd_model_checkpoint": "XL", "unknown": 3}) is None
+    assert get(api, "options")["sd_model_checkpoint"] == "xl"
+    post(api, "options", CLIP_stop_at_last_layers=2, live_previews_enable=False)
+    assert get(api, "options")["CLIP_stop_at_last_layers"] == 2
+    post(api, "txt2img", prompt="a house")
+    request = served.engine.requests[-1]
+    assert request.cascade.stages[0].model.id == "xl" and request.cascade.stages[0].sampling.clip_skip == 1
+    assert not request.previews
+    for wrong in ({"sd_model_checkpoint": "/etc"}, {"sd_vae": "x.pt"}, {"live_previews_enable": "x"}):
+        with pytest.raises(Refusal):
+            post(api, "options", **wrong)
+    assert get(api, "options")["sd_model_checkpoint"] == "xl"
+
+
+def test_progress_and_an_interruption(served):
+    answers = []
+    data = {"prompt": "slow", "n_iter": 2}
+    thread = threading.Thread(target=lambda: answers.append(served.call("POST", "txt2img", data)))
+    assert get(served.api, "progress")["state"]["job_count"] == 0
+    thread.start()
+    assert served.engine.running.wait(60)
+    while (now := get(served.api, "progress"))["progress"] < 0.75:
+        pass
+    assert now["current_image"] == "cHJl" and now["eta_relative"] >= 0
+    assert (now["state"]["job_no"], now["state"]["sampling_step"], now["state"]["job"]) == (1, 1, "txt2img")
+    assert get(served.api, "progress", skip_current_image="true")["current_image"] is None
+    assert post(served.api, "interrupt") == {}
+    thread.join(60)
+    assert answers[0].status == 200 and len(answers[0].json["images"]) == 1
+    assert answers[0].info["interrupted"] and answers[0].info["all_seeds"] == [7]
+    assert post(served.api, "interrupt") == {}
+
+
+def test_errors_of_the_engine(api):
+    with pytest.raises(Refusal) as refused:
+        post(api, "txt2img", prompt="refused")
+    assert (refused.value.status, refused.value.content["error"]) == (422, "model_refused")
+
+
+def test_unloading(api, served):
+    assert post(api, "unload-checkpoint") == {} and served.engine.closed == 1
+    assert post(api, "refresh-checkpoints") is None
+
+
+def test_what_an_image_says(api, tmp_path):
+    path = write_own(tmp_path / "own.png", prompt="a boat")
+    with Image.open(path) as image:
+        found = post(api, "png-info", image="data:image/png;base64," + in_base64(image.copy()))
+        assert found == {"info": "", "items": {}, "parameters": {}}
+    found = post(api, "png-info", image=base64.b64encode(path.read_bytes()).decode())
+    assert found["parameters"]["Prompt"] == "a boat" and found["parameters"]["Steps"] == "20"
+    assert found["items"]["parameters"] == found["info"]
+    for wrong in (None, 3, "", "%", "bm8gaW1hZ2U="):
+        with pytest.raises(Refusal) as refused:
+            post(api, "png-info", image=wrong)
+        assert refused.value.status == 422
+
+
+def test_the_model_of_the_start_must_exist(tmp_path):
+    with pytest.raises(Refusal, match="no-such"):
+        Served(tmp_path, model="no-such")
+    with Served(tmp_path, model="sdxl_base") as server:
+        assert get(server.api, "options")["sd_model_checkpoint"] == "xl"

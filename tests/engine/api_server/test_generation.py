@@ -1,0 +1,212 @@
+"""A1111's requests as options."""
+
+from pathlib import Path
+
+import pytest
+from api_made import in_base64
+from fake_engine import model_info
+from hypothesis import given
+from hypothesis import strategies as some
+from PIL import Image
+
+from mezzotint.api_server.generation import Offers, read_generation
+from mezzotint.api_server.refusal import Refusal
+from mezzotint.batch.job.settings import request_of
+from mezzotint.protocol import LoraRef
+
+MODELS = (model_info(), model_info(id="xl", path="/models/sdxl_base.safetensors"))
+OFFERS = Offers(
+    models=lambda: MODELS, loras=lambda: {"Style": Path("/l/Style.safetensors")}, checkpoint="starter/dit", clip_skip=1
+)
+PICTURE = in_base64(Image.new("RGB", (8, 8)))
+# As webuiapi 0.9 sends them with every request.
+DEFAULTS = {
+    "enable_hr": False, "hr_scale": 2, "hr_upscaler": "Latent", "hr_second_pass_steps": 0, "hr_resize_x": 0,
+    "hr_resize_y": 0, "hr_checkpoint_name": None, "hr_sampler_name": None, "hr_scheduler": None, "hr_prompt": "",
+    "hr_negative_prompt": "", "denoising_strength": 0.7, "firstphase_width": 0, "firstphase_height": 0, "styles": [],
+    "seed": -1, "subseed": -1, "subseed_strength": 0.0, "seed_resize_from_h": 0, "seed_resize_from_w": 0,
+    "batch_size": 1, "n_iter": 1, "restore_faces": False, "tiling": False, "do_not_save_samples": False,
+    "do_not_save_grid": False, "eta": 1.0, "s_churn": 0, "s_tmax": 0, "s_tmin": 0, "s_noise": 1,
+    "override_settings": {}, "override_settings_restore_afterwards": True, "sampler_index": "Euler a",
+    "script_name": None, "script_args": [], "send_images": True, "save_images": False, "alwayson_scripts": {},
+}  # fmt: skip
+
+
+def read(has_init=False, **data):
+    return read_generation({"prompt": "a house"} | data, OFFERS, has_init=has_init)
+
+
+def with_image(**data):
+    return read(True, init_images=[PICTURE], **data)
+
+
+def refusal(reader=read, **data):
+    with pytest.raises(Refusal) as refused:
+        reader(**data)
+    assert refused.value.status == 422 and "\n" not in refused.value.detail
+    return refused.value.detail
+
+
+def test_the_common_fields():
+    asked = read(
+        negative_prompt="fog", steps=8, cfg_scale=4.5, width=64, height=96, seed=3, batch_size=2, n_iter=3,
+        sampler_name="DPM++ 2M Karras", override_settings={"sd_model_checkpoint": "sdxl_base.safetensors [31e35c80fc]"},
+        save_images=True, send_images=False,
+    )  # fmt: skip
+    options = asked.options
+    assert (options.prompt, options.negative, options.steps, options.guidance) == ("a house", "fog", 8, 4.5)
+    assert (options.size, options.seed, options.count, asked.images) == ((64, 96), 3, 6, 6)
+    assert (options.sampler, options.schedule, options.model) == ("dpmpp_2m", "karras", "xl")
+    assert (asked.save, asked.send, asked.previews, asked.ignored) == (True, False, True, ())
+
+
+def test_what_is_not_said_is_left_to_the_model_and_the_settings():
+    options = read(sampler_name="Automatic", scheduler="automatic", seed=None).options
+    assert (options.model, options.clip_skip) == ("starter/dit", 1)
+    assert (options.sampler, options.schedule, options.steps, options.size, options.seed) == (None,) * 5
+
+
+def test_numbers_may_be_written_as_text():
+    options = read(steps="8", cfg_scale="4.5", width="64", height=64.0, enable_hr="false").options
+    assert (options.steps, options.guidance, options.size) == (8, 4.5, (64, 64))
+
+
+def test_what_clients_send_with_every_request_is_accepted():
+    assert read(**DEFAULTS).ignored == ()
+    assert read(**DEFAULTS).options.sampler == "euler_a"
+    hires = ("enable_hr", "hr_scale", "hr_upscaler")
+    image = {name: value for name, value in DEFAULTS.items() if name not in hires}
+    assert with_image(**image, resize_mode=0, image_cfg_scale=1.5, initial_noise_multiplier=1).ignored == ()
+
+
+def test_unknown_fields_are_ignored_and_named():
+    found = read(uniqueDocumentId="x", use_prompt_shortcut=True, override_settings={"eta_noise_seed_delta": 0})
+    assert found.ignored == ("uniqueDocumentId", "use_prompt_shortcut")
+    assert found.parameters["uniqueDocumentId"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tiling", True), ("restore_faces", True), ("styles", ["anime"]), ("subseed_strength", 0.5),
+        ("seed_resize_from_w", 512), ("script_name", "x/y/z plot"), ("s_churn", 1), ("s_noise", 1.1),
+        ("infotext", "a house"), ("alwayson_scripts", {"ControlNet": {"args": [{"enabled": True}]}}),
+        ("alwayson_scripts", {"x": 3}), ("alwayson_scripts", 3), ("override_settings", {"sd_vae": "other.pt"}),
+        ("override_settings", {"samples_format": "jpg"}), ("init_images", [PICTURE]), ("mask", PICTURE),
+        ("steps", 0), ("steps", "many"), ("steps", True), ("cfg_scale", float("nan")), ("seed", 2**64), ("seed", -2),
+        ("width", 64), ("batch_size", 0), ("n_iter", 101), ("prompt", 7), ("prompt", "a\0b"), ("sampler_name", "PLMS"),
+        ("scheduler", "beta"), ("send_images", "maybe"), ("override_settings", [1]), ("refiner_checkpoint", "no"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_by_name(name, value):
+    assert name in refusal(**{name: value})
+
+
+@pytest.mark.parametrize("scripts", [{"ControlNet": {"args": []}}, {"ADetailer": {"args": [False]}}, {"x": {}}, None])
+def test_scripts_that_are_off_are_accepted(scripts):
+    assert read(alwayson_scripts=scripts).ignored == ()
+
+
+def test_a_model_is_taken_by_name_and_never_by_path(tmp_path):
+    for name in (str(tmp_path), "../models", "/models/sdxl_base.safetensors", "sdxl_base/../xl", "broken"):
+        detail = refusal(override_settings={"sd_model_checkpoint": name})
+        assert "override_settings.sd_model_checkpoint" in detail and "no model is called" in detail
+
+
+def test_loras_are_taken_by_name_and_never_by_path():
+    options = read(prompt="a house <lora:style:0.5> by the sea <lora:Style>").options
+    assert options.prompt == "a house  by the sea"
+    path = str(Path("/l/Style.safetensors"))
+    assert options.lora == (LoraRef(path=path, weight=0.5), LoraRef(path=path, weight=1.0))
+    for tag in ("../Style", "/l/Style.safetensors", "x", "", "Style:much", "Style:0.5:0.7", "Style:nan", "Style:1e9"):
+        assert "lora" in refusal(prompt=f"<lora:{tag}>").lower()
+    assert "33" in refusal(prompt="<lora:Style>" * 33)
+
+
+def test_a_second_pass():
+    asked = read(
+        enable_hr=True, hr_scale=2, hr_upscaler="Latent (nearest)", denoising_strength=0.4, hr_second_pass_steps=4,
+        width=64, height=64,
+    )  # fmt: skip
+    options = asked.options
+    assert (options.hires, options.hires_space, options.hires_upscaler) == (2, "latent", "nearest")
+    assert (options.hires_strength, asked.second_pass_steps, asked.previews) == (0.4, 4, False)
+    assert read(enable_hr=True, width=64, height=96, hr_resize_x=96, hr_resize_y=144).options.hires == 1.5
+    assert read(enable_hr=True, width=64, height=96, hr_resize_x=96).options.hires == 1.5
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("hr_upscaler", "R-ESRGAN 4x+"), ("hr_scale", 9), ("hr_resize_x", 70), ("hr_prompt", "a boat"),
+        ("hr_sampler_name", "Euler"), ("hr_checkpoint_name", "xl"), ("hr_second_pass_steps", -1),
+    ],
+)  # fmt: skip
+def test_a_second_pass_that_cannot_be_made(name, value):
+    data = {"enable_hr": True, "width": 64, "height": 64, "hr_resize_y": 128 if name == "hr_resize_x" else 0}
+    assert name in refusal(**data | {name: value})
+    assert "hr_resize_x" in refusal(enable_hr=True, hr_resize_x=128)
+
+
+def test_a_refiner():
+    options = read(refiner_checkpoint="XL", refiner_switch_at=0.6).options
+    assert (options.refiner, options.refiner_at) == ("xl", 0.6)
+    assert read(refiner_checkpoint="None").options.refiner is None
+    assert read(refiner_checkpoint="xl", refiner_switch_at=1).options.refiner is None
+    assert "refiner_switch_at" in refusal(refiner_checkpoint="xl", refiner_switch_at=0)
+
+
+def test_an_init_image_and_a_mask():
+    asked = with_image(mask=f"data:image/png;base64,{PICTURE}", inpainting_mask_invert=1, inpainting_fill=2)
+    options = asked.options
+    assert asked.init.image == asked.init.mask and asked.init.invert_mask
+    assert (options.strength, options.inpaint_feather, options.inpaint_area) == (0.75, 4, "masked")
+    assert (options.inpaint_fill, options.inpaint_padding) == ("noise", 0)
+    assert "init_images" not in asked.parameters
+    assert "init_images" in with_image(include_init_images=True).parameters
+    assert with_image().options.inpaint_area is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("init_images", []), ("init_images", [PICTURE, PICTURE]), ("init_images", "x"), ("init_images", [3]),
+        ("init_images", ["/etc/passwd"]), ("init_images", ["http://192.0.2.1/a.png"]), ("init_images", [""]),
+        ("init_images", ["data:image/png;base64,"]), ("mask", "%"), ("mask", "é"), ("resize_mode", 2),
+        ("denoising_strength", 1.5), ("latent_mask", PICTURE), ("initial_noise_multiplier", 1.2),
+    ],
+)  # fmt: skip
+def test_images_that_cannot_be_used(name, value):
+    assert name in refusal(lambda **data: read(True, **{"init_images": [PICTURE]} | data), **{name: value})
+
+
+def test_masks_that_cannot_be_filled():
+    assert "inpainting_fill" in refusal(with_image, mask=PICTURE, inpainting_fill=3)
+    assert "mask_blur" in refusal(with_image, mask=PICTURE, mask_blur=-1)
+
+
+def test_answers_are_bounded():
+    assert "million pixels" in refusal(width=8192, height=8192, batch_size=2)
+    assert "million pixels" in refusal(width=4096, height=4096, enable_hr=True, hr_scale=4)
+    assert "n_iter" in refusal(batch_size=11, n_iter=10)
+
+
+values = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=20) | some.just(PICTURE),
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(some.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+names = some.sampled_from(
+    [*DEFAULTS, "init_images", "mask", "prompt", "steps", "cfg_scale", "width", "height", "scheduler", "resize_mode"]
+)
+
+
+@given(some.dictionaries(names | some.text(max_size=12), values, max_size=8), some.booleans())
+def test_whatever_is_sent_is_a_request_or_refused(data, has_init):
+    try:
+        asked = read_generation(data, OFFERS, has_init=has_init)
+    except Refusal as refused:
+        assert refused.status == 422
+    else:
+        options = asked.options
+        request_of(options.replace(init="init", mask="mask" if asked.init.mask else None) if has_init else options)
