@@ -12,6 +12,8 @@ CALLED_BY_OTHERS = {
     *("expandingDirections", "hasHeightForWidth", "heightForWidth", "highlightBlock", "horizontalOffset", "mimeTypes"),
     *("createEditor", "setEditorData", "setModelData", "updateEditorGeometry"),
     *("columnCount", "setSelection", "startDrag", "supportedDragActions", "supportedDropActions"),
+    # Python's HTTP server
+    *("handle_error", "handle_expect_100", "log_message", "send_error", "version_string"),
     # Python's imports and coverage, and Ray by a name in text
     *("create_module", "get_code", "hello", "standard_node"),
 }

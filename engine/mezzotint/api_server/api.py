@@ -1,6 +1,8 @@
 """The endpoints: from a request that was read and checked to its answer."""
 
 import io
+import itertools
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +28,8 @@ from mezzotint.protocol import ModelInfo, ModelRef
 
 PREFIX = "/sdapi/v1/"
 _LARGEST_EMBEDDED = 64 << 10  # characters of a text that png-info returns beside the infotext
+_MOST_EMBEDDED = 64
+_READING = threading.Lock()  # a small image may contain 64 MB of compressed text
 
 
 class Models(Protocol):
@@ -157,7 +161,7 @@ class Api:
         return {}
 
     def _change_options(self, request: ApiRequest) -> None:
-        self._settings.change(request.data, self._models())
+        self._settings.change(request.data, self._models)
 
     def _progress(self, request: ApiRequest) -> object:
         job, waiting = self._jobs.running, self._jobs.waiting
@@ -189,12 +193,13 @@ def _png_info(request: ApiRequest) -> object:
     if not isinstance(text, str):
         raise invalid("image", "an image in base64 is needed")
     try:
-        with Image.open(io.BytesIO(image_bytes(text, "image")), formats=FORMATS) as image:
+        with _READING, Image.open(io.BytesIO(image_bytes(text, "image")), formats=FORMATS) as image:
             texts = embedded_texts(image)
     except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
         raise Refusal(INVALID, "image_refused", f"image: it cannot be read ({type(error).__name__})") from None
     infotext = texts.chunks.get(INFOTEXT_KEYWORD) or texts.comment or ""
     info = parse_infotext(infotext)
-    items = {name: text for name, text in texts.chunks.items() if len(text) <= _LARGEST_EMBEDDED}
+    short = (item for item in texts.chunks.items() if len(item[1]) <= _LARGEST_EMBEDDED)
+    items = dict(itertools.islice(short, _MOST_EMBEDDED))
     prompts = {} if info is None else {"Prompt": info.prompt, "Negative prompt": info.negative_prompt}
     return {"info": infotext, "items": items, "parameters": {} if info is None else prompts | info.settings}

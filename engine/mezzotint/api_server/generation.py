@@ -69,7 +69,7 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
     _check_pixels(values)
     return Generation(
         options=Options(**values),
-        previews=offers.previews and not hires,  # with them the first pass would be decoded, too
+        previews=offers.previews and not hires and "refiner" not in values,  # the first stage would be decoded, too
         second_pass_steps=steps,
         init=init,
         send=send,
@@ -81,7 +81,7 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
 
 def _common(fields: Fields, offers: Offers) -> dict[str, object]:
     settings = fields.inside("override_settings")
-    prompt, loras = loras_named(fields.text("prompt", option="prompt"), offers.loras())
+    prompt, loras = loras_named(fields.text("prompt", option="prompt"), offers.loras)
     values: dict[str, object] = {
         "prompt": prompt,
         "lora": loras,

@@ -3,6 +3,8 @@
 import io
 import json
 import logging
+import os
+import re
 import socket
 import socketserver
 import threading
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from mezzotint.api_server.access import Access
 from mezzotint.api_server.api import Api, ApiRequest
@@ -25,8 +27,10 @@ from mezzotint.trouble import meaning
 
 _FIRST_LINE = 65_537  # bytes; BaseHTTPRequestHandler refuses longer ones
 _CHUNK = 1 << 20  # bytes written, and unwanted bytes read, at once
+_SLOWEST = 1 << 20  # bytes per second at which large answers must be taken
 _ACCEPTED_AHEAD = 256  # connections that the system holds while all threads are busy
 _POLL = 0.1  # seconds
+_LENGTH = re.compile(r"[0-9]{1,18}")
 _SECURITY = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 _log = logging.getLogger("mezzotint.api")
@@ -37,7 +41,7 @@ class ApiHttpServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     daemon_threads = True
     block_on_close = False
-    allow_reuse_address = True
+    allow_reuse_address = os.name != "nt"  # on Windows others could then take the port
     request_queue_size = _ACCEPTED_AHEAD
 
     def __init__(self, address: tuple[str, int], api: Api, access: Access, limits: Limits | None = None) -> None:
@@ -154,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_OPTIONS = do_HEAD = do_PUT = do_DELETE = do_PATCH = _respond  # noqa: N815
 
     def _content(self) -> object:
-        access, parts = self.server.access, urlsplit(self.path)
+        access, (path, _, query) = self.server.access, self.path.partition("?")
         self._unread = True  # until all of it is read
         self._check_framing()
         access.check_source(self.headers.get)
@@ -162,12 +166,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._unread = self._length() > 0
             return None
         access.check_token(self.headers.get)
-        endpoint = self.server.api.endpoint(self.command, parts.path)
+        endpoint = self.server.api.endpoint(self.command, path)
         length = self._length()
         with self.server.bodies.taken(length):
             data = self._object(length)
             self._unread = False
-            return endpoint(ApiRequest(query=dict(parse_qsl(parts.query)), data=data, gone=self._is_gone))
+            return endpoint(ApiRequest(query=dict(parse_qsl(query)), data=data, gone=self._is_gone))
 
     def _check_framing(self) -> None:
         """Refuse a body whose length is not said once and for all."""
@@ -177,9 +181,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _length(self) -> int:
         lengths = self.headers.get_all("Content-Length", ["0"])
-        if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+        if len(lengths) != 1 or not _LENGTH.fullmatch(lengths[0]):
             raise Refusal(400, "length", "Content-Length must be one whole number")
-        length, most = int(lengths[0][:20]), self.server.limits.body_bytes
+        length, most = int(lengths[0]), self.server.limits.body_bytes
         if length > most:
             raise Refusal(413, "too_large", f"the body has {length} bytes; at most {most} are accepted")
         return length
@@ -230,8 +234,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            for start in range(0, len(body), _CHUNK):
-                self.wfile.write(body[start : start + _CHUNK])
+            self._write_body(body)
+
+    def _write_body(self, body: bytes) -> None:
+        """Write an answer, which a client may not take arbitrarily slowly: it is held in memory meanwhile."""
+        end = time.monotonic() + self.server.limits.write_seconds + len(body) / _SLOWEST
+        for start in range(0, len(body), _CHUNK):
+            self.connection.settimeout(max(_POLL, end - time.monotonic()))
+            self.wfile.write(body[start : start + _CHUNK])
 
     # ---- what BaseHTTPRequestHandler asks for
 

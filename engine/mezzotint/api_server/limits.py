@@ -20,7 +20,7 @@ class Limits:
     waiting_jobs: int = 16  # beside the running one
     head_seconds: float = 10.0  # for the head of a request, also of the next one on the same connection
     body_seconds: float = 60.0
-    write_seconds: float = 30.0  # for each MiB of an answer
+    write_seconds: float = 30.0  # for an answer, and a second more for each MiB
     linger_seconds: float = 5.0  # for reading what is not wanted, so that the client sees the answer
 
 

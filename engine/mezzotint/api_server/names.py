@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from mezzotint.api_server.refusal import invalid
@@ -57,12 +57,12 @@ def sampling_named(sampler: str, scheduler: str) -> tuple[str | None, str | None
     return ours, schedule
 
 
-def loras_named(prompt: str, loras: Mapping[str, Path]) -> tuple[str, tuple[LoraRef, ...]]:
+def loras_named(prompt: str, loras: Callable[[], Mapping[str, Path]]) -> tuple[str, tuple[LoraRef, ...]]:
     """The prompt without its <lora:NAME:WEIGHT> tags, and the files that these name. Raises Refusal for others."""
     tags = [match[1] for match in _TAG.finditer(prompt)]
     if len(tags) > _MOST_LORAS:
         raise invalid("prompt", f"it has {len(tags)} <lora:...> tags; at most {_MOST_LORAS} are possible")
-    folded = {name.casefold(): path for name, path in loras.items()}
+    folded = {name.casefold(): path for name, path in loras().items()} if tags else {}
     return without_lora_tags(prompt), tuple(_lora(tag, folded) for tag in tags)
 
 

@@ -6,6 +6,8 @@ import threading
 
 import pytest
 from api_made import Served, asked, in_base64
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
 from own_images import write_own
 from PIL import Image
 
@@ -157,3 +159,21 @@ def test_the_model_of_the_start_must_exist(tmp_path):
         Served(tmp_path, model="no-such")
     with Served(tmp_path, model="sdxl_base") as server:
         assert get(server.api, "options")["sd_model_checkpoint"] == "xl"
+
+
+names = some.sampled_from(
+    ["prompt", "image", "sd_model_checkpoint", "init_images", "mask", "steps", "batch_size", "seed"]
+)
+simple = some.none() | some.booleans() | some.integers(-2, 3) | some.text(max_size=9) | some.just(
+    in_base64(Image.new("RGB", (8, 8)))
+)  # fmt: skip
+objects = some.dictionaries(names | some.text(max_size=5), simple | some.lists(simple, max_size=2), max_size=5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.sampled_from(["txt2img", "img2img", "options", "png-info", "interrupt", "unload-checkpoint"]), objects)
+def test_whatever_is_posted_is_answered_or_refused(api, name, data):
+    try:
+        json.dumps(post(api, name, **data), allow_nan=False)
+    except Refusal as refused:
+        assert refused.status == 422 and json.dumps(refused.content)

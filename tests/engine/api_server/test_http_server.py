@@ -9,6 +9,8 @@ import time
 
 import pytest
 from api_made import PATIENCE, TOKEN, Served
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
 
 from mezzotint.api_server.access import Access
 from mezzotint.api_server.http_server import ApiHttpServer
@@ -110,7 +112,7 @@ def test_a_body_in_chunks_is_refused(served):
     assert b" 411 " in raw(served, chunks, finish=True).partition(b"\r\n")[0]
 
 
-@pytest.mark.parametrize("length", ["-1", "x", "1e3", "+5", "\xb2", "5, 5"])
+@pytest.mark.parametrize("length", ["-1", "x", "1e3", "+5", "\xb2", "5, 5", "0" * 30 + "5"])
 def test_lengths_that_are_none(served, length):
     assert b" 400 " in raw(served, head(Content_Length=length)).partition(b"\r\n")[0]
 
@@ -261,3 +263,25 @@ def test_it_says_nothing_of_itself(served):
     answer = served.call("GET", "options")
     assert answer.headers["Server"] == "mezzotint" and answer.headers["Cache-Control"] == "no-store"
     assert isinstance(http.client.responses[answer.status], str)
+
+
+lines = some.sampled_from(
+    ["GET /sdapi/v1/options", "POST /sdapi/v1/txt2img", "GET //[", "OPTIONS *", "POST /%00?%zz=&&"]
+)
+headers = some.dictionaries(
+    some.sampled_from(["Host", "Origin", "Authorization", "Content-Length", "Content-Type", "Expect", "Connection"]),
+    some.text(some.characters(min_codepoint=32, max_codepoint=255), max_size=20),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.binary(max_size=200) | some.tuples(lines, headers, some.binary(max_size=50)))
+def test_whatever_is_sent_the_server_has_an_answer_and_goes_on(served, sent):
+    if isinstance(sent, tuple):
+        line, more, body = sent
+        values = {"Host": "localhost", "Authorization": f"Bearer {TOKEN}"} | more
+        sent = "\r\n".join([f"{line} HTTP/1.1", *(f"{name}: {value}" for name, value in values.items())])
+        sent = sent.encode("latin-1") + b"\r\n\r\n" + body
+    said = raw(served, sent, finish=True)
+    assert b" 500 " not in said and b"Traceback" not in said
+    assert served.call("GET", "options").status == 200
