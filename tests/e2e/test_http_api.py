@@ -2,35 +2,56 @@
 
 import json
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
 
+from mezzotint.api_server.access import Access
+from mezzotint.api_server.serving import ServeSettings, serve
+from mezzotint.catalog import Catalog
+from mezzotint.engine import Engine
 from mezzotint.images.metadata import read_metadata
 
 pytestmark = pytest.mark.requires_package("webuiapi")
 
+TOKEN = "a token of many characters"
 SMALL = {"width": 64, "height": 64, "cfg_scale": 3, "seed": 5}
 PAGE = Path(__file__).parents[2] / "docs" / "manual" / "http_api.md"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The command, its address and token, and the folder of its images."""
-    folder = tmp_path_factory.mktemp("served")
-    words = [sys.executable, "-m", "mezzotint", "serve", "--port", "0", "-o", str(folder), "--json", "-q"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, text=True)
-    yield json.loads(process.stdout.readline()) | {"folder": folder}
-    process.send_signal(signal.SIGINT)
-    assert process.wait() == 0
-    process.stdout.close()
+    """The address, token and output folder of a server with the real engine."""
+    folder, ready, stop = tmp_path_factory.mktemp("served"), queue.Queue(), threading.Event()
+    settings = ServeSettings(output=folder, access=Access(token=TOKEN), port=0)
+    catalog = Catalog.standard()
+    serving = threading.Thread(
+        target=serve, args=(settings, catalog, lambda: Engine(catalog), stop.is_set, ready.put), daemon=True
+    )
+    serving.start()
+    yield {"url": ready.get(timeout=60), "token": TOKEN, "folder": folder}
+    stop.set()
+    serving.join(60)
     assert [path for path in folder.iterdir() if path.suffix != ".png"] == []
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_command_and_leaves_nothing_behind(tmp_path):
+    words = [sys.executable, "-m", "mezzotint", "serve", "--port", "0", "-o", str(tmp_path / "out"), "--json", "-q"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, text=True) as process:
+        shown = json.loads(process.stdout.readline())
+        assert shown["url"].startswith("http://127.0.0.1:") and shown["token"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.fixture

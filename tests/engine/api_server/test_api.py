@@ -69,6 +69,8 @@ def test_an_init_image_and_its_mask_reach_the_engine(api, served):
     assert files["mask"].getextrema() == (0, 0)
     assert json.loads(answer["info"])["denoising_strength"] == 0.75
     assert not [path for path in served.folder.output.rglob("*") if path.name in ("init", "mask")]
+    post(api, "img2img", prompt="a house", init_images=[init])
+    assert served.engine.files[-1].keys() == {"init"}
 
 
 def test_a_mask_with_transparent_parts_is_its_opacity(api, served):

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import socket
+import socketserver
 import threading
 import time
 
@@ -243,6 +244,50 @@ def test_the_job_of_a_client_that_goes_ends_if_that_is_wanted(tmp_path, cancels)
         else:
             assert not job.cancelled
         assert job.cancelled == cancels
+
+
+def test_a_client_that_waits_is_not_gone(tmp_path):
+    with Served(tmp_path, cancel_if_gone=True) as server:
+        looks = []
+        original = server.jobs.submit
+
+        def submit(job):
+            original(job)
+            answer = job.answer
+            job.answer = lambda gone, **how: answer(lambda: looks.append(gone()) or looks[-1], **how)
+
+        server.jobs.submit = submit
+        waiting = threading.Thread(target=server.call, args=("POST", "txt2img", {"prompt": "slow"}))
+        waiting.start()
+        while not looks:
+            time.sleep(0.005)
+        server.engine.let_go.set()
+        waiting.join(PATIENCE)
+        assert not any(looks)
+
+
+def test_it_can_end_while_a_connection_waits_for_a_thread(tmp_path):
+    limits = Limits(connections=1, head_seconds=PATIENCE)
+    with Served(tmp_path, limits=limits) as server:
+        first, second = (socket.create_connection(("127.0.0.1", server.port)) for _ in range(2))
+        with first, second:
+            first.sendall(head("GET /sdapi/v1/options HTTP/1.1"))
+            assert first.recv(100)  # and its thread waits for the next request
+            server.http.ending.set()
+            server.http.shutdown()
+
+
+def test_a_system_without_threads_is_survived(tmp_path, monkeypatch):
+    with Served(tmp_path, limits=Limits(connections=1)) as server:
+
+        def fail(*_):
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(socketserver.ThreadingMixIn, "process_request", fail)
+            for _ in range(3):
+                assert raw(server, b"") == b""
+        assert server.call("GET", "options").status == 200
 
 
 def test_a_bug_is_told_without_its_traceback(served, caplog):
