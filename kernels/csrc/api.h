@@ -171,7 +171,7 @@ typedef struct MztLinearPart {
     const float *weight_scales; /* (out_columns) */
     const void *bias;           /* (out_columns); null: none */
     const void *norm_weight;    /* (head_dim); null: 1 */
-    int64_t out_columns;        /* a multiple of 128; of gated linear units those of out */
+    int64_t out_columns;        /* a multiple of 64; of gated linear units those of out */
     uint32_t flags;
     uint32_t reserved; /* 0 */
 } MztLinearPart;

@@ -1,7 +1,7 @@
 """Linear kernels on the emulator: run them on matrices and compare with the expected output."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -455,8 +455,9 @@ class LinearEmulator:
         floats: int = 0,
         activation: int = 0,
         workspace_bytes: int = 0,
+        parts: Sequence[int] = (),
     ) -> Plan:
-        """Return the library's plan for a device."""
+        """Return the library's plan for a device; `parts` are the columns of several layers."""
         arguments = LinearArgs(
             dtype=dtype,
             weight_bits=bits,
@@ -471,6 +472,9 @@ class LinearEmulator:
         )
         if by_group:
             arguments.x_group_scales = arguments.weight_group_scales = 16  # which planning never reads
+        arguments.part_count = len(parts)
+        for number, part in enumerate(parts):
+            arguments.parts[number].out_columns = part
         plan = _PlanStruct()
         self._library.emulator_linear_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)

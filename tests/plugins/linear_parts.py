@@ -129,7 +129,8 @@ class PartsEmulator(LinearEmulator):
 
         def fits(each: InstanceInfo) -> bool:
             same = each.multiplies == (8, 8, CODES[problem.dtype], False, False, False, False, problem.splits > 1)
-            return same and each.tile_n % problem.head_dim == 0
+            whole = not any(columns % each.tile_n for columns in problem.columns)
+            return same and whole and each.tile_n % problem.head_dim == 0
 
         return [number for number, each in enumerate(self.instances) if fits(each)]
 

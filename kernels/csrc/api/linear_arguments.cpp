@@ -14,7 +14,7 @@ constexpr int64_t kAlignment = 16;  // bytes; alignment of matrices and rows, wh
 constexpr int64_t kLargest = 1000000000;
 constexpr int64_t kDeepest = INT32_MAX / (128 * 128);  // columns of x whose sum of products surely fits into 32 bits
 constexpr int64_t kHighestRank = 256;
-constexpr int64_t kPartColumns = 128;  // of which the columns of a part are a multiple, as of all tiles
+constexpr int64_t kPartColumns = 64;  // of which the columns of a part are a multiple: the narrowest tile's
 constexpr int64_t kGroup = 64;  // columns that share a group scale
 constexpr int64_t kCodebookGroup = 16;  // with a codebook
 
@@ -189,6 +189,10 @@ MztStatus check_part(const MztLinearArgs& a, uint32_t number) {
     }
     if (part.flags && a.head_dim != 64 && a.head_dim != 128) {
         return fail(MZT_INVALID_ARGUMENT, "head_dim is %u: give 64 or 128", a.head_dim);
+    }
+    if (part.flags && part.out_columns % a.head_dim) {
+        return fail(MZT_INVALID_ARGUMENT, "parts[%u].out_columns is %" PRId64 ": give a multiple of head_dim, %u", number,
+                    part.out_columns, a.head_dim);
     }
     if (part.norm_weight && (!(part.flags & MZT_PART_NORM) || !is_aligned(part.norm_weight, 2))) {
         return fail(MZT_INVALID_ARGUMENT, "parts[%u].norm_weight is %p and flags %u: give it with a norm, aligned", number,

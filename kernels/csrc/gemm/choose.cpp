@@ -64,6 +64,15 @@ double cycles_per_product(const Instance& instance, int architecture) {
 // Columns of the output in a tile.
 int64_t out_columns_of(const Instance& instance) { return instance.is_gated ? instance.tile_n / 2 : instance.tile_n; }
 
+// Whether a tile of the output has one layer's columns and whole heads. A gated unit's have those of both layers.
+bool divides_parts(const Instance& instance, const MztLinearArgs& args) {
+    if (is_gated(args)) return true;
+    for (uint32_t number = 0; number < args.part_count; ++number) {
+        if (args.parts[number].out_columns % instance.tile_n) return false;
+    }
+    return !args.part_count || !args.head_dim || instance.tile_n % static_cast<int>(args.head_dim) == 0;
+}
+
 // Whether the instance supports the product on any device.
 bool serves(const Instance& instance, const MztLinearArgs& args) {
     return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
@@ -71,8 +80,7 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
            static_cast<uint32_t>(instance.dtype) == args.dtype &&
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
            instance.has_codebook == (args.codebook != nullptr) && instance.floats == (args.floats != 0) &&
-           instance.is_gated == is_gated(args) &&
-           (!args.part_count || !args.head_dim || instance.tile_n % static_cast<int>(args.head_dim) == 0);
+           instance.is_gated == is_gated(args) && divides_parts(instance, args);
 }
 
 // Pointers of a part as if its first column were the output's, so that columns need no other number within it.

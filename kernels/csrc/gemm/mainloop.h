@@ -35,7 +35,7 @@ MZT_DEVICE Layer part_layer(const LinearParams& params, int number) {
     return {part.weight, part.weight_scales, part.bias, part.norm_weight, 0, part.flags};
 }
 
-// A tile of the output is one part's: each has a multiple of all widths of tiles.
+// A tile of the output is one part's: each has a multiple of the tile's width.
 template <class T>
 MZT_DEVICE Layer layer_of(const LinearParams& params, const Place& place) {
     Layer layer{params.weight, params.weight_scales, params.bias, nullptr, 0, 0};

@@ -78,6 +78,16 @@ def test_blocks_that_end_soon_are_not_alone(emulator):
     assert plan(emulator, card, (8192, 5120, 5120)).instance.tile == (256, 128)
 
 
+@pytest.mark.parametrize("width", [320, 640, 2240, 2432])
+def test_a_tile_has_columns_of_one_layer(emulator, width):
+    """Of 320 and 2240, which SD 1.5 and Sana have, 128 is no divisor."""
+    for card in CARDS.values():
+        found = plan(emulator, card, (8192, width, 3 * width), parts=(width,) * 3)
+        assert width % found.instance.tile_n == 0
+        assert found.instance.tile_n == (64 if width % 128 else 128)
+    assert plan(emulator, H200, (8192, width, 3 * width)).instance.tile_n == 128
+
+
 def test_small_tiles_for_few_rows(emulator):
     for card in CARDS.values():
         for bits in (8, 4):

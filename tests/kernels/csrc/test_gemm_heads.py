@@ -13,6 +13,7 @@ PROBLEMS = {
     "norms alone": PartsProblem(flags=(NORM, NORM, 0), bias=False, rows=130),
     "rotations alone": PartsProblem(flags=(0, ROTATE, ROTATE), rotation_rows=70),
     "keys and values": PartsProblem(columns=(128, 256), flags=(NORM, 0), depth=320),
+    "of no whole wide tiles": PartsProblem(columns=(64, 192, 320), flags=(NORM, ROTATE, 0)),
     "several layers and no more": PartsProblem(flags=(0, 0, 0), rows=200),
     "one row": PartsProblem(rows=1, rotation_rows=1, stubborn=True),
     "Turing": PartsProblem(turing=True, dtype=torch.float16, depth=128),
