@@ -59,14 +59,14 @@ def quantized(network: Any, dtype: torch.dtype = torch.bfloat16) -> torch.nn.Mod
     return network
 
 
-def output_of(family: str, network: Any, batch: int = 2) -> torch.Tensor:
-    """Return the network's output for the same random latents and words in each call."""
-    found: Any = network(**_arguments(family, network, batch))
+def output_of(family: str, network: Any, batch: int = 2, given: Mapping[str, Any] | None = None) -> torch.Tensor:
+    """Return the network's output for what is given, or for the same random latents and words in each call."""
+    found: Any = network(**given or arguments_of(family, network, batch))
     return found[0][0] if isinstance(found[0], list) else found[0]
 
 
-def _arguments(family: str, network: Any, batch: int) -> dict[str, Any]:
-    """Arguments as the family gives them, with random numbers."""
+def arguments_of(family: str, network: Any, batch: int = 2) -> dict[str, Any]:
+    """Return arguments as the family gives them, with random numbers."""
     given: dict[str, Any] = {}
     with patch.object(network, "forward", _Noted(network, given)), contextlib.suppress(_Enough):
         if family in ("pixart", "sdxl"):

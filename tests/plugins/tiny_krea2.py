@@ -32,26 +32,27 @@ def write_tiny_krea2(
     return folder
 
 
-def transformer(text_layers: int = len(LAYERS)) -> Any:
-    """Return a Krea 2 transformer."""
+def transformer(text_layers: int = len(LAYERS), **others: Any) -> Any:
+    """Return a Krea 2 transformer; `others` are other settings."""
     import torch
     from diffusers import Krea2Transformer2DModel
 
-    network = Krea2Transformer2DModel(
-        num_layers=2,
-        attention_head_dim=16,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=96,
-        text_hidden_dim=32,
-        num_text_layers=text_layers,
-        text_num_attention_heads=2,
-        text_num_key_value_heads=2,
-        text_intermediate_size=48,
-        num_layerwise_text_blocks=1,
-        num_refiner_text_blocks=1,
-        axes_dims_rope=(4, 6, 6),
-    )
+    settings: dict[str, Any] = {
+        "num_layers": 2,
+        "attention_head_dim": 16,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "intermediate_size": 96,
+        "text_hidden_dim": 32,
+        "num_text_layers": text_layers,
+        "text_num_attention_heads": 2,
+        "text_num_key_value_heads": 2,
+        "text_intermediate_size": 48,
+        "num_layerwise_text_blocks": 1,
+        "num_refiner_text_blocks": 1,
+        "axes_dims_rope": (4, 6, 6),
+    }
+    network = Krea2Transformer2DModel(**settings | others)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.normal_(std=0.1) if parameter.ndim < 2 else None

@@ -18,7 +18,8 @@ from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.fp8 import Fp8
-from mezzotint.quantization.fusion.layers import Fusion, Gated
+from mezzotint.quantization.fusion.around import Gated
+from mezzotint.quantization.fusion.layers import Fusion
 from mezzotint.quantization.fusion.parts import gated_unit, last_of_feed_forward
 from mezzotint.quantization.layers import QuantizedLinear
 

@@ -12,7 +12,12 @@ from torch import Tensor, nn
 T = TypeVar("T")
 
 # Projections of an attention module that may share an input, by their names in diffusers and transformers.
-_NAMES = ("to_q", "to_k", "to_v", "add_q_proj", "add_k_proj", "add_v_proj", "q_proj", "k_proj", "v_proj", "q", "k", "v")
+_NAMES = (
+    *("to_q", "to_k", "to_v", "to_gate"),
+    *("add_q_proj", "add_k_proj", "add_v_proj"),
+    *("q_proj", "k_proj", "v_proj"),
+    *("q", "k", "v"),
+)
 
 
 class _QuantizedInputs:
@@ -22,11 +27,11 @@ class _QuantizedInputs:
         self._left = products
         self._made: dict[Hashable, tuple[Tensor, Any]] = {}  # holds the input, so that its id stays unique
 
-    def get(self, x: Tensor, key: Hashable, quantize: Callable[[], T]) -> T:
-        """Return the cached result of `quantize` for this very tensor, or call it."""
+    def get(self, x: Tensor, key: Hashable, quantize: Callable[[], T], layers: int) -> T:
+        """Return the cached result of `quantize` for this very tensor, or call it; the product is that of `layers`."""
         whole_key = (id(x), key)
         found: T = self._made[whole_key][1] if whole_key in self._made else quantize()
-        self._left -= 1
+        self._left -= layers
         if self._left > 0:
             self._made[whole_key] = (x, found)
         else:
@@ -37,13 +42,24 @@ class _QuantizedInputs:
 _CURRENT: ContextVar[_QuantizedInputs | None] = ContextVar("quantized_inputs", default=None)
 
 
-def shared_quantize(x: Tensor, key: Hashable, quantize: Callable[[], T]) -> T:
+def shared_quantize(x: Tensor, key: Hashable, quantize: Callable[[], T], layers: int = 1) -> T:
     """Quantize x by `quantize`, once for all products of an attention layer; `key` is all else that it depends on.
 
-    x must not be modified within the layer's call; layers of diffusers and transformers do not.
+    This product is that of so many layers. x must not be modified within the layer's call; layers of diffusers and
+    transformers do not.
     """
     shared = None if torch.compiler.is_compiling() else _CURRENT.get()
-    return quantize() if shared is None else shared.get(x, key, quantize)
+    return quantize() if shared is None else shared.get(x, key, quantize, layers)
+
+
+@contextmanager
+def sharing_inputs(products: int) -> Iterator[None]:
+    """Share quantized inputs among so many products inside the context."""
+    token = _CURRENT.set(_QuantizedInputs(products))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
 
 
 @contextmanager
@@ -82,8 +98,5 @@ def _shared(module: nn.Module, forward: Callable[..., Any], *args: Any, **kwargs
     products = _products(module)
     if products < 2:
         return forward(*args, **kwargs)
-    token = _CURRENT.set(_QuantizedInputs(products))
-    try:
+    with sharing_inputs(products):
         return forward(*args, **kwargs)
-    finally:
-        _CURRENT.reset(token)

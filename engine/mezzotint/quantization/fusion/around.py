@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -10,7 +11,8 @@ from mezzotint.dispatch.library import Activation, Preparation
 
 NormModule: TypeAlias = Any  # an nn.LayerNorm, nn.RMSNorm or diffusers' RMSNorm, which has no type annotations
 
-_NORMS = {"LayerNorm": Preparation.LAYER_NORM, "RMSNorm": Preparation.RMS_NORM}
+_LESS_ONE = "Krea2RMSNorm"  # its weight is stored less 1, in float32
+_NORMS = {"LayerNorm": Preparation.LAYER_NORM, "RMSNorm": Preparation.RMS_NORM, _LESS_ONE: Preparation.RMS_NORM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,8 +41,8 @@ class Norm:
 
     @property
     def weight(self) -> Tensor | None:
-        """The norm's own weight `(k)`."""
-        weight: Tensor | None = getattr(self.module, "weight", None)
+        """The norm's own weight `(k)`, if it is not in the modulation."""
+        weight: Tensor | None = None if self._is_less_one else getattr(self.module, "weight", None)
         return weight
 
     @property
@@ -48,6 +50,21 @@ class Norm:
         """The norm's own bias `(k)`."""
         bias: Tensor | None = getattr(self.module, "bias", None)
         return bias
+
+    @property
+    def _is_less_one(self) -> bool:
+        return type(self.module).__name__ == _LESS_ONE
+
+    def modulation(self, x: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Gain and shift of x, in its dtype; a weight that is stored less 1 is part of the gain.
+
+        That is rounded once, where diffusers rounds the norm, 1 + gain, their product and its sum with the shift.
+        """
+        if not self._is_less_one:
+            return self.gain, self.shift
+        weight = self.module.weight.float().expand(1, 1, -1)
+        gain = weight if self.gain is None else torch.addcmul(weight + self.gain, weight, self.gain.float())
+        return gain.to(x.dtype), self.shift
 
     def plain(self, x: Tensor) -> Tensor:
         """The same in torch, in the order of diffusers."""
@@ -85,6 +102,15 @@ class Around:
     def is_something(self) -> bool:
         """Whether there is anything."""
         return self.norm is not None or self.ending is not None or self.activation is not Activation.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gated:
+    """A gated linear unit: the layers of value and gate, or one with the rows of both."""
+
+    layers: tuple[object, ...]
+    activation: Activation = Activation.GATED_SILU
+    gate_first: bool = False
 
 
 def activated(y: Tensor, gate: Tensor | None = None, *, activation: Activation) -> Tensor:

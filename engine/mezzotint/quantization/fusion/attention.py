@@ -5,28 +5,19 @@ where there is no such product, and attention itself is that of the job.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
+from mezzotint.quantization.fusion.heads import rotated_heads
 from mezzotint.quantization.fusion.layers import Fusion
 from mezzotint.quantization.fusion.parts import IMAGE, TEXT
-from mezzotint.quantization.linear import Heads
-from mezzotint.quantization.products.joined import HEAD_SIZES
 
 Layer: TypeAlias = Any  # an attention of diffusers, which has no type annotations
 Streams: TypeAlias = tuple[Tensor, Tensor, Tensor]  # queries, keys and values (b, n, h, d)
-
-# Processors whose heads are rotated in pairs of neighbours.
-_ROTATED = {
-    "FluxAttnProcessor",
-    "Flux2AttnProcessor",
-    "QwenDoubleStreamAttnProcessor2_0",
-    "ZSingleStreamAttnProcessor",
-}
 
 
 class JoinedProcessor:
@@ -58,10 +49,8 @@ class JoinedProcessor:
             }
             given = {name: each for name, each in words.items() if each is not None}
             return self.before(attn, hidden_states, encoder_hidden_states, **given)
-        attend, mask = sys.modules[type(self.before).__module__].dispatch_attention_fn, attention_mask
-        mask = mask[:, None, None] if mask is not None and mask.ndim == 2 else mask
-        backend = getattr(self.before, "_attention_backend", None)
-        out = attend(*made, attn_mask=mask, backend=backend).flatten(2, 3).to(made[0].dtype)
+        mask = attention_mask
+        out = _attend(self.before, made, mask[:, None, None] if mask is not None and mask.ndim == 2 else mask)
         if encoder_hidden_states is None:
             return _last(attn, out) if getattr(attn, "to_out", None) is not None else out
         count = encoder_hidden_states.shape[1]
@@ -83,7 +72,7 @@ class JoinedProcessor:
     def _projected(
         self, attn: Layer, names: tuple[str, ...], norms: tuple[Layer, Layer], x: Tensor, rotations: Tensor
     ) -> Streams | None:
-        heads = _heads(norms, x, rotations)
+        heads = rotated_heads(norms, x, rotations)
         layers = [getattr(attn, name, None) for name in names]
         made = None if heads is None else self._fusion.joined(layers, x, heads)
         return None if made is None else tuple(each.unflatten(-1, (-1, heads.size)) for each in made)  # type: ignore
@@ -93,6 +82,49 @@ class JoinedProcessor:
         q, k, v = (getattr(attn, name)(x).unflatten(-1, (-1, rotations.shape[1] * 2)) for name in TEXT)
         q, k = attn.norm_added_q(q), attn.norm_added_k(k)
         return _rotated(q, rotations), _rotated(k, rotations), v
+
+
+class ParallelProcessor:
+    """Processor of attention whose projections and gated feed-forward are one layer (FLUX.2): two products of its rows.
+
+    What the feed-forward makes is a third as wide as the layer's own output, and written once.
+    """
+
+    def __init__(self, fusion: Fusion, before: Any, tables: "Tables") -> None:  # noqa: ANN401  diffusers' own
+        self._fusion, self.before, self._tables = fusion, before, tables
+
+    def __call__(
+        self,
+        attn: Layer,
+        hidden_states: Tensor,
+        attention_mask: Tensor | None = None,
+        image_rotary_emb: Any = None,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Same as the processor before."""
+        made = None
+        if not torch.compiler.is_compiling() and image_rotary_emb is not None:
+            made = self._products(attn, hidden_states, image_rotary_emb)
+        if made is None:
+            return self.before(attn, hidden_states, attention_mask, image_rotary_emb)
+        streams = [each.view(*each.shape[:-1], -1, attn.head_dim) for each in made[:3]]
+        return attn.to_out(torch.cat([_attend(self.before, streams, attention_mask), made[3]], dim=-1))
+
+    def _products(self, attn: Layer, x: Tensor, rotary: object) -> list[Tensor] | None:
+        if type(attn.mlp_act_fn).__name__ != "Flux2SwiGLU":
+            return None
+        heads = rotated_heads((attn.norm_q, attn.norm_k), x, self._tables.of(rotary, 0)[1])
+        counts = [attn.inner_dim] * 3 + [attn.mlp_hidden_dim] * 2
+        return None if heads is None else self._fusion.parallel(attn.to_qkv_mlp_proj, x, heads, counts)
+
+
+# Replacements of processors whose heads are rotated in pairs of neighbours.
+_JOINED = {
+    "FluxAttnProcessor": JoinedProcessor,
+    "Flux2AttnProcessor": JoinedProcessor,
+    "Flux2ParallelSelfAttnProcessor": ParallelProcessor,
+    "QwenDoubleStreamAttnProcessor2_0": JoinedProcessor,
+    "ZSingleStreamAttnProcessor": JoinedProcessor,
+}
 
 
 class Tables:
@@ -125,14 +157,14 @@ def projecting_jointly(fusion: Fusion, networks: Iterable[object]) -> Iterator[N
         module
         for network in networks
         for module in (network.modules() if isinstance(network, nn.Module) else ())
-        if type(getattr(module, "processor", None)).__name__ in _ROTATED
+        if type(getattr(module, "processor", None)).__name__ in _JOINED
     ]
     before, tables = [layer.processor for layer in layers], Tables()
     modules = [network for network in networks if isinstance(network, nn.Module)] if layers else []
     hooks = [network.register_forward_pre_hook(tables.clear) for network in modules]
     hooks += [network.register_forward_hook(tables.clear, always_call=True) for network in modules]
     for layer in layers:
-        layer.processor = JoinedProcessor(fusion, layer.processor, tables)
+        layer.processor = _JOINED[type(layer.processor).__name__](fusion, layer.processor, tables)
     try:
         yield
     finally:
@@ -140,27 +172,6 @@ def projecting_jointly(fusion: Fusion, networks: Iterable[object]) -> Iterator[N
             hook.remove()
         for layer, processor in zip(layers, before, strict=True):
             layer.processor = processor
-
-
-def _heads(norms: tuple[Layer, Layer], x: Tensor, rotations: Tensor) -> Heads | None:
-    """Of queries, keys and values; None if the kernels have no such norms or heads."""
-    size = rotations.shape[1] * 2
-    known = all(isinstance(norm, nn.Module) and type(norm).__name__ == "RMSNorm" for norm in norms)
-    if not known or size not in HEAD_SIZES or norms[0].eps is None or norms[0].eps != norms[1].eps:
-        return None
-    weights = [norm.weight for norm in norms]
-    if any(each is not None and (each.dtype != x.dtype or each.device != x.device) for each in weights):
-        return None
-    rows = x.shape[0] * x.shape[1] if len(rotations) != x.shape[1] else x.shape[1]
-    if len(rotations) != rows or rotations.device != x.device:
-        return None
-    return Heads(
-        size=size,
-        parts=(True, True, False),
-        norms=(weights[0], weights[1], None),
-        epsilon=float(norms[0].eps),
-        rotations=rotations,
-    )
 
 
 def _tables(rotary: Any, words: int) -> tuple[Tensor, Tensor]:  # noqa: ANN401
@@ -178,6 +189,16 @@ def _tables(rotary: Any, words: int) -> tuple[Tensor, Tensor]:  # noqa: ANN401
 def _rotated(x: Tensor, rotations: Tensor) -> Tensor:
     pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
     return torch.view_as_real(pairs * torch.view_as_complex(rotations)[:, None]).flatten(-2).to(x.dtype)
+
+
+def _attend(before: Any, streams: Sequence[Tensor], mask: Tensor | None) -> Tensor:  # noqa: ANN401
+    """Attention `(b, n, c)` of the job, which has replaced diffusers' in the module of the processor before."""
+    attend, backend = (
+        sys.modules[type(before).__module__].dispatch_attention_fn,
+        getattr(before, "_attention_backend", None),
+    )
+    out: Tensor = attend(*streams, attn_mask=mask, backend=backend).flatten(2, 3).to(streams[0].dtype)
+    return out
 
 
 def _last(attn: Layer, x: Tensor) -> Tensor:

@@ -32,6 +32,7 @@ from mezzotint.quantization.fusion.streams import (
 )
 
 BlockForward: TypeAlias = Callable[..., Any]
+_LENGTHS = {"key_lengths"}  # of words, which our attention takes and diffusers' does not
 
 
 def transformer(
@@ -50,7 +51,8 @@ def transformer(
     del class_labels, added_cond_kwargs  # of other norms
     single = block.norm_type == "ada_norm_single"
     usual = (single or block.norm_type == "layer_norm") and block.pos_embed is None and block._chunk_size is None
-    if not usual or block.only_cross_attention or cross_attention_kwargs or hidden_states.ndim != 3:
+    lengths = cross_attention_kwargs or {}
+    if not usual or block.only_cross_attention or set(lengths) - _LENGTHS or hidden_states.ndim != 3:
         return NotImplemented
     values: list[Tensor | None] = [None] * 6
     if single and timestep is not None:
@@ -58,7 +60,7 @@ def transformer(
         values = list(table.chunk(6, dim=1))
     tokens = _attended(fusion, block.attn1, block.norm1, hidden_states, values[:3], attention_mask=attention_mask)
     if block.attn2 is not None:
-        words = {"encoder_hidden_states": encoder_hidden_states, "attention_mask": encoder_attention_mask}
+        words = {"encoder_hidden_states": encoder_hidden_states, "attention_mask": encoder_attention_mask, **lengths}
         names = IMAGE if encoder_hidden_states is None else ("to_q",)
         tokens = _attended(fusion, block.attn2, None if single else block.norm2, tokens, (), names, **words)
     return fed(fusion, block.ff, block.norm2 if single else block.norm3, tokens, values[3:])
@@ -76,13 +78,14 @@ def modulated(
     cross_attention_kwargs: Mapping[str, Any] | None = None,
 ) -> Any:  # noqa: ANN401
     """The block of PixArt with other parts."""
-    if cross_attention_kwargs or not reader_of_feed_forward(block.ff) or not readers(block.attn1):
+    lengths = cross_attention_kwargs or {}
+    if set(lengths) - _LENGTHS or not reader_of_feed_forward(block.ff) or not readers(block.attn1):
         return NotImplemented
     del grid  # of no use to these parts
     values = block._modulated(timestep)
     tokens = _attended(fusion, block.attn1, block.norm1, hidden, values[:3])
     if block.attn2 is not None:
-        words = {"encoder_hidden_states": encoder_hidden_states, "attention_mask": encoder_attention_mask}
+        words = {"encoder_hidden_states": encoder_hidden_states, "attention_mask": encoder_attention_mask, **lengths}
         tokens = _attended(fusion, block.attn2, None, tokens, (), ("to_q",), **words)
     return fed(fusion, block.ff, block.norm2, tokens, values[3:])
 

@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeGuard, cast
 
 import torch
 from torch import Tensor
@@ -12,12 +12,14 @@ from torch import Tensor
 from mezzotint.dispatch.library import Activation, Preparation
 from mezzotint.quantization.codebook4 import Codebook4
 from mezzotint.quantization.formats import Int4, Int8
-from mezzotint.quantization.fusion.around import Around, Ending, Norm, NormModule
+from mezzotint.quantization.fusion.around import Around, Ending, Gated, Norm, NormModule
+from mezzotint.quantization.fusion.siblings import Siblings
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Heads, QuantizedWeight
 from mezzotint.quantization.products.compiled import unsupported
 from mezzotint.quantization.products.joined import COLUMNS, gated_weight, joined_weight, rows_of
 from mezzotint.quantization.products.operation import Products, prepare_input
+from mezzotint.quantization.shared_quantization import sharing_inputs
 
 _STEP = 8  # of a layer's outputs
 
@@ -37,15 +39,6 @@ class _Left:
         return self.made
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Gated:
-    """A gated linear unit: the layers of value and gate, or one with the rows of both."""
-
-    layers: tuple[object, ...]
-    activation: Activation = Activation.GATED_SILU
-    gate_first: bool = False
-
-
 class Fusion:
     """Passes a block's norms, gates and residuals on to its layers; each takes what is left to it in its next call."""
 
@@ -55,12 +48,20 @@ class Fusion:
         self._left: dict[int, _Left] = {}
         self._endings: dict[int, Ending] = {}
         self._activated: dict[int, weakref.ref[Tensor]] = {}
+        self._siblings = Siblings()
+
+    @contextmanager
+    def joining(self, networks: Iterable[object]) -> Iterator[None]:
+        """Let layers of these networks' attention that have the same input be one product inside the context."""
+        with self._siblings.joining(networks, self._knows):
+            yield
 
     @contextmanager
     def block(self) -> Iterator[None]:
         """Inside, one block is computed; whatever was left and not taken is an error, because it would be missing."""
         try:
-            yield
+            with self._siblings.block():
+                yield
             if self._left:
                 raise RuntimeError(
                     f"{len(self._left)} layers did not take the input that was left to them to normalize"
@@ -104,11 +105,25 @@ class Fusion:
 
         Queries and keys are as `heads` has them. The outputs `(b, n, c)` are parts of one tensor.
         """
-        known = self._alike(layers)
-        if known is None or any(layer.out_features % COLUMNS for layer in known):
+        known, step = self._alike(layers), COLUMNS if heads is None else max(COLUMNS, heads.size)
+        if known is None or any(layer.out_features % step for layer in known):
             return None
         made = self._at_once(known, x, joined_weight([(layer.weight, layer.bias) for layer in known], heads))
         return None if made is None else torch.split(made, [layer.out_features for layer in known], dim=-1)
+
+    def parallel(self, layer: object, x: Tensor, heads: Heads | None, counts: Sequence[int]) -> list[Tensor] | None:
+        """Queries, keys and values of x, or of what was left to the layer of it, and a gated linear unit by SiLU.
+
+        The layer has the rows of all, so many of each, of the gate before its value. None if there are no products.
+        """
+        known = self._alike([layer])
+        if known is None or any(count % COLUMNS for count in counts[:3]) or any(count % _STEP for count in counts):
+            return None
+        *parts, gate, value = rows_of((known[0].weight, known[0].bias), *counts)
+        with sharing_inputs(len(counts)):
+            gated = self._at_once(known, x, gated_weight(value, gate), None, Activation.GATED_SILU, keeps=True)
+            made = None if gated is None else self._at_once(known, x, joined_weight(parts, heads))
+        return None if made is None or gated is None else [*torch.split(made, list(counts[:3]), dim=-1), gated]
 
     def activated(self, layer: object, x: Tensor) -> Tensor | None:
         """GELU, by tanh, of a layer's output for x, or for what was left to it of x; None if no product includes it."""
@@ -151,6 +166,8 @@ class Fusion:
         weight: QuantizedWeight,
         bias: Tensor | None = None,
         activation: Activation = Activation.NONE,
+        *,
+        keeps: bool = False,  # what was left to them, for another product
     ) -> Tensor | None:
         """The product in the place of these layers, of what was left to them; None if there is none."""
         left = [self._left.get(id(layer)) for layer in layers]
@@ -158,7 +175,7 @@ class Fusion:
             return None
         around = Around(norm=None if left[0] is None else left[0].norm, activation=activation)
         made = self._kernels.product(x, weight, bias, None, Preparation.AS_IT_IS, around)
-        if made is not None:
+        if made is not None and not keeps:
             for layer in layers:
                 self._left.pop(id(layer), None)
         return made
@@ -167,6 +184,10 @@ class Fusion:
         """The layer's output for x, prepared, with all that was left to it that the kernels can do."""
         if torch.compiler.is_compiling():
             return self._prepared(layer, preparation, x)
+        if preparation is Preparation.AS_IT_IS and not layer.branches and id(layer) not in self._endings:
+            made = self._siblings.output(layer, x, self.joined)
+            if made is not None:
+                return made
         known = self._activated.pop(id(layer), None)
         if known is not None and known() is x:
             preparation = Preparation.AS_IT_IS
@@ -194,6 +215,9 @@ class Fusion:
             if made is not None:
                 return made
         return QuantizedLinear.forward(layer, prepare_input(x, preparation))
+
+    def _knows(self, layer: object) -> TypeGuard[QuantizedLinear]:
+        return id(layer) in self._known
 
     def _can_prepare(self, layer: object) -> bool:
         """Its own low-rank branch would need the prepared input, and so would a LoRA."""

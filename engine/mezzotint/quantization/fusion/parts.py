@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from mezzotint.quantization.fusion.layers import Gated
+from mezzotint.quantization.fusion.around import Gated
 
 Module: TypeAlias = Any  # a module of diffusers, which has no type annotations
 
@@ -24,6 +24,7 @@ _DIRECT = {
     "SanaLinearAttnProcessor2_0",
     "Krea2AttnProcessor",
     "JoinedProcessor",
+    "ParallelProcessor",
 }
 IMAGE = ("to_q", "to_k", "to_v")
 TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")

@@ -25,6 +25,7 @@ class LinearShare:
     before: int = 0  # of these, those that include a norm, modulation or activation of their input
     after: int = 0  # of these, those that include an activation, gate or residual of their output
     neither: int = 0  # of these, the rest: what surrounds them runs by itself, or is nothing
+    joined: int = 0  # of the integer products, those of queries, keys and values at once
 
     def part(self, flops: int) -> float:
         """The part of all operations, 0 to 1."""
@@ -34,14 +35,13 @@ class LinearShare:
 @contextmanager
 def counting_share(network: nn.Module, session: ProductSession) -> Iterator[LinearShare]:
     """Count what the network computes inside the context, in which the session's layers must multiply."""
-    share, known = LinearShare(), set()
+    share, counted = LinearShare(), set[int]()
     kernels, hooks = session.integers.kernels, []
     for name, module in network.named_modules():
         if _IN_BLOCK.fullmatch(name) and isinstance(module, nn.Linear | QuantizedLinear):
-            known.add(id(module))
-            hooks.append(module.register_forward_hook(lambda layer, given, _: _add(share, layer, given[0])))
+            hooks.append(module.register_forward_hook(lambda layer, given, _: _add(share, counted, layer, given[0])))
     if kernels is not None:
-        session.integers.kernels = _Counted(kernels, share)
+        session.integers.kernels = _Counted(kernels, share, counted)
     try:
         yield share
     finally:
@@ -51,15 +51,24 @@ def counting_share(network: nn.Module, session: ProductSession) -> Iterator[Line
             hook.remove()
 
 
-def _add(share: LinearShare, layer: nn.Linear | QuantizedLinear, x: Tensor) -> None:
+def _add(share: LinearShare, counted: set[int], layer: nn.Linear | QuantizedLinear, x: Tensor) -> None:
+    """Count a layer that was called, unless it was counted as a part of a product."""
+    place = _place(layer.weight) if isinstance(layer, QuantizedLinear) else 0
+    if place in counted:
+        counted.discard(place)
+        return
     share.total += 2 * layer.in_features * layer.out_features * (x.numel() // x.shape[-1])
+
+
+def _place(weight: QuantizedWeight) -> int:
+    return next(iter(weight.tensors.values())).data_ptr()
 
 
 class _Counted:
     """Kernels that count the operations of every product that they made."""
 
-    def __init__(self, kernels: Callable[..., Tensor], share: LinearShare) -> None:
-        self._kernels, self._share = kernels, share
+    def __init__(self, kernels: Callable[..., Tensor], share: LinearShare, counted: set[int]) -> None:
+        self._kernels, self._share, self._counted = kernels, share, counted
 
     def __call__(
         self,
@@ -76,7 +85,10 @@ class _Counted:
         activated = around.activation is not Activation.NONE
         before = preparation is not Preparation.AS_IT_IS or around.norm is not None
         after = around.ending is not None or activated
-        if activated or isinstance(weight, JoinedWeight):  # the layers themselves were not called
+        if isinstance(weight, JoinedWeight):
+            self._share.joined += flops * (not isinstance(weight, GatedWeight))
+            self._counted.update(_place(part) for part in weight.parts)
+        if activated or isinstance(weight, JoinedWeight):  # most processors do not call the layers themselves
             self._share.total += flops
         self._share.integers += flops
         self._share.before += flops * before

@@ -107,7 +107,10 @@ class CompiledLinear:
         bits = 4 if isinstance(format_, Int4) else 8
         floats = isinstance(format_, Fp8)
         key = (k, group, preparation, norm, bits, floats)
-        return shared_quantize(x, key, lambda: self.quantize(rows, k, group, preparation, bits, norm, floats=floats))
+        layers = len(weight.parts) if isinstance(weight, JoinedWeight) else 1
+        return shared_quantize(
+            x, key, lambda: self.quantize(rows, k, group, preparation, bits, norm, floats=floats), layers
+        )
 
     def quantize_groups(self, rows: Tensor, group: int, smooth: Tensor) -> QuantizedRows:
         """Multiply rows `(m, k)` by `smooth` `(k)`, rotate them in groups, and quantize them with scales by group."""
@@ -153,7 +156,7 @@ class CompiledLinear:
             arguments = self._quantize_arguments(rows, values, scales)
             arguments.preparation, arguments.group = preparation, group
             arguments.columns, arguments.bits, arguments.floats = columns, bits, int(floats)
-            held = None if norm is None else _point_to_norm(arguments, norm)
+            held = None if norm is None else _point_to_norm(arguments, norm, rows)
             launch(self.library.quantize, arguments, rows.device)
             del held  # until now, its memory must not be given to others
         return QuantizedRows(values=values, scales=scales, dtype=rows.dtype, bits=bits, floats=floats)
@@ -298,16 +301,17 @@ def _workspace(arguments: Arguments, weight: QuantizedWeight, out: Tensor) -> Te
     return made
 
 
-def _point_to_norm(arguments: Arguments, norm: Norm) -> object:
+def _point_to_norm(arguments: Arguments, norm: Norm, x: Tensor) -> object:
     """Fill in a norm and its modulation; the result holds their memory."""
     arguments.epsilon = norm.epsilon
     weight, bias = (None if each is None else each.contiguous() for each in (norm.weight, norm.bias))
     arguments.norm_weight = 0 if weight is None else weight.data_ptr()
     arguments.norm_bias = 0 if bias is None else bias.data_ptr()
-    given = norm.gain if norm.gain is not None else norm.shift
+    modulation = norm.modulation(x)
+    given = next((each for each in modulation if each is not None), None)
     if given is None:
         return weight, bias
-    gain, shift = (torch.zeros_like(given) if each is None else each for each in (norm.gain, norm.shift))
+    gain, shift = (torch.zeros_like(given) if each is None else each for each in modulation)
     gain, shift = _alike(readable_rows(gain), readable_rows(shift))
     arguments.gain, arguments.shift, arguments.modulation_stride = gain.data_ptr(), shift.data_ptr(), gain.stride(0)
     arguments.rows_per_batch = _rows_per_batch(arguments.rows, gain)

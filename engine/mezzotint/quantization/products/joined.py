@@ -9,7 +9,7 @@ from torch import Tensor
 from mezzotint.dispatch.library import Arguments
 from mezzotint.quantization.linear import GatedWeight, Heads, JoinedWeight, QuantizedWeight
 
-COLUMNS = 128  # of which the outputs of each layer are a multiple
+COLUMNS = 64  # of which the outputs of each layer are a multiple
 HEAD_SIZES = (64, 128)
 _NORM, _ROTATE = 1, 2  # MztLinearPart.flags of kernels/csrc/api.h
 

@@ -151,6 +151,7 @@ class ProductSession:
         try:
             with (
                 fused(fusion, self._networks, layers),
+                fusion.joining(self._networks),
                 computing_fused(fusion, self._networks),
                 projecting_jointly(fusion, self._networks),
                 share_quantized_inputs(self._networks),

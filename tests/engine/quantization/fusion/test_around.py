@@ -3,6 +3,7 @@
 import pytest
 import torch
 from diffusers.models.normalization import FP32LayerNorm, RMSNorm
+from diffusers.models.transformers.transformer_krea2 import Krea2RMSNorm
 from quantized_weights import seeded
 from torch import nn
 
@@ -56,3 +57,16 @@ def test_a_norm_with_a_bias_that_the_kernels_do_not_take_from_it():
     module = RMSNorm(64, eps=1e-5, bias=True)
     torch.nn.init.normal_(module.bias)
     assert Norm(module=module).bias is module.bias
+
+
+@pytest.mark.parametrize("gain", [None, seeded(2, 1, 64)], ids=["no gain", "a gain"])
+def test_a_weight_that_is_stored_less_1_is_part_of_the_gain(gain):
+    module = Krea2RMSNorm(64)
+    torch.nn.init.normal_(module.weight)
+    norm = Norm(module=module, gain=gain, shift=seeded(2, 1, 64, seed=1))
+    assert (norm.preparation(X), norm.weight) == (Preparation.RMS_NORM, None)
+    by, shift = norm.modulation(X)
+    found = torch.nn.functional.rms_norm(X, (64,), eps=norm.epsilon) * (1 + by) + shift
+    assert torch.allclose(found, norm.plain(X), atol=1e-5)
+    half = norm.modulation(X.half())
+    assert half[0].dtype == torch.float16 and half[0].equal(by.half())

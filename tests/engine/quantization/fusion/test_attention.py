@@ -1,5 +1,7 @@
 """Queries, keys and values as one product, with QK norm and rotation inside, beside diffusers' processors."""
 
+from unittest.mock import patch
+
 import pytest
 import tiny_qwen_image
 import torch
@@ -7,6 +9,7 @@ from block_networks import output_of, quantized
 from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative
 
+from mezzotint.dispatch.library import Activation
 from mezzotint.quantization.fusion.attention import JoinedProcessor
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.products.self_test import CASES
@@ -44,7 +47,7 @@ def z_image():
 
 NETWORKS = {  # and how many products of a step are of several layers
     "flux": (flux, 2 * 2 + 2),
-    "flux2-klein": (flux2, 2 * 2),
+    "flux2-klein": (flux2, 2 * 2 + 1),
     "qwen-image": (lambda: tiny_qwen_image.transformer(**HEADS), 2 * 2),
     "z-image": (z_image, 1 + 1 + 2),
 }
@@ -83,7 +86,7 @@ def test_it_is_as_exact_as_apart(family):
     assert output_of(family, network).equal(plain)
 
 
-def test_where_a_layer_has_a_lora_they_are_apart():
+def test_where_a_layer_has_a_lora_the_others_are_joined_by_themselves():
     network, library = quantized(NETWORKS["flux"][0]()), FakeProducts()
     plain = output_of("flux", network)
     session = session_of(library, network)
@@ -91,7 +94,34 @@ def test_where_a_layer_has_a_lora_they_are_apart():
     layer.branches = (Branch(down=torch.zeros(16, 128), up=torch.zeros(128, 16)),)
     with session.multiplying():
         found = output_of("flux", network)
-    assert joined(library) == NETWORKS["flux"][1] - 1
+    assert joined(library) == NETWORKS["flux"][1]
+    with_norms = [any(part.flags for part in each.parts) for each in library.multiplied[SELF_TEST:] if each.part_count]
+    assert with_norms.count(False) == 1
+    assert relative(found, plain) < 0.05
+
+
+def test_flux2_s_parallel_layer_is_two_products_of_its_rows():
+    network, library = quantized(flux2()), FakeProducts()
+    attention, width = network.single_transformer_blocks[0].attn, 128
+    session = session_of(library, network)
+    with session.multiplying(), patch.object(attention.mlp_act_fn, "forward", side_effect=AssertionError("by itself")):
+        output_of("flux2-klein", network)
+    *_, gated, streams, _ = library.multiplied
+    assert (gated.activation, gated.out_columns) == (Activation.GATED_SILU, 3 * width)
+    assert [part.out_columns for part in streams.parts] == [width] * 3
+    assert gated.x == streams.x  # quantized once
+    assert streams.parts[0].weight == attention.to_qkv_mlp_proj.weight.tensors["weight"].data_ptr()  # no copy
+
+
+def test_a_lora_of_flux2_s_parallel_layer_sees_all_of_it():
+    network, library = quantized(flux2()), FakeProducts()
+    plain, session = output_of("flux2-klein", network), session_of(library, network)
+    network.single_transformer_blocks[0].attn.to_qkv_mlp_proj.branches = (
+        Branch(down=torch.zeros(16, 128), up=torch.zeros(9 * 128, 16)),
+    )
+    with session.multiplying():
+        found = output_of("flux2-klein", network)
+    assert joined(library) == NETWORKS["flux2-klein"][1] - 1
     assert relative(found, plain) < 0.05
 
 

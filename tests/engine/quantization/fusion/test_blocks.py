@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from block_networks import FAMILIES, block_network, output_of
+from block_networks import FAMILIES, arguments_of, block_network, output_of
+from diffusers.models.attention_processor import AttnProcessor2_0
 
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.feed_forward import fused
@@ -59,7 +60,7 @@ INCLUDED = {
     "qwen-image": (16, 8, 0),
     "z-image": (16, 0, 4),  # its sums follow norms of the outputs
     "sana": (6, 4, 0),  # its feed-forward is of convolutions
-    "krea2": (0, 4, 4),  # its norms have weights less 1, in float32
+    "krea2": (10, 4, 4),  # with norms whose weights are stored less 1
     "sdxl": (40, 24, 8),  # with weights and biases; no gates
 }
 
@@ -76,6 +77,32 @@ def test_a_block_gives_what_diffusers_has_to_the_bit(family):
         assert output_of(family, network).equal(plain)
     assert (kernels.norms, kernels.endings, kernels.gated) == INCLUDED[family]
     assert not any("forward" in vars(module) for module in network.modules())
+
+
+class SessionProcessor(AttnProcessor2_0):
+    """Notes the lengths of words that it is given, as our attention takes them."""
+
+    given = None
+
+    def __call__(self, *args, key_lengths=None, **others):
+        self.given = key_lengths
+        return super().__call__(*args, **others)
+
+
+@torch.inference_mode()
+def test_pixart_s_blocks_pass_lengths_of_words_on():
+    network, kernels = block_network("pixart", torch.float32), ExactProducts()
+    layers, given, lengths = list(integer_layers(network)), arguments_of("pixart", network), torch.tensor([3, 7])
+    given["cross_attention_kwargs"] = {"key_lengths": lengths}
+    for block in network.transformer_blocks:
+        block.attn1.processor, block.attn2.processor = SessionProcessor(), SessionProcessor()
+    for layer in layers:
+        layer.products = kernels
+    plain, fusion = output_of("pixart", network, given=given), Fusion(kernels, layers)
+    with fused(fusion, [network], layers), computing_fused(fusion, [network]):
+        assert output_of("pixart", network, given=given).equal(plain)
+    assert kernels.norms == INCLUDED["pixart"][0]
+    assert all(block.attn2.processor.given is lengths for block in network.transformer_blocks)
 
 
 def test_every_class_of_blocks_is_tested():

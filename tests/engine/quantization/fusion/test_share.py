@@ -22,7 +22,7 @@ INCLUDED = {
     "qwen-image": (90, 40),
     "z-image": (65, 40),
     "sana": (45, 30),
-    "krea2": (0, 60),
+    "krea2": (65, 60),
     "sdxl": (60, 70),
 }
 
