@@ -157,7 +157,7 @@ class Attending(nn.Module):
         super().__init__()
         self.processor, self.heads = type("JointProcessor", (), {})(), 1
         self.to_q, self.to_k, self.to_v = (linear(seed) for seed in range(3))
-        self.norm_q, self.norm_k = (nn.RMSNorm(64, eps=1e-5) for _ in range(2))
+        self.norm_q, self.norm_k = (nn.RMSNorm(64, eps=1e-5).half() for _ in range(2))
 
 
 def linear(seed):
@@ -169,7 +169,7 @@ def linear(seed):
 @pytest.fixture
 def attention():
     """An attention, a fusion of its layers, and the library that computes their products."""
-    module, library = Attending().half(), FakeProducts()
+    module, library = Attending(), FakeProducts()
     layers = [module.to_q, module.to_k, module.to_v]
     session = fake_product_backends(library).session("cpu", "float16", [module], lambda *_: None)
     fusion = Fusion(session, layers)
